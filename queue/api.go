@@ -9,15 +9,16 @@ import (
 
 	"github.com/muster-scale/muster/queue/internal/machine"
 	"github.com/muster-scale/muster/queue/internal/rules"
+	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
 // lookup returns the settings of a queue.
 func (s *Service) lookup(name string) (machine.Settings, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	q := s.st.Names[name]
+	st := s.writer.Lock()
+	defer s.writer.Unlock()
+	q := st.Names[name]
 	if q == nil {
-		return machine.Settings{}, noQueue(name)
+		return machine.Settings{}, rules.NoQueue(name)
 	}
 	return q.Settings, nil
 }
@@ -32,12 +33,12 @@ func (s *Service) Send(ctx context.Context, name string, messages []Outgoing) ([
 	if err != nil || c == nil {
 		return out, err
 	}
-	c.answer = newReply()
-	return c.sent(out, s.do(ctx, c, c.answer))
+	c.Answer = writer.NewReply()
+	return sentOf(c, out, s.writer.Do(ctx, c, c.Answer))
 }
 
 // newSend validates messages. There is no request if every one is refused.
-func (s *Service) newSend(name string, messages []Outgoing) (c *send, out []Sent, err error) {
+func (s *Service) newSend(name string, messages []Outgoing) (c *writer.Send, out []Sent, err error) {
 	if err := checkBatch(len(messages)); err != nil {
 		return nil, nil, err
 	}
@@ -58,55 +59,55 @@ func (s *Service) newSend(name string, messages []Outgoing) (c *send, out []Sent
 			"Batch requests cannot be longer than %d bytes. You have sent %d bytes.", MaxBytes, total)
 	}
 	out = make([]Sent, len(messages))
-	c = &send{queue: name, fifo: set.Fifo, outgoing: make([]sending, 0, len(messages))}
+	c = &writer.Send{Queue: name, Fifo: set.Fifo, Outgoing: make([]writer.Sending, 0, len(messages))}
 	for i := range messages {
 		m, err := prepare(&messages[i], &set)
 		if err != nil {
 			out[i].Err = err
 			continue
 		}
-		identify(m.record)
-		out[i].ID = rules.FormatUUID(m.record.ID)
-		c.outgoing = append(c.outgoing, m)
+		identify(m.Record)
+		out[i].ID = rules.FormatUUID(m.Record.ID)
+		c.Outgoing = append(c.Outgoing, m)
 	}
-	if len(c.outgoing) == 0 {
+	if len(c.Outgoing) == 0 {
 		c = nil
 	}
 	return c, out, nil
 }
 
-// sent is what became of the messages.
-func (c *send) sent(out []Sent, err error) ([]Sent, error) {
+// sentOf is what became of the messages.
+func sentOf(c *writer.Send, out []Sent, err error) ([]Sent, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.fifo {
-		c.number(out)
+	if c.Fifo {
+		numbered(c, out)
 	}
 	return out, nil
 }
 
-// number says of each message of a FIFO queue what it is stored as.
-func (c *send) number(out []Sent) {
+// numbered says of each message of a FIFO queue what it is stored as.
+func numbered(c *writer.Send, out []Sent) {
 	next := 0
 	for i := range out {
 		if out[i].Err == nil {
-			m := &c.outgoing[next]
+			m := &c.Outgoing[next]
 			next++
-			out[i] = Sent{ID: rules.FormatUUID(m.stored.ID), SequenceNumber: formatSequence(m.stored.Seq),
-				Duplicate: m.duplicate}
+			out[i] = Sent{ID: rules.FormatUUID(m.Stored.ID), SequenceNumber: formatSequence(m.Stored.Seq),
+				Duplicate: m.Duplicate}
 		}
 	}
 }
 
 // prepare validates a message and turns it into what is stored.
-func prepare(m *Outgoing, set *machine.Settings) (sending, error) {
+func prepare(m *Outgoing, set *machine.Settings) (writer.Sending, error) {
 	if err := m.check(set); err != nil {
-		return sending{}, err
+		return writer.Sending{}, err
 	}
 	extra, err := encodeExtras(m)
 	if err != nil {
-		return sending{}, err
+		return writer.Sending{}, err
 	}
 	delay := int64(-1)
 	if m.Delay != nil {
@@ -115,8 +116,8 @@ func prepare(m *Outgoing, set *machine.Settings) (sending, error) {
 	if set.Fifo {
 		delay = -1 // only 0 is accepted, and means the queue's
 	}
-	return sending{record: &machine.Record{Group: m.GroupID, Dedup: m.deduplicationID(set), Attributes: extra,
-		Body: m.Body, Digest: m.Digest}, delay: delay}, nil
+	return writer.Sending{Record: &machine.Record{Group: m.GroupID, Dedup: m.deduplicationID(set), Attributes: extra,
+		Body: m.Body, Digest: m.Digest}, Delay: delay}, nil
 }
 
 func newID() (id [16]byte) {
@@ -134,30 +135,20 @@ func (s *Service) Receive(ctx context.Context, name string, o ReceiveOptions) ([
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(s.alive(), ctx.Err()); err != nil {
+	if err := errors.Join(s.writer.Alive(), ctx.Err()); err != nil {
 		return nil, err
 	}
-	if !s.serveNow(c) {
-		c.answer = newReply()
-		err := s.submit(ctx, c)
-		if err == nil {
-			err = s.await(ctx, c, c.patience)
-		}
-		if err != nil && c.taken == 0 {
-			return nil, err
-		}
-		if err != nil {
-			c.out = c.out[:c.taken]
-		}
+	if err := s.writer.Receive(ctx, c); err != nil {
+		return nil, err
 	}
-	if len(c.out) == 0 {
+	if len(c.Out) == 0 {
 		return nil, ctx.Err()
 	}
 	return s.open(c)
 }
 
 // newReceive validates what is asked for.
-func (s *Service) newReceive(name string, o ReceiveOptions) (*receive, error) {
+func (s *Service) newReceive(name string, o ReceiveOptions) (*writer.Receive, error) {
 	set, err := s.lookup(name)
 	if err != nil {
 		return nil, err
@@ -165,62 +156,35 @@ func (s *Service) newReceive(name string, o ReceiveOptions) (*receive, error) {
 	if err := checkReceive(o, set.Fifo); err != nil {
 		return nil, err
 	}
-	c := &receive{queue: name, fifo: set.Fifo, max: max(1, o.Max), timeout: -1, attempt: o.Attempt}
-	c.patience = time.Duration(set.Wait) * time.Millisecond
+	c := &writer.Receive{Queue: name, Fifo: set.Fifo, Max: max(1, o.Max), Timeout: -1, Attempt: o.Attempt}
+	c.Patience = time.Duration(set.Wait) * time.Millisecond
 	if o.Wait != nil {
-		c.patience = *o.Wait
+		c.Patience = *o.Wait
 	}
-	c.wait = c.patience > 0
+	c.Wait = c.Patience > 0
 	if o.Visibility != nil {
-		c.timeout = o.Visibility.Milliseconds()
+		c.Timeout = o.Visibility.Milliseconds()
 	}
 	return c, nil
 }
 
-// await waits for the answer to c, for at most wait if it is parked.
-func (s *Service) await(ctx context.Context, c *receive, wait time.Duration) error {
-	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case err := <-c.answer.waiting:
-			return err
-		case <-timer.C:
-		case <-ctx.Done():
-		case <-s.done:
-		}
-		// Messages may be on their way at this very moment; only the writer
-		// knows, and it answers either way.
-		if err := s.submit(context.WithoutCancel(ctx), withdraw{c}); err != nil {
-			<-s.done
-			return c.answer.final()
-		}
-	}
-	select {
-	case err := <-c.answer.waiting:
-		return err
-	case <-s.done:
-		return c.answer.final()
-	}
-}
-
 // open adds receipts and contents to what was received.
-func (s *Service) open(c *receive) ([]Message, error) {
-	out := make([]Message, 0, len(c.out))
+func (s *Service) open(c *writer.Receive) ([]Message, error) {
+	out := make([]Message, 0, len(c.Out))
 	var failed error
-	for i, d := range c.out {
-		rec := c.records[i]
+	for i, d := range c.Out {
+		rec := c.Records[i]
 		if rec == nil {
 			var err error
 			if rec, err = s.contents.Record(d.Seq); err != nil {
-				failed = s.unreadable(c.queue, d, err)
+				failed = s.unreadable(c.Queue, d, err)
 				continue
 			}
 			if rec == nil {
 				continue // purged meanwhile
 			}
 		}
-		m, err := messageOf(rec, d, s.receipts.make(d), c.fifo)
+		m, err := messageOf(rec, d, s.receipts.make(d), c.Fifo)
 		if err != nil {
 			failed = err
 			continue
@@ -231,7 +195,7 @@ func (s *Service) open(c *receive) ([]Message, error) {
 		return nil, failed
 	}
 	if failed != nil && !errors.Is(failed, ErrDamagedMessage) {
-		s.log.Error("queue: a received message could not be read; it becomes visible again", "queue", c.queue, "error",
+		s.log.Error("queue: a received message could not be read; it becomes visible again", "queue", c.Queue, "error",
 			failed)
 	}
 	return out, nil
@@ -253,7 +217,7 @@ func (s *Service) unreadable(queue string, d machine.Delivery, err error) error 
 // FIFO queue a handle whose visibility timeout ran out fails with
 // ErrInvalidParameter.
 func (s *Service) Delete(ctx context.Context, name string, handles []string) []error {
-	return s.settleAll(ctx, &settleAll{queue: name}, len(handles), func(i int) VisibilityChange {
+	return s.settleAll(ctx, &writer.Settle{Queue: name}, len(handles), func(i int) VisibilityChange {
 		return VisibilityChange{Receipt: handles[i]}
 	})
 }
@@ -264,20 +228,20 @@ func (s *Service) Delete(ctx context.Context, name string, handles []string) []e
 // time ran out. A FIFO queue refuses both with ErrInvalidParameter. So does every
 // queue for a message that is gone.
 func (s *Service) ChangeVisibility(ctx context.Context, name string, changes []VisibilityChange) []error {
-	change := &settleAll{queue: name, change: true}
+	change := &writer.Settle{Queue: name, Change: true}
 	return s.settleAll(ctx, change, len(changes), func(i int) VisibilityChange { return changes[i] })
 }
 
-func (s *Service) settleAll(ctx context.Context, c *settleAll, n int, at func(int) VisibilityChange) []error {
+func (s *Service) settleAll(ctx context.Context, c *writer.Settle, n int, at func(int) VisibilityChange) []error {
 	if errs := s.newSettle(c, n, at); errs != nil {
 		return errs
 	}
-	c.answer = newReply()
-	return c.errors(s.do(ctx, c, c.answer))
+	c.Answer = writer.NewReply()
+	return errorsOf(c, s.writer.Do(ctx, c, c.Answer))
 }
 
 // newSettle reads the receipts. If there is nothing to do it returns the errors.
-func (s *Service) newSettle(c *settleAll, n int, at func(int) VisibilityChange) []error {
+func (s *Service) newSettle(c *writer.Settle, n int, at func(int) VisibilityChange) []error {
 	errs := make([]error, n)
 	if n == 0 {
 		return errs
@@ -285,10 +249,10 @@ func (s *Service) newSettle(c *settleAll, n int, at func(int) VisibilityChange) 
 	if err := checkBatch(n); err != nil {
 		return fill(errs, err)
 	}
-	if _, err := s.lookup(c.queue); err != nil {
+	if _, err := s.lookup(c.Queue); err != nil {
 		return fill(errs, err)
 	}
-	c.targets = make([]target, n)
+	c.Targets = make([]writer.Target, n)
 	valid := 0
 	for i := range n {
 		to := at(i)
@@ -301,29 +265,29 @@ func (s *Service) newSettle(c *settleAll, n int, at func(int) VisibilityChange) 
 			continue
 		}
 		valid++
-		c.targets[i] = target{Delivery: d, handle: to.Receipt, timeout: to.Timeout.Milliseconds()}
+		c.Targets[i] = writer.Target{Delivery: d, Handle: to.Receipt, Timeout: to.Timeout.Milliseconds()}
 		if to.Returned {
-			c.targets[i].hands = machine.Returned
+			c.Targets[i].Hands = machine.Returned
 		}
 	}
 	if valid == 0 {
 		return errs
 	}
-	c.refused = errs
+	c.Refused = errs
 	return nil
 }
 
-// errors is what became of each target.
-func (c *settleAll) errors(err error) []error {
+// errorsOf is what became of each target.
+func errorsOf(c *writer.Settle, err error) []error {
 	if err != nil {
-		return fill(c.refused, err)
+		return fill(c.Refused, err)
 	}
-	for i := range c.targets {
-		if c.refused[i] == nil {
-			c.refused[i] = c.targets[i].err
+	for i := range c.Targets {
+		if c.Refused[i] == nil {
+			c.Refused[i] = c.Targets[i].Err
 		}
 	}
-	return c.refused
+	return c.Refused
 }
 
 // fill gives err to every entry that has none yet.
@@ -339,13 +303,13 @@ func fill(errs []error, err error) []error {
 // Counts returns the exact numbers of a queue. It is cheap and does not wait
 // for a commit; it may be ahead of one by a group of requests.
 func (s *Service) Counts(name string) (Counts, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	q := s.st.Names[name]
+	st := s.writer.Lock()
+	defer s.writer.Unlock()
+	q := st.Names[name]
 	if q == nil {
-		return Counts{}, noQueue(name)
+		return Counts{}, rules.NoQueue(name)
 	}
-	now := s.tick()
+	now := s.writer.Tick()
 	q.Advance(now)
 	c := Counts{
 		At: rules.FromMillis(now), Visible: q.Visible(), Runnable: q.Runnable(), InFlight: q.InFlight.Len(),
@@ -357,7 +321,7 @@ func (s *Service) Counts(name string) (Counts, error) {
 	}
 	c.Returned, c.Unsure, c.ReturnedSent, c.DeadLetters = q.Retries.Len(), q.Unsure, sentGroups(q.Retries.Nodes), -1
 	if q.Settings.Redrive != nil {
-		if dead := s.st.Names[q.DeadLetterQueue()]; dead != nil && dead != q {
+		if dead := st.Names[q.DeadLetterQueue()]; dead != nil && dead != q {
 			c.DeadLetters, c.DeadLetterQueue = dead.Len(), q.DeadLetterQueue()
 		}
 	}
@@ -369,23 +333,5 @@ func (s *Service) Counts(name string) (Counts, error) {
 // none. Signals are coalesced: one is kept while nobody reads. The queue need
 // not exist yet. cancel ends the subscription; the channel is never closed.
 func (s *Service) Subscribe(name string) (wake <-chan struct{}, cancel func()) {
-	ch := make(chan struct{}, 1)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wakes[name] = append(s.wakes[name], ch)
-	return ch, func() { s.unsubscribe(name, ch) }
-}
-
-func (s *Service) unsubscribe(name string, ch chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, c := range s.wakes[name] {
-		if c == ch {
-			s.wakes[name] = append(s.wakes[name][:i:i], s.wakes[name][i+1:]...)
-			break
-		}
-	}
-	if len(s.wakes[name]) == 0 {
-		delete(s.wakes, name)
-	}
+	return s.writer.Subscribe(name)
 }

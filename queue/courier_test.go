@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
 // errands lets callers who wait use a courier.
@@ -205,23 +206,23 @@ func TestACourierCommitsItself(t *testing.T) {
 		itself bool
 	}{
 		"the first":          {func(*testing.T, *scene) {}, false},
-		"after enough alone": {func(_ *testing.T, c *scene) { alone(c.submit, loneAfter) }, true},
-		"after one too few":  {func(_ *testing.T, c *scene) { alone(c.submit, loneAfter-1) }, false},
+		"after enough alone": {func(_ *testing.T, c *scene) { alone(c.submit, writer.LoneAfter) }, true},
+		"after one too few":  {func(_ *testing.T, c *scene) { alone(c.submit, writer.LoneAfter-1) }, false},
 		"after some together": {func(_ *testing.T, c *scene) {
-			alone(c.submit, loneAfter)
+			alone(c.submit, writer.LoneAfter)
 			c.submit(2)
 		}, false},
 		"alone again": {func(_ *testing.T, c *scene) {
-			alone(c.submit, loneAfter)
+			alone(c.submit, writer.LoneAfter)
 			c.submit(2)
-			alone(c.submit, loneAfter)
+			alone(c.submit, writer.LoneAfter)
 		}, true},
 		"on a slow disk": {func(_ *testing.T, c *scene) {
-			c.commit = func() { time.Sleep((quickCommit + 1) * time.Millisecond) }
-			alone(c.submit, 2*loneAfter)
+			c.commit = func() { time.Sleep((writer.QuickCommit + 1) * time.Millisecond) }
+			alone(c.submit, 2*writer.LoneAfter)
 		}, false},
 		"while another is committed": {func(t *testing.T, c *scene) {
-			alone(c.submit, loneAfter)
+			alone(c.submit, writer.LoneAfter)
 			gate, once := make(chan struct{}), sync.Once{}
 			c.commit = func() { once.Do(func() { <-gate }) }
 			go c.s.Send(t.Context(), "q", []Outgoing{{Body: "other"}})
@@ -232,7 +233,7 @@ func TestACourierCommitsItself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, f, _ := held(t)
-				s.lone.Store(0) // creating the queue was a group, too
+				s.writer.Lone.Store(0) // creating the queue was a group, too
 				c := &scene{s: s, commit: func() {}}
 				itself, answered := false, 0
 				f.fail = func([]machine.Op) error {
@@ -282,7 +283,7 @@ func TestALoneCourierOfAClosedServiceIsAnswered(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.lone.Store(loneAfter)
+	s.writer.Lone.Store(writer.LoneAfter)
 	var got error
 	k := s.NewCourier(func() {})
 	k.Send("q", []Outgoing{{Body: "a"}}, func(_ []Sent, err error) { got = err })
@@ -301,7 +302,7 @@ func TestACourierOfAClosedServiceIsAnswered(t *testing.T) {
 		"handed in after":  func(s *Service, k *Courier) error { err := s.Close(); k.Submit(); return err },
 		"handed in when the writer has ended": func(s *Service, k *Courier) error {
 			err := s.Close()
-			s.closing = make(chan struct{}) // as if it were closed between the look and the hand-over
+			s.writer.Closing = make(chan struct{}) // as if it were closed between the look and the hand-over
 			k.Submit()
 			return err
 		},

@@ -77,7 +77,7 @@ func usedDirs(t *testing.T) (dirs map[string]string, a acknowledged) {
 	for _, p := range must(s.Peek(t.Context(), "empty", 1, AnyState))(t) {
 		a.messages[p.ID] = p
 	}
-	for _, q := range s.st.Names {
+	for _, q := range state(s).Names {
 		for e := range q.All {
 			a.seqs[rules.FormatUUID(must(s.contents.Record(e.Seq))(t).ID)] = e.Seq
 		}
@@ -393,7 +393,7 @@ func TestARepairWithFramesOfTwoGenerations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for e := range s.st.Names["q"].All {
+	for e := range state(s).Names["q"].All {
 		a.seqs[rules.FormatUUID(must(s.contents.Record(e.Seq))(t).ID)] = e.Seq
 	}
 	copyOf(t, dir, scratch)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-scale/muster/queue/internal/machine"
 	"github.com/muster-scale/muster/queue/internal/rules"
+	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
 // DamagedMessage is a message whose content is not what was sent: a bit of it changed on the disk, or cannot be read.
@@ -46,11 +47,11 @@ func damaged(queue string, d machine.Delivery, err error) error {
 // Damaged returns the messages of all queues that were set aside since the service was opened, because their content is
 // damaged.
 func (s *Service) Damaged() []*DamagedMessage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	st := s.writer.Lock()
+	defer s.writer.Unlock()
 	var out []*DamagedMessage
-	for _, name := range slices.Sorted(maps.Keys(s.st.Names)) {
-		q := s.st.Names[name]
+	for _, name := range slices.Sorted(maps.Keys(st.Names)) {
+		q := st.Names[name]
 		for _, seq := range slices.Sorted(maps.Keys(q.Damaged)) {
 			out = append(out, &DamagedMessage{name, seq, rules.FromMillis(q.Damaged[seq].Sent),
 				machine.ErrDamagedContent})
@@ -62,12 +63,12 @@ func (s *Service) Damaged() []*DamagedMessage {
 // setAside takes a message out of its queue whose content was found damaged when it was to be delivered.
 func (s *Service) setAside(d *DamagedMessage) {
 	moved := false
-	c := &call{answer: newReply(), run: func(st *machine.State, _ int64) error {
+	c := &writer.Call{Answer: writer.NewReply(), Run: func(st *machine.State, _ int64) error {
 		q := st.Names[d.Queue]
 		moved = q != nil && st.SetAside(q, d.Sequence)
 		return nil
 	}}
-	if err := s.do(context.Background(), c, c.answer); err == nil && moved {
+	if err := s.writer.Do(context.Background(), c, c.Answer); err == nil && moved {
 		s.log.Error("queue: a message is damaged", slog.Any("error", d))
 	}
 }

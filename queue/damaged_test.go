@@ -47,7 +47,7 @@ func withDamaged(t *testing.T, name string, attributes map[string]string, log *s
 		}
 		must(s.Send(t.Context(), name, []Outgoing{out}))(t)
 	}
-	damaged = s.st.LastSeq - 1
+	damaged = state(s).LastSeq - 1
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@
 //
 // A pure state machine, package queue/internal/machine, decides which message is received next, when one is visible
 // again, and what moves to a dead-letter queue. The stores, package queue/internal/storage, keep its operations: SQLite
-// with a log before it, or memory. One writer goroutine takes the requests that wait, applies them, commits them as one
-// group with one full sync, and only then answers.
+// with a log before it, or memory. One goroutine, that of package queue/internal/writer, takes the requests that wait,
+// applies them, commits them as one group with one full sync, and only then answers.
 //
 // What an answer promises: a send, a delete, a redelivery, a change of visibility, a move to a dead-letter queue and
 // every change to a queue is on disk before the call returns. Only the first receive of a message is written later,

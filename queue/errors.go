@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-scale/muster/queue/internal/rules"
 	"github.com/muster-scale/muster/queue/internal/storage"
+	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
 // The kinds of refusal. Every error of this package matches one of them with
@@ -73,7 +74,7 @@ var (
 	// It is not delivered; see DamagedMessage.
 	ErrDamagedMessage = errors.New("message is damaged")
 	// ErrClosed says that the service was closed.
-	ErrClosed = errors.New("queue service is closed")
+	ErrClosed = writer.ErrClosed
 )
 
 // Error is a refused request: Kind is one of the sentinels above, Text says what was found and what is allowed in the

@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-scale/muster/queue/internal/machine"
 	"github.com/muster-scale/muster/queue/internal/rules"
+	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
 // MaxImportLine bounds a line of an import, in bytes: the largest message,
@@ -84,7 +85,7 @@ type importing struct {
 	name  string
 	set   machine.Settings
 	line  int
-	batch []sending
+	batch []writer.Sending
 	first int // the line of the first message of the batch
 	bytes int
 	done  Imported
@@ -157,7 +158,7 @@ func (in *importing) read(text []byte) (Outgoing, error) {
 	case in.set.Fifo:
 		m.DeduplicationID = x.DeduplicationID
 	case x.State == StateDelayed:
-		delay := min(MaxDelay, max(0, x.VisibleAt.Sub(rules.FromMillis(in.s.now()))))
+		delay := min(MaxDelay, max(0, x.VisibleAt.Sub(rules.FromMillis(in.s.writer.Now()))))
 		m.Delay = &delay
 	default:
 		m.Delay = new(time.Duration)
@@ -171,15 +172,15 @@ func (in *importing) send(ctx context.Context) error {
 		return nil
 	}
 	for i := range in.batch {
-		identify(in.batch[i].record)
+		identify(in.batch[i].Record)
 	}
-	c := &send{queue: in.name, outgoing: in.batch, answer: newReply()}
+	c := &writer.Send{Queue: in.name, Outgoing: in.batch, Answer: writer.NewReply()}
 	in.batch, in.bytes = nil, 0
-	if err := in.s.do(ctx, c, c.answer); err != nil {
+	if err := in.s.writer.Do(ctx, c, c.Answer); err != nil {
 		return &LineError{in.first, err}
 	}
-	for _, one := range c.outgoing {
-		if one.duplicate {
+	for _, one := range c.Outgoing {
+		if one.Duplicate {
 			in.done.Duplicates++
 		} else {
 			in.done.Sent++

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-scale/muster/queue/internal/machine"
 	"github.com/muster-scale/muster/queue/internal/rules"
+	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
 // MoveStatus says how far a move of messages has come.
@@ -59,7 +60,7 @@ func (s *Service) StartMove(ctx context.Context, source, destination string, per
 				"that's between 1 and %d.", MaxMoveRate)
 	}
 	var id string
-	c := &call{answer: newReply(), run: func(st *machine.State, now int64) error {
+	c := &writer.Call{Answer: writer.NewReply(), Run: func(st *machine.State, now int64) error {
 		q, err := movable(st, source, destination)
 		switch {
 		case err != nil:
@@ -74,7 +75,7 @@ func (s *Service) StartMove(ctx context.Context, source, destination string, per
 		id = strconv.FormatUint(st.StartMove(q, now, destination, int64(perSecond)).ID, 10)
 		return nil
 	}}
-	err := s.do(ctx, c, c.answer)
+	err := s.writer.Do(ctx, c, c.Answer)
 	if err != nil {
 		return "", err
 	}
@@ -107,9 +108,9 @@ func movable(st *machine.State, source, destination string) (*machine.Queue, err
 // Moves returns the last moves out of a queue, the newest first; at most ten
 // are kept. The error is ErrNotFound if the queue does not exist.
 func (s *Service) Moves(source string) ([]Move, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	q := s.st.Names[source]
+	st := s.writer.Lock()
+	defer s.writer.Unlock()
+	q := st.Names[source]
 	if q == nil {
 		return nil, rules.Refuse(ErrNotFound, "The resource that you specified for the SourceArn parameter doesn't "+
 			"exist.")
@@ -129,7 +130,7 @@ func (s *Service) Moves(source string) ([]Move, error) {
 // many that are. The error is ErrNotFound for an unknown move and
 // ErrUnsupported for one that is over.
 func (s *Service) CancelMove(ctx context.Context, id string) (moved int, err error) {
-	c := &call{answer: newReply(), run: func(st *machine.State, _ int64) error {
+	c := &writer.Call{Answer: writer.NewReply(), Run: func(st *machine.State, _ int64) error {
 		q, m := findMove(st, id)
 		switch {
 		case m == nil:
@@ -143,7 +144,7 @@ func (s *Service) CancelMove(ctx context.Context, id string) (moved int, err err
 		moved = int(ended.Moved)
 		return nil
 	}}
-	err = s.do(ctx, c, c.answer)
+	err = s.writer.Do(ctx, c, c.Answer)
 	return moved, err
 }
 
@@ -170,7 +171,7 @@ func findMove(st *machine.State, id string) (*machine.Queue, *machine.MoveRow) {
 func (s *Service) Redrive(ctx context.Context, source, destination string, limit int) (moved int, err error) {
 	for moved < limit {
 		var step int
-		c := &call{answer: newReply(), run: func(st *machine.State, now int64) error {
+		c := &writer.Call{Answer: writer.NewReply(), Run: func(st *machine.State, now int64) error {
 			q, err := movable(st, source, destination)
 			if err != nil {
 				return err
@@ -178,7 +179,7 @@ func (s *Service) Redrive(ctx context.Context, source, destination string, limit
 			step, err = redriveSome(st, q, now, destination, min(limit-moved, machine.MoveBatch))
 			return err
 		}}
-		if err := s.do(ctx, c, c.answer); err != nil {
+		if err := s.writer.Do(ctx, c, c.Answer); err != nil {
 			return moved, err
 		}
 		if step == 0 {

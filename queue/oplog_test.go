@@ -16,6 +16,7 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 	"github.com/muster-scale/muster/queue/internal/machine"
 	"github.com/muster-scale/muster/queue/internal/storage"
+	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
 // memoryLog is a log in memory.
@@ -70,7 +71,7 @@ func TestALogGivesBackWhatWasWritten(t *testing.T) {
 	all := gocmp.AllowUnexported(machine.Op{}, machine.Row{}, machine.Numbers{}, machine.Record{}, machine.DedupRow{})
 	rapid.Check(t, func(rt *rapid.T) {
 		file := &memoryLog{bytes.Repeat([]byte{0xa5}, 64<<10)} // what an older generation left
-		l := &storage.OpLog{Made: int64(len(file.content)), File: file}
+		l := &oplog.Log{Made: int64(len(file.content)), File: file}
 		l.Restart(sqlitefile.Position{Identity: rapid.Uint64().Draw(rt, "identity"),
 			Commit: rapid.Uint64Range(1, math.MaxUint64-1).Draw(rt, "commit")})
 		var want, kept []machine.Op
@@ -84,7 +85,7 @@ func TestALogGivesBackWhatWasWritten(t *testing.T) {
 			want = append(want, ops...)
 		}
 		check := func(what string, seed uint32, generation uint64, want []machine.Op) {
-			got, err := storage.ReadLog(file.content, seed, generation)
+			got, err := oplog.Read(file.content, seed, generation)
 			if diff := gocmp.Diff(want, got, all); diff != "" || err != nil {
 				rt.Fatalf("%s: %v\n%s", what, err, diff)
 			}
@@ -92,23 +93,23 @@ func TestALogGivesBackWhatWasWritten(t *testing.T) {
 		check("as it was written", l.Seed, l.Generation, want)
 		check("beside tables that took it over", l.Seed, l.Generation+1, nil)
 		check("beside another queue file", l.Seed+1, l.Generation, nil)
-		if got, err := storage.ReadLog(file.content, l.Seed, l.Generation-1); err == nil {
+		if got, err := oplog.Read(file.content, l.Seed, l.Generation-1); err == nil {
 			rt.Fatalf("beside earlier tables: %d operations", len(got))
 		}
 
 		whole := slices.Clone(file.content)
 		cut := last + rapid.Int64Range(0, int64(len(l.Buffer))-1).Draw(rt, "cut")
 		file.content[cut] ^= 0xff
-		if got, err := storage.ReadLog(file.content, l.Seed, l.Generation); err == nil {
+		if got, err := oplog.Read(file.content, l.Seed, l.Generation); err == nil {
 			rt.Fatalf("with the last frame damaged: %d operations", len(got))
 		}
-		clear(file.content[l.At : l.At+storage.SectorBytes])
+		clear(file.content[l.At : l.At+oplog.SectorBytes])
 		check("with the last frame half written", l.Seed, l.Generation, kept)
 		if last > 0 {
 			copy(file.content, whole)
-			file.content[rapid.IntRange(0, storage.FrameHead-1).Draw(rt, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(rt,
+			file.content[rapid.IntRange(0, oplog.FrameHead-1).Draw(rt, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(rt,
 				"bit")
-			if got, err := storage.ReadLog(file.content, l.Seed, l.Generation); err == nil {
+			if got, err := oplog.Read(file.content, l.Seed, l.Generation); err == nil {
 				rt.Fatalf("with a damaged first frame: %d operations", len(got))
 			}
 		}
@@ -117,7 +118,7 @@ func TestALogGivesBackWhatWasWritten(t *testing.T) {
 
 // TestALogTakesWhatFits fills a log of four sectors, of which one is for its end.
 func TestALogTakesWhatFits(t *testing.T) {
-	l := &storage.OpLog{Made: 4 * storage.SectorBytes, File: &memoryLog{make([]byte, 4*storage.SectorBytes)}}
+	l := &oplog.Log{Made: 4 * oplog.SectorBytes, File: &memoryLog{make([]byte, 4*oplog.SectorBytes)}}
 	l.Restart(sqlitefile.Position{Commit: 7})
 	body := func(n int) []machine.Op {
 		return []machine.Op{{Kind: machine.OpInsert, Record: &machine.Record{Body: string(make([]byte, n))}}}
@@ -128,13 +129,13 @@ func TestALogTakesWhatFits(t *testing.T) {
 		fits bool
 		at   int64
 	}{
-		{"more than the log", body(3 * storage.SectorBytes), false, 0},
-		{"a sector and a bit", body(storage.SectorBytes), true, 2 * storage.SectorBytes},
-		{"again", body(storage.SectorBytes), false, 2 * storage.SectorBytes},
+		{"more than the log", body(3 * oplog.SectorBytes), false, 0},
+		{"a sector and a bit", body(oplog.SectorBytes), true, 2 * oplog.SectorBytes},
+		{"again", body(oplog.SectorBytes), false, 2 * oplog.SectorBytes},
 		{"what only the tables take", []machine.Op{{Kind: machine.OpPutQueue, Queue: &machine.QueueRow{}}}, false,
-			2 * storage.SectorBytes},
-		{"the last sector", body(100), true, 3 * storage.SectorBytes},
-		{"nothing more", []machine.Op{{Kind: machine.OpRemove, Seq: 1}}, false, 3 * storage.SectorBytes},
+			2 * oplog.SectorBytes},
+		{"the last sector", body(100), true, 3 * oplog.SectorBytes},
+		{"nothing more", []machine.Op{{Kind: machine.OpRemove, Seq: 1}}, false, 3 * oplog.SectorBytes},
 	} {
 		if fits, err := l.Append(row.ops); fits != row.fits || l.At != row.at || err != nil {
 			t.Errorf("%s: fits %t, at %d, %v; want %t and %d", row.name, fits, l.At, err, row.fits, row.at)
@@ -150,23 +151,23 @@ func FuzzLogOperations(f *testing.F) {
 		{Kind: machine.OpMove, Seq: 1, Row: machine.Row{Numbers: machine.Numbers{Seq: 1 << 63}, Queue: 3}, Source: "s"},
 		{Kind: machine.OpDropDedup, Dedup: &machine.DedupRow{Queue: 1, Key: "k", Seq: 2, Expires: -1}},
 	} {
-		b, _ := storage.AppendOp(nil, &o)
+		b, _ := oplog.AppendOp(nil, &o)
 		f.Add(b)
 	}
 	f.Add([]byte{byte(machine.OpRemove), 0xff})
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		ops, err := storage.ReadOps(payload, nil)
+		ops, err := oplog.ReadOps(payload, nil)
 		if err != nil {
 			return
 		}
 		var again []byte
 		for i := range ops {
 			var ok bool
-			if again, ok = storage.AppendOp(again, &ops[i]); !ok {
+			if again, ok = oplog.AppendOp(again, &ops[i]); !ok {
 				t.Fatalf("%+v was read, and cannot be written", ops[i])
 			}
 		}
-		got, err := storage.ReadOps(again, nil)
+		got, err := oplog.ReadOps(again, nil)
 		if diff := gocmp.Diff(ops, got, gocmp.AllowUnexported(machine.Op{}, machine.Row{}, machine.Numbers{},
 			machine.Record{}, machine.DedupRow{})); diff != "" || err != nil {
 			t.Fatalf("%q: %v\n%s", payload, err, diff)
@@ -179,7 +180,7 @@ func busy(t *testing.T, dir string) *Service {
 	t.Helper()
 	s := open(t, Options{Dir: dir})
 	mustCreate(t, s, "q", nil)
-	for range storage.LogAfter + 1 {
+	for range oplog.StartAfter + 1 {
 		mustSend(t, s, "q", "in a table")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "queues.log")); err != nil {
@@ -212,7 +213,7 @@ func TestAClosedFileNeedsNoLog(t *testing.T) {
 	if got := version(t, dir); got != storage.SchemaVersion {
 		t.Errorf("version %d, want that of the schema, %d", got, storage.SchemaVersion)
 	}
-	wantCounts(t, open(t, Options{Dir: dir}), "q", storage.LogAfter+2, 0, 0)
+	wantCounts(t, open(t, Options{Dir: dir}), "q", oplog.StartAfter+2, 0, 0)
 }
 
 // TestAFileWithoutItsLogIsRefused takes the log away, or damages it, as nothing but a person or a broken disk does.
@@ -224,7 +225,7 @@ func TestAFileWithoutItsLogIsRefused(t *testing.T) {
 		"a frame is damaged": func(path string) error {
 			b, err := os.ReadFile(path)
 			if err == nil {
-				b[storage.FrameHead] ^= 1
+				b[oplog.FrameHead] ^= 1
 			}
 			return errors.Join(err, os.WriteFile(path, b, 0o600))
 		},

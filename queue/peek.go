@@ -101,13 +101,13 @@ func (s *Service) sequences(name string, in State) ([]uint64, error) {
 }
 
 func (s *Service) unsorted(name string, in State) ([]uint64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	q := s.st.Names[name]
+	st := s.writer.Lock()
+	defer s.writer.Unlock()
+	q := st.Names[name]
 	if q == nil {
-		return nil, noQueue(name)
+		return nil, rules.NoQueue(name)
 	}
-	q.Advance(s.tick())
+	q.Advance(s.writer.Tick())
 	var out []uint64
 	for e := range q.All {
 		if in == AnyState || stateOf[e.Place] == in {
@@ -122,10 +122,10 @@ func (s *Service) unsorted(name string, in State) ([]uint64, error) {
 
 // peekOne looks at one message; it may be gone.
 func (s *Service) peekOne(name string, seq uint64) (p Peeked, ok bool, err error) {
-	s.mu.Lock()
+	st := s.writer.Lock()
 	var d machine.Delivery
 	var fifo bool
-	if q := s.st.Names[name]; q != nil {
+	if q := st.Names[name]; q != nil {
 		if e, found := q.Look(seq); found {
 			ok, d, fifo = true, q.Delivery(&e), q.Fifo
 			p.State, p.VisibleAt = stateOf[e.Place], rules.FromMillis(e.Visible)
@@ -134,8 +134,8 @@ func (s *Service) peekOne(name string, seq uint64) (p Peeked, ok bool, err error
 			p.State, p.VisibleAt = StateDamaged, rules.FromMillis(n.Visible)
 		}
 	}
-	rec := s.cache.records[seq]
-	s.mu.Unlock()
+	rec := s.writer.Cached(seq)
+	s.writer.Unlock()
 	if !ok {
 		return p, false, nil
 	}

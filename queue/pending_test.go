@@ -8,13 +8,15 @@ import (
 
 	"github.com/muster-scale/muster/queue/internal/machine"
 	"github.com/muster-scale/muster/queue/internal/storage"
+	"github.com/muster-scale/muster/queue/internal/storage/oplog"
+	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
 // foldingStore is a memory store behind a pending log, taken over now and then.
 type foldingStore struct {
 	*storage.MemoryStore
 	t    *rapid.T
-	late storage.Pending
+	late oplog.Pending
 }
 
 func (f *foldingStore) Commit(ops []machine.Op) error {
@@ -52,7 +54,7 @@ func (f *foldingStore) Load(begin func(machine.Saved) error, visit func(machine.
 func TestWhatTheLogAddsIsWhatTheOperationsDo(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		plain := storage.NewMemoryStore(1<<30, []byte("secret"))
-		folding := &foldingStore{storage.NewMemoryStore(1<<30, []byte("secret")), rt, storage.NewPending()}
+		folding := &foldingStore{storage.NewMemoryStore(1<<30, []byte("secret")), rt, oplog.NewPending()}
 		w := newWorld(rt, plain, folding)
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 			w.now += int64(rapid.SampledFrom([]int{0, 1, 31_000, 400_000}).Draw(rt, "wait"))
@@ -62,7 +64,7 @@ func TestWhatTheLogAddsIsWhatTheOperationsDo(t *testing.T) {
 			}
 		}
 		w.st.Flush()
-		w.st.Sweep(sweepRows)
+		w.st.Sweep(writer.SweepRows)
 		w.commit()
 		w.reopen() // compares the two
 		if folding.Used != plain.Used {
@@ -101,7 +103,7 @@ func TestARowIsChangedOnceWhateverHappensToIt(t *testing.T) {
 		{"moved and deleted", []machine.Op{move(1, 2), remove(2)}, "4 1 0 0 "},
 		{"deleted twice", []machine.Op{remove(1), remove(1)}, "4 1 0 0 "},
 	} {
-		p := storage.NewPending()
+		p := oplog.NewPending()
 		for i := range r.ops {
 			p.Add(&r.ops[i])
 		}

@@ -149,7 +149,7 @@ func (c *client) send() error {
 	if name != ordered && c.chance.IntN(4) == 0 {
 		delay = time.Duration(c.chance.IntN(20)) * time.Millisecond
 	}
-	numbers := c.ledger.sending(name, sizes, c.service.now()+delay.Milliseconds())
+	numbers := c.ledger.sending(name, sizes, c.service.writer.Now()+delay.Milliseconds())
 	out := make([]Outgoing, len(numbers))
 	for i, n := range numbers {
 		out[i] = Outgoing{Body: c.ledger.body(n), Delay: &delay, Attributes: attributesOf(n)}
@@ -180,7 +180,7 @@ func (c *client) lease() time.Duration {
 
 func (c *client) receive() error {
 	name := []string{"q", "q", "side", "dead", ordered}[c.chance.IntN(5)]
-	lease, began, turn := c.lease(), c.service.now(), c.ledger.turn()
+	lease, began, turn := c.lease(), c.service.writer.Now(), c.ledger.turn()
 	got, err := c.calls.receive(c.ctx, name, ReceiveOptions{Max: 1 + c.chance.IntN(MaxBatch), Visibility: &lease})
 	if err != nil {
 		return err
@@ -256,7 +256,7 @@ func (c *client) change() error {
 	if c.chance.IntN(3) == 0 {
 		timeout = 0
 	}
-	began := c.service.now()
+	began := c.service.writer.Now()
 	turn := c.ledger.change(h.number, 1)
 	err := c.calls.change(c.ctx, h.queue, []VisibilityChange{{Receipt: h.receipt, Timeout: timeout}})[0]
 	c.ledger.change(h.number, -1)

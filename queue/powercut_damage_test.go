@@ -10,6 +10,7 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 	"github.com/muster-scale/muster/queue/internal/machine"
 	"github.com/muster-scale/muster/queue/internal/storage"
+	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
 // TestAPowerCutAndALostFileAreTold takes files away, shortens or spoils them after power cuts at all moments, in the
@@ -76,9 +77,9 @@ func lose(d *powercut.Disk, chance *rand.Rand) (what string, err error) {
 		what = fmt.Sprintf("a bit of byte %d of %s is flipped", at, name)
 		content[at] ^= 1 << chance.IntN(8)
 	default:
-		from := at / storage.SectorBytes * storage.SectorBytes
+		from := at / oplog.SectorBytes * oplog.SectorBytes
 		what = fmt.Sprintf("the sector at byte %d of %s is zeroed", from, name)
-		clear(content[from:min(from+storage.SectorBytes, len(content))])
+		clear(content[from:min(from+oplog.SectorBytes, len(content))])
 	}
 	return what, errors.Join(d.Remove(name), d.Append(name, content))
 }

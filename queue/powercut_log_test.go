@@ -6,7 +6,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/powercut"
 	"github.com/muster-scale/muster/internal/sqlitefile"
-	"github.com/muster-scale/muster/queue/internal/storage"
+	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
 // The names of the log and of the mark on the disk.
@@ -20,11 +20,11 @@ type diskLog struct{ *powercut.Disk }
 
 // logOn returns a log of the given size that is used from the second
 // transaction on; one that is too small is only read.
-func logOn(d *powercut.Disk, size int64) *storage.OpLog {
-	return &storage.OpLog{Place: diskLog{d}, Size: size, After: 1}
+func logOn(d *powercut.Disk, size int64) *oplog.Log {
+	return &oplog.Log{Place: diskLog{d}, Size: size, After: 1}
 }
 
-func (l diskLog) Create(size int64) (storage.LogFile, error) {
+func (l diskLog) Create(size int64) (oplog.File, error) {
 	if err := l.Remove(); err != nil {
 		return nil, err
 	}

@@ -180,8 +180,8 @@ func complete(s *Service, want int) error {
 	if err == nil && a["VisibilityTimeout"] != "7" {
 		err = fmt.Errorf("the queue has the attributes %v", a)
 	}
-	if err == nil && s.st.LastSeq < 4<<machine.SeqBits {
-		err = fmt.Errorf("the openings are counted anew: sequence %d", s.st.LastSeq)
+	if err == nil && state(s).LastSeq < 4<<machine.SeqBits {
+		err = fmt.Errorf("the openings are counted anew: sequence %d", state(s).LastSeq)
 	}
 	return err
 }

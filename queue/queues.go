@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-scale/muster/queue/internal/machine"
 	"github.com/muster-scale/muster/queue/internal/rules"
+	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
 // strictPause is how long, in milliseconds, AWS refuses a second purge, and
@@ -34,7 +35,7 @@ func (s *Service) CreateQueue(ctx context.Context, name string, attributes, tags
 	if err != nil {
 		return err
 	}
-	c := &call{room: true, answer: newReply(), run: func(st *machine.State, now int64) error {
+	c := &writer.Call{Room: true, Answer: writer.NewReply(), Run: func(st *machine.State, now int64) error {
 		if q := st.Names[name]; q != nil {
 			return sameAttributes(q, normal)
 		}
@@ -56,7 +57,7 @@ func (s *Service) CreateQueue(ctx context.Context, name string, attributes, tags
 			Modified: now}, set)
 		return nil
 	}}
-	return s.do(ctx, c, c.answer)
+	return s.writer.Do(ctx, c, c.Answer)
 }
 
 func withoutEmpty(attributes map[string]string) map[string]string {
@@ -113,21 +114,21 @@ func checkTarget(st *machine.State, name, policy string, r *machine.Redrive) err
 
 // Queues returns the names of all queues, sorted.
 func (s *Service) Queues() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.st.Names))
+	st := s.writer.Lock()
+	defer s.writer.Unlock()
+	return slices.Sorted(maps.Keys(st.Names))
 }
 
 // DeadLetterSources returns the names of the queues, sorted, whose
 // RedrivePolicy names the given queue.
 func (s *Service) DeadLetterSources(name string) ([]string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.st.Names[name] == nil {
-		return nil, noQueue(name)
+	st := s.writer.Lock()
+	defer s.writer.Unlock()
+	if st.Names[name] == nil {
+		return nil, rules.NoQueue(name)
 	}
 	var out []string
-	for source, q := range s.st.Names {
+	for source, q := range st.Names {
 		if q.DeadLetterQueue() == name {
 			out = append(out, source)
 		}
@@ -145,11 +146,11 @@ func (s *Service) Attributes(name string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	q := s.st.Names[name]
+	st := s.writer.Lock()
+	defer s.writer.Unlock()
+	q := st.Names[name]
 	if q == nil {
-		return nil, noQueue(name)
+		return nil, rules.NoQueue(name)
 	}
 	out := defaultsFor(q)
 	maps.Copy(out, q.Saved.Attributes)
@@ -204,10 +205,10 @@ func (s *Service) SetAttributes(ctx context.Context, name string, attributes map
 // alter changes a copy of what is saved of a queue.
 func (s *Service) alter(ctx context.Context, name string,
 	change func(*machine.State, *machine.QueueRow) (machine.Settings, error)) error {
-	c := &call{answer: newReply(), run: func(st *machine.State, now int64) error {
+	c := &writer.Call{Answer: writer.NewReply(), Run: func(st *machine.State, now int64) error {
 		q := st.Names[name]
 		if q == nil {
-			return noQueue(name)
+			return rules.NoQueue(name)
 		}
 		saved := *q.Saved
 		set, err := change(st, &saved)
@@ -218,16 +219,16 @@ func (s *Service) alter(ctx context.Context, name string,
 		st.Alter(q, &saved, set)
 		return nil
 	}}
-	return s.do(ctx, c, c.answer)
+	return s.writer.Do(ctx, c, c.Answer)
 }
 
 // Tags returns the tags of a queue.
 func (s *Service) Tags(name string) (map[string]string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	q := s.st.Names[name]
+	st := s.writer.Lock()
+	defer s.writer.Unlock()
+	q := st.Names[name]
 	if q == nil {
-		return nil, noQueue(name)
+		return nil, rules.NoQueue(name)
 	}
 	return maps.Clone(q.Saved.Tags), nil
 }
@@ -312,12 +313,12 @@ func (s *Service) Purge(ctx context.Context, name string) error {
 
 func (s *Service) withQueue(ctx context.Context, name string,
 	do func(*machine.State, *machine.Queue, int64) error) error {
-	c := &call{answer: newReply(), run: func(st *machine.State, now int64) error {
+	c := &writer.Call{Answer: writer.NewReply(), Run: func(st *machine.State, now int64) error {
 		q := st.Names[name]
 		if q == nil {
-			return noQueue(name)
+			return rules.NoQueue(name)
 		}
 		return do(st, q, now)
 	}}
-	return s.do(ctx, c, c.answer)
+	return s.writer.Do(ctx, c, c.Answer)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-scale/muster/queue/internal/machine"
 	"github.com/muster-scale/muster/queue/internal/storage"
+	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
 // held is a service whose commits wait until they are let go.
@@ -139,7 +140,7 @@ func TestAMessageReceivedWithoutTheWriter(t *testing.T) {
 				s, f, _ := held(t)
 				mustSend(t, s, "q", "a")
 				take(t, s, f)
-				later(t, 2*flushAfter*time.Millisecond)
+				later(t, 2*writer.FlushAfter*time.Millisecond)
 				f.Mu.Lock()
 				var counts []uint32
 				for _, r := range f.Messages {

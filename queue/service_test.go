@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
 func open(t *testing.T, o Options) *Service {
@@ -233,4 +235,10 @@ func TestAMessageReceivedTooOftenMovesToTheDeadLetterQueue(t *testing.T) {
 		mustDelete(t, s, "q", last.Receipt) // gone from there: a success without effect
 		wantCounts(t, s, "dead", 0, 1, 0)
 	})
+}
+
+// state is that of a service on which nothing goes on.
+func state(s *Service) *machine.State {
+	defer s.writer.Unlock()
+	return s.writer.Lock()
 }

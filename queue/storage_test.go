@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-scale/muster/queue/internal/machine"
 	"github.com/muster-scale/muster/queue/internal/storage"
+	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
 // faulty is a store whose commits can be made to fail.
@@ -146,7 +147,7 @@ func TestPurgedMessagesLeaveTheStoreInTheBackground(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantCounts(t, s, "q", 0, 0, 0)
-		later(t, 3*flushAfter*time.Millisecond)
+		later(t, 3*writer.FlushAfter*time.Millisecond)
 		m.Mu.Lock()
 		defer m.Mu.Unlock()
 		if len(m.Messages) != 0 || m.Used != 0 {

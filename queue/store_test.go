@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster/queue/internal/machine"
 	"github.com/muster-scale/muster/queue/internal/storage"
+	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
 func mustSQLite(t *testing.T, dir string) *storage.SqliteStore {
@@ -56,7 +57,7 @@ func holdTheSame(t *testing.T, logSize int64) {
 			}
 		}
 		w.st.Flush()
-		w.st.Sweep(sweepRows)
+		w.st.Sweep(writer.SweepRows)
 		w.commit()
 		if db.Log.Number > 0 {
 			logged++

@@ -55,14 +55,14 @@ func TestTooManyInFlight(t *testing.T) {
 	mustCreate(t, s, "q", nil)
 	mustCreateFIFO(t, s, "q.fifo", nil)
 	for _, name := range []string{"q", "q.fifo"} {
-		s.mu.Lock()
-		q := s.st.Names[name]
+		st := s.writer.Lock()
+		q := st.Names[name]
 		for range MaxInFlight {
-			s.st.LastSeq++
-			q.Add(machine.Entry{Numbers: machine.Numbers{Seq: s.st.LastSeq, Visible: machine.Never, Received: 1,
+			st.LastSeq++
+			q.Add(machine.Entry{Numbers: machine.Numbers{Seq: st.LastSeq, Visible: machine.Never, Received: 1,
 				Count: 1}, Place: machine.InFlight}, machine.Label{Group: "g"})
 		}
-		s.mu.Unlock()
+		s.writer.Unlock()
 		sendOne(t, s, name, Outgoing{Body: "x", GroupID: "h"})
 	}
 	if _, err := s.Receive(t.Context(), "q", ReceiveOptions{}); !errors.Is(err, ErrOverLimit) {

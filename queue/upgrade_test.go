@@ -13,6 +13,7 @@ import (
 	"github.com/muster-scale/muster/queue/check"
 	"github.com/muster-scale/muster/queue/internal/machine"
 	"github.com/muster-scale/muster/queue/internal/storage"
+	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
 // olderSchemas are the tables of the first versions; each goes on where the one before ended.
@@ -85,8 +86,8 @@ func TestAnOlderFileIsBroughtForward(t *testing.T) {
 					if a := must(s.Attributes("q"))(t); a["VisibilityTimeout"] != "7" {
 						t.Errorf("attributes %v", a)
 					}
-					if s.st.LastSeq < 4<<machine.SeqBits {
-						t.Errorf("the openings are counted anew: sequence %d", s.st.LastSeq)
+					if state(s).LastSeq < 4<<machine.SeqBits {
+						t.Errorf("the openings are counted anew: sequence %d", state(s).LastSeq)
 					}
 					if err := s.Close(); err != nil {
 						t.Fatal(err)
@@ -106,19 +107,19 @@ func olderLog(t *testing.T, generation uint64, groups ...[]machine.Op) []byte {
 	log := make([]byte, 64<<10)
 	at := int64(0)
 	for number, ops := range groups {
-		l := storage.OpLog{Generation: generation, Number: uint32(number)}
+		l := oplog.Log{Generation: generation, Number: uint32(number)}
 		b := l.Begin(nil)
 		for i := range ops {
 			from := len(b)
-			b, _ = storage.AppendOp(b, &ops[i])
+			b, _ = oplog.AppendOp(b, &ops[i])
 			if ops[i].Kind == machine.OpInsert { // no checksum followed the id
-				sum := from + 1 + len(storage.AppendRow(nil, &ops[i].Row)) + 16
+				sum := from + 1 + len(oplog.AppendRow(nil, &ops[i].Row)) + 16
 				b = slices.Delete(b, sum, sum+4)
 			}
 		}
 		l.Finish(b)
 		copy(log[at:], b)
-		at += storage.Sectors(len(b))
+		at += oplog.Sectors(len(b))
 	}
 	return log
 }
@@ -138,7 +139,7 @@ func TestTheLogOfAnOlderProgramIsBroughtForward(t *testing.T) {
 		{{Kind: machine.OpRemove, Seq: 9}}}
 	whole := olderLog(t, generation, groups...)
 	torn := slices.Clone(whole)
-	torn[2*storage.SectorBytes+storage.FrameHead] ^= 1 // of the last frame
+	torn[2*oplog.SectorBytes+oplog.FrameHead] ^= 1 // of the last frame
 	damaged := slices.Clone(whole)
 	damaged[40] ^= 1 // of the first one
 	for name, row := range map[string]struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-scale/muster/internal/terminal"
 	"github.com/muster-scale/muster/sim/tables"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/trace/statistics"
 )
 
 // measurement is what muster trace was asked for.
@@ -20,7 +21,7 @@ type measurement struct {
 	options  trace.Options
 	format   string
 	spread   string
-	goal     trace.Goal
+	goal     statistics.Goal
 	quantile float64
 	out      string
 }
@@ -110,7 +111,7 @@ func (m *measurement) run(cmd *cobra.Command, g *global, name string) error {
 	if err != nil {
 		return usage(err)
 	}
-	stats, err := trace.Measure(t, m.goal)
+	stats, err := statistics.Measure(t, m.goal)
 	if err != nil {
 		return traceError(err)
 	}
@@ -124,7 +125,7 @@ func (m *measurement) run(cmd *cobra.Command, g *global, name string) error {
 	}
 	if g.json() {
 		return printJSON(cmd.OutOrStdout(), struct {
-			trace.Statistics
+			statistics.Statistics
 			// Written is the file that the trace was written to.
 			Written string `json:"written,omitzero"`
 		}{stats, m.out})

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
-	"github.com/muster-scale/muster/queue/internal/storage"
+	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
 // readLog reads the frames that follow the tables, and those of later ones.
@@ -34,23 +34,23 @@ func (x *examination) readLog() {
 }
 
 // framesAfter returns the frames that follow the transaction of the tables, in their order.
-func (x *examination) framesAfter(identity uint64) (frames []storage.Frame) {
-	for f := range storage.FramesIn(x.log, storage.SeedOf(identity)) {
+func (x *examination) framesAfter(identity uint64) (frames []oplog.Frame) {
+	for f := range oplog.FramesIn(x.log, oplog.SeedOf(identity)) {
 		if !x.placed || f.Generation >= x.at.Commit {
 			frames = append(frames, f)
 		}
 	}
-	slices.SortStableFunc(frames, func(a, b storage.Frame) int {
+	slices.SortStableFunc(frames, func(a, b oplog.Frame) int {
 		return cmp.Or(cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Number, b.Number))
 	})
 	return frames
 }
 
 // replay adds what is in frames, and notes those that are missing between them.
-func (x *examination) replay(frames []storage.Frame) {
+func (x *examination) replay(frames []oplog.Frame) {
 	generation, next := x.at.Commit, uint32(0)
 	for _, f := range frames {
-		ops, err := storage.ReadOps(f.Payload, nil)
+		ops, err := oplog.ReadOps(f.Payload, nil)
 		if f.Generation != generation {
 			if x.placed {
 				x.find(logFileName, "its frames follow transaction %d, and the tables are at %d", f.Generation,

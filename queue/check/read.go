@@ -12,6 +12,7 @@ import (
 	"github.com/muster-scale/muster/queue/internal/machine"
 	"github.com/muster-scale/muster/queue/internal/rules"
 	"github.com/muster-scale/muster/queue/internal/storage"
+	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
 // examination reads the files of a queue directory without believing them.
@@ -33,10 +34,10 @@ type examination struct {
 	dedup   []machine.DedupRow
 	moves   []machine.MoveRow
 
-	pending storage.Pending               // what the log adds
-	changed map[uint64]storage.PendingRow // by the sequence in the tables, without what is in no table
-	logGaps []Gap                         // From is the last sequence before, or 0
-	bad     map[uint32][]uint32           // damaged pages, by the page at which their table begins
+	pending oplog.Pending               // what the log adds
+	changed map[uint64]oplog.PendingRow // by the sequence in the tables, without what is in no table
+	logGaps []Gap                       // From is the last sequence before, or 0
+	bad     map[uint32][]uint32         // damaged pages, by the page at which their table begins
 
 	keep    func(machine.Row, *machine.Record) error // is given what is whole
 	failed  error                                    // of keep
@@ -56,7 +57,7 @@ type examination struct {
 func newExamination(f *files) *examination {
 	return &examination{
 		files: f, result: &Result{Dir: f.dir, Findings: []Finding{}, Damaged: []Message{}, Missing: []Gap{}},
-		queues: map[uint32]*machine.QueueRow{}, pending: storage.NewPending(), changed: map[uint64]storage.PendingRow{},
+		queues: map[uint32]*machine.QueueRow{}, pending: oplog.NewPending(), changed: map[uint64]oplog.PendingRow{},
 		bad: map[uint32][]uint32{}, found: map[uint64]bool{}, counted: map[uint64]bool{},
 		fifo: map[uint32]bool{}, unclaimed: map[uint32]int{},
 	}
@@ -550,7 +551,7 @@ func (x *examination) gapInLog(g Gap) {
 }
 
 // movedTwice says that tables of a later time than the log follows hold a message already where the log moves it to.
-func (x *examination) movedTwice(p storage.PendingRow) bool {
+func (x *examination) movedTwice(p oplog.PendingRow) bool {
 	return p.Origin != p.Row.Seq && x.found[p.Row.Seq]
 }
 

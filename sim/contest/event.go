@@ -9,6 +9,7 @@ import (
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/limit"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/trace/statistics"
 )
 
 // Event is a trace with the circumstances under which every contender runs on it.
@@ -58,7 +59,7 @@ type Prepared struct {
 	Seed  uint64
 	Trace trace.Trace
 	// Statistics are those of the trace, Limits what nobody can beat on it.
-	Statistics trace.Statistics
+	Statistics statistics.Statistics
 	Limits     limit.Bounds
 	limited    bool
 }
@@ -70,8 +71,8 @@ func Prepare(e Event, seed uint64) (Prepared, error) {
 		return Prepared{}, err
 	}
 	p := Prepared{Event: e, Seed: seed, Trace: t}
-	goal := trace.Goal{Objective: e.Objective, Boot: e.World.Boot.Mean, Slots: max(1, e.World.Slots)}
-	if p.Statistics, err = trace.Measure(t, goal); err != nil {
+	goal := statistics.Goal{Objective: e.Objective, Boot: e.World.Boot.Mean, Slots: max(1, e.World.Slots)}
+	if p.Statistics, err = statistics.Measure(t, goal); err != nil {
 		return Prepared{}, err
 	}
 	p.tell()

@@ -6,8 +6,8 @@
 // numbers, without a solver: whoever does not trust the search for prices does not have to. [Clairvoyant] looks for a
 // cheap schedule; the gap between the two tells how much either could be off.
 //
-// [Burst.Untold] asks the opposite: what a policy loses at least that meets a burst of messages and was told nothing of
-// how long they take.
+// Package uninformed asks the opposite: what a policy loses at least that was told nothing of how long messages take.
+// The linear programs are solved by package linear.
 //
 // The model and the proofs are in docs/limit.md. Nothing here reads a clock or draws a number; the same trace gives the
 // same bytes on the same architecture.

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/muster-scale/muster/sim/limit/internal/linear"
 )
 
 // priceSlots bounds the number of prices.
@@ -26,9 +28,9 @@ func (f *Profile) Prices(start Start, effort int) (Bound, error) {
 		profiles = slices.Insert(profiles, 0, profiles[0].wider())
 	}
 	best := proposal{value: math.Inf(-1)}
-	narrow.propose(start, ones(narrow.length()), narrow.ledger(), &best)
+	narrow.propose(start, linear.Ones(narrow.length()), narrow.ledger(), &best)
 	var coarse *relaxation
-	var found point
+	var found linear.Point
 	for _, p := range profiles {
 		r := relax(p, start)
 		at := r.start(p)
@@ -42,25 +44,26 @@ func (f *Profile) Prices(start Start, effort int) (Bound, error) {
 }
 
 // search takes rounds from a point, keeps the best proposal seen, and returns where it ended.
-func (r *relaxation) search(f *Profile, start Start, at point, rounds int, best *proposal) point {
+func (r *relaxation) search(f *Profile, start Start, at linear.Point, rounds int,
+	best *proposal) linear.Point {
 	const often = 100
 	ledger := f.ledger()
-	row, column := r.scale()
+	row, column := r.Scale()
 	for i := range row {
-		at.y[i] /= row[i]
+		at.Y[i] /= row[i]
 	}
 	for j := range column {
-		at.x[j] /= column[j]
+		at.X[j] /= column[j]
 	}
-	s := newSplitting(&r.program, at)
+	s := linear.NewSplitting(&r.Program, at)
 	quiet, prices := 0, make([]float64, r.slots)
 	for round := range rounds {
-		s.round()
+		s.Round()
 		if round%often != often-1 {
 			continue
 		}
 		for t := range prices {
-			prices[t] = s.next.y[r.capacity+t] * row[r.capacity+t]
+			prices[t] = s.Reached().Y[r.capacity+t] * row[r.capacity+t]
 		}
 		before := best.value
 		f.propose(start, prices, ledger, best)
@@ -72,12 +75,12 @@ func (r *relaxation) search(f *Profile, start Start, at point, rounds int, best 
 		}
 	}
 	for i := range row {
-		s.next.y[i] *= row[i]
+		s.Reached().Y[i] *= row[i]
 	}
 	for j := range column {
-		s.next.x[j] *= column[j]
+		s.Reached().X[j] *= column[j]
 	}
-	return s.next
+	return s.Reached()
 }
 
 // proposal is a certificate and, up to rounding, what it proves.

@@ -1,6 +1,10 @@
 package limit
 
-import "math"
+import (
+	"math"
+
+	"github.com/muster-scale/muster/sim/limit/internal/linear"
+)
 
 // relaxation is the problem with fractions of workers and of messages, as a linear program on the profile's slots of
 // time. A unit of work is what a worker does in one of them, a unit of cost is what a worker costs in one. Its columns,
@@ -8,7 +12,7 @@ import "math"
 // time, work excused that is not due yet, late work waiting. Then, for some classes of messages, the work that is
 // excused.
 type relaxation struct {
-	program
+	linear.Program
 	slots int
 	// Each block begins at its column or row, -1 if it is not there.
 	workers, starts, inTime, late, waiting, excusing, waitingLate, excuses int
@@ -32,20 +36,20 @@ func relax(f *Profile, start Start) *relaxation {
 	r.workers, r.starts = r.columns(true, 1), r.columns(true, boot)
 	for t := range r.slots {
 		if f.problem.Max > 0 {
-			r.upper[r.workers+t] = float64(f.problem.Max)
+			r.Upper[r.workers+t] = float64(f.problem.Max)
 		}
 		if t < from {
-			r.upper[r.workers+t] = float64(f.problem.Min)
+			r.Upper[r.workers+t] = float64(f.problem.Min)
 		}
 		if t < int(f.last/f.width) {
-			r.lower[r.workers+t] = float64(f.problem.Min)
+			r.Lower[r.workers+t] = float64(f.problem.Min)
 		}
 	}
 	r.inTime, r.waiting = r.columns(true, 0), r.columns(true, 0)
 	r.late, r.waitingLate = r.columns(late, 0), r.columns(late, 0)
 	r.excusing = r.columns(excuse, 0)
 	if late {
-		r.cost[r.waitingLate+r.slots-1] = 1
+		r.Cost[r.waitingLate+r.slots-1] = 1
 	}
 	r.capacityRows(f)
 	r.workRows(f, r.excusable(f, excuse))
@@ -57,20 +61,16 @@ func (r *relaxation) columns(wanted bool, cost float64) int {
 	if !wanted {
 		return -1
 	}
-	first := len(r.cost)
+	first := len(r.Cost)
 	for range r.slots {
-		r.add(cost, math.Inf(1))
+		r.Add(cost, math.Inf(1))
 	}
 	return first
 }
 
-func (r *relaxation) add(cost, upper float64) {
-	r.cost, r.lower, r.upper = append(r.cost, cost), append(r.lower, 0), append(r.upper, upper)
-}
-
 // excusable adds the columns of work that can be excused and returns how many messages a unit of each is.
 func (r *relaxation) excusable(f *Profile, wanted bool) (messages []float64) {
-	r.excuses = len(r.cost)
+	r.excuses = len(r.Cost)
 	if !wanted {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (r *relaxation) excusable(f *Profile, wanted bool) (messages []float64) {
 			rest += k.work.Seconds()
 			if i < perSlot-1 || i == len(s.classes)-1 {
 				if rest > 0 {
-					r.add(0, rest/unit)
+					r.Add(0, rest/unit)
 					r.owners, messages = append(r.owners, g), append(messages, unit/k.most.Seconds())
 				}
 				rest = 0
@@ -91,7 +91,7 @@ func (r *relaxation) excusable(f *Profile, wanted bool) (messages []float64) {
 				for _, small := range s.classes[:len(s.classes)-1-i] {
 					rest += small.work.Seconds()
 				}
-				r.add(0, rest/unit)
+				r.Add(0, rest/unit)
 				r.owners, messages = append(r.owners, g), append(messages, unit/k.most.Seconds())
 				break
 			}
@@ -102,24 +102,24 @@ func (r *relaxation) excusable(f *Profile, wanted bool) (messages []float64) {
 
 // capacityRows says that work is done by workers in service, and that workers in service were started.
 func (r *relaxation) capacityRows(f *Profile) {
-	r.capacity = len(r.right)
+	r.capacity = len(r.Right)
 	for t := range r.slots {
-		r.row(0, false)
-		r.entry(r.workers+t, 1)
-		r.entry(r.inTime+t, -1)
+		r.Row(0, false)
+		r.Entry(r.workers+t, 1)
+		r.Entry(r.inTime+t, -1)
 		if r.late >= 0 {
-			r.entry(r.late+t, -1)
+			r.Entry(r.late+t, -1)
 		}
 	}
-	r.ramp = len(r.right)
+	r.ramp = len(r.Right)
 	for t := range r.slots {
-		r.row(0, false)
-		r.entry(r.starts+t, 1)
-		r.entry(r.workers+t, -1)
+		r.Row(0, false)
+		r.Entry(r.starts+t, 1)
+		r.Entry(r.workers+t, -1)
 		if t > 0 {
-			r.entry(r.workers+t-1, 1)
+			r.Entry(r.workers+t-1, 1)
 		} else {
-			r.right[len(r.right)-1] = -float64(f.problem.Min)
+			r.Right[len(r.Right)-1] = -float64(f.problem.Min)
 		}
 	}
 }
@@ -146,21 +146,21 @@ func (r *relaxation) workRows(f *Profile, messages []float64) {
 		if block < 0 {
 			return -1
 		}
-		first := len(r.right)
+		first := len(r.Right)
 		for t := range r.slots {
-			r.row(-in[t], true)
+			r.Row(-in[t], true)
 			if t > 0 {
-				r.entry(block+t-1, 1)
+				r.Entry(block+t-1, 1)
 			}
-			r.entry(block+t, -1)
+			r.Entry(block+t, -1)
 			if out >= 0 {
-				r.entry(out+t, -1)
+				r.Entry(out+t, -1)
 			}
 			for _, column := range enter[t] {
-				r.entry(column, 1)
+				r.Entry(column, 1)
 			}
 			for _, column := range leave[t] {
-				r.entry(column, -1)
+				r.Entry(column, -1)
 			}
 		}
 		return first
@@ -169,55 +169,55 @@ func (r *relaxation) workRows(f *Profile, messages []float64) {
 	r.balance = flow(r.waiting, r.inTime, arrives, none, excused)
 	r.excusingBalance = flow(r.excusing, -1, zero, excused, over)
 	r.lateBalance = flow(r.waitingLate, r.late, beyond, excused, none)
-	r.deadline = len(r.right)
+	r.deadline = len(r.Right)
 	open := 0.0
 	for t := range r.slots {
 		open += arrives[t] - due[t]
-		r.row(-max(0, open), false)
-		r.entry(r.waiting+t, -1)
+		r.Row(-max(0, open), false)
+		r.Entry(r.waiting+t, -1)
 		if r.excusing >= 0 {
-			r.entry(r.excusing+t, -1)
+			r.Entry(r.excusing+t, -1)
 		}
 	}
-	r.fee = len(r.right)
-	r.row(-float64(f.excused), false)
+	r.fee = len(r.Right)
+	r.Row(-float64(f.excused), false)
 	for i, m := range messages {
-		r.entry(r.excuses+i, -m)
+		r.Entry(r.excuses+i, -m)
 	}
 }
 
 // start returns the point at which the search for prices begins: all work is done when it arrives, by workers who are
 // there for it alone, and all prices are neutral.
-func (r *relaxation) start(f *Profile) point {
-	at := newPoint(&r.program)
+func (r *relaxation) start(f *Profile) linear.Point {
+	at := linear.NewPoint(&r.Program)
 	unit := r.unit * float64(f.problem.Slots)
 	for t := range r.slots {
 		for _, block := range []int{r.balance, r.lateBalance} {
 			if block >= 0 {
-				at.y[block+t] = -1
+				at.Y[block+t] = -1
 			}
 		}
-		at.y[r.capacity+t] = 1
+		at.Y[r.capacity+t] = 1
 		if t < len(f.slots) {
 			for _, k := range f.slots[t].classes {
-				at.x[r.inTime+t] += k.work.Seconds() / unit
+				at.X[r.inTime+t] += k.work.Seconds() / unit
 			}
-			at.x[r.workers+t] = at.x[r.inTime+t]
+			at.X[r.workers+t] = at.X[r.inTime+t]
 			if r.late >= 0 {
-				at.x[r.late+t] = f.slots[t].beyond.Seconds() / unit
-				at.x[r.workers+t] += at.x[r.late+t]
+				at.X[r.late+t] = f.slots[t].beyond.Seconds() / unit
+				at.X[r.workers+t] += at.X[r.late+t]
 			}
 		}
-		at.x[r.starts+t] = at.x[r.workers+t]
+		at.X[r.starts+t] = at.X[r.workers+t]
 		if t > 0 {
-			at.x[r.starts+t] = max(0, at.x[r.workers+t]-at.x[r.workers+t-1])
+			at.X[r.starts+t] = max(0, at.X[r.workers+t]-at.X[r.workers+t-1])
 		}
 	}
 	return at
 }
 
 // refine sets to, a point of the relaxation with slots of time of half the width, to what corresponds to from.
-func (r *relaxation) refine(fine *relaxation, from, to point) {
+func (r *relaxation) refine(fine *relaxation, from, to linear.Point) {
 	block := func(coarse, finer []float64, at, atFiner int, factor float64) {
 		if at < 0 {
 			return
@@ -233,10 +233,10 @@ func (r *relaxation) refine(fine *relaxation, from, to point) {
 		{r.workers, fine.workers, 1}, {r.inTime, fine.inTime, 1}, {r.late, fine.late, 1},
 		{r.waiting, fine.waiting, 2}, {r.excusing, fine.excusing, 2}, {r.waitingLate, fine.waitingLate, 2},
 	} {
-		block(from.x, to.x, b.at, b.atFiner, b.factor)
+		block(from.X, to.X, b.at, b.atFiner, b.factor)
 	}
 	for t := 0; t < fine.slots; t += 2 {
-		to.x[fine.starts+t] = from.x[r.starts+min(t/2, r.slots-1)]
+		to.X[fine.starts+t] = from.X[r.starts+min(t/2, r.slots-1)]
 	}
 	for _, b := range []struct {
 		at, atFiner int
@@ -246,7 +246,7 @@ func (r *relaxation) refine(fine *relaxation, from, to point) {
 		{r.excusingBalance, fine.excusingBalance, 1}, {r.lateBalance, fine.lateBalance, 1},
 		{r.deadline, fine.deadline, 1},
 	} {
-		block(from.y, to.y, b.at, b.atFiner, b.factor)
+		block(from.Y, to.Y, b.at, b.atFiner, b.factor)
 	}
-	to.y[fine.fee] = 2 * from.y[r.fee]
+	to.Y[fine.fee] = 2 * from.Y[r.fee]
 }

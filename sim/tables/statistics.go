@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/muster-scale/muster/internal/render"
-	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/trace/statistics"
 )
 
 // Statistics prints what a trace is like, one line for each thing.
-func Statistics(w io.Writer, s trace.Statistics, goal trace.Goal) {
+func Statistics(w io.Writer, s statistics.Statistics, goal statistics.Goal) {
 	row := func(name, format string, values ...any) {
 		fmt.Fprintf(w, "  %-10s  %s\n", name, fmt.Sprintf(format, values...))
 	}
@@ -52,7 +52,7 @@ func Statistics(w io.Writer, s trace.Statistics, goal trace.Goal) {
 	}
 }
 
-func printKinds(row func(string, string, ...any), s trace.Statistics) {
+func printKinds(row func(string, string, ...any), s statistics.Statistics) {
 	name := "classes"
 	for _, c := range s.Classes {
 		row(name, "%s: %s, mean %s", orNoName(c.Name), render.Plural(int(c.Messages), "message"), span(c.MeanSeconds))
@@ -80,7 +80,7 @@ func orNoName(name string) string {
 	return name
 }
 
-func printSlack(row func(string, string, ...any), s trace.Slack) {
+func printSlack(row func(string, string, ...any), s statistics.Slack) {
 	row("objective", "%s for %s%% of the messages", span(s.ObjectiveSeconds), digits(100*s.Quantile))
 	if s.Longer > 0 {
 		row("", "%s%% take longer by themselves: no policy has more than %s%% in time", digits(100*s.Longer),
@@ -100,7 +100,7 @@ func printSlack(row func(string, string, ...any), s trace.Slack) {
 
 // sparkline draws the arrivals over time with at most 64 characters; each stands for the given seconds, the highest for
 // the given messages. A blank is no message.
-func sparkline(h trace.Histogram) (line string, width, most int64) {
+func sparkline(h statistics.Histogram) (line string, width, most int64) {
 	counts, width := h.Counts, h.WidthSeconds
 	for len(counts) > 64 {
 		half := make([]int64, (len(counts)+1)/2)

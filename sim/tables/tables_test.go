@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/tables"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/trace/statistics"
 )
 
 func TestAShareHasAboutFourDigits(t *testing.T) {
@@ -50,8 +51,8 @@ func TestATraceIsDescribedByALineForEachThing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	goal := trace.Goal{Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99}, Slots: 1}
-	stats, err := trace.Measure(tr, goal)
+	goal := statistics.Goal{Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99}, Slots: 1}
+	stats, err := statistics.Measure(tr, goal)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/muster-scale/muster/sim/trace/internal/chance"
 )
 
 // The columns of counts for each interval: either how long each interval is, one after the other from 0, or when each
@@ -27,7 +29,7 @@ type countsReader struct {
 	count    int
 	starts   bool // the time is when the interval begins
 	spread   Spread
-	arrivals *stream
+	arrivals *chance.Stream
 	service  func() time.Duration
 
 	from, length time.Duration
@@ -51,7 +53,7 @@ func newCounts(l *lines, o Options) (Reader, error) {
 	}
 	line, err := l.next()
 	if err == io.EOF {
-		return nil, l.whole(errEmpty)
+		return nil, l.whole(ErrEmpty)
 	}
 	if err != nil {
 		return nil, err
@@ -67,11 +69,11 @@ func newCounts(l *lines, o Options) (Reader, error) {
 	if err != nil {
 		return nil, l.fault(err)
 	}
-	services, unit := newStream(o.Seed, forServices), lognormal(o.ServiceCV)
+	services, unit := chance.New(o.Seed, chance.ForServices), chance.Lognormal(o.ServiceCV)
 	return &countsReader{
 		lines: l, row: fields{names: found}, time: slices.Index(found, required[0]),
 		count:  slices.Index(found, columnCount),
-		starts: required[0] == columnStart, spread: o.Spread, arrivals: newStream(o.Seed, forArrivals),
+		starts: required[0] == columnStart, spread: o.Spread, arrivals: chance.New(o.Seed, chance.ForArrivals),
 		service: func() time.Duration { return toService(o.Service.Seconds() * unit(services)) },
 	}, nil
 }
@@ -80,7 +82,7 @@ func newCounts(l *lines, o Options) (Reader, error) {
 func (r *countsReader) Next() (Message, error) {
 	for r.failed == nil && r.made == r.of {
 		if r.failed = r.interval(); r.failed == io.EOF && r.total == 0 {
-			r.failed = r.whole(errEmpty)
+			r.failed = r.whole(ErrEmpty)
 		}
 	}
 	if r.failed != nil {
@@ -106,8 +108,8 @@ func (r *countsReader) even() time.Duration {
 // random is the next of the sorted places that as many independent uniform draws would take. The share of the interval
 // behind the k-th of n of them is that behind the one before times U^(1/(n-k+1)), with U uniform.
 func (r *countsReader) random() time.Duration {
-	r.place += ln(1-r.arrivals.uniform()) / float64(r.of-r.made)
-	share := 1 - exp(r.place)
+	r.place += chance.Ln(1-r.arrivals.Uniform()) / float64(r.of-r.made)
+	share := 1 - chance.Exp(r.place)
 	return min(time.Duration(share*float64(r.length)), r.length-1)
 }
 

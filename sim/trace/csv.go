@@ -57,7 +57,7 @@ type csvReader struct {
 	row    fields
 	place  [5]int // the field of each of csvColumns, or -1
 	names  names
-	order  order
+	order  Order
 	deep   bool
 	first  Message // of the next tree, when one was read ahead
 	ahead  bool
@@ -67,7 +67,7 @@ type csvReader struct {
 func newCSV(l *lines) (Reader, error) {
 	line, err := l.next()
 	if err == io.EOF {
-		return nil, l.whole(errEmpty)
+		return nil, l.whole(ErrEmpty)
 	}
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (r *csvReader) Next() (Message, error) {
 	}
 	m, err := r.tree()
 	if err == io.EOF && r.order.count == 0 {
-		err = r.whole(errEmpty)
+		err = r.whole(ErrEmpty)
 	}
 	r.failed = err
 	return m, err

@@ -39,9 +39,9 @@ func FuzzRead(f *testing.F) {
 		if fault, ok := errors.AsType[*Fault](err); err != nil && (!ok || fault.File != "fuzz" || fault.Line < 0) {
 			t.Fatalf("found %v of type %T, want a fault of the file", err, err)
 		}
-		var rules order
+		var rules Order
 		for i, m := range messages {
-			if err := rules.check(m); err != nil {
+			if err := rules.Check(m); err != nil {
 				t.Fatalf("message %d was accepted: %v", i+1, err)
 			}
 		}
@@ -100,11 +100,11 @@ func FuzzSpec(f *testing.F) {
 		const most = 300
 		var before []Message
 		for range 2 {
-			var rules order
+			var rules Order
 			var messages []Message
 			var broken error
 			err := g.Each(func(m Message) bool {
-				broken = rules.check(m)
+				broken = rules.Check(m)
 				messages = append(messages, m)
 				return broken == nil && len(messages) < most
 			})
@@ -200,22 +200,6 @@ func BenchmarkGenerate(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "messages/s")
 }
 
-func BenchmarkMeasure(b *testing.B) {
-	g, err := Generate("poisson:rate=1000,duration=100s", 1)
-	if err != nil {
-		b.Fatal(err)
-	}
-	n := int64(0)
-	for b.Loop() {
-		s, err := Measure(g, Goal{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		n += s.Messages
-	}
-	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "messages/s")
-}
-
 // TestATraceHasAnEnd holds the largest number of messages, from just below it on.
 func TestATraceHasAnEnd(t *testing.T) {
 	const lines = "arrival_s,service_s\n0,1\n0,1\n0,1\n"
@@ -231,12 +215,12 @@ func TestATraceHasAnEnd(t *testing.T) {
 	}
 	swf.(*swfReader).order.count = MaxMessages - 1
 	made := &generated{spec: "s", next: func() (Message, bool) { return Message{}, true }, left: 1}
-	rules := &order{count: MaxMessages - 1}
+	rules := &Order{count: MaxMessages - 1}
 	for name, next := range map[string]func() error{
 		"csv":       func() error { _, err := csv.Next(); return err },
 		"swf":       func() error { _, err := swf.Next(); return err },
 		"generated": func() error { _, err := made.Next(); return err },
-		"measured":  func() error { return rules.check(Message{}) },
+		"measured":  func() error { return rules.Check(Message{}) },
 	} {
 		if err := next(); err != nil {
 			t.Errorf("%s: the last message allowed: %v", name, err)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/muster-scale/muster/sim/trace/internal/chance"
 )
 
 // Generator makes traces from a few settings and a seed.
@@ -218,7 +220,7 @@ func (g *generated) Next() (Message, error) {
 }
 
 func noMessage(spec string) error {
-	return fmt.Errorf("generate %s: %w; raise the rate or the duration, or take another seed", spec, errEmpty)
+	return fmt.Errorf("generate %s: %w; raise the rate or the duration, or take another seed", spec, ErrEmpty)
 }
 
 // piece is a stretch of time in which messages come at one rate.
@@ -261,7 +263,7 @@ func within(length time.Duration, from pieces) pieces {
 // nothing anew.
 type arrivals struct {
 	pieces pieces
-	random *stream // nil for arrivals at equal distances
+	random *chance.Stream // nil for arrivals at equal distances
 	begin  time.Duration
 	now    piece
 	made   int     // at equal distances, in this piece
@@ -269,10 +271,10 @@ type arrivals struct {
 	wait   float64 // rate times time until the next one
 }
 
-func newArrivals(p pieces, random *stream) *arrivals {
+func newArrivals(p pieces, random *chance.Stream) *arrivals {
 	a := &arrivals{pieces: p, random: random}
 	if random != nil {
-		a.wait = random.exponential()
+		a.wait = random.Exponential()
 	}
 	return a
 }
@@ -308,7 +310,7 @@ func (a *arrivals) within() (float64, bool) {
 	}
 	at := a.offset + a.wait/a.now.rate
 	if at < length {
-		a.offset, a.wait = at, a.random.exponential()
+		a.offset, a.wait = at, a.random.Exponential()
 		return at, true
 	}
 	a.wait = max(0, a.wait-float64((length-a.offset)*a.now.rate))

@@ -2,7 +2,6 @@ package trace_test
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
@@ -17,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/trace/statistics"
 )
 
 // update writes the golden files anew: go test ./sim/trace -run Golden -update.
@@ -87,27 +87,6 @@ func TestGoldenGenerators(t *testing.T) {
 	golden(t, "generators.golden", b.String())
 }
 
-func TestGoldenStatistics(t *testing.T) {
-	var statistics []trace.Statistics
-	for _, s := range trace.Scenarios() {
-		g, err := s.Trace(1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		measured, err := trace.Measure(g, trace.Goal{Objective: s.Objective, Boot: s.Boot, Slots: s.Slots})
-		if err != nil {
-			t.Fatal(err)
-		}
-		measured.Arrivals.Counts = nil
-		statistics = append(statistics, measured)
-	}
-	text, err := json.MarshalIndent(statistics, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "statistics.golden", string(text)+"\n")
-}
-
 // TestGeneratorsHaveTheMeansOfTheirSettings checks the mean over ten seeds; tolerances are four standard errors or
 // more.
 func TestGeneratorsHaveTheMeansOfTheirSettings(t *testing.T) {
@@ -136,7 +115,7 @@ func TestGeneratorsHaveTheMeansOfTheirSettings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := trace.Measure(g, trace.Goal{})
+			s, err := statistics.Measure(g, statistics.Goal{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,10 @@
 package trace
 
-import "time"
+import (
+	"time"
+
+	"github.com/muster-scale/muster/sim/trace/internal/chance"
+)
 
 const day = 24 * time.Hour
 
@@ -108,13 +112,14 @@ type meanAt func(time.Duration) (float64, string)
 
 // flow is the plan of independent messages: when they come, and how long their work takes. means is asked anew at each
 // start, for it may draw; nil is the service of s.
-func flow(s settings, seed uint64, expected float64, when func() *arrivals, shape unit, means func() meanAt) plan {
+func flow(s settings, seed uint64, expected float64, when func() *arrivals, shape chance.Unit,
+	means func() meanAt) plan {
 	if means == nil {
 		mean := s.number("service")
 		means = func() meanAt { return func(time.Duration) (float64, string) { return mean, "" } }
 	}
 	return plan{expected: expected, start: func() func() (Message, bool) {
-		a, mean, services := when(), means(), newStream(seed, forServices)
+		a, mean, services := when(), means(), chance.New(seed, chance.ForServices)
 		return func() (Message, bool) {
 			at, ok := a.next()
 			if !ok {
@@ -128,7 +133,7 @@ func flow(s settings, seed uint64, expected float64, when func() *arrivals, shap
 
 // random returns what starts the arrivals of a Poisson process in the pieces that when makes.
 func random(seed uint64, when func() pieces) func() *arrivals {
-	return func() *arrivals { return newArrivals(when(), newStream(seed, forArrivals)) }
+	return func() *arrivals { return newArrivals(when(), chance.New(seed, chance.ForArrivals)) }
 }
 
 func stream1(s settings) func() pieces {
@@ -140,11 +145,12 @@ func total(s settings) float64 { return s.number("rate") * s.number("duration") 
 
 func steadyPlan(s settings, seed uint64) plan {
 	when := stream1(s)
-	return flow(s, seed, total(s), func() *arrivals { return newArrivals(when(), nil) }, lognormal(s.number("cv")), nil)
+	return flow(s, seed, total(s), func() *arrivals { return newArrivals(when(), nil) },
+		chance.Lognormal(s.number("cv")), nil)
 }
 
 func poissonPlan(s settings, seed uint64) plan {
-	return flow(s, seed, total(s), random(seed, stream1(s)), lognormal(s.number("cv")), nil)
+	return flow(s, seed, total(s), random(seed, stream1(s)), chance.Lognormal(s.number("cv")), nil)
 }
 
 func stepPlan(s settings, seed uint64) plan {
@@ -154,7 +160,7 @@ func stepPlan(s settings, seed uint64) plan {
 		return once(piece{length: before, rate: s.number("rate")}, piece{length: all - before, rate: s.number("to")})
 	}
 	expected := s.number("rate")*before.Seconds() + s.number("to")*(all-before).Seconds()
-	return flow(s, seed, expected, random(seed, when), lognormal(s.number("cv")), nil)
+	return flow(s, seed, expected, random(seed, when), chance.Lognormal(s.number("cv")), nil)
 }
 
 func spikePlan(s settings, seed uint64) plan {
@@ -168,7 +174,7 @@ func spikePlan(s settings, seed uint64) plan {
 		})
 	}
 	spikes := max(0, (s.number("duration")-s.number("at"))/s.number("every")+1)
-	return flow(s, seed, total(s)+spikes*float64(size), random(seed, when), lognormal(s.number("cv")), nil)
+	return flow(s, seed, total(s)+spikes*float64(size), random(seed, when), chance.Lognormal(s.number("cv")), nil)
 }
 
 // diurnalPlan changes the rate 1440 times a period.
@@ -179,12 +185,12 @@ func diurnalPlan(s settings, seed uint64) plan {
 		return within(s.time("duration"), func() (piece, bool) {
 			turn := (float64(k)+0.5)/steps - 0.25
 			k++
-			swing := float64(s.number("swing") * sinTurns(turn))
+			swing := float64(s.number("swing") * chance.SinTurns(turn))
 			return piece{length: toTime(s.number("period") / steps), rate: float64(s.number("rate") * (1 + swing))},
 				true
 		})
 	}
-	return flow(s, seed, 2*total(s), random(seed, when), lognormal(s.number("cv")), nil)
+	return flow(s, seed, 2*total(s), random(seed, when), chance.Lognormal(s.number("cv")), nil)
 }
 
 func workdayPlan(s settings, seed uint64) plan {
@@ -201,25 +207,25 @@ func workdayPlan(s settings, seed uint64) plan {
 		})
 	}
 	return flow(s, seed, max(s.number("rate"), s.number("to"))*s.number("duration"), random(seed, when),
-		lognormal(s.number("cv")), nil)
+		chance.Lognormal(s.number("cv")), nil)
 }
 
 // mmppPlan is a Markov-modulated Poisson process of two states; it begins quiet.
 func mmppPlan(s settings, seed uint64) plan {
 	when := func() pieces {
-		states, busy := newStream(seed, forStates), true
+		states, busy := chance.New(seed, chance.ForStates), true
 		return within(s.time("duration"), func() (piece, bool) {
 			busy = !busy
 			p, mean := piece{rate: s.number("rate")}, s.number("quiet")
 			if busy {
 				p.rate, mean = s.number("to"), s.number("busy")
 			}
-			p.length = max(time.Microsecond, toService(float64(mean*states.exponential())))
+			p.length = max(time.Microsecond, toService(float64(mean*states.Exponential())))
 			return p, true
 		})
 	}
 	expected := max(s.number("rate"), s.number("to")) * s.number("duration")
-	return flow(s, seed, expected, random(seed, when), lognormal(s.number("cv")), nil)
+	return flow(s, seed, expected, random(seed, when), chance.Lognormal(s.number("cv")), nil)
 }
 
 func driftPlan(s settings, seed uint64) plan {
@@ -232,13 +238,13 @@ func driftPlan(s settings, seed uint64) plan {
 			return s.number("to"), ""
 		}
 	}
-	return flow(s, seed, total(s), random(seed, stream1(s)), lognormal(s.number("cv")), means)
+	return flow(s, seed, total(s), random(seed, stream1(s)), chance.Lognormal(s.number("cv")), means)
 }
 
 func heavytailPlan(s settings, seed uint64) plan {
-	shape := lognormal(s.number("cv"))
+	shape := chance.Lognormal(s.number("cv"))
 	if s.words["law"] == "pareto" {
-		shape = pareto(s.number("cv"))
+		shape = chance.Pareto(s.number("cv"))
 	}
 	return flow(s, seed, total(s), random(seed, stream1(s)), shape, nil)
 }
@@ -250,31 +256,31 @@ func sparsePlan(s settings, seed uint64) plan {
 
 func burstPlan(s settings, seed uint64) plan {
 	when := func() *arrivals { return newArrivals(once(piece{burst: s.whole("size")}), nil) }
-	return flow(s, seed, s.number("size"), when, lognormal(s.number("cv")), nil)
+	return flow(s, seed, s.number("size"), when, chance.Lognormal(s.number("cv")), nil)
 }
 
 func bimodalPlan(s settings, seed uint64) plan {
 	means := func() meanAt {
-		classes := newStream(seed, forClasses)
+		classes := chance.New(seed, chance.ForClasses)
 		return func(at time.Duration) (float64, string) {
 			share := s.number("share")
 			if turns := s.time("at"); turns > 0 && at >= turns {
 				share = s.number("then")
 			}
-			if classes.uniform() < share {
+			if classes.Uniform() < share {
 				return s.number("to"), "long"
 			}
 			return s.number("service"), "short"
 		}
 	}
-	return flow(s, seed, total(s), random(seed, stream1(s)), lognormal(s.number("cv")), means)
+	return flow(s, seed, total(s), random(seed, stream1(s)), chance.Lognormal(s.number("cv")), means)
 }
 
 func treePlan(s settings, seed uint64) plan {
-	every, mean, shape := s.time("every"), s.number("service"), lognormal(s.number("cv"))
+	every, mean, shape := s.time("every"), s.number("service"), chance.Lognormal(s.number("cv"))
 	return plan{expected: s.number("roots") * s.number("most"), start: func() func() (Message, bool) {
-		shapes, services, left, at := newStream(seed, forTrees), newStream(seed,
-			forServices), s.whole("roots"), time.Duration(0)
+		shapes, services, left, at := chance.New(seed, chance.ForTrees), chance.New(seed,
+			chance.ForServices), s.whole("roots"), time.Duration(0)
 		return func() (Message, bool) {
 			if left == 0 || at > MaxTime {
 				return Message{}, false
@@ -292,13 +298,13 @@ func treePlan(s settings, seed uint64) plan {
 
 // grow makes a tree level by level, so that a tree that meets its largest size is cut at the bottom. A root has at
 // least one child.
-func grow(shapes *stream, depth, fanout, most int, service func() time.Duration) Message {
+func grow(shapes *chance.Stream, depth, fanout, most int, service func() time.Duration) Message {
 	all := []Message{{Service: service()}}
 	var children []int // the number of children of each, in the same order
 	for level, from := 0, 0; level < depth && from < len(all); level++ {
 		until := len(all)
 		for i := from; i < until; i++ {
-			n := int(float64(shapes.uniform() * float64(2*fanout+1)))
+			n := int(float64(shapes.Uniform() * float64(2*fanout+1)))
 			if level == 0 {
 				n = max(1, n)
 			}

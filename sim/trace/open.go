@@ -159,7 +159,7 @@ func find(path string, in io.Reader) (Format, error) {
 	}
 	line, err := l.next()
 	if err == io.EOF {
-		return "", l.whole(errEmpty)
+		return "", l.whole(ErrEmpty)
 	}
 	if err != nil {
 		return "", err

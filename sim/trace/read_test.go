@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/trace/statistics"
 )
 
 // in writes a file of that name and returns its path.
@@ -273,7 +274,8 @@ func TestALargeTreeIsRefusedWhileItIsRead(t *testing.T) {
 	if want := path + ":1000002: found a tree of more than 1000000 messages, which is the largest allowed"; err == nil || err.Error() != want {
 		t.Errorf("found %v, want %s", err, want)
 	}
-	_, err = trace.Measure(trace.Of("t", trace.Message{Children: make([]trace.Message, trace.MaxTree)}), trace.Goal{})
+	_, err = statistics.Measure(trace.Of("t", trace.Message{Children: make([]trace.Message, trace.MaxTree)}),
+		statistics.Goal{})
 	if want := "trace t: message 1: found a tree of more than 1000000 messages, which is the largest allowed"; err == nil || err.Error() != want {
 		t.Errorf("found %v, want %s", err, want)
 	}
@@ -332,7 +334,7 @@ func TestSkippedJobsAreCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := trace.Measure(read, trace.Goal{})
+	s, err := statistics.Measure(read, statistics.Goal{})
 	if err != nil || s.Messages != 1 || s.Skipped != 2 {
 		t.Errorf("found %d messages and %d skipped (%v), want 1 and 2", s.Messages, s.Skipped, err)
 	}

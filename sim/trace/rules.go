@@ -22,14 +22,17 @@ const (
 	MaxText = 256
 )
 
-// order holds the rules for the messages of one trace, one after the other.
-type order struct {
+// Order holds the rules for the messages of one trace, one after the other. The zero value is for the start of a trace.
+type Order struct {
 	last  time.Duration
 	count int64
 }
 
-// check returns what is wrong with the next message and its children, before they are believed.
-func (o *order) check(m Message) error {
+// Messages returns how many messages passed so far, children included.
+func (o *Order) Messages() int64 { return o.count }
+
+// Check returns what is wrong with the next message and its children, before they are believed.
+func (o *Order) Check(m Message) error {
 	if err := fits(m, o.last); err != nil {
 		return err
 	}
@@ -138,15 +141,8 @@ func (f *Fault) Error() string {
 // Unwrap returns the problem.
 func (f *Fault) Unwrap() error { return f.Problem }
 
-var errEmpty = errors.New("found no message; a trace has at least one")
-
-// Maybe is a number that may be unknown. In JSON it is the number, or null.
-type Maybe struct {
-	// Known is false for what could not be told; Value then means nothing.
-	Known bool
-	// Value is finite.
-	Value float64
-}
+// ErrEmpty is what is wrong with a trace without a message.
+var ErrEmpty = errors.New("found no message; a trace has at least one")
 
 // near returns a question for the word that was probably meant, or "" when none is near.
 func near(found string, words []string) string {

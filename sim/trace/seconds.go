@@ -102,3 +102,16 @@ func seconds(d time.Duration) string {
 	}
 	return string(appendSeconds(nil, d))
 }
+
+// toService rounds a drawn service to microseconds and bounds it.
+func toService(s float64) time.Duration {
+	if s >= MaxTime.Seconds() {
+		return MaxTime
+	}
+	return toTime(s)
+}
+
+// toTime rounds seconds to microseconds.
+func toTime(s float64) time.Duration {
+	return time.Duration(math.Floor(float64(s*1e6)+0.5)) * time.Microsecond
+}

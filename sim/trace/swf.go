@@ -25,7 +25,7 @@ type swfReader struct {
 	fields  [swfFields][]byte
 	begun   bool
 	base    time.Duration // the submit time of the first job that counts
-	order   order
+	order   Order
 	skipped int64
 	failed  error
 }
@@ -40,7 +40,7 @@ func (r *swfReader) Next() (Message, error) {
 	}
 	m, err := r.job()
 	if err == io.EOF && r.order.count == 0 {
-		err = r.whole(errEmpty)
+		err = r.whole(ErrEmpty)
 		if r.skipped > 0 {
 			err = r.whole(fmt.Errorf("found no job with a submit and a run time among %d", r.skipped))
 		}

@@ -83,7 +83,7 @@ func (c *columns) add(m Message) {
 type csvWriter struct {
 	columns
 	out   *bufio.Writer
-	order order
+	order Order
 	line  []byte
 	each  func(int64)
 }
@@ -115,7 +115,7 @@ func (w *csvWriter) all(t Trace) error {
 	var failed error
 	told := int64(0)
 	err := t.Each(func(m Message) bool {
-		if err := w.order.check(m); err != nil {
+		if err := w.order.Check(m); err != nil {
 			failed = fmt.Errorf("message %d: %w", w.order.count+1, err)
 			return false
 		}
@@ -128,7 +128,7 @@ func (w *csvWriter) all(t Trace) error {
 		return failed == nil
 	})
 	if err = errors.Join(err, failed); err == nil && w.order.count == 0 {
-		err = errEmpty
+		err = ErrEmpty
 	}
 	return err
 }

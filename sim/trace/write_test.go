@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/trace/statistics"
 )
 
 // messages draws valid messages, with children to the given depth.
@@ -140,7 +141,7 @@ func TestMessagesThatBreakTheRulesAreNotWritten(t *testing.T) {
 			if want := "write the trace to " + path + ": " + c.want; err == nil || err.Error() != want {
 				t.Errorf("found\n%v\nwant\n%s", err, want)
 			}
-			_, err = trace.Measure(trace.Of("t", c.messages...), trace.Goal{})
+			_, err = statistics.Measure(trace.Of("t", c.messages...), statistics.Goal{})
 			if want := "trace t: " + c.want; err == nil || err.Error() != want {
 				t.Errorf("measured, found\n%v\nwant\n%s", err, want)
 			}

@@ -73,3 +73,9 @@ func Refuse(kind error, format string, args ...any) error {
 func Outside(parameter string, value any, reason string) error {
 	return Refuse(ErrInvalidParameter, "Value %v for parameter %s is invalid. Reason: %s", value, parameter, reason)
 }
+
+// NoQueue returns the refusal of a request for a queue that does not exist.
+func NoQueue(name string) error {
+	name = Clip(name)
+	return &Error{Kind: ErrQueueNotFound, Text: "The specified queue does not exist: " + name, Queue: name}
+}

@@ -16,12 +16,13 @@ import (
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
 // SqliteStore keeps the operations in one SQLite file in WAL mode. Statements
 // touch rows by their rowid only; there is no secondary index. What was
-// committed last may be in a log beside the file, see oplog.go. Damage of any of
-// its files is found by what the others say, see damage.go.
+// committed last may be in a log beside the file, see package oplog.
+// Damage of any of its files is found by what the others say, see mark.go.
 type SqliteStore struct {
 	Path    string
 	Pages   *sqlitefile.Pages
@@ -32,13 +33,13 @@ type SqliteStore struct {
 	Epoch   uint64  // that the next transaction begins, since there was no room for it at the opening; 0 if none
 	at      sqlitefile.Position
 	mark    *sqlitefile.Mark
-	dead    []uint64 // rows that count no more
-	Log     *OpLog   // nil if there is none
+	dead    []uint64   // rows that count no more
+	Log     *oplog.Log // nil if there is none
 	mu      sync.RWMutex
-	pending Pending // what the log adds to the tables; mu guards it, but the writer alone changes it
-	ready   bool    // everything below is prepared, but read, which always is
-	Most    int     // pages of the write-ahead log, from which on it is written back
-	failed  bool    // it is not known what the disk holds
+	pending oplog.Pending // what the log adds to the tables; mu guards it, but the writer alone changes it
+	ready   bool          // everything below is prepared, but read, which always is
+	Most    int           // pages of the write-ahead log, from which on it is written back
+	failed  bool          // it is not known what the disk holds
 	begin, commit, rollback,
 	insert, update, move, remove,
 	putQueue, dropQueue, dropMoves,
@@ -92,7 +93,7 @@ func OpenSQLite(ctx context.Context, dir string) (*SqliteStore, error) {
 		return nil, openError(path, nil, err)
 	}
 	s, spent, err := openWithin(path, kept, func(alone bool) (*SqliteStore, error) {
-		return OpenFile(ctx, path, "", &OpLog{Place: logs, After: LogAfter},
+		return OpenFile(ctx, path, "", &oplog.Log{Place: logs, After: oplog.StartAfter},
 			sqlitefile.MarkPath(path+sqlitefile.MarkSuffix), alone)
 	})
 	if err != nil {
@@ -100,7 +101,7 @@ func OpenSQLite(ctx context.Context, dir string) (*SqliteStore, error) {
 	}
 	s.Reserve = kept
 	s.spent = spent || s.Reserve.Take() != nil // then the first send tries again
-	if size := min(maxLogBytes, kept.size/logShare); size >= leastLogBytes {
+	if size := min(oplog.MaxBytes, kept.size/oplog.Share); size >= oplog.LeastBytes {
 		s.Log.Size = size
 	}
 	s.Most = int(max(leastWALPages, min(mostWALPages, kept.size*2/3/pageSize)))
@@ -131,9 +132,9 @@ func openWithin(path string, kept reserve, open func(alone bool) (*SqliteStore, 
 // OpenFile opens the queue file at path, which is complete, its mark and the log
 // that may be beside it; without a log all goes to the tables. With alone it has
 // one connection, which needs no room beside the file.
-func OpenFile(ctx context.Context, path, vfs string, l *OpLog, m sqlitefile.MarkPlace, alone bool) (_ *SqliteStore,
+func OpenFile(ctx context.Context, path, vfs string, l *oplog.Log, m sqlitefile.MarkPlace, alone bool) (_ *SqliteStore,
 	err error) {
-	s := &SqliteStore{Path: path, Log: l, pending: NewPending(), Most: mostWALPages}
+	s := &SqliteStore{Path: path, Log: l, pending: oplog.NewPending(), Most: mostWALPages}
 	defer func() {
 		if err != nil {
 			err = s.openError(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
 // Commit makes ops durable with one sync: in the log where there is one, and
@@ -47,7 +48,8 @@ func needRoom(ops []machine.Op) bool {
 
 // append writes ops to the log, if there is one and they fit.
 func (s *SqliteStore) append(ops []machine.Op) (fits bool, err error) {
-	if s.Log == nil || !s.Log.active || s.Log.File == nil || s.Epoch != 0 || s.pending.len()+len(ops) > maxPending {
+	if s.Log == nil || !s.Log.Active || s.Log.File == nil || s.Epoch != 0 ||
+		s.pending.Len()+len(ops) > oplog.MaxPending {
 		return false, nil
 	}
 	fits, err = s.Log.Append(ops)
@@ -77,8 +79,8 @@ func (s *SqliteStore) transactAs(ops []machine.Op, next TableChange) error {
 		switch known := errors.Is(err, ErrStorageFull) || errors.Is(err, ErrStorageBusy); {
 		case !known:
 			s.failed = true
-		case s.Log != nil && !s.Log.active:
-			s.Log.end() // it has not begun
+		case s.Log != nil && !s.Log.Active:
+			s.Log.End() // it has not begun
 		}
 		return err
 	}
@@ -86,7 +88,7 @@ func (s *SqliteStore) transactAs(ops []machine.Op, next TableChange) error {
 	case next.bytes != 0:
 		s.Log.Restart(s.at)
 	case next.version != 0 && s.Log != nil:
-		s.Log.end()
+		s.Log.End()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,18 +167,18 @@ func (s *SqliteStore) nextLog() TableChange {
 	switch {
 	case l == nil:
 		return TableChange{}
-	case l.active && (s.spent || l.File == nil):
+	case l.Active && (s.spent || l.File == nil):
 		return TableChange{version: SchemaVersion}
-	case l.active:
+	case l.Active:
 		return TableChange{bytes: l.Made}
 	}
-	l.seen++
-	if s.spent || l.seen <= l.After || l.Size == 0 {
+	l.Seen++
+	if s.spent || l.Seen <= l.After || l.Size == 0 {
 		return TableChange{}
 	}
 	f, err := l.Place.Create(l.Size)
 	if err != nil {
-		l.seen = 0 // without a log all goes its slower way; try again later
+		l.Seen = 0 // without a log all goes its slower way; try again later
 		return TableChange{}
 	}
 	l.File, l.Made = f, l.Size
@@ -252,7 +254,7 @@ func (s *SqliteStore) readLog(counts bool, size int64) error {
 		}
 		return nil
 	}
-	s.Log.Seed = SeedOf(s.at.Identity)
+	s.Log.Seed = oplog.SeedOf(s.at.Identity)
 	content, err := s.Log.Place.Read()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !counts:
@@ -266,7 +268,7 @@ func (s *SqliteStore) readLog(counts bool, size int64) error {
 		return fmt.Errorf("%w: its log, queues.log, was made with %d bytes, and has %d", ErrCorruptFile, size,
 			len(content))
 	}
-	ops, err := ReadLog(content, s.Log.Seed, s.at.Commit)
+	ops, err := oplog.Read(content, s.Log.Seed, s.at.Commit)
 	if err != nil {
 		return fmt.Errorf("%w: its log, queues.log: %w", ErrCorruptFile, err)
 	}
@@ -276,7 +278,7 @@ func (s *SqliteStore) readLog(counts bool, size int64) error {
 	for i := range ops {
 		s.pending.Add(&ops[i])
 	}
-	s.Log.active = true
+	s.Log.Active = true
 	return nil
 }
 
@@ -284,17 +286,17 @@ func (s *SqliteStore) readLog(counts bool, size int64) error {
 // than 0 begins.
 func (s *SqliteStore) takeOver(epoch uint64) error {
 	next := TableChange{Epoch: epoch}
-	if s.Log != nil && s.Log.active {
+	if s.Log != nil && s.Log.Active {
 		next.version = SchemaVersion
 	}
 	if next.Epoch == 0 && next.version == 0 {
-		s.Log.discard() // a crash may have left one that counts no more
+		s.Log.Discard() // a crash may have left one that counts no more
 		return nil
 	}
 	if err := s.transactAs(nil, next); err != nil {
 		return err
 	}
-	s.Log.discard()
+	s.Log.Discard()
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
 // Load reads the numbers of all messages in one scan, with what the log adds to
@@ -49,7 +50,7 @@ func (s *SqliteStore) Load(begin func(machine.Saved) error, visit func(machine.R
 // scanAll visits the rows of the tables as the log leaves them. What the log adds
 // has later sequences than all that is in the tables.
 func (s *SqliteStore) scanAll(visit func(machine.Row, machine.Label) error) error {
-	changed := map[uint64]PendingRow{} // by the sequence in the tables
+	changed := map[uint64]oplog.PendingRow{} // by the sequence in the tables
 	for _, p := range s.pending.Rows {
 		if p.Change != machine.OpInsert {
 			changed[p.Origin] = p
@@ -89,9 +90,9 @@ func (s *SqliteStore) scanAll(visit func(machine.Row, machine.Label) error) erro
 		}
 		switch p := s.pending.Rows[seq]; p.Change {
 		case machine.OpInsert:
-			err = visit(p.Row, machine.Label{Group: p.record.Group, Source: p.record.Source})
+			err = visit(p.Row, machine.Label{Group: p.Record.Group, Source: p.Record.Source})
 		case machine.OpMove:
-			err = visit(p.Row, machine.Label{Group: groups[seq], Source: p.source})
+			err = visit(p.Row, machine.Label{Group: groups[seq], Source: p.Source})
 		}
 	}
 	return err
@@ -112,7 +113,7 @@ func (s *SqliteStore) saved() (kept machine.Saved, err error) {
 	if kept.Dedup, err = loadDedup(s.readers); err != nil {
 		return kept, err
 	}
-	kept.Dedup = s.pending.dedupAfter(kept.Dedup)
+	kept.Dedup = s.pending.DedupAfter(kept.Dedup)
 	kept.Moves, err = loadMoves(s.readers)
 	return kept, err
 }
@@ -266,7 +267,7 @@ func (s *SqliteStore) Record(seq uint64) (*machine.Record, error) {
 	case !ok || p.Change == machine.OpUpdate:
 		return s.stored(seq)
 	case p.Change == machine.OpInsert:
-		return p.record, nil
+		return p.Record, nil
 	case p.Change == machine.OpRemove:
 		return nil, nil
 	}
@@ -275,7 +276,7 @@ func (s *SqliteStore) Record(seq uint64) (*machine.Record, error) {
 		return s.stored(seq) // the log was taken over at this moment
 	}
 	if r != nil {
-		r.Source = p.source
+		r.Source = p.Source
 	}
 	return r, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/sqlitefile"
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
 // OlderLogged is the version of an older file to which a log belongs.
@@ -16,7 +17,7 @@ const OlderLogged = 1002
 
 // Upgrade makes a file of the present version of the one at path, whose version is 1 or 2, and which is left as it is
 // until the new one is complete and takes its place. That needs room for a second file.
-func Upgrade(ctx context.Context, at Place, path string, logs logPlace) error {
+func Upgrade(ctx context.Context, at Place, path string, logs oplog.Place) error {
 	old, err := openOlder(ctx, path, at.VFS)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (f *olderFile) end(at Place, path string) error {
 }
 
 // readLog reads the log of a file that was not closed.
-func (f *olderFile) readLog(ctx context.Context, logs logPlace) error {
+func (f *olderFile) readLog(ctx context.Context, logs oplog.Place) error {
 	var generation int64
 	if err := f.db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'log'").Scan(&generation); err != nil {
 		return err
@@ -73,41 +74,11 @@ func (f *olderFile) readLog(ctx context.Context, logs logPlace) error {
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}
-	f.logged, err = readOlderLog(content, uint64(generation))
+	f.logged, err = oplog.ReadOlder(content, uint64(generation))
 	if err != nil {
 		return fmt.Errorf("%w: its log, queues.log: %w", ErrCorruptFile, err)
 	}
 	return nil
-}
-
-// readOlderLog is readLog for the logs of older programs, whose frames belong to any file and have no checksums of
-// contents.
-func readOlderLog(content []byte, generation uint64) (ops []machine.Op, err error) {
-	at, number := int64(0), uint32(0)
-	for {
-		f, ok := frameAt(content, at, 0)
-		if !ok || f.Generation != generation || f.Number != number {
-			break
-		}
-		r := opReader{left: f.Payload, older: true}
-		if ops, err = r.all(ops); err != nil {
-			return nil, fmt.Errorf("frame %d at byte %d: %w", number, at, err)
-		}
-		number++
-		at = f.end()
-	}
-	for f := range FramesIn(content, 0) {
-		if f.Generation == generation && f.Number > number {
-			return nil, fmt.Errorf("frame %d, which begins at byte %d, cannot be read, but frame %d can", number, at,
-				f.Number)
-		}
-	}
-	for i := range ops {
-		if ops[i].Kind == machine.OpInsert {
-			ops[i].Record.Sum = ops[i].Record.Checksum()
-		}
-	}
-	return ops, nil
 }
 
 func openOlder(ctx context.Context, path, vfs string) (*olderFile, error) {
@@ -180,7 +151,7 @@ func (f *olderFile) copyTo(ctx context.Context, s *SqliteStore) error {
 
 // copyLog brings what the log adds into the tables.
 func (f *olderFile) copyLog(s *SqliteStore) error {
-	added := NewPending()
+	added := oplog.NewPending()
 	for i := range f.logged {
 		added.Add(&f.logged[i])
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
-	"github.com/muster-scale/muster/sim/limit"
+	"github.com/muster-scale/muster/sim/limit/uninformed"
 	"github.com/muster-scale/muster/sim/trace"
 	"github.com/muster-scale/muster/tools/score/arena"
 	"github.com/muster-scale/muster/tools/score/report"
@@ -28,14 +28,14 @@ const DefaultStrata = 40
 // priorOfWork is what may be thought of the duration of a message while nothing is known of it. Below 10 ms a message
 // costs less than its receipt, above 4 h its visibility timeout comes near the 12 h that SQS allows; in between no
 // factor of two is likelier than another.
-func priorOfWork() limit.Prior {
-	return limit.Prior{Shortest: 10 * time.Millisecond, Longest: 4 * time.Hour}
+func priorOfWork() uninformed.Prior {
+	return uninformed.Prior{Shortest: 10 * time.Millisecond, Longest: 4 * time.Hour}
 }
 
 // Start is a burst that meets a fleet without workers and without history.
 type Start struct {
 	name  string
-	burst limit.Burst
+	burst uninformed.Burst
 	// shown are durations of which the page has a row in any case.
 	shown []time.Duration
 }
@@ -44,12 +44,12 @@ type Start struct {
 // time to find out, little time, and none.
 func Starts() []Start {
 	const s, m = time.Second, time.Minute
-	burst := func(messages int, latency, boot time.Duration) limit.Burst {
+	burst := func(messages int, latency, boot time.Duration) uninformed.Burst {
 		objective := muster.Objective{Latency: latency, Quantile: report.ObjectiveShare}
-		return limit.Burst{Messages: messages, Boot: boot, Objective: objective}
+		return uninformed.Burst{Messages: messages, Boot: boot, Objective: objective}
 	}
 	all := []Start{{"burst-25s, burst-50s", burst(50, 5*m, 90*s), []time.Duration{25 * s, 50 * s}}}
-	for _, b := range []limit.Burst{
+	for _, b := range []uninformed.Burst{
 		burst(1, 5*m, m), burst(10, 5*m, m), burst(100, 5*m, m), burst(10, m, 20*s), burst(100, m, 20*s),
 		burst(100, 30*s, m),
 	} {
@@ -93,7 +93,7 @@ type Part struct {
 type begun struct {
 	Start
 	// loss and multiple are the limits for the two measures.
-	loss, multiple limit.Untold
+	loss, multiple uninformed.Solution
 	played         []playedStart
 }
 
@@ -153,7 +153,7 @@ const priorNote = "The loss is worker-seconds and the price of each message that
 	"durations at which the multiple lies furthest above that of the limit, and those of the published tests."
 
 // begin computes the limits of a start and plays it.
-func (s Part) begin(x Start, prior limit.Prior) (b begun, err error) {
+func (s Part) begin(x Start, prior uninformed.Prior) (b begun, err error) {
 	b.Start = x
 	if err := s.limitOf(&b, prior); err != nil {
 		return b, err
@@ -177,16 +177,16 @@ func (s Part) begin(x Start, prior limit.Prior) (b begun, err error) {
 }
 
 // limitOf computes the limits of a start when it is its turn.
-func (s Part) limitOf(b *begun, prior limit.Prior) (err error) {
+func (s Part) limitOf(b *begun, prior uninformed.Prior) (err error) {
 	done, err := s.Turn()
 	defer done()
 	if err != nil {
 		return err
 	}
-	if b.loss, err = b.burst.Untold(prior, limit.MeanLoss); err != nil {
+	if b.loss, err = b.burst.Solve(prior, uninformed.MeanLoss); err != nil {
 		return err
 	}
-	b.multiple, err = b.burst.Untold(prior, limit.MeanMultiple)
+	b.multiple, err = b.burst.Solve(prior, uninformed.MeanMultiple)
 	return err
 }
 
@@ -262,7 +262,7 @@ func startsTable(all []begun) report.Table {
 }
 
 // launchWords says what is launched when, as in "1, and 5 from 4.3 s on".
-func launchWords(all []limit.Launch) string {
+func launchWords(all []uninformed.Launch) string {
 	later := 0
 	for _, l := range all[1:] {
 		later += l.Workers

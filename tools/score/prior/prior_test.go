@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster/sim/limit"
+	"github.com/muster-scale/muster/sim/limit/uninformed"
 	"github.com/muster-scale/muster/sim/trace"
 )
 
@@ -65,7 +65,7 @@ func TestAStartIsABurstAndMayBeginWithAMessageThatHangs(t *testing.T) {
 		{0, []time.Duration{time.Second, time.Second}},
 		{time.Hour, []time.Duration{time.Hour, time.Second, time.Second}},
 	} {
-		e := Start{name: "x", burst: limit.Burst{Messages: 2}}.event(time.Second, x.hangs)
+		e := Start{name: "x", burst: uninformed.Burst{Messages: 2}}.event(time.Second, x.hangs)
 		found, err := e.Trace(1)
 		if err != nil {
 			t.Fatal(err)
@@ -85,11 +85,12 @@ func TestAStartIsABurstAndMayBeginWithAMessageThatHangs(t *testing.T) {
 
 func TestLaunchesInWords(t *testing.T) {
 	for _, x := range []struct {
-		all  []limit.Launch
+		all  []uninformed.Launch
 		want string
 	}{
-		{[]limit.Launch{{Workers: 2}}, "2"},
-		{[]limit.Launch{{Workers: 1}, {Longer: 4 * time.Second, Workers: 2}, {Longer: 9 * time.Second, Workers: 3}},
+		{[]uninformed.Launch{{Workers: 2}}, "2"},
+		{[]uninformed.Launch{{Workers: 1}, {Longer: 4 * time.Second, Workers: 2},
+			{Longer: 9 * time.Second, Workers: 3}},
 			"1, and 5 from 4s on"},
 	} {
 		if got := launchWords(x.all); got != x.want {

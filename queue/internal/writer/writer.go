@@ -1,4 +1,4 @@
-package queue
+package writer
 
 import (
 	"errors"
@@ -6,31 +6,35 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
-// reply carries the one answer of a request: to who waits for it, or to a courier.
-type reply struct {
+// Reply carries the one answer of a request: to who waits for it, or to a mailbox.
+type Reply struct {
 	waiting chan error // has room for it, so that the writer never waits
-	courier *Courier
+	mailbox *Mailbox
 	then    func(error)
 }
 
-func newReply() reply { return reply{waiting: make(chan error, 1)} }
+// NewReply returns one that is waited for with [Writer.Do].
+func NewReply() Reply { return Reply{waiting: make(chan error, 1)} }
 
-// give answers; Service.mu must be held.
-func (r reply) give(err error) {
-	if r.courier != nil {
-		r.courier.note(outcome{r.then, err})
+// give answers; Writer.mu must be held.
+func (r Reply) give(err error) {
+	if r.mailbox != nil {
+		r.mailbox.note(outcome{r.then, err})
 		return
 	}
 	r.waiting <- err
 }
 
 // final is the answer after the writer ended.
-func (r reply) final() error {
+func (r Reply) final() error {
 	select {
 	case err := <-r.waiting:
 		return err
@@ -49,56 +53,84 @@ const (
 	answeredEach                // it was several, and each was seen to
 )
 
-// command is a request to the writer. Both methods are called by the writer
-// with Service.mu held; apply again if the group was undone.
-type command interface {
-	apply(w *writer, now int64) verdict
-	finish(s *Service, err error)
+// Command is a request to the writer: [Send], [Receive], [Settle] or [Call]. Both methods are called by the writer
+// with Writer.mu held; apply again if the group was undone.
+type Command interface {
+	apply(w *Writer, now int64) verdict
+	finish(w *Writer, err error)
 }
 
-// writer changes the state. It is one goroutine, but for a turn that a courier takes itself; see [Service.commitNow].
-type writer struct {
-	*Service
-	group []command
-	full  bool // the group is applied again, without what needs room
-	timer *time.Timer
+// Writer owns the state of the queues. It is one goroutine, but for a turn that a caller with a [Mailbox] takes itself;
+// see commitNow. Its methods are safe for concurrent use.
+type Writer struct {
+	log     *slog.Logger
+	store   machine.Store
+	started time.Time
+
+	// turning is held by who is the writer at a moment: its goroutine, or a mailbox that commits at once. It guards
+	// group, full and timer.
+	turning sync.Mutex
+	group   []Command
+	full    bool // the group is applied again, without what needs room
+	timer   *time.Timer
+
+	// Lone is how many groups of one request were quickly committed, one after the other.
+	Lone atomic.Int32
+	// Closing is closed when no more requests are taken.
+	Closing  chan struct{}
+	requests chan Command
+	rearm    chan struct{} // something is due earlier than the writer thinks
+	done     chan struct{} // the writer has ended
+	short    atomic.Bool   // the storage is full, and that was said
+
+	mu    sync.Mutex // guards what follows; never held during a commit
+	st    *machine.State
+	last  int64 // time never goes back
+	cache *cache
+	desks map[*machine.Queue]*desk
+	wakes map[string][]chan struct{}
+	// ringing are the mailboxes that have something to deliver and were not yet told.
+	ringing []*Mailbox
+
+	broken  error // the log can no longer be written
+	wakeAt  int64 // no queue has anything due earlier
+	flushAt int64 // when pending rows must be written; never if there are none
 }
+
+// ErrClosed says that the writer was closed.
+var ErrClosed = errors.New("queue service is closed")
 
 const (
 	// maxGroup bounds the requests committed together.
 	maxGroup = 1024
 	// gatherRounds bounds how often a group waits for the quick ones.
 	gatherRounds = 4
-	// flushAfter is how long a first receive may stay unwritten, in milliseconds.
-	flushAfter = 20
+	// FlushAfter is how long a first receive may stay unwritten, in milliseconds.
+	FlushAfter = 20
 	// retryFull is the pause before a full store is tried again unasked, in milliseconds.
 	retryFull = 500
-	// sweepRows bounds the dead rows removed together with one flush.
-	sweepRows = 1000
-	// loneAfter is after how many quick groups of one request a client counts as the only one.
-	loneAfter = 8
-	// quickCommit is how long a commit takes at most that a caller may wait for, in milliseconds: with a slower disk,
+	// SweepRows bounds the dead rows removed together with one flush.
+	SweepRows = 1000
+	// LoneAfter is after how many quick groups of one request a client counts as the only one.
+	LoneAfter = 8
+	// QuickCommit is how long a commit takes at most that a caller may wait for, in milliseconds: with a slower disk,
 	// waking up another goroutine is nothing, and the caller has others to serve meanwhile.
-	quickCommit = 2
+	QuickCommit = 2
 )
 
-func newWriter(s *Service) *writer {
-	return &writer{Service: s, timer: time.NewTimer(0)}
-}
-
 // run serves requests until the service is closed.
-func (w *writer) run() {
+func (w *Writer) run() {
 	defer close(w.done)
 	defer w.timer.Stop()
 	for {
-		var first command
+		var first Command
 		works, ends := true, false
 		select {
 		case first = <-w.requests:
 		case <-w.timer.C:
 		case <-w.rearm:
 			works = false
-		case <-w.closing:
+		case <-w.Closing:
 			ends = true
 		}
 		if w.round(first, works, ends); ends {
@@ -108,7 +140,7 @@ func (w *writer) run() {
 }
 
 // round is one turn of the goroutine, if it works, or its end.
-func (w *writer) round(first command, works, ends bool) {
+func (w *Writer) round(first Command, works, ends bool) {
 	w.turning.Lock()
 	defer w.turning.Unlock()
 	if ends {
@@ -124,24 +156,24 @@ func (w *writer) round(first command, works, ends bool) {
 // commitNow lets the caller be the writer for one turn, if it has been the only one with anything to commit:
 // its request then reaches the disk without waiting until another goroutine wakes up, which takes nearly as
 // long as a fast disk does. It reports whether c was seen to.
-func (s *Service) commitNow(c command) bool {
-	if s.lone.Load() < loneAfter || len(s.requests) > 0 || !s.turning.TryLock() {
+func (w *Writer) commitNow(c Command) bool {
+	if w.Lone.Load() < LoneAfter || len(w.requests) > 0 || !w.turning.TryLock() {
 		return false
 	}
-	defer s.turning.Unlock()
-	if s.alive() != nil {
+	defer w.turning.Unlock()
+	if w.Alive() != nil {
 		return false // the end may have been already
 	}
-	s.writer.turn(c, false)
-	s.writer.arm()
+	w.turn(c, false)
+	w.arm()
 	return true
 }
 
 // turn applies waiting requests, commits their changes and answers them. gathers says whether it waits a moment
 // for more.
-func (w *writer) turn(first command, gathers bool) {
+func (w *Writer) turn(first Command, gathers bool) {
 	w.mu.Lock()
-	now := w.tick()
+	now := w.Tick()
 	w.take(first, now)
 	if now >= w.wakeAt {
 		w.lookAtAll(now)
@@ -155,7 +187,7 @@ func (w *writer) turn(first command, gathers bool) {
 	if w.broken == nil && now >= w.flushAt {
 		w.flushAt = machine.Never
 		w.st.Flush()
-		w.st.Sweep(sweepRows)
+		w.st.Sweep(SweepRows)
 	}
 	w.mu.Unlock()
 	w.ringAll()
@@ -168,7 +200,7 @@ func (w *writer) turn(first command, gathers bool) {
 // gather lets those run who were answered a moment ago: they will often ask
 // for more, and what comes now shares the sync of this group. It stops as soon
 // as nobody has anything.
-func (w *writer) gather(now int64) int64 {
+func (w *Writer) gather(now int64) int64 {
 	for range gatherRounds {
 		if len(w.group) == 0 {
 			break
@@ -178,7 +210,7 @@ func (w *writer) gather(now int64) int64 {
 			break
 		}
 		w.mu.Lock()
-		now = w.tick()
+		now = w.Tick()
 		w.take(nil, now)
 		w.settle(now)
 		w.mu.Unlock()
@@ -187,7 +219,7 @@ func (w *writer) gather(now int64) int64 {
 }
 
 // take applies first and what waits in the channel.
-func (w *writer) take(first command, now int64) {
+func (w *Writer) take(first Command, now int64) {
 	if first != nil {
 		w.apply(first, now)
 	}
@@ -202,9 +234,9 @@ func (w *writer) take(first command, now int64) {
 }
 
 // apply runs one command.
-func (w *writer) apply(c command, now int64) {
+func (w *Writer) apply(c Command, now int64) {
 	if w.broken != nil {
-		c.finish(w.Service, w.broken)
+		c.finish(w, w.broken)
 		return
 	}
 	mark := len(w.st.Images)
@@ -212,19 +244,19 @@ func (w *writer) apply(c command, now int64) {
 	case answerNow:
 		// What is answered stays, even if the group is undone.
 		w.st.Images = w.st.Images[:mark]
-		c.finish(w.Service, nil)
+		c.finish(w, nil)
 	case answerLater:
 		w.group = append(w.group, c)
 	}
 }
 
 // commit makes the group durable and answers it.
-func (w *writer) commit(now int64) {
+func (w *Writer) commit(now int64) {
 	wrote := len(w.st.Ops) > 0
-	size, began := len(w.group), w.now()
+	size, began := len(w.group), w.Now()
 	err := w.write()
-	w.count(size, w.now()-began)
-	if errors.Is(err, ErrStorageFull) {
+	w.count(size, w.Now()-began)
+	if errors.Is(err, storage.ErrStorageFull) {
 		err = w.again(now)
 	} else if err == nil && wrote && w.short.Swap(false) {
 		w.log.Info("queue storage has room again")
@@ -232,32 +264,32 @@ func (w *writer) commit(now int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case errors.Is(err, ErrStorageFull):
+	case errors.Is(err, storage.ErrStorageFull):
 		err = fullError()
-	case errors.Is(err, ErrStorageBusy): // nothing was written
+	case errors.Is(err, storage.ErrStorageBusy): // nothing was written
 	case err != nil:
 		err = w.poison(err)
 	}
 	for _, c := range w.group {
-		c.finish(w.Service, err)
+		c.finish(w, err)
 	}
 	clear(w.group)
 	w.group = w.group[:0]
 }
 
 // count notes how many requests a group had, and how long its commit took.
-func (w *writer) count(size int, took int64) {
+func (w *Writer) count(size int, took int64) {
 	switch {
-	case size > 1 || took > quickCommit:
-		w.lone.Store(0)
+	case size > 1 || took > QuickCommit:
+		w.Lone.Store(0)
 	case size == 1:
-		w.lone.Store(min(w.lone.Load()+1, loneAfter))
+		w.Lone.Store(min(w.Lone.Load()+1, LoneAfter))
 	}
 }
 
 // write commits the operations and, depending on the outcome, keeps or undoes
 // the group in memory.
-func (w *writer) write() error {
+func (w *Writer) write() error {
 	var err error
 	if len(w.st.Ops) > 0 {
 		err = w.store.Commit(w.st.Ops)
@@ -275,8 +307,8 @@ func (w *writer) write() error {
 
 // again applies the group once more without what needs room, so that deletes
 // keep working on a full disk.
-func (w *writer) again(now int64) error {
-	w.sayFull()
+func (w *Writer) again(now int64) error {
+	w.SayFull()
 	w.mu.Lock()
 	group := slices.Clone(w.group)
 	w.group = w.group[:0]
@@ -292,12 +324,12 @@ func (w *writer) again(now int64) error {
 
 // poison stops all later writes: after a failed sync nobody knows what the
 // disk holds, so nothing may be acknowledged any more.
-func (w *writer) poison(cause error) error {
-	w.broken = fmt.Errorf("%w: %w; nothing more is accepted: check the disk, then restart", ErrStorage, cause)
+func (w *Writer) poison(cause error) error {
+	w.broken = fmt.Errorf("%w: %w; nothing more is accepted: check the disk, then restart", storage.ErrStorage, cause)
 	w.log.Error("queue storage failed: nothing more is accepted until a restart", slog.Any("error", cause))
 	for _, d := range w.desks {
 		for _, c := range d.waiting {
-			c.finish(w.Service, w.broken)
+			c.finish(w, w.broken)
 		}
 		d.waiting = nil
 	}
@@ -305,7 +337,7 @@ func (w *writer) poison(cause error) error {
 }
 
 // arm sets the timer to what is due next.
-func (w *writer) arm() {
+func (w *Writer) arm() {
 	w.mu.Lock()
 	at := min(w.wakeAt, w.flushAt)
 	w.mu.Unlock()
@@ -317,12 +349,12 @@ func (w *writer) arm() {
 	if w.short.Load() {
 		least = retryFull // what is due may be what could not be written
 	}
-	w.timer.Reset(time.Duration(max(least, at-w.now())) * time.Millisecond)
+	w.timer.Reset(time.Duration(max(least, at-w.Now())) * time.Millisecond)
 }
 
 // end answers what was accepted, writes what is pending, and sends the
 // waiting receives away.
-func (w *writer) end() {
+func (w *Writer) end() {
 	w.mu.Lock()
 	w.flushAt = 0 // due
 	w.mu.Unlock()
@@ -331,7 +363,7 @@ func (w *writer) end() {
 	defer w.mu.Unlock()
 	for _, d := range w.desks {
 		for _, c := range d.waiting {
-			c.finish(w.Service, ErrClosed)
+			c.finish(w, ErrClosed)
 		}
 		d.waiting = nil
 	}

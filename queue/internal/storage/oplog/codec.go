@@ -1,4 +1,4 @@
-package storage
+package oplog
 
 import (
 	"encoding/binary"

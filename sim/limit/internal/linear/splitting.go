@@ -1,35 +1,47 @@
-package limit
+// Package linear looks for solutions of linear programs of a given shape: a [Program] is built row by row, balanced by
+// [Program.Scale] and worked on by a [Splitting], one round after the other.
+//
+// It proves nothing. What a dual [Point] is worth is for the caller to prove.
+package linear
 
 import "math"
 
-// program is a linear program: minimise cost*x with lower <= x <= upper and rows*x >= right, or = right where equal is
+// Program is a linear program: minimise cost*x with lower <= x <= upper and rows*x >= right, or = right where equal is
 // set.
-type program struct {
-	cost, lower, upper []float64
-	right              []float64
-	equal              []bool
+type Program struct {
+	// Cost, Lower and Upper have a number for each column.
+	Cost, Lower, Upper []float64
+	// Right has a number for each row.
+	Right []float64
+	equal []bool
 	// Row i has the entries begin[i] to begin[i+1] of column and value.
 	begin  []int32
 	column []int32
 	value  []float64
 }
 
-// row adds an empty row; entry adds to the last row.
-func (p *program) row(right float64, equal bool) {
+// Add adds a column between 0 and a bound.
+func (p *Program) Add(cost, upper float64) {
+	p.Cost, p.Lower, p.Upper = append(p.Cost, cost), append(p.Lower, 0), append(p.Upper, upper)
+}
+
+// Row adds an empty row; Entry adds to the last row.
+func (p *Program) Row(right float64, equal bool) {
 	if len(p.begin) == 0 {
 		p.begin = []int32{0}
 	}
-	p.right, p.equal = append(p.right, right), append(p.equal, equal)
+	p.Right, p.equal = append(p.Right, right), append(p.equal, equal)
 	p.begin = append(p.begin, int32(len(p.column)))
 }
 
-func (p *program) entry(column int, value float64) {
+// Entry sets the factor of a column in the last row.
+func (p *Program) Entry(column int, value float64) {
 	p.column, p.value = append(p.column, int32(column)), append(p.value, value)
 	p.begin[len(p.begin)-1] = int32(len(p.column))
 }
 
 // times sets out to rows*x.
-func (p *program) times(x, out []float64) {
+func (p *Program) times(x, out []float64) {
 	for i := range out {
 		sum := 0.0
 		for k := p.begin[i]; k < p.begin[i+1]; k++ {
@@ -40,7 +52,7 @@ func (p *program) times(x, out []float64) {
 }
 
 // back sets out to the transpose of rows times y.
-func (p *program) back(y, out []float64) {
+func (p *Program) back(y, out []float64) {
 	clear(out)
 	for i, v := range y {
 		if v == 0 {
@@ -52,22 +64,26 @@ func (p *program) back(y, out []float64) {
 	}
 }
 
-// point is a primal and a dual point.
-type point struct{ x, y []float64 }
-
-func newPoint(p *program) point {
-	return point{make([]float64, len(p.cost)), make([]float64, len(p.right))}
+// Point is a primal and a dual point.
+type Point struct {
+	// X has a number for each column, Y a price for each row.
+	X, Y []float64
 }
 
-func (z point) copy(from point) {
-	copy(z.x, from.x)
-	copy(z.y, from.y)
+// NewPoint returns the point at 0.
+func NewPoint(p *Program) Point {
+	return Point{make([]float64, len(p.Cost)), make([]float64, len(p.Right))}
 }
 
-// scale balances the rows and columns of p in place, first by the root of their largest entry and then by the root of
+func (z Point) copy(from Point) {
+	copy(z.X, from.X)
+	copy(z.Y, from.Y)
+}
+
+// Scale balances the rows and columns of p in place, first by the root of their largest entry and then by the root of
 // their sum, and returns the factors: x of the given program is column times x of the scaled one, y is row times y.
-func (p *program) scale() (row, column []float64) {
-	row, column = ones(len(p.right)), ones(len(p.cost))
+func (p *Program) Scale() (row, column []float64) {
+	row, column = Ones(len(p.Right)), Ones(len(p.Cost))
 	r, c := make([]float64, len(row)), make([]float64, len(column))
 	const rounds = 10
 	for round := range rounds {
@@ -97,17 +113,18 @@ func (p *program) scale() (row, column []float64) {
 		}
 	}
 	for i := range row {
-		p.right[i] *= row[i]
+		p.Right[i] *= row[i]
 	}
 	for j := range column {
-		p.cost[j] *= column[j]
-		p.lower[j] /= column[j]
-		p.upper[j] /= column[j]
+		p.Cost[j] *= column[j]
+		p.Lower[j] /= column[j]
+		p.Upper[j] /= column[j]
 	}
 	return row, column
 }
 
-func ones(n int) []float64 {
+// Ones returns n times 1.
+func Ones(n int) []float64 {
 	all := make([]float64, n)
 	for i := range all {
 		all[i] = 1
@@ -126,8 +143,8 @@ func invert(all []float64) {
 }
 
 // norm returns an estimate of the largest singular value, from below.
-func (p *program) norm() float64 {
-	x, y := ones(len(p.cost)), make([]float64, len(p.right))
+func (p *Program) norm() float64 {
+	x, y := Ones(len(p.Cost)), make([]float64, len(p.Right))
 	for i := range x {
 		x[i] += math.Mod(float64(i)*0.618, 1) // so that the start is not orthogonal to what is sought
 	}
@@ -153,31 +170,35 @@ func length(x []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// splitting solves a scaled program by alternating steps on its primal and its dual side: the primal-dual hybrid
+// Splitting solves a scaled program by alternating steps on its primal and its dual side: the primal-dual hybrid
 // gradient method, reflected, anchored at the point where it was last restarted (Halpern's iteration), and restarted
-// when the steps have become short. It always ends after the given number of rounds; whoever uses its dual point proves
-// its worth himself.
-type splitting struct {
-	*program
+// when the steps have become short. It always ends after the given number of rounds; the caller has to
+// prove what its dual point is worth.
+type Splitting struct {
+	*Program
 	step, weight    float64
-	now, next, from point // where it is, where a step leads, and the anchor
+	now, next, from Point // where it is, where a step leads, and the anchor
 	slope, activity []float64
 	age             int // rounds since the last restart
 	first, last     float64
 }
 
-func newSplitting(p *program, start point) *splitting {
-	s := &splitting{program: p, step: 0.95 / p.norm(), weight: 1, now: start, next: newPoint(p), from: newPoint(p)}
-	s.slope, s.activity = make([]float64, len(p.cost)), make([]float64, len(p.right))
-	if c, b := length(p.cost), length(p.right); c > 0 && b > 0 {
+// NewSplitting starts at a point, which it takes as its own.
+func NewSplitting(p *Program, start Point) *Splitting {
+	s := &Splitting{Program: p, step: 0.95 / p.norm(), weight: 1, now: start, next: NewPoint(p), from: NewPoint(p)}
+	s.slope, s.activity = make([]float64, len(p.Cost)), make([]float64, len(p.Right))
+	if c, b := length(p.Cost), length(p.Right); c > 0 && b > 0 {
 		s.weight = c / b
 	}
 	s.from.copy(start)
 	return s
 }
 
-// round takes one step and moves on.
-func (s *splitting) round() {
+// Reached returns where the last round led. It is changed by the next one.
+func (s *Splitting) Reached() Point { return s.next }
+
+// Round takes one step and moves on.
+func (s *Splitting) Round() {
 	moved := s.advance()
 	if s.age == 0 {
 		s.first = moved
@@ -189,8 +210,8 @@ func (s *splitting) round() {
 	s.last = moved
 	s.age++
 	keep := float64(s.age) / float64(s.age+1)
-	blend(s.now.x, s.next.x, s.from.x, keep)
-	blend(s.now.y, s.next.y, s.from.y, keep)
+	blend(s.now.X, s.next.X, s.from.X, keep)
+	blend(s.now.Y, s.next.Y, s.from.Y, keep)
 }
 
 // blend moves now to its reflection at next, and back to the anchor by the rest of keep.
@@ -201,32 +222,32 @@ func blend(now, next, anchor []float64, keep float64) {
 }
 
 // advance sets next to one step from now and returns how far that is.
-func (s *splitting) advance() float64 {
-	s.back(s.now.y, s.slope)
+func (s *Splitting) advance() float64 {
+	s.back(s.now.Y, s.slope)
 	tau, sigma := s.step/s.weight, s.step*s.weight
 	dx, dy := 0.0, 0.0
 	reflected := s.slope // reused: each entry is read once before it is replaced
-	for j, x := range s.now.x {
-		v := min(max(x-tau*(s.cost[j]-s.slope[j]), s.lower[j]), s.upper[j])
-		s.next.x[j] = v
+	for j, x := range s.now.X {
+		v := min(max(x-tau*(s.Cost[j]-s.slope[j]), s.Lower[j]), s.Upper[j])
+		s.next.X[j] = v
 		dx += (v - x) * (v - x)
 		reflected[j] = 2*v - x
 	}
 	s.times(reflected, s.activity)
-	for i, y := range s.now.y {
-		v := y + sigma*(s.right[i]-s.activity[i])
+	for i, y := range s.now.Y {
+		v := y + sigma*(s.Right[i]-s.activity[i])
 		if !s.equal[i] {
 			v = max(0, v)
 		}
-		s.next.y[i] = v
+		s.next.Y[i] = v
 		dy += (v - y) * (v - y)
 	}
 	return math.Sqrt(dx*s.weight + dy/s.weight)
 }
 
 // restart makes the next point the anchor and weighs primal against dual steps by how far both came since the last one.
-func (s *splitting) restart() {
-	dx, dy := distance(s.next.x, s.from.x), distance(s.next.y, s.from.y)
+func (s *Splitting) restart() {
+	dx, dy := distance(s.next.X, s.from.X), distance(s.next.Y, s.from.Y)
 	if dx > 1e-12 && dy > 1e-12 {
 		s.weight = math.Sqrt(s.weight * dy / dx)
 	}

@@ -1,4 +1,9 @@
-package trace
+// Package statistics measures a trace: how many messages arrive when, how long their work takes, and how both stand to
+// a latency objective. [Measure] reads a trace once and returns its [Statistics]; the [Goal] says what the trace is
+// held against.
+//
+// It knows a trace by what it yields: not how it was generated or in which file it is.
+package statistics
 
 import (
 	"cmp"
@@ -7,7 +12,16 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/sim/trace"
 )
+
+// Maybe is a number that may be unknown. In JSON it is the number, or null.
+type Maybe struct {
+	// Known is false for what could not be told; Value then means nothing.
+	Known bool
+	// Value is finite.
+	Value float64
+}
 
 // MarshalJSON writes the number, or null.
 func (m Maybe) MarshalJSON() ([]byte, error) {
@@ -122,27 +136,27 @@ type Slack struct {
 
 // Measure reads t once and tells what it is like and how it stands to the goal. Memory is bounded whatever the size of
 // t. Messages that break the rules of a trace are an error.
-func Measure(t Trace, goal Goal) (Statistics, error) {
+func Measure(t trace.Trace, goal Goal) (Statistics, error) {
 	m := &measured{classes: map[string]*class{}, groups: map[string]struct{}{}, bins: Histogram{WidthSeconds: 1},
 		objective: goal.Objective.Latency}
-	var opened Reader
-	watched := Trace{Open: func() (r Reader, err error) {
+	var opened trace.Reader
+	watched := trace.Trace{Open: func() (r trace.Reader, err error) {
 		r, err = t.Open()
 		opened = r
 		return r, err
 	}}
 	var broken error
-	err := watched.Each(func(message Message) bool {
-		if broken = m.order.check(message); broken != nil {
-			broken = fmt.Errorf("trace %s: message %d: %w", t.Name, m.order.count+1, broken)
+	err := watched.Each(func(message trace.Message) bool {
+		if broken = m.order.Check(message); broken != nil {
+			broken = fmt.Errorf("trace %s: message %d: %w", t.Name, m.order.Messages()+1, broken)
 			return false
 		}
 		m.arrival(message.Arrival)
 		m.message(message, 0)
 		return true
 	})
-	if err == nil && broken == nil && m.order.count == 0 {
-		broken = fmt.Errorf("trace %s: %w", t.Name, errEmpty)
+	if err == nil && broken == nil && m.order.Messages() == 0 {
+		broken = fmt.Errorf("trace %s: %w", t.Name, trace.ErrEmpty)
 	}
 	if err = cmp.Or(err, broken); err != nil {
 		return Statistics{}, err

@@ -1,4 +1,10 @@
-package storage
+// Package oplog is the log in front of the tables of a queue file. A [Log] takes the operations of a commit as one
+// frame, which [Read] finds again; a [Pending] is what the operations of a log add to the tables. [Place] and [File] are
+// where a log is kept, so that tests can keep one on a disk that loses its power.
+//
+// It knows neither tables nor directories. When a log begins, and when its operations are taken over, is decided by
+// package storage. See docs/decisions/0008.
+package oplog
 
 import (
 	"encoding/binary"
@@ -10,20 +16,20 @@ import (
 	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
-// OpLog is a file of operations that are not yet in the tables. A commit is one frame, written and synced before it is
+// Log is a file of operations that are not yet in the tables. A commit is one frame, written and synced before it is
 // acknowledged: that takes a fraction of the time of a transaction, and most messages are deleted before they would
 // ever reach a table. A transaction that takes all of them over makes the log void by counting its generation up, and
 // the file is written again from its beginning.
 //
-// Whatever is in the log says how far the tables must be, and the tables how large the log must be: see readLog.
-type OpLog struct {
-	Place logPlace
+// Whatever is in the log says how far the tables must be, and the tables how large the log must be: see Read.
+type Log struct {
+	Place Place
 	Size  int64 // bytes of the file; 0 if none is to be made
 	After int   // transactions before a log is worth its file
-	seen  int   // transactions without one so far
+	Seen  int   // transactions without one so far
 
-	active     bool // the tables say that there is a log
-	File       LogFile
+	Active     bool // the tables say that there is a log
+	File       File
 	Made       int64  // bytes of the file that there is
 	Seed       uint32 // of the checksums, so that frames of another file never count
 	Generation uint64 // the transaction of the tables that the frames follow
@@ -33,18 +39,18 @@ type OpLog struct {
 	last       []byte // the empty frame at the end
 }
 
-// logPlace is where a log is kept.
-type logPlace interface {
+// Place is where a log is kept.
+type Place interface {
 	// Create makes a file of size zeros that is there, with its room, after a power cut; it replaces one that is there.
-	Create(size int64) (LogFile, error)
+	Create(size int64) (File, error)
 	// Read returns the content of the file, or an error that matches fs.ErrNotExist.
 	Read() ([]byte, error)
 	// Remove deletes the file. That it is gone need not be durable.
 	Remove() error
 }
 
-// LogFile is a log that is written.
-type LogFile interface {
+// File is a log that is written.
+type File interface {
 	WriteAt(b []byte, at int64) (int, error)
 	// Sync brings what was written to the disk.
 	Sync() error
@@ -52,17 +58,17 @@ type LogFile interface {
 }
 
 const (
-	// maxLogBytes is the size of a log, and with it a bound on the memory of what is only there.
-	maxLogBytes = 4 << 20
-	// leastLogBytes is the smallest log worth having.
-	leastLogBytes = 64 << 10
-	// logShare is how many times the log must fit into the room kept for deletes: taking it over needs room for its
+	// MaxBytes is the size of a log, and with it a bound on the memory of what is only there.
+	MaxBytes = 4 << 20
+	// LeastBytes is the smallest log worth having.
+	LeastBytes = 64 << 10
+	// Share is how many times the log must fit into the room kept for deletes: taking it over needs room for its
 	// messages in SQLite's own log and in the tables, where one may take up to twice its size.
-	logShare = 6
-	// maxPending bounds the rows that are changed when the log is taken over, and so the room that needs.
-	maxPending = 2048
-	// LogAfter is how many transactions are made without a log, so that a program that changes little makes no file.
-	LogAfter = 16
+	Share = 6
+	// MaxPending bounds the rows that are changed when the log is taken over, and so the room that needs.
+	MaxPending = 2048
+	// StartAfter is how many transactions are made without a log, so that a program that changes little makes no file.
+	StartAfter = 16
 )
 
 // A frame is a mark, a checksum over all that follows it, the generation, the number and the length of the operations,
@@ -79,7 +85,7 @@ func SeedOf(identity uint64) uint32 {
 }
 
 // Append writes ops as one frame and syncs it. fits is false, and nothing is written, if they belong into the tables.
-func (l *OpLog) Append(ops []machine.Op) (fits bool, err error) {
+func (l *Log) Append(ops []machine.Op) (fits bool, err error) {
 	room := l.Made - l.At - SectorBytes // for the end of the log
 	b := l.Begin(l.Buffer[:0])
 	for i := range ops {
@@ -109,14 +115,14 @@ func (l *OpLog) Append(ops []machine.Op) (fits bool, err error) {
 // before it was acknowledged: without it, a last frame that is damaged would look like one that a power cut kept from
 // being written. It is not synced: only a disk that loses its power in the next moment, and is damaged too, makes that
 // difference.
-func (l *OpLog) terminate() {
+func (l *Log) terminate() {
 	l.last = l.Begin(l.last[:0])
 	l.Finish(l.last)
 	l.File.WriteAt(l.last, l.At)
 }
 
 // Begin appends the head of a frame.
-func (l *OpLog) Begin(b []byte) []byte {
+func (l *Log) Begin(b []byte) []byte {
 	b = append(b, frameMark...)
 	b = binary.LittleEndian.AppendUint32(b, 0) // the checksum
 	b = binary.LittleEndian.AppendUint64(b, l.Generation)
@@ -125,7 +131,7 @@ func (l *OpLog) Begin(b []byte) []byte {
 }
 
 // Finish fills in the length and the checksum of a frame.
-func (l *OpLog) Finish(b []byte) {
+func (l *Log) Finish(b []byte) {
 	binary.LittleEndian.PutUint32(b[FrameHead-4:], uint32(len(b)-FrameHead))
 	binary.LittleEndian.PutUint32(b[len(frameMark):], crc32.Update(l.Seed, machine.Checksums, b[len(frameMark)+4:]))
 }
@@ -134,22 +140,22 @@ func (l *OpLog) Finish(b []byte) {
 func Sectors(n int) int64 { return (int64(n) + SectorBytes - 1) / SectorBytes * SectorBytes }
 
 // Restart goes back to the beginning: what was written is void, since it precedes the transaction of the tables.
-func (l *OpLog) Restart(tables sqlitefile.Position) {
-	l.active, l.Seed, l.Generation, l.Number, l.At = true, SeedOf(tables.Identity), tables.Commit, 0, 0
+func (l *Log) Restart(tables sqlitefile.Position) {
+	l.Active, l.Seed, l.Generation, l.Number, l.At = true, SeedOf(tables.Identity), tables.Commit, 0, 0
 }
 
-// end gives the file up. Nothing in it counts any more, so that it does not matter whether it can be removed.
-func (l *OpLog) end() {
-	l.active, l.seen = false, 0
+// End gives the file up. Nothing in it counts any more, so that it does not matter whether it can be removed.
+func (l *Log) End() {
+	l.Active, l.Seen = false, 0
 	if l.File != nil {
 		l.File.Close()
 	}
 	l.File = nil
-	l.discard()
+	l.Discard()
 }
 
-// discard removes a file that does not count.
-func (l *OpLog) discard() {
+// Discard removes a file that does not count.
+func (l *Log) Discard() {
 	if l != nil {
 		l.Place.Remove()
 	}
@@ -166,10 +172,10 @@ type Frame struct {
 // end is the sector after the frame.
 func (f *Frame) end() int64 { return f.At + Sectors(FrameHead+len(f.Payload)) }
 
-// ReadLog returns the operations of all frames of a generation, which follow the transaction of that number. The last
+// Read returns the operations of all frames of a generation, which follow the transaction of that number. The last
 // one may be half written: then nobody was told that it is there. Any other must be whole. A frame of a later
 // generation was written after a later transaction: then the tables are not those that were acknowledged.
-func ReadLog(content []byte, seed uint32, generation uint64) ([]machine.Op, error) {
+func Read(content []byte, seed uint32, generation uint64) ([]machine.Op, error) {
 	var ops []machine.Op
 	at, number := int64(0), uint32(0)
 	for {

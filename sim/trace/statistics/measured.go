@@ -1,4 +1,4 @@
-package trace
+package statistics
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/sim/trace"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 
 // measured is what is known of the messages read so far.
 type measured struct {
-	order     order
+	order     trace.Order
 	objective time.Duration
 	roots     int64
 	depth     int
@@ -69,7 +70,7 @@ func (m *measured) arrival(at time.Duration) {
 }
 
 // message counts a message and its children.
-func (m *measured) message(message Message, depth int) {
+func (m *measured) message(message trace.Message, depth int) {
 	m.depth = max(m.depth, depth)
 	m.waiting = append(m.waiting, message.Service)
 	if len(m.waiting) == batch {
@@ -96,7 +97,7 @@ func (m *measured) message(message Message, depth int) {
 	}
 }
 
-func (m *measured) class(message Message) {
+func (m *measured) class(message trace.Message) {
 	c := m.classes[message.Class]
 	if c == nil {
 		if len(m.classes) == maxClasses {
@@ -120,7 +121,7 @@ func (m *measured) statistics(goal Goal) Statistics {
 	slots := max(1, goal.Slots)
 	over := m.last.Seconds()
 	s := Statistics{
-		Messages: m.order.count, Roots: m.roots, Depth: m.depth, DurationSeconds: round(over),
+		Messages: m.order.Messages(), Roots: m.roots, Depth: m.depth, DurationSeconds: round(over),
 		PeakPerMinute: m.minutes.peak(), Dispersion: m.minutes.dispersion(),
 		Service: Service{
 			WorkSeconds: round(m.services.SumSeconds), MeanSeconds: round(m.spread.mean),
@@ -150,7 +151,7 @@ func (m *measured) slack(goal Goal, slots int) *Slack {
 	q := cmp.Or(goal.Objective.Quantile, 0.99)
 	s := &Slack{
 		ObjectiveSeconds: goal.Objective.Latency.Seconds(), Quantile: q, BootSeconds: goal.Boot.Seconds(), Slots: slots,
-		Longer: round(float64(m.longer) / float64(m.order.count)),
+		Longer: round(float64(m.longer) / float64(m.order.Messages())),
 	}
 	if goal.Boot > 0 {
 		s.Ratio = known((s.ObjectiveSeconds - m.quantile(q) - s.BootSeconds) / s.BootSeconds)

@@ -9,13 +9,14 @@ import (
 	"path/filepath"
 
 	"github.com/muster-scale/muster/internal/durable"
+	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
 // dirLog is the log in the directory of the queue file.
 type dirLog struct{ path string }
 
 // Create makes the file and writes its zeros, so that no later write needs room, or changes more than its own bytes.
-func (l dirLog) Create(size int64) (LogFile, error) {
+func (l dirLog) Create(size int64) (oplog.File, error) {
 	f, err := openOwn(l.path, os.O_TRUNC|os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("create the log of the queue file: %w", err)
@@ -40,7 +41,7 @@ func (l dirLog) Read() ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxLogBytes+1))
+	return io.ReadAll(io.LimitReader(f, oplog.MaxBytes+1))
 }
 
 // Remove deletes the file.

@@ -1,4 +1,4 @@
-package limit
+package uninformed
 
 import (
 	"fmt"
@@ -23,8 +23,14 @@ type Burst struct {
 	Boot time.Duration
 }
 
-// mostMessages bounds bursts: the states of [Burst.Untold] grow with the square.
-const mostMessages = 200
+const (
+	// mostMessages bounds bursts: the states of [Burst.Solve] grow with the square.
+	mostMessages = 200
+	// mostBegun bounds how many messages a worker finishes in time, for messages of next to no length.
+	mostBegun = 1_000_000
+	// longest bounds each time that a burst or a prior names, so that sums of a few stay far from overflow.
+	longest = 20 * 365 * 24 * time.Hour
+)
 
 func (b Burst) check() error {
 	refuse := func(name, found, allowed string) error {
@@ -92,7 +98,7 @@ func (b Burst) second() float64 { return (b.Objective.Latency - 2*b.Boot).Second
 
 // begun is how many messages of s seconds a worker finishes within so many seconds.
 func (b Burst) begun(seconds, s float64) int {
-	return int(min(mostWorkers, max(0, math.Floor(seconds/s+1e-9))))
+	return int(min(mostBegun, max(0, math.Floor(seconds/s+1e-9))))
 }
 
 func (b Burst) work(s float64) float64 { return float64(b.Messages) * s }

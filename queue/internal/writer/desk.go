@@ -1,21 +1,22 @@
-package queue
+package writer
 
 import (
 	"slices"
 
 	"github.com/muster-scale/muster/queue/internal/machine"
+	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
 // desk is where receives wait for messages of one queue, first come first served.
 type desk struct {
-	waiting  []*receive
+	waiting  []*Receive
 	serving  bool
 	arrivals uint64 // as last announced
 	held     bool   // the queue held messages when last announced
 }
 
 // lookAtAll moves on every queue; it runs only when something may be due.
-func (w *writer) lookAtAll(now int64) {
+func (w *Writer) lookAtAll(now int64) {
 	w.wakeAt = machine.Never
 	for _, q := range w.st.IDs {
 		w.st.Touch(q)
@@ -23,7 +24,7 @@ func (w *writer) lookAtAll(now int64) {
 }
 
 // settle expires messages of the touched queues and serves their waiters.
-func (w *writer) settle(now int64) {
+func (w *Writer) settle(now int64) {
 	for i := 0; i < len(w.st.Touched); i++ { // serving may touch more
 		q := w.st.Touched[i]
 		if w.broken == nil {
@@ -35,13 +36,13 @@ func (w *writer) settle(now int64) {
 }
 
 // serve gives what is visible in q to the receives that wait, in their order.
-func (w *writer) serve(q *machine.Queue, now int64) {
+func (w *Writer) serve(q *machine.Queue, now int64) {
 	d := w.desks[q]
 	if d == nil || d.serving {
 		return
 	}
 	d.serving = true
-	for len(d.waiting) > 0 && q.Runnable() > 0 && q.InFlight.Len() < MaxInFlight && w.broken == nil {
+	for len(d.waiting) > 0 && q.Runnable() > 0 && q.InFlight.Len() < machine.MaxInFlight && w.broken == nil {
 		c := d.waiting[0]
 		d.waiting = slices.Delete(d.waiting, 0, 1)
 		w.apply(c, now)
@@ -55,7 +56,7 @@ func (w *writer) serve(q *machine.Queue, now int64) {
 
 // announce wakes the subscribers of the touched queues and notes when these
 // queues need attention next.
-func (w *writer) announce(now int64) {
+func (w *Writer) announce(now int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, q := range w.st.Touched {
@@ -76,7 +77,7 @@ func (w *writer) announce(now int64) {
 		d.arrivals, d.held = q.Arrivals, q.Len() > 0
 		if gone {
 			for _, c := range d.waiting {
-				c.finish(w.Service, noQueue(q.Saved.Name))
+				c.finish(w, rules.NoQueue(q.Saved.Name))
 			}
 			delete(w.desks, q)
 		}
@@ -84,16 +85,16 @@ func (w *writer) announce(now int64) {
 	clear(w.st.Touched)
 	w.st.Touched = w.st.Touched[:0]
 	if w.flushAt == machine.Never && len(w.st.Unsaved)+len(w.st.Garbage)+len(w.st.Buried)+len(w.st.Stale) > 0 {
-		w.flushAt = now + flushAfter
+		w.flushAt = now + FlushAfter
 	}
 }
 
 // deskOf returns the desk of q, making it if needed; mu must be held.
-func (s *Service) deskOf(q *machine.Queue) *desk {
-	d := s.desks[q]
+func (w *Writer) deskOf(q *machine.Queue) *desk {
+	d := w.desks[q]
 	if d == nil {
 		d = &desk{}
-		s.desks[q] = d
+		w.desks[q] = d
 	}
 	return d
 }

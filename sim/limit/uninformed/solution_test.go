@@ -1,4 +1,4 @@
-package limit
+package uninformed
 
 import (
 	"fmt"
@@ -156,7 +156,7 @@ func TestAKnownDurationCostsTheCausalOptimum(t *testing.T) {
 				t.Errorf("told, the loss is %v, want %v", got, x.want)
 			}
 			for _, m := range []Measure{MeanLoss, MeanMultiple} {
-				u, err := b.Untold(Prior{x.each, x.each}, m)
+				u, err := b.Solve(Prior{x.each, x.each}, m)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -193,11 +193,11 @@ func TestWhatIsUnknownCostsNoLessThanWhatIsEasier(t *testing.T) {
 		{"a larger share", with(12, 5*m, 60*s, 1), with(12, 5*m, 60*s, 0.7)},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			harder, err := x.harder.Untold(p, MeanLoss)
+			harder, err := x.harder.Solve(p, MeanLoss)
 			if err != nil {
 				t.Fatal(err)
 			}
-			than, err := x.than.Untold(p, MeanLoss)
+			than, err := x.than.Solve(p, MeanLoss)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +221,7 @@ func TestUntoldOfThePublishedBurst(t *testing.T) {
 		{MeanLoss, "52796.0", 1, 1e-9},
 		{MeanMultiple, "1.1", 1, 0.01},
 	} {
-		u, err := b.Untold(p, x.measure)
+		u, err := b.Solve(p, x.measure)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +238,7 @@ func TestUntoldOfThePublishedBurst(t *testing.T) {
 
 func TestNoLaunchBeforeAMessageFinishesWhereNoneSavesAny(t *testing.T) {
 	b := Burst{Messages: 30, Objective: muster.Objective{Latency: 30 * time.Second, Quantile: 0.99}, Boot: time.Minute}
-	u, err := b.Untold(Prior{10 * time.Millisecond, time.Hour}, MeanLoss)
+	u, err := b.Solve(Prior{10 * time.Millisecond, time.Hour}, MeanLoss)
 	if err != nil || len(u.Launches) != 1 || u.Launches[0] != (Launch{0, 1}) || u.Mean != u.Told {
 		t.Errorf("found %+v, %v, want one worker, which loses no more than who is told", u, err)
 	}
@@ -272,7 +272,7 @@ func TestBurstsThatMakeNoSenseAreRefused(t *testing.T) {
 	} {
 		b, p := good, prior
 		x.change(&b, &p)
-		if _, err := b.Untold(p, MeanLoss); err == nil || !strings.Contains(err.Error(), x.says) {
+		if _, err := b.Solve(p, MeanLoss); err == nil || !strings.Contains(err.Error(), x.says) {
 			t.Errorf("%s: found %v, want an error that says %q", x.name, err, x.says)
 		}
 	}

@@ -1,4 +1,4 @@
-package limit
+package uninformed
 
 import (
 	"fmt"
@@ -39,8 +39,8 @@ const (
 	MeanMultiple
 )
 
-// Untold is what a policy can do at best, in the mean over a prior, that is told no duration.
-type Untold struct {
+// Solution is what a policy can do at best, in the mean over a prior, that is told no duration.
+type Solution struct {
 	// Launches are made while no message has finished, ascending; the first is made at the arrival. What is launched
 	// when one has finished follows from them: see [Burst.Loss].
 	Launches []Launch
@@ -49,7 +49,7 @@ type Untold struct {
 	Mean, Bound, Told float64
 }
 
-// The grids of [Burst.Untold]: how many equally likely durations stand for a prior, at which of their borders
+// The grids of [Burst.Solve]: how many equally likely durations stand for a prior, at which of their borders
 // launches are tried, and in how many steps the latest of these instants is counted.
 const (
 	untoldStrata = 400
@@ -57,15 +57,15 @@ const (
 	untoldSteps  = 32
 )
 
-// Untold looks for the launches with the least mean over a prior, and bounds the least from below. It takes seconds
+// Solve looks for the launches with the least mean over a prior, and bounds the least from below. It takes seconds
 // for a hundred messages.
-func (b Burst) Untold(p Prior, m Measure) (Untold, error) {
+func (b Burst) Solve(p Prior, m Measure) (Solution, error) {
 	if err := b.check(); err != nil {
-		return Untold{}, err
+		return Solution{}, err
 	}
 	if p.Shortest <= 0 || p.Longest < p.Shortest || p.Longest > longest {
-		return Untold{}, fmt.Errorf("limit of a burst: the prior reaches from %s to %s; give durations above 0s and at "+
-			"most %s, the shorter first", p.Shortest, p.Longest, longest)
+		return Solution{}, fmt.Errorf("limit of a burst: the prior reaches from %s to %s; give durations above 0s "+
+			"and at most %s, the shorter first", p.Shortest, p.Longest, longest)
 	}
 	return newBelief(b, p, m, untoldStrata, untoldStride).solve(), nil
 }
@@ -162,8 +162,8 @@ func (g *belief) mean(all []Launch) (sum float64) {
 }
 
 // solve bounds the least mean by a dynamic program, and improves on the launches that it finds.
-func (g *belief) solve() Untold {
-	u := Untold{Launches: g.improve(1, make([]int, len(g.instants))), Told: g.told}
+func (g *belief) solve() Solution {
+	u := Solution{Launches: g.improve(1, make([]int, len(g.instants))), Told: g.told}
 	u.Mean = g.mean(u.Launches)
 	u.Bound = u.Mean
 	d := newDues(g)

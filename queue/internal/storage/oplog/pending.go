@@ -1,4 +1,4 @@
-package storage
+package oplog
 
 import (
 	"maps"
@@ -16,17 +16,17 @@ type Pending struct {
 // PendingRow is one message.
 type PendingRow struct {
 	Row    machine.Row
-	record *machine.Record // of a message that is in no table; nil else
+	Record *machine.Record // of a message that is in no table; nil else
 	Origin uint64          // else its sequence in the table
-	source string          // where it was moved from
+	Source string          // where it was moved from
 	Change machine.OpKind  // OpInsert, OpUpdate, OpMove or OpRemove
 }
 
 // NewPending returns a set without changes.
 func NewPending() Pending { return Pending{Rows: map[uint64]PendingRow{}} }
 
-// len is how many rows will be changed.
-func (p *Pending) len() int { return len(p.Rows) + len(p.dedup) }
+// Len is how many rows will be changed.
+func (p *Pending) Len() int { return len(p.Rows) + len(p.dedup) }
 
 // Clear forgets all changes, which the tables have now.
 func (p *Pending) Clear() {
@@ -39,7 +39,7 @@ func (p *Pending) Clear() {
 func (p *Pending) Add(o *machine.Op) {
 	switch o.Kind {
 	case machine.OpInsert:
-		p.Rows[o.Row.Seq] = PendingRow{Row: o.Row, record: o.Record, Change: machine.OpInsert}
+		p.Rows[o.Row.Seq] = PendingRow{Row: o.Row, Record: o.Record, Change: machine.OpInsert}
 	case machine.OpUpdate:
 		r, ok := p.Rows[o.Row.Seq]
 		if !ok {
@@ -74,16 +74,16 @@ func (p *Pending) move(o *machine.Op) {
 	case r.Change == machine.OpUpdate:
 		r.Change = machine.OpMove
 	case r.Change == machine.OpInsert:
-		moved := *r.record // the one before may be in use
+		moved := *r.Record // the one before may be in use
 		moved.Source = o.Source
-		r.record = &moved
+		r.Record = &moved
 	}
-	r.Row, r.source = o.Row, o.Source
+	r.Row, r.Source = o.Row, o.Source
 	p.Rows[o.Row.Seq] = r
 }
 
-// dedupAfter returns the deduplication of the tables as the log leaves it.
-func (p *Pending) dedupAfter(tables []machine.DedupRow) []machine.DedupRow {
+// DedupAfter returns the deduplication of the tables as the log leaves it.
+func (p *Pending) DedupAfter(tables []machine.DedupRow) []machine.DedupRow {
 	if len(p.dedup) == 0 {
 		return tables
 	}
@@ -108,7 +108,7 @@ func (p *Pending) dedupAfter(tables []machine.DedupRow) []machine.DedupRow {
 func (p *Pending) Ops(yield func(*machine.Op) bool) {
 	for _, seq := range slices.Sorted(maps.Keys(p.Rows)) {
 		r := p.Rows[seq]
-		o := machine.Op{Kind: r.Change, Seq: r.Origin, Row: r.Row, Record: r.record, Source: r.source}
+		o := machine.Op{Kind: r.Change, Seq: r.Origin, Row: r.Row, Record: r.Record, Source: r.Source}
 		if !yield(&o) {
 			return
 		}
@@ -126,4 +126,10 @@ func (p *Pending) Highest() (last uint64) {
 		last = max(last, seq)
 	}
 	return last
+}
+
+// dedupID is what a row of the deduplication is known by.
+type dedupID struct {
+	queue uint32
+	key   string
 }
