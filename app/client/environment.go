@@ -10,9 +10,9 @@ import (
 // Variable is one variable of a shell's environment.
 type Variable struct{ Name, Value string }
 
-// Variables returns what every client of SQS needs to reach the embedded queue at an endpoint. The AWS command line
-// of version 1 goes to the real service in each region that it knows, whatever endpoint is set: it reads
-// AWS_DEFAULT_REGION, and gets one that it does not know.
+// Variables returns the environment with which a client of SQS reaches the embedded queue at an endpoint. Version 1 of
+// the AWS command line ignores the endpoint in every region that it knows, and reads AWS_DEFAULT_REGION; so that
+// variable gets a region it does not know.
 func Variables(endpoint string, keys sqsapi.Keys) []Variable {
 	return []Variable{
 		{"AWS_ENDPOINT_URL_SQS", endpoint}, {"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "false"},
@@ -21,12 +21,12 @@ func Variables(endpoint string, keys sqsapi.Keys) []Variable {
 	}
 }
 
-// Competing returns the variables for which some clients leave those keys aside, or send something else with them.
+// Competing returns variables that make some clients ignore those keys, or send a session token beside them.
 func Competing() []string {
 	return []string{"AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN"}
 }
 
-// ShellLines returns the lines that put the variables into a shell.
+// ShellLines returns the shell commands that set the variables.
 func ShellLines(set []Variable) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "unset %s\n", strings.Join(Competing(), " "))

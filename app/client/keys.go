@@ -11,13 +11,13 @@ import (
 	"github.com/muster-scale/muster/sqsapi"
 )
 
-// Place returns the configuration of what runs, as far as it says where that is. It may read a file, and is called only
-// where the place is needed.
+// Place returns the configuration that says where queues and data are. It may read a file, so it is called only when
+// the place is needed.
 type Place func() (*config.Config, error)
 
-// UseGivenKeys gives the AWS SDK the keys of the embedded queue that the environment of a worker has, and takes them
-// out of the environment. It is false for a worker that was given none. Call it after everything that is about AWS
-// itself, and before other goroutines read the environment.
+// UseGivenKeys moves the keys of the embedded queue from a worker's environment into the variables of the AWS SDK. It
+// returns false when the environment has none. Call it after all setup that uses AWS itself, and before other
+// goroutines read the environment.
 func UseGivenKeys() bool {
 	id, secret := os.Getenv(app.QueueKeyVariable), os.Getenv(app.QueueSecretVariable)
 	if id == "" {
@@ -29,7 +29,7 @@ func UseGivenKeys() bool {
 	return true
 }
 
-// setQueueKeys puts the keys of an embedded queue into the place of those of AWS.
+// setQueueKeys replaces the AWS keys of this process by those of an embedded queue.
 func setQueueKeys(id, secret string) {
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": id, "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": "", "AWS_REGION": "us-east-1",
@@ -39,9 +39,10 @@ func setQueueKeys(id, secret string) {
 	}
 }
 
-// UseLocalKeys gives the AWS SDK the keys of the embedded queue of the place, so that commands beside a running muster
-// up need no export lines: at the endpoint of the configuration, where no other keys count, and elsewhere on this
-// machine when the environment holds none. It changes the environment of this process.
+// UseLocalKeys gives the AWS SDK the keys of the embedded queue at the place, so that a command needs no export lines.
+// It does so for the endpoint of the configuration, which accepts no other keys, and for other endpoints on this
+// machine
+// when the environment has no keys. It changes the environment of this process.
 func UseLocalKeys(place Place, target string) {
 	u, err := url.Parse(target)
 	if err != nil || !isLoopback(u.Hostname()) {

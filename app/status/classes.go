@@ -10,7 +10,7 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Classes says what is known of the classes of messages, in one line; empty for a fleet without classes.
+// Classes describes the classes of messages on one line; empty for a fleet without classes.
 func Classes(o muster.Observation) string {
 	all := make([]string, 0, len(o.Classes))
 	for _, c := range o.Classes {
@@ -20,8 +20,8 @@ func Classes(o muster.Observation) string {
 	return strings.Join(all, ", ")
 }
 
-// Crowds says how long messages took by how many were in progress meanwhile, where members share a machine and at
-// least two such numbers were measured; empty otherwise.
+// Crowds says how the processing time depends on the messages in progress, for members that share a machine. It is
+// empty unless at least two such numbers were measured.
 func Crowds(o muster.Observation) string {
 	if o.Sharing == nil || len(o.Sharing.Crowds) < 2 {
 		return ""

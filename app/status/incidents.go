@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// incidentAge is how long an incident is shown, maxIncidents how many are shown of a fleet.
+	// incidentAge is how long an incident is shown; maxIncidents bounds how many are shown of a fleet.
 	incidentAge  = time.Hour
 	maxIncidents = 10
 )
 
-// printIncidents prints what went wrong lately at the workers of a fleet, newest first.
+// printIncidents prints the recent incidents at the workers of a fleet, the newest first.
 func printIncidents(w io.Writer, f server.FleetStatus, now time.Time) {
 	type line struct {
 		member string

@@ -20,7 +20,7 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// Print prints the fleets of a running Muster; failed says what failed of late at one, and nothing when nothing did:
+// Print prints the fleets of a running Muster. failed returns the recent failures of a fleet, or an empty text, as
 // [FailedLately] does.
 func Print(w io.Writer, s server.Status, failed func(fleet string) string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -28,7 +28,7 @@ func Print(w io.Writer, s server.Status, failed func(fleet string) string) error
 		"\tDESIRED\tIN SERVICE\tBUSY\tPENDING\tDRAINING\tSILENT")
 	for _, f := range s.Fleets {
 		if !f.Sized() {
-			// what was seen last says nothing about now
+			// the last observation is out of date
 			f.Observation = muster.Observation{Objective: f.Observation.Objective}
 		}
 		o, c := f.Observation, f.Observation.Capacity
@@ -92,13 +92,13 @@ func Print(w io.Writer, s server.Status, failed func(fleet string) string) error
 	return nil
 }
 
-// maxBusy bounds the members that are named when a fleet stops.
+// maxBusy bounds the busy members that are listed when a fleet stops.
 const maxBusy = 20
 
-// Lifeline says in words where a fleet stands that is not sized and has not failed.
+// Lifeline describes the phase of a fleet that is not sized and has not failed.
 func Lifeline(f server.FleetStatus) string {
 	if f.Phase != string(lifecycle.Stopping) {
-		return f.Phase + ": it is not sized yet"
+		return f.Phase + ": the fleet is not sized yet"
 	}
 	text, separator := "stopping: its workers finish what they hold", ": "
 	told := 0
@@ -113,7 +113,7 @@ func Lifeline(f server.FleetStatus) string {
 	return text
 }
 
-// objective renders a latency objective, which is not known before a fleet was seen.
+// objective renders a latency objective, which is unknown until the fleet was read once.
 func objective(o muster.Objective) string {
 	if o.Latency == 0 {
 		return "?"
@@ -121,7 +121,7 @@ func objective(o muster.Objective) string {
 	return render.Seconds(o.Latency.Seconds())
 }
 
-// count and age render what is unknown as a question mark, never as zero.
+// count and age render an unknown value as a question mark, never as zero.
 func count(s muster.Sample) string {
 	if !s.Known {
 		return "?"
@@ -136,11 +136,11 @@ func age(s muster.Sample) string {
 	return render.Seconds(s.Value)
 }
 
-// lately is how far back status says what failed.
+// lately is how far back status shows failures.
 const lately = 5 * time.Minute
 
-// FailedLately says what failed in the last five minutes at a fleet of local processes, as its log in the data
-// directory has it; empty for nothing.
+// FailedLately says what failed in the last five minutes at a local fleet, from its log in the data directory; empty if
+// nothing did.
 func FailedLately(ctx context.Context, data, fleet string, now time.Time) string {
 	recent, err := joblog.Recent(ctx, app.LogsDir(data), fleet, now.Add(-lately))
 	if err != nil || recent.Last == nil {

@@ -6,8 +6,7 @@ import (
 	"github.com/muster-scale/muster/internal/misuse"
 )
 
-// SortVariables puts the variables that the command gets where they belong: those with a value are set, others are
-// passed on.
+// SortVariables divides the command's variables: those with a value are set, the others are inherited.
 func (m *Execution) SortVariables() error {
 	var names []string
 	for _, v := range m.Command.Env {
