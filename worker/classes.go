@@ -15,8 +15,8 @@ const (
 	OtherClass = protocol.OtherClass
 )
 
-// classOf returns the class of m: the text of the named attribute. It is empty when m has none, or when no name is
-// given.
+// classOf returns the class of m: the text of the named attribute. It is empty when m lacks the attribute or no name is
+// given, and OtherClass when the text is no usable name.
 func classOf(m Message, attribute string) string {
 	class := m.Attributes[attribute].Text
 	switch {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// DefaultMember names the member this worker runs on: as MUSTER_MEMBER says, or else by the host and the process.
+// DefaultMember returns the id of this worker's member: MUSTER_MEMBER, or else host name and process id.
 func DefaultMember() string {
 	if m := os.Getenv("MUSTER_MEMBER"); m != "" {
 		return m

@@ -110,8 +110,8 @@ func (s Placement) task(ctx context.Context) (placement.TaskIdentity, error) {
 	}
 	task, err := placement.FindECSTask(ctx, uri, nil)
 	if err != nil {
-		return task, fmt.Errorf("find out which task this is: %w; with --notices none and --member it need not be "+
-			"known", err)
+		return task, fmt.Errorf("find the ECS task of this worker: %w; --notices none and --member do without it",
+			err)
 	}
 	return task, nil
 }

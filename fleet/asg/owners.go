@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
 )
 
-// Owners returns the names of the group's scaling policies, with one read: each of them changes its size as well.
+// Owners returns the names of the group's scaling policies: each of them changes its size, too.
 func (f *Fleet) Owners(ctx context.Context) (owners []string, err error) {
 	in := &autoscaling.DescribePoliciesInput{AutoScalingGroupName: aws.String(f.o.Group)}
 	for more := true; more; more = in.NextToken != nil {

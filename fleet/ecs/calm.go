@@ -12,13 +12,14 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// wholeEvery is how often a whole look is taken although nothing has changed. It is well below the time before the end
-// of a protection at which that is renewed.
+// wholeEvery is how often to read everything although nothing has changed. It is well below the time before the end of
+// a
+// protection at which that is renewed.
 const wholeEvery = 6 * time.Minute
 
-// calm sums up a service in which nothing goes on; it is empty for one in which something does. Whatever ECS does with
-// the tasks of a service it tells in an event, so that as long as the newest one is the same and all that should run
-// runs, the tasks are the same.
+// calm returns a fingerprint of a quiet service; it is empty for one that is changing. ECS reports every action on a
+// service's tasks as an event. So as long as the newest event is the same, and all desired tasks run, the tasks are the
+// same.
 func calm(svc types.Service) string {
 	if svc.RunningCount != svc.DesiredCount || svc.PendingCount != 0 || len(svc.Deployments) > 1 ||
 		len(svc.Events) == 0 {
@@ -33,22 +34,23 @@ func calm(svc types.Service) string {
 	return text
 }
 
-// calmTasks is the same for tasks without a service: those that are to run, by their ARNs.
+// calmTasks returns the fingerprint of tasks without a service: the ARNs of the running ones.
 func calmTasks(arns []string) string {
 	arns = slices.Clone(arns)
 	slices.Sort(arns)
 	return "tasks " + strings.Join(arns, " ")
 }
 
-// begin begins a whole look: what is expected from now on asks for another one.
+// begin begins a full reading: an Expect from now on demands another one.
 func (l *lookout) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expected = false
 }
 
-// same returns the last whole look as one of the instant at, where nothing has changed since by what sums it up, nobody
-// expects anything, and it is not too long ago.
+// same returns the last full reading as one of the time at, if its fingerprint is unchanged, Expect was not called, and
+// it
+// is not too old.
 func (l *lookout) same(at time.Time, calm string) (muster.Listing, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,8 +62,9 @@ func (l *lookout) same(at time.Time, calm string) (muster.Listing, bool) {
 	return listing, true
 }
 
-// whole notes a whole look, and what sums it up: nothing where a member is on its way, ended lately, or could be
-// stopped.
+// whole stores a full reading and its fingerprint. It stores no fingerprint while a member is starting, has just ended,
+// or
+// may be stopped.
 func (l *lookout) whole(listing muster.Listing, calm string) muster.Listing {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,14 +4,14 @@ import (
 	"github.com/muster-scale/muster/series"
 )
 
-// Value is a duration that several messages took.
+// Value is a duration and the number of messages that took it.
 type Value struct {
 	Seconds float64
 	Count   int64
 }
 
-// Values returns the durations of a histogram, ascending. Each is off by a few hundredths of itself, and so is every
-// quantile; their mean is exact.
+// Values returns the durations of a histogram, ascending. Each, and so every quantile, is off by a few per cent; their
+// mean is exact.
 func Values(h series.Durations) []Value {
 	values := make([]Value, 0, len(h.Buckets))
 	sum := 0.0
