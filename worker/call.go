@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/muster-scale/muster/worker/lease"
 	"github.com/muster-scale/muster/worker/protocol"
@@ -417,4 +420,25 @@ func (j *job) record(what string, change func(context.Context, Attempts) error) 
 	if err := j.call(func(ctx context.Context) error { return change(ctx, j.runner.Attempts) }); err != nil {
 		j.log.Warn(what+" an attempt failed", "err", err)
 	}
+}
+
+const (
+	// maxClassBytes bounds the name of a class.
+	maxClassBytes = 64
+	// OtherClass is [protocol.OtherClass].
+	OtherClass = protocol.OtherClass
+)
+
+// classOf returns the class of m: the text of the named attribute. It is empty when m lacks the attribute or no name is
+// given, and OtherClass when the text is no usable name.
+func classOf(m Message, attribute string) string {
+	class := m.Attributes[attribute].Text
+	switch {
+	case attribute == "" || class == "":
+		return ""
+	case len(class) > maxClassBytes, !utf8.ValidString(class),
+		strings.ContainsFunc(class, func(r rune) bool { return !unicode.IsGraphic(r) }):
+		return OtherClass
+	}
+	return class
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"strconv"
 	"time"
 
 	"github.com/muster-scale/muster/worker/lease"
@@ -288,3 +290,15 @@ func (o Options) wait() time.Duration {
 // longestPoll bounds one receive call. It adds a quarter of the visibility timeout for the network, so that a message
 // cannot be lost by the time the call returns.
 func (o Options) longestPoll() time.Duration { return o.wait() + min(o.Visibility/4, 10*time.Second) }
+
+// DefaultMember returns the id of this worker's member: MUSTER_MEMBER, or else host name and process id.
+func DefaultMember() string {
+	if m := os.Getenv("MUSTER_MEMBER"); m != "" {
+		return m
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "worker"
+	}
+	return host + "-" + strconv.Itoa(os.Getpid())
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -150,4 +151,58 @@ func FailedLately(ctx context.Context, data, fleet string, now time.Time) string
 		render.Plural(recent.Failed, "attempt"),
 		int(lately.Minutes()), render.Seconds(max(0, now.Sub(recent.Last.At).Seconds())), logs.Failure(recent.Last),
 		fleet)
+}
+
+// Classes describes the classes of messages on one line; empty for a fleet without classes.
+func Classes(o muster.Observation) string {
+	all := make([]string, 0, len(o.Classes))
+	for _, c := range o.Classes {
+		all = append(all, fmt.Sprintf("%s %s %% taking %s", cmp.Or(c.Name, "(none)"),
+			render.Number(math.Round(1000*c.Share)/10), render.Seconds(c.Processing.MeanSeconds)))
+	}
+	return strings.Join(all, ", ")
+}
+
+// Crowds says how the processing time depends on the messages in progress, for members that share a machine. It is
+// empty unless at least two such numbers were measured.
+func Crowds(o muster.Observation) string {
+	if o.Sharing == nil || len(o.Sharing.Crowds) < 2 {
+		return ""
+	}
+	all := make([]string, 0, len(o.Sharing.Crowds))
+	for _, c := range o.Sharing.Crowds {
+		all = append(all, fmt.Sprintf("%s with %s", render.Seconds(c.MeanSeconds),
+			render.Number(math.Round(10*c.Busy)/10)))
+	}
+	return strings.Join(all, ", ") + fmt.Sprintf(" (on %s)", render.Plural(o.Sharing.Cores, "core"))
+}
+
+const (
+	// incidentAge is how long an incident is shown; maxIncidents bounds how many are shown of a fleet.
+	incidentAge  = time.Hour
+	maxIncidents = 10
+)
+
+// printIncidents prints the recent incidents at the workers of a fleet, the newest first.
+func printIncidents(w io.Writer, f server.FleetStatus, now time.Time) {
+	type line struct {
+		member string
+		server.IncidentStatus
+	}
+	var lines []line
+	for _, m := range f.Members {
+		for _, i := range m.Incidents {
+			if now.Sub(i.At) <= incidentAge {
+				lines = append(lines, line{m.ID, i})
+			}
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return b.At.Compare(a.At) })
+	for _, l := range lines[:min(len(lines), maxIncidents)] {
+		fmt.Fprintf(w, "  incident %s ago on %s: %s (%d so far): %s\n", render.Seconds(max(0, now.Sub(l.At).Seconds())),
+			l.member, l.Kind, l.Count, l.Text)
+	}
+	if more := len(lines) - maxIncidents; more > 0 {
+		fmt.Fprintf(w, "  and %d more incidents within the hour\n", more)
+	}
 }

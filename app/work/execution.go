@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/muster-scale/muster/internal/misuse"
@@ -98,4 +99,23 @@ func (m *Execution) deadLetters() []string {
 		return nil
 	}
 	return []string{m.DeadLetter}
+}
+
+// SortVariables divides the command's variables: those with a value are set, the others are inherited.
+func (m *Execution) SortVariables() error {
+	var names []string
+	for _, v := range m.Command.Env {
+		name, _, set := strings.Cut(v, "=")
+		switch {
+		case !set:
+			names = append(names, v)
+		case name == "" || strings.HasPrefix(name, "MUSTER_"):
+			return misuse.Errorf("--env: found a value for %q, allowed is a name that does not begin with MUSTER_",
+				name)
+		default:
+			m.Command.Set = append(m.Command.Set, v)
+		}
+	}
+	m.Command.Env = names
+	return nil
 }

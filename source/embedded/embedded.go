@@ -13,7 +13,7 @@ import (
 type Source struct {
 	queues *queue.Service
 	name   string
-	// dead is another queue for its dead letters than its own; empty for none.
+	// dead is a further dead-letter queue, beside the queue's own; empty for none.
 	dead string
 }
 
@@ -35,7 +35,7 @@ func (s Source) Observe(context.Context) (muster.QueueObservation, error) {
 	if !c.OldestSent.IsZero() {
 		age = max(0, c.At.Sub(c.OldestSent).Seconds())
 	}
-	at := time.Now().UTC() // the queue's own clock never steps; samples carry the instant they were received
+	at := time.Now().UTC() // the queue's clock never steps back, but samples carry wall-clock times
 	q := muster.QueueObservation{
 		Queue:   s.name,
 		Backlog: muster.Measured(at, float64(c.Visible)), InFlight: muster.Measured(at, float64(c.InFlight)),
@@ -50,14 +50,14 @@ func (s Source) Observe(context.Context) (muster.QueueObservation, error) {
 // Wakes implements [muster.Notifier].
 func (s Source) Wakes() (<-chan struct{}, func()) { return s.queues.Subscribe(s.name) }
 
-// WithDeadLetters returns s, where workers move messages to the queue of the given name whose attempts are used up. It
-// may be the queue for dead letters that the measured one has itself; empty means that there is no other.
+// WithDeadLetters returns s for workers that move messages without an attempt left to the named queue. That may be the
+// measured queue's own dead-letter queue; empty means no other.
 func (s Source) WithDeadLetters(name string) Source {
 	s.dead = name
 	return s
 }
 
-// deadLetters puts into q how many dead letters there are, where there is a place for them.
+// deadLetters sets the number of dead letters in q, if there is a queue for them.
 func (s Source) deadLetters(q *muster.QueueObservation, c queue.Counts, at time.Time) {
 	dead := c.DeadLetters
 	if s.dead != "" && s.dead != c.DeadLetterQueue {
@@ -70,7 +70,7 @@ func (s Source) deadLetters(q *muster.QueueObservation, c queue.Counts, at time.
 	}
 }
 
-// retries puts into q what waits for a retry.
+// retries sets in q how many messages wait for their retry.
 func retries(q *muster.QueueObservation, c queue.Counts, at time.Time) {
 	if c.Unsure > 0 {
 		why := render.Plural(c.Unsure, "message") +

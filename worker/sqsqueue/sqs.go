@@ -292,3 +292,6 @@ type queueError struct {
 
 func (e *queueError) Error() string { return e.text }
 func (e *queueError) Unwrap() error { return e.err }
+
+// NoCredentialsError says that a call could not be signed, and what to do about it, without the SDK's wrapping.
+type NoCredentialsError = awsapi.NoCredentialsError
