@@ -72,8 +72,8 @@ func (a *App) openData(ctx context.Context) (err error) {
 	return a.createQueues(ctx, a.config)
 }
 
-// openHistory opens the history. It replaces a damaged one by a new one, because Muster can work without its past.
-// The results are checked one by one: a nil *history.History in a store would not be nil.
+// openHistory opens the history. It replaces a damaged one by a new one, because Muster can work without its past. The
+// results are checked one by one: a nil *history.History in a store would not be nil.
 func (a *App) openHistory(path string) (store, error) {
 	if a.options.Look {
 		h, err := history.Open(path, history.Options{})

@@ -220,8 +220,7 @@ func Settings(c config.Fleet) (controller.Settings, error) {
 func sameFleet(a, b config.Fleet) bool { return reflect.DeepEqual(a, b) }
 
 // sameKind tells whether a fleet can change from a to b without a restart. A remote fleet restarts more often: its
-// group
-// or service must be told of the change, and none of its workers stops for it.
+// group or service must be told of the change, and none of its workers stops for it.
 func sameKind(a, b config.Fleet) bool {
 	elsewhere := !a.Local() || !b.Local()
 	switch {

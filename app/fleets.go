@@ -174,8 +174,8 @@ func wanted(c []config.Fleet, retry bool) lifecycle.Want[config.Fleet] {
 	return w
 }
 
-// want makes c the wanted fleets and returns the notes that result; with retry, failed fleets are retried at once.
-// It returns nil when Muster is stopping.
+// want makes c the wanted fleets and returns the notes that result; with retry, failed fleets are retried at once. It
+// returns nil when Muster is stopping.
 func (f *fleets) want(ctx context.Context, c []config.Fleet, retry bool) []lifecycle.Note {
 	notes := make(chan []lifecycle.Note, 1)
 	select {

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// fileEvery and tableEvery are the shortest intervals between two readings, whatever the number of fleets. A
-	// table costs money by the reading.
+	// fileEvery and tableEvery are the shortest intervals between two readings, whatever the number of fleets. A table
+	// costs money by the reading.
 	fileEvery  = 500 * time.Millisecond
 	tableEvery = 15 * time.Second
 	// endedFor is how long an ended tree of a table is not read again. It may be retried, so this is not forever.
 	endedFor = 2 * time.Minute
-	// settledFor is how old a file's last write must be before its modification time proves that nothing was
-	// written since: the clocks of file systems are coarse.
+	// settledFor is how old a file's last write must be before its modification time proves that nothing was written
+	// since: the clocks of file systems are coarse.
 	settledFor = 2 * time.Second
 	// maxRunning bounds the running trees that are read; the forecast leaves out the others.
 	maxRunning = 1000

@@ -69,8 +69,7 @@ type lesson struct {
 	Boots      series.Durations `json:"boots,omitzero"`
 	WarmBoots  series.Durations `json:"warm_boots,omitzero"`
 	// Came is when messages arrived, in a folded record. An unfolded one has Arrived messages since Since instead;
-	// Counted
-	// says that no more arrived until its own time.
+	// Counted says that no more arrived until its own time.
 	Came    []series.Came `json:"came,omitzero"`
 	Arrived float64       `json:"arrived,omitzero"`
 	Since   time.Time     `json:"since,omitzero"`

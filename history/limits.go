@@ -25,8 +25,7 @@ const (
 var ErrNoRecord = errors.New("no such record")
 
 // ErrFull means that there is no room for more records. Nothing was written. Prune, a larger bound or more disk space
-// make
-// room.
+// make room.
 var ErrFull = errors.New("the history is full")
 
 func checkFleet(fleet string) error {

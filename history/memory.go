@@ -21,8 +21,7 @@ const memoryBytes = 256 << 20
 const recordBytes = 200
 
 // Memory is a [muster.History] without a disk: it ends with the process. Otherwise it follows the contract of
-// [History].
-// Several goroutines may use it.
+// [History]. Several goroutines may use it.
 type Memory struct {
 	mu      sync.RWMutex
 	streams map[string]*stream

@@ -22,8 +22,7 @@ type Reader struct {
 }
 
 // OpenReadOnly opens the history at path for reading. It is an error if the file does not exist or if [Open] would
-// refuse
-// it.
+// refuse it.
 func OpenReadOnly(path string) (*Reader, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -92,8 +91,7 @@ const selectRecords = `SELECT r.seq, r.epoch, r.at, r.kind, r.body, s.content
 
 // Read implements [muster.History]: it calls yield with the records of a fleet from the time since on, in the order in
 // which they were appended. A fleet without records is no error. All records are of one snapshot; yield must be quick
-// and
-// must not read the same history.
+// and must not read the same history.
 func (r *Reader) Read(ctx context.Context, fleet string, since time.Time, yield func(muster.Record) bool) error {
 	// The clock may have been set back, so the first record of that time need not be the oldest.
 	const query = selectRecords + `AND r.at >= ? AND r.seq >=

@@ -14,10 +14,9 @@ import (
 )
 
 // OpenRecovered opens the history at path as [Open] does, and continues after damage: a history is rebuilt as Muster
-// runs.
-// It moves a damaged file into a directory beside it, whose name contains now, and creates a new one. A file whose last
-// records may be missing is used as it is. found says what was found and done; nil means no damage. A damaged file
-// without a mark may belong to another program and is refused.
+// runs. It moves a damaged file into a directory beside it, whose name contains now, and creates a new one. A file
+// whose last records may be missing is used as it is. found says what was found and done; nil means no damage. A
+// damaged file without a mark may belong to another program and is refused.
 func OpenRecovered(path string, o Options, now time.Time) (h *History, found, err error) {
 	if path, o, err = checkOptions(path, o); err != nil {
 		return nil, nil, err

@@ -98,8 +98,7 @@ func create(path string) error {
 }
 
 // peek refuses a file that is not a readable history, and tells whether its pages are sealed. It changes nothing,
-// unless
-// there is a write-ahead log.
+// unless there is a write-ahead log.
 func peek(ctx context.Context, path string) (sealed bool, err error) {
 	stat, err := os.Stat(path)
 	if err != nil {
@@ -195,10 +194,8 @@ func beginning(path string) []byte {
 }
 
 // ownJournal tells whether a rollback journal belongs to a history whose creation was interrupted; a complete history
-// has
-// a log instead. A journal begins with a magic number. At 16 it has the earlier size of the file, at 20 the offset of
-// the
-// first saved page: a page number, and the page, with the application id at 68.
+// has a log instead. A journal begins with a magic number. At 16 it has the earlier size of the file, at 20 the offset
+// of the first saved page: a page number, and the page, with the application id at 68.
 func ownJournal(b []byte) bool {
 	if len(b) < 28 || string(b[:8]) != "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" {
 		return false
@@ -244,8 +241,7 @@ func checkVersion(found int) error {
 const positioned = 2
 
 // migrate upgrades the file to the version len(steps) in one transaction, and switches it to WAL mode. A file without
-// an
-// identity gets the given one.
+// an identity gets the given one.
 func migrate(ctx context.Context, db *sql.DB, steps []string, identity uint64) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

@@ -40,8 +40,7 @@ type History struct {
 }
 
 // Open opens the history at path, and creates a missing one with its directory. It upgrades older files. It refuses,
-// and
-// leaves unchanged, a file that is damaged, newer than this program or no history.
+// and leaves unchanged, a file that is damaged, newer than this program or no history.
 func Open(path string, o Options) (*History, error) {
 	path, o, err := checkOptions(path, o)
 	if err != nil {

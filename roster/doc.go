@@ -1,8 +1,7 @@
 // Package roster knows each member of a fleet and its workers.
 //
 // It merges three views that rarely agree: what was ordered, what the fleet lists and what the workers report. A member
-// is
-// ordered, booting, idle, busy, draining, released or lost:
+// is ordered, booting, idle, busy, draining, released or lost:
 //
 //	ordered --listed--> booting --receiving--> idle <--> busy
 //	idle, busy --asked, signalled--> draining --token granted--> released --ended--> (gone)

@@ -6,8 +6,7 @@ import "slices"
 const smallRoster = 16
 
 // index finds members by name in a large roster: an open-addressing hash table of indexes into Roster.members, plus 1.
-// It
-// is empty for a small roster.
+// It is empty for a small roster.
 type index []int32
 
 // find returns the index of the member with the given id.

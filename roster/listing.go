@@ -17,8 +17,7 @@ type Gone struct {
 	// Departed is true for a member with only stored reports that ended normally: it left by itself.
 	Departed bool
 	// Exists is true for a member that was given up although the fleet still has it. It is left alone, because it may
-	// be
-	// busy.
+	// be busy.
 	Exists bool
 }
 
@@ -65,7 +64,7 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 		switch {
 		case at > 0 && l.Members[at-1].Ended:
 			g := r.end(i, l.At, l.Members[at-1].Failure)
-			g.Departed = g.Failure == "" && m.deaf() && m.depart()
+			g.Departed = g.Failure == "" && m.storedOnly() && m.depart()
 			gone = append(gone, g)
 		case at > 0:
 			m.listed(l.At, &l.Members[at-1])
@@ -99,8 +98,7 @@ func (m *Member) listed(at time.Time, as *muster.Member) {
 }
 
 // present adopts unknown members of a listing. It appends to to, for each member of r, its index in the listing plus 1,
-// or
-// 0 if it is missing.
+// or 0 if it is missing.
 func (r *Roster) present(l muster.Listing, to []int32) []int32 {
 	adopted := false
 	present := append(to, make([]int32, len(r.members))...)
@@ -131,10 +129,8 @@ func (r *Roster) present(l muster.Listing, to []int32) []int32 {
 }
 
 // Tidy gives up members that took no message within the boot deadline, and counts their launches as failed. One that
-// was
-// never listed stays until a listing shows that it does not exist. Tidy also gives up members known only by old
-// reports,
-// and drops old records.
+// was never listed stays until a listing shows that it does not exist. Tidy also gives up members known only by old
+// reports, and drops old records.
 func (r *Roster) Tidy(now time.Time, rules Rules) (gone []Gone) {
 	for i := range r.members {
 		m := &r.members[i]
@@ -185,8 +181,7 @@ func (r Roster) Launches() muster.Launches {
 }
 
 // OnTrial tells whether a member that was launched after the last failure has not proved itself yet. While launches
-// fail,
-// one member is tried at a time; a lost one makes way for the next.
+// fail, one member is tried at a time; a lost one makes way for the next.
 func (r Roster) OnTrial(now time.Time, rules Rules) bool {
 	for i := range r.members {
 		m := &r.members[i]

@@ -11,8 +11,7 @@ import (
 type Naming struct{ Ordered, Member string }
 
 // Name assigns unknown members of a listing to ordered members that were never seen, oldest first, because the fleet's
-// own
-// service chooses the names. Call it before [Roster.Listed] with the same listing.
+// own service chooses the names. Call it before [Roster.Listed] with the same listing.
 func (r *Roster) Name(l muster.Listing) (named []Naming) {
 	for i := range l.Members {
 		if m := &l.Members[i]; !m.Ended {
@@ -28,8 +27,7 @@ func (r *Roster) Name(l muster.Listing) (named []Naming) {
 func (r *Roster) NameOne(id string) (Naming, bool) { return r.nameOne(id, "") }
 
 // nameOne assigns the member to the oldest ordered one of its tier, or to the oldest of all if there is none or the
-// tier
-// is unknown.
+// tier is unknown.
 func (r *Roster) nameOne(id string, tier muster.Tier) (Naming, bool) {
 	if _, known := r.find(id); known {
 		return Naming{}, false

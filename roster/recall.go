@@ -46,8 +46,7 @@ func (r *Roster) RecallLaunch(at time.Time, ids []string) {
 }
 
 // Expect says at now that the named members, recalled from an order without a result, may still appear: if a listing
-// lacks
-// them, they have not ended.
+// lacks them, they have not ended.
 func (r *Roster) Expect(now time.Time, ids []string) {
 	for _, id := range ids {
 		if i, ok := r.find(id); ok && r.members[i].recalled && r.members[i].JoinedAt.IsZero() {

@@ -9,10 +9,9 @@ import (
 )
 
 // Offers returns the members that may be released now: all their workers are idle, have a release token of their
-// current
-// epoch, repeated the challenge and reported recently. asked are those with a stop request, from Muster or another
-// system.
-// offered are those that became ready to stop by themselves, because no message came or their paid period ends.
+// current epoch, repeated the challenge and reported recently. asked are those with a stop request, from Muster or
+// another system. offered are those that became ready to stop by themselves, because no message came or their paid
+// period ends.
 func (r Roster) Offers(now time.Time, rules Rules) (asked, offered []string) {
 	for i := range r.members {
 		m := &r.members[i]
@@ -71,15 +70,14 @@ func (r *Roster) Refuse(id string) {
 }
 
 // Drain sends n members a stop request and returns their names: first idle ones, the longest idle first; then members
-// not
-// in service yet, newest first; then busy ones, newest first, which finish their messages. It skips members that joined
-// within the grace and have not finished a message, and those that get no answers and so would never hear of it.
+// not in service yet, newest first; then busy ones, newest first, which finish their messages. It skips members that
+// joined within the grace and have not finished a message, and those that get no answers and so would never hear of it.
 func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 	rank := map[State]int{Idle: 1, Booting: 2, Busy: 3}
 	var order []int
 	for i := range r.members {
 		m := &r.members[i]
-		if rank[m.State(now, rules)] > 0 && !m.fresh(now, rules) && !m.deaf() {
+		if rank[m.State(now, rules)] > 0 && !m.fresh(now, rules) && !m.storedOnly() {
 			order = append(order, i)
 		}
 	}
@@ -100,15 +98,14 @@ func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 }
 
 // Exchange sends stop requests to members that are surely idle, and withdraws as many from busy ones: a member that
-// looked
-// idle when the desired count fell may just have received a message. It returns the names of both.
+// looked idle when the desired count fell may just have received a message. It returns the names of both.
 func (r *Roster) Exchange(now time.Time, rules Rules) (kept, asked []string) {
 	var idle, busy []int
 	for i := range r.members {
 		m := &r.members[i]
 		switch m.State(now, rules) {
 		case Idle:
-			if !m.fresh(now, rules) && !m.deaf() && now.Sub(m.idleSince()) >= surelyIdle {
+			if !m.fresh(now, rules) && !m.storedOnly() && now.Sub(m.idleSince()) >= surelyIdle {
 				idle = append(idle, i)
 			}
 		case Draining:
@@ -137,17 +134,14 @@ const longDrain = 30 * time.Second
 const surelyIdle = 2 * time.Second
 
 // fresh tells whether m joined so recently that it gets no stop request: the work for which it was launched may still
-// be
-// coming. A member that has finished a message is not fresh.
+// be coming. A member that has finished a message is not fresh.
 func (m *Member) fresh(now time.Time, rules Rules) bool {
 	return !m.used && !m.JoinedAt.IsZero() && now.Sub(m.JoinedAt) < rules.Grace
 }
 
 // Keep withdraws the stop requests of at most n members that have not been released, the latest first, and returns
-// their
-// names. So returning demand is served by existing workers before new ones are launched. A member that the system stops
-// is
-// not kept.
+// their names. So returning demand is served by existing workers before new ones are launched. A member that the system
+// stops is not kept.
 func (r *Roster) Keep(n int, now time.Time, rules Rules) []string {
 	var order []int
 	for i := range r.members {
@@ -175,8 +169,7 @@ func (m *Member) signalled() bool {
 }
 
 // Overdue returns the members that still exist so long after their release. It leaves out members that report a message
-// in
-// progress again.
+// in progress again.
 func (r Roster) Overdue(now time.Time, after time.Duration) []string {
 	var ids []string
 	for i := range r.members {

@@ -17,8 +17,7 @@ const (
 	maxWorkers = 256
 	maxMembers = 100_000
 	// maxCount bounds the messages of one report, maxMean the mean of their durations in seconds (a year): so sums over
-	// any
-	// number of reports stay finite.
+	// any number of reports stay finite.
 	maxCount = 1_000_000_000
 	maxMean  = 366 * 24 * 60 * 60
 	// provedAfter is how long a member must have been receiving for its launch to count as good without a finished
@@ -166,8 +165,7 @@ type News struct {
 	// Counted holds the counts that no earlier report had: first those that the report repeats, then its own.
 	Counted []protocol.Tally
 	// Joined is true when it received for the first time; Boot is then the time since the launch order. For a member
-	// whose
-	// boot time is unknown, Joined stays false.
+	// whose boot time is unknown, Joined stays false.
 	Joined bool
 	Boot   time.Duration
 	// Warm is true when it came from a warm pool.
@@ -182,8 +180,7 @@ type News struct {
 }
 
 // Reported applies a report, received at rep.At. It returns false for a report that is late, repeated, invalid, or from
-// a
-// member that has ended. The counts of an ended member's worker are still in news.
+// a member that has ended. The counts of an ended member's worker are still in news.
 func (r *Roster) Reported(rep protocol.Report) (taken bool, news News) { return r.take(rep, false) }
 
 // take implements [Roster.Reported] and [Roster.Stored].
@@ -196,7 +193,7 @@ func (r *Roster) take(rep protocol.Report, stored bool) (taken bool, news News) 
 	if !ok {
 		k, over := r.buried(rep.Member)
 		if over && !stored {
-			news.Counted = r.posthumous(k, &rep)
+			news.Counted = r.countsOfEnded(k, &rep)
 		}
 		if over || r.full() || stored {
 			return false, news
@@ -264,8 +261,8 @@ func (w *Worker) counted(rep *protocol.Report) []protocol.Tally {
 	return append(slices.Clip(again), tallyOf(rep))
 }
 
-// posthumous returns the counts in a report of an ended member that no earlier report had.
-func (r *Roster) posthumous(k int, rep *protocol.Report) []protocol.Tally {
+// countsOfEnded returns the counts in a report of an ended member that no earlier report had.
+func (r *Roster) countsOfEnded(k int, rep *protocol.Report) []protocol.Tally {
 	m := *r.ended[k].Member
 	m.Workers = slices.Clone(m.Workers)
 	w := m.worker(rep.Worker)

@@ -20,8 +20,7 @@ type Rules struct {
 	// zero.
 	BootWithin time.Duration
 	// Grace is how long after it joined a member without a finished message gets no stop request: the work for which it
-	// was
-	// launched may still be coming.
+	// was launched may still be coming.
 	Grace time.Duration
 	// Unreported counts members as working once the fleet reports them in service, because their workers do not report.
 	Unreported bool
@@ -73,11 +72,11 @@ func (m *Member) State(now time.Time, rules Rules) State {
 		return Ended
 	case !m.ReleasedAt.IsZero():
 		return Released
-	case rules.Unreported && m.Serving && m.mute(now, rules):
+	case rules.Unreported && m.Serving && m.reportsIgnored(now, rules):
 		return Busy // it cannot report that it is idle
 	case m.silent(rules):
-		return m.workless(now, rules)
-	case len(m.Workers) == 0 || rules.Unreported && m.mute(now, rules):
+		return m.withoutReports(now, rules)
+	case len(m.Workers) == 0 || rules.Unreported && m.reportsIgnored(now, rules):
 		return m.unreported(now, rules)
 	}
 	busy, starting, leaving := 0, 0, 0
@@ -118,8 +117,7 @@ func (m *Member) unreported(now time.Time, rules Rules) State {
 }
 
 // Capacity counts the members by state at now. The caller sets Desired, Known and Reason; slots is the configured
-// number
-// of slots of a worker.
+// number of slots of a worker.
 func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity {
 	var c muster.Capacity
 	var held spread
@@ -138,7 +136,7 @@ func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity 
 		case Booting:
 			c.Booting++
 		case Idle, Busy:
-			if len(m.Workers) == 0 || rules.Unreported && m.mute(now, rules) {
+			if len(m.Workers) == 0 || rules.Unreported && m.reportsIgnored(now, rules) {
 				c.Busy++
 				c.Slots += max(1, slots)
 				c.BusySlots += max(1, slots)
@@ -182,8 +180,7 @@ func (x spread) summary() (mean, deviation float64) {
 }
 
 // hold adds the mean time in progress of the messages of each busy worker of m, at its last report. It leaves out the
-// time
-// since: with short messages the worker has others by now, and rare reports would make each look long.
+// time since: with short messages the worker has others by now, and rare reports would make each look long.
 func (m *Member) hold(held *spread) {
 	for i := range m.Workers {
 		if w := &m.Workers[i]; w.Busy > 0 {
@@ -194,9 +191,8 @@ func (m *Member) hold(held *spread) {
 }
 
 // HeldBeyond returns how many messages had been in progress for longer than limit at the last reports, and the longest
-// one
-// with its member, in seconds. The number is a lower bound: a worker of several slots reports only the sum, and counts
-// once if the mean exceeds the limit. Silent workers do not count.
+// one with its member, in seconds. The number is a lower bound: a worker of several slots reports only the sum, and
+// counts once if the mean exceeds the limit. Silent workers do not count.
 func (r *Roster) HeldBeyond(
 	now time.Time, rules Rules, limit time.Duration,
 ) (messages int, longest float64, member string) {
@@ -326,9 +322,8 @@ func (r Roster) Coming(now time.Time, rules Rules) []muster.Coming {
 }
 
 // Retries returns the number of messages that wait for their retry, and the age of the oldest in seconds, as the
-// workers
-// of all members reported them. It is false if no worker has reported, or if one does not report retries. Messages of
-// ended workers are missing.
+// workers of all members reported them. It is false if no worker has reported, or if one does not report retries.
+// Messages of ended workers are missing.
 func (r Roster) Retries(now time.Time) (protocol.Retries, bool) {
 	sum, reported := protocol.Retries{}, false
 	for i := range r.members {
@@ -353,10 +348,9 @@ func (r Roster) Retries(now time.Time) (protocol.Retries, bool) {
 	return sum, reported
 }
 
-// workless is the state of a member without reports, in shadow mode: booting for the usual boot time, then in service.
-// It
-// is never idle, because only a worker can report that.
-func (m *Member) workless(now time.Time, rules Rules) State {
+// withoutReports is the state of a member without reports, in shadow mode: booting for the usual boot time, then in service.
+// It is never idle, because only a worker can report that.
+func (m *Member) withoutReports(now time.Time, rules Rules) State {
 	if now.Sub(m.LaunchedAt) < rules.WatchedAfter {
 		return Booting
 	}
@@ -372,8 +366,7 @@ func (m *Member) silent(rules Rules) bool {
 func (r *Roster) Forgive() { r.failed, r.lastErr = 0, "" }
 
 // KeepAll withdraws all stop requests and tells workers that are ready to stop to work. It returns the members for
-// which
-// that is a change. Granted releases stay granted.
+// which that is a change. Granted releases stay granted.
 func (r *Roster) KeepAll() (kept []string) {
 	for i := range r.members {
 		m := &r.members[i]

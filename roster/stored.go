@@ -11,9 +11,8 @@ import (
 const answeredFor = time.Minute
 
 // Stored is [Roster.Reported] for a report that was read from a store, written at rep.At. It gets no answer, so a
-// worker
-// known only by such reports gets no stop request and is never released. Stored does not adopt unknown members, because
-// a stored report outlives its worker.
+// worker known only by such reports gets no stop request and is never released. Stored does not adopt unknown members,
+// because a stored report outlives its worker.
 func (r *Roster) Stored(rep protocol.Report) (taken bool, news News) { return r.take(rep, true) }
 
 // follows tells whether a report is newer than the state of w.
@@ -30,18 +29,17 @@ func (w *Worker) follows(rep protocol.Report, stored bool) bool {
 }
 
 // unanswered returns a stored report without its token, which cannot be granted, and withdraws a stop request, which
-// the
-// member cannot hear.
+// the member cannot hear.
 func (m *Member) unanswered(rep protocol.Report) protocol.Report {
 	rep.Token, rep.Challenge = "", 0
-	if m.deaf() && m.ReleasedAt.IsZero() && !m.DrainAt.IsZero() {
+	if m.storedOnly() && m.ReleasedAt.IsZero() && !m.DrainAt.IsZero() {
 		m.change().DrainAt = time.Time{}
 	}
 	return rep
 }
 
-// deaf tells whether m is known by stored reports alone, so that nothing can be sent to it.
-func (m *Member) deaf() bool {
+// storedOnly tells whether m is known by stored reports alone, so that nothing can be sent to it.
+func (m *Member) storedOnly() bool {
 	for i := range m.Workers {
 		if !m.Workers[i].Stored {
 			return false
@@ -59,7 +57,7 @@ func (m *Member) leavesUnasked() bool {
 			return false
 		}
 	}
-	return m.deaf()
+	return m.storedOnly()
 }
 
 // depart records that m leaves by itself; it is false when that is known.
@@ -85,14 +83,13 @@ func (m *Member) quiet(now time.Time, rules Rules) bool {
 	return true
 }
 
-// mute tells whether the reports of m do not count, in a fleet whose workers need not report. There, workers that leave
-// or
-// fall silent do not take their member out of service: only the fleet's own service knows whether it exists.
-func (m *Member) mute(now time.Time, rules Rules) bool {
+// reportsIgnored tells whether the reports of m do not count, in a fleet whose workers need not report. There, workers that leave
+// or fall silent do not take their member out of service: only the fleet's own service knows whether it exists.
+func (m *Member) reportsIgnored(now time.Time, rules Rules) bool {
 	if len(m.Workers) == 0 {
 		return true
 	}
-	if !m.deaf() {
+	if !m.storedOnly() {
 		return false
 	}
 	for i := range m.Workers {

@@ -11,8 +11,7 @@ import (
 // Event is the body of POST /v1/events. It carries no number: an event only triggers a poll.
 type Event struct {
 	// Fleet is the fleet to wake. Queue is the queue whose fleets to wake: its name, its URL or its ARN. At most one of
-	// them
-	// is set; without either, all fleets wake.
+	// them is set; without either, all fleets wake.
 	Fleet string `json:"fleet"`
 	Queue string `json:"queue"`
 	// ID makes a repeated event harmless; it may be empty. It has at most 256 bytes and is unique within its fleet or

@@ -198,8 +198,7 @@ func scrape(collect func(*exposition.Page)) http.HandlerFunc {
 }
 
 // collectProgress exports the progress of the work. For an unknown value it exports a muster_signal_known of 0, without
-// a
-// queue.
+// a queue.
 func collectProgress(o muster.Observation, gauge func(exposition.Family, float64, ...string)) {
 	p := o.Progress.Value()
 	for _, s := range []struct {

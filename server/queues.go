@@ -20,12 +20,10 @@ import (
 
 const (
 	// MaxLoadBytes bounds the body of POST /v1/queues/NAME/messages. It has room for the largest possible line: a
-	// message of
-	// 1 MiB, each of whose bytes takes six in JSON, and its other fields.
+	// message of 1 MiB, each of whose bytes takes six in JSON, and its other fields.
 	MaxLoadBytes = 8 << 20
 	// maxPeekBytes bounds the bodies and attributes in one answer of GET /v1/queues/NAME/messages. A single message
-	// always
-	// fits.
+	// always fits.
 	maxPeekBytes = 8 << 20
 	// ShortBody is the length of a short body in characters, for [PeekQuery].
 	ShortBody = 200
@@ -36,8 +34,7 @@ const (
 )
 
 // The headers of GET /v1/queues/NAME/export. [ExportTotal] comes first: the number of messages when the export begins.
-// The
-// two others are trailers. An answer without [ExportCount], or with [ExportError], is incomplete.
+// The two others are trailers. An answer without [ExportCount], or with [ExportError], is incomplete.
 const (
 	ExportTotal = "Muster-Export-Total"
 	ExportCount = "Muster-Export-Count"
@@ -54,8 +51,7 @@ type QueueNames struct {
 // QueueCounts are counts of a queue that the SQS protocol does not have.
 type QueueCounts struct {
 	// Retrying is how many of the messages in flight wait for their retry. It is nil while unknown, because some have
-	// been
-	// in flight since before the queue was opened.
+	// been in flight since before the queue was opened.
 	Retrying *int `json:"retrying,omitzero"`
 }
 
@@ -70,8 +66,7 @@ type PeekQuery struct {
 }
 
 // PeekAnswer is the answer of GET /v1/queues/NAME/messages: messages in the order in which they were sent. Fields may
-// be
-// added; readers ignore unknown ones.
+// be added; readers ignore unknown ones.
 type PeekAnswer struct {
 	Queue    string          `json:"queue"`
 	At       time.Time       `json:"at"`
@@ -330,8 +325,7 @@ func (a *api) peek(w http.ResponseWriter, r *http.Request) {
 }
 
 // load stores the lines of a body in a queue. It reads the whole body first: one that is too large or incomplete
-// changes
-// nothing. Only after an answer of 500 it is unknown what was stored.
+// changes nothing. Only after an answer of 500 it is unknown what was stored.
 func (a *api) load(w http.ResponseWriter, r *http.Request) {
 	if !a.embedded(w) {
 		return

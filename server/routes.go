@@ -28,8 +28,7 @@ type Status struct {
 	// Faults are problems that concern no single fleet, such as an invalid new configuration.
 	Faults []string `json:"faults,omitzero"`
 	// DamagedMessages counts, by queue, the messages of embedded queues that were set aside since the start because
-	// their
-	// content is damaged; absent if there are none.
+	// their content is damaged; absent if there are none.
 	DamagedMessages map[string]int `json:"damaged_messages,omitzero"`
 }
 

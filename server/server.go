@@ -68,8 +68,7 @@ const (
 	unverifiedReports = 16 << 20
 	maxDecisions      = 1000
 	// eventsPerSecond and eventBurst limit the events of all senders together: a flood of events costs at most that
-	// many
-	// polls.
+	// many polls.
 	eventsPerSecond = 20
 	eventBurst      = 100
 )

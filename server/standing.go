@@ -74,8 +74,7 @@ func (o Options) standing(name string) Standing {
 }
 
 // ready answers whether the fleets are sized. If some are not, the answer is degraded but still a success: a load
-// balancer
-// that took this program out of service would cut off the workers of all others.
+// balancer that took this program out of service would cut off the workers of all others.
 func (a *api) ready(w http.ResponseWriter, _ *http.Request) {
 	now := time.Now()
 	sized, troubled := 0, 0

@@ -16,15 +16,13 @@ import (
 )
 
 // Token is the secret that opens the API. It prints as asterisks, so that it does not get into a log by accident;
-// Reveal
-// returns its text.
+// Reveal returns its text.
 type Token struct{ text string }
 
 const tokenBytes = 32
 
 // LoadOrCreateToken reads the token from the file at path, or creates one there, readable by its owner alone. It
-// refuses a
-// file that others can read.
+// refuses a file that others can read.
 func LoadOrCreateToken(path string) (Token, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -74,8 +72,7 @@ func (t Token) String() string { return "***" }
 func (t Token) GoString() string { return "server.Token(***)" }
 
 // Member returns a token that only lets a worker report for the given member of the given fleet. It is empty for an
-// empty
-// token, because anyone could compute it.
+// empty token, because anyone could compute it.
 func (t Token) Member(fleet, member string) Token {
 	if t.text == "" {
 		return Token{}
@@ -86,8 +83,7 @@ func (t Token) Member(fleet, member string) Token {
 }
 
 // Fleet returns a token that only lets workers of the given fleet report, for any member: machines that a cloud starts
-// and
-// names cannot get one of their own. It is empty for an empty token.
+// and names cannot get one of their own. It is empty for an empty token.
 func (t Token) Fleet(fleet string) Token {
 	if t.text == "" {
 		return Token{}

@@ -100,8 +100,7 @@ func forerunner(chains []chain, m Message) int {
 }
 
 // run works on all waves. The events of the last wave and the end of the call are one event, because the run may be
-// over
-// right after it.
+// over right after it.
 func (c *call) run() {
 	for len(c.chains) > 0 {
 		happened := c.wave()
@@ -198,8 +197,7 @@ func (c *call) perform(ctx context.Context, batch []Message) []error {
 }
 
 // context returns the context of a call. It ends with the grace of a stop, at the time limit, or when the first lease
-// of
-// its messages is lost.
+// of its messages is lost.
 func (c *call) context(jobs []*job) (ctx context.Context, end func()) {
 	lease, lose := context.WithCancelCause(c.base)
 	limited, release := context.WithValue(c.work, LeaseKey{}, lease), func() {}

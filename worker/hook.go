@@ -28,8 +28,7 @@ var ErrOthersWork = errors.New("other workers of the machine have not finished")
 // worker/autoscaling has one for a machine with one worker, and one for several workers that share it.
 type Hook interface {
 	// Extend keeps the machine for longer and returns for how long from now; 0 if unknown. Extensions have a limit,
-	// from
-	// which on they fail.
+	// from which on they fail.
 	Extend(ctx context.Context) (time.Duration, error)
 	// Complete says that this worker has finished and the machine may end. It succeeds, too, when nothing keeps the
 	// machine any more. While other workers need it, the error matches [ErrOthersWork]; Complete is then called again
@@ -97,8 +96,7 @@ func (h *hooked) extended(begun, now time.Time, kept time.Duration, err error) {
 }
 
 // last completes the hook, so that the waiting machine may end. A released worker first waits up to hookPatience for
-// the
-// termination of its machine, which would otherwise wait for the worker in vain.
+// the termination of its machine, which would otherwise wait for the worker in vain.
 func (h *hooked) last(base, stop context.Context, r *runner) {
 	if h.Hook == nil || !h.waiting && !r.awaitEnd(base, stop) {
 		return

@@ -36,16 +36,14 @@ func giveBackTo(ctx context.Context, q Queue, m Message, d time.Duration) error 
 }
 
 // The errors of a queue that refuses, of work that is stopped, and of work that never began. [ErrLeaseLost],
-// [ErrStopped]
-// and [ErrTimeLimit] are causes of the context given to the work.
+// [ErrStopped] and [ErrTimeLimit] are causes of the context given to the work.
 var (
 	// ErrGone means that a message is no longer in flight under this receipt handle: it was deleted, or its visibility
 	// timeout ended.
 	ErrGone = errors.New("the message is not held any more")
 	// ErrAway means that nothing listens at the queue's endpoint on this machine, so that no worker can receive a
-	// message.
-	// A queue returns it only when that is certain: an endpoint that is unreachable or does not answer may serve
-	// others.
+	// message. A queue returns it only when that is certain: an endpoint that is unreachable or does not answer may
+	// serve others.
 	ErrAway = errors.New("nothing listens at the queue's endpoint")
 	// ErrLeaseLost means that another worker may soon receive the message. The work must stop at once.
 	ErrLeaseLost = errors.New("the lease on the message is lost")
@@ -55,8 +53,7 @@ var (
 	// failed.
 	ErrTimeLimit = errors.New("the time limit for a message is over")
 	// ErrNotBegun is the result of work that never began, because its program is not running. The message returns to
-	// the
-	// queue and the attempt does not count.
+	// the queue and the attempt does not count.
 	ErrNotBegun = errors.New("the work did not begin")
 )
 

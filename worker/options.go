@@ -29,17 +29,14 @@ const (
 )
 
 // Reporter sends reports to the controller and returns its directives. Report returns soon after ctx ends. Run makes
-// the
-// next call when one has ended or after five seconds, and cancels a call only after 80 seconds, so several calls may
-// run
-// at a time.
+// the next call when one has ended or after five seconds, and cancels a call only after 80 seconds, so several calls
+// may run at a time.
 type Reporter interface {
 	Report(ctx context.Context, r protocol.Report) (protocol.Directive, error)
 }
 
 // Attempts counts how often work on each message began. Several goroutines use an implementation; [ledger.Ledger] is
-// one.
-// When a call fails, the work goes on with the queue's own receive count.
+// one. When a call fails, the work goes on with the queue's own receive count.
 type Attempts interface {
 	// Begin counts an attempt at m that is about to begin, and returns the number of attempts including it. It returns
 	// only once the count would survive this process.
@@ -105,33 +102,27 @@ type Options struct {
 	// Queue is where messages come from.
 	Queue Queue
 	// Do does the work for one message. Several goroutines call it, at most Slots at a time. The message is deleted
-	// when
-	// it returns nil, and retried later when it returns an error. It must return soon after ctx ends. The cause of ctx
-	// is
-	// then [ErrLeaseLost], [ErrStopped] or [ErrTimeLimit].
+	// when it returns nil, and retried later when it returns an error. It must return soon after ctx ends. The cause of
+	// ctx is then [ErrLeaseLost], [ErrStopped] or [ErrTimeLimit].
 	Do func(ctx context.Context, m Message) error
 	// DoBatch does the work for several messages, 1 to Batch, in place of Do. It returns an error or nil for each, in
 	// their order; a nil slice means that all succeeded. A batch never holds two messages of one FIFO group. The
-	// context
-	// ends for all when it must end for one.
+	// context ends for all when it must end for one.
 	DoBatch func(ctx context.Context, batch []Message) []error
 	// Batch is how many messages DoBatch gets at most: 1 to 10, by default 1. A receive call asks for so many. No
-	// message
-	// waits for others to fill a batch.
+	// message waits for others to fill a batch.
 	Batch int
 	// Readiness says whether calls can begin; nil means always.
 	Readiness Readiness
 
 	// TimeLimit is how long a call may take; 0 means as long as a message can stay in flight. After it, the context
-	// ends
-	// with [ErrTimeLimit], and messages without a result have failed.
+	// ends with [ErrTimeLimit], and messages without a result have failed.
 	TimeLimit time.Duration
 	// Attempts counts attempts beyond the life of the worker; nil uses the queue's receive count.
 	Attempts Attempts
 	// MaxAttempts is after how many failed attempts a message goes to DeadLetters instead of back to the queue: 0
-	// (never)
-	// to 1000. A message that was received more than 5 times as often goes there, too, because other machines may have
-	// counted its attempts.
+	// (never) to 1000. A message that was received more than 5 times as often goes there, too, because other machines
+	// may have counted its attempts.
 	MaxAttempts int
 	// DeadLetters stores messages without an attempt left. It is required with MaxAttempts.
 	DeadLetters DeadLetters
@@ -146,8 +137,7 @@ type Options struct {
 	// Fleet, Member and Worker name the worker in its reports. An empty Worker is named as its member.
 	Fleet, Member, Worker string
 	// Slots is how many calls of Do or DoBatch run at once: 1 to MaxSlots, by default 1. Reports state Slots times
-	// Batch,
-	// which is at most MaxSlots too.
+	// Batch, which is at most MaxSlots too.
 	Slots int
 	// Visibility is the visibility timeout of a receive and of each extension, in whole seconds from MinVisibility to
 	// MaxHold, by default 30 s.
@@ -161,9 +151,8 @@ type Options struct {
 	// IdleStop is how long the worker may be without a message before it stops receiving; 0 means forever.
 	IdleStop time.Duration
 	// Billing describes the periods for which the member is paid. By default its Start is the start of the worker and
-	// its
-	// Margin two minutes. A worker that is idle shortly before a period ends stops receiving and becomes ready to stop,
-	// once in each period.
+	// its Margin two minutes. A worker that is idle shortly before a period ends stops receiving and becomes ready to
+	// stop, once in each period.
 	Billing lease.Billing
 	// Grace is how long an operator's stop, or a notice of an end at an unknown time, waits for messages in progress; 0
 	// means as long as they need. Then the work is stopped, which takes a command up to five seconds, and its messages
@@ -176,8 +165,7 @@ type Options struct {
 	ReportEvery time.Duration
 	// Orphaned is how long an idle worker waits for a controller that does not answer before it ends by itself, by
 	// default 5 minutes. A receiving worker ends, too, when neither its queue nor its controller can be reached for
-	// that
-	// long.
+	// that long.
 	Orphaned time.Duration
 
 	// Outlets get digests of the worker's state, and answer nothing: at most MaxOutlets. They never delay the work: a
@@ -198,8 +186,7 @@ type Options struct {
 	// force, no message is received.
 	Protection Protection
 	// ProtectFor is the term of the protection, which is renewed after a third of it: whole minutes from MinProtection
-	// to
-	// MaxProtection, by default 15 minutes, or Visibility if that is longer.
+	// to MaxProtection, by default 15 minutes, or Visibility if that is longer.
 	ProtectFor time.Duration
 
 	// Logger may be nil. Message bodies are never logged.

@@ -35,8 +35,7 @@ type Outlet struct {
 	// Name is its name in the log, as in "CloudWatch".
 	Name string
 	// Every is the period, above zero. Periods begin at multiples of it by the wall clock. Each has one digest, from
-	// when
-	// the worker begins to receive.
+	// when the worker begins to receive.
 	Every time.Duration
 	// Changes adds a digest at once for each change of the worker's state, also before the worker begins to receive.
 	Changes bool
@@ -45,8 +44,7 @@ type Outlet struct {
 // Counts add up finished work.
 type Counts struct {
 	// Finished counts messages and Failed attempts. Processing holds the durations of finished messages, Classes those
-	// of
-	// each class, and Failing those of failed attempts, as in a [protocol.Report].
+	// of each class, and Failing those of failed attempts, as in a [protocol.Report].
 	Finished, Failed    int64
 	Processing, Failing series.Durations
 	Classes             map[string]series.Durations

@@ -12,9 +12,8 @@ import (
 
 // Protection protects the worker's member from scale-in while the worker is not idle. [placement.ECSProtection] is the
 // protection of a task. For an instance it is the scale-in protection of its Auto Scaling group
-// (SetInstanceProtection);
-// new instances should start with it. It protects one worker. Members with several workers must not share it, because
-// the first to be idle would lift it.
+// (SetInstanceProtection); new instances should start with it. It protects one worker. Members with several workers
+// must not share it, because the first to be idle would lift it.
 type Protection interface {
 	// Protect protects the member for term from now on, in whole minutes, or lifts the protection when term is 0. A
 	// protection that never expires ignores the term. Protect returns soon after ctx ends; a failed call may have been

@@ -16,12 +16,10 @@ import (
 
 // Run receives messages and works on them until the worker ends: because its controller granted its release, because it
 // was idle for IdleStop, or because ctx ended, which is the operator's stop. It then returns nil; it returns an error
-// only
-// for invalid options. When it returns, all its goroutines have ended.
+// only for invalid options. When it returns, all its goroutines have ended.
 //
 // The end of ctx stops nothing at once: messages in progress are finished, within Grace. Messages that a running
-// receive
-// call still brings return to the queue.
+// receive call still brings return to the queue.
 func Run(ctx context.Context, o Options) error {
 	o, err := o.withDefaults()
 	if err != nil {

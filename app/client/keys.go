@@ -43,8 +43,7 @@ func setQueueKeys(id, secret string) {
 
 // UseLocalKeys gives the AWS SDK the keys of the embedded queue at the place, so that a command needs no export lines.
 // It does so for the endpoint of the configuration, which accepts no other keys, and for other endpoints on this
-// machine
-// when the environment has no keys. It changes the environment of this process.
+// machine when the environment has no keys. It changes the environment of this process.
 func UseLocalKeys(place Place, target string) {
 	u, err := url.Parse(target)
 	if err != nil || !isLoopback(u.Hostname()) {

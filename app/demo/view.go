@@ -34,8 +34,7 @@ type View struct {
 }
 
 // NewView returns a view on out and prints what the demo will run. A quiet view uses errOut, because out is then for
-// the
-// result alone. Warnings go to errOut.
+// the result alone. Warnings go to errOut.
 func NewView(out io.Writer, quiet bool, errOut io.Writer) *View {
 	v := &View{out: out, errors: errOut, reasons: map[string]muster.Reason{}, width: 120}
 	if quiet {

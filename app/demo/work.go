@@ -43,8 +43,7 @@ func Sleep(in io.Reader, began time.Time) error {
 }
 
 // WriteDone logs a message that is finished now: its queue and id, when it was sent, the time now, the process id of
-// its
-// worker, and when the work began. It is a single write, so that lines of several workers do not mix.
+// its worker, and when the work began. It is a single write, so that lines of several workers do not mix.
 func WriteDone(w io.Writer, queue, id, sentAt string, worker int, began time.Time) error {
 	_, err := fmt.Fprintf(w, "%s %s %s %s %d %s\n", queue, id, sentAt, time.Now().UTC().Format(time.RFC3339Nano),
 		worker,

@@ -27,8 +27,7 @@ type Row struct {
 	Backlog  int    `json:"backlog"`
 	InFlight int    `json:"in_flight"`
 	// Working and Retrying divide the messages in flight into those in progress at workers and those that wait for
-	// their
-	// retry; nil where that is unknown.
+	// their retry; nil where that is unknown.
 	Working  *int `json:"working,omitzero"`
 	Retrying *int `json:"retrying,omitzero"`
 	Delayed  int  `json:"delayed"`

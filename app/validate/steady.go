@@ -38,8 +38,7 @@ const (
 
 // The largest differences between the simulator and the live program in the steady run, and how far the peak may exceed
 // what the load needs. Idle workers are stopped by what a single poll sees. So chance decides when they stop and
-// whether
-// one must be launched again; that alone moves worker-seconds by some 15 %, and launches by a few.
+// whether one must be launched again; that alone moves worker-seconds by some 15 %, and launches by a few.
 const (
 	steadyWorkers  = 4    // workers at the peak
 	steadyLaunches = 8    // launches

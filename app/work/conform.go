@@ -16,8 +16,7 @@ type Samples struct {
 }
 
 // Conform checks a command or an endpoint against the worker protocol, without a queue. It calls tell with each
-// finding,
-// and returns all findings and whether the check passed.
+// finding, and returns all findings and whether the check passed.
 func Conform(ctx context.Context, s Settings, samples Samples, tell func(execution.Finding)) (
 	all []execution.Finding, kept bool, err error,
 ) {

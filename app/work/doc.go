@@ -3,6 +3,5 @@
 // endpoint against the worker protocol without a queue.
 //
 // Use it to start a worker from settings. A worker written in Go uses package worker/sqsworker. The parts that are
-// opened
-// here are packages below worker.
+// opened here are packages below worker.
 package work

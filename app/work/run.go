@@ -107,8 +107,7 @@ func (s *Settings) useKeys() {
 }
 
 // prepare sets up what uses the keys of AWS: reports, the instance's hook and protection, and a table of trees. It
-// comes
-// before useKeys, which may replace those keys by the embedded queue's.
+// comes before useKeys, which may replace those keys by the embedded queue's.
 func (s *Settings) prepare(ctx context.Context, o *worker.Options) error {
 	s.Execution.nodes = &nodeWork{Trees: s.Execution.Trees}
 	s.Reporting.out = s.Lines

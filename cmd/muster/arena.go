@@ -39,8 +39,7 @@ type arena struct {
 	poll     time.Duration
 	world    []string
 	// fleet is the simulated fleet of the configuration; nil to simulate a policy alone. missing lists what the
-	// simulation
-	// leaves out.
+	// simulation leaves out.
 	fleet   *config.Fleet
 	missing []string
 	// suite is true when several scenarios are played, each with its own settings.
@@ -187,8 +186,7 @@ func traceUsage(err error) error {
 }
 
 // takeOver fills in the scenario's settings, except those given by flags. A fleet of the configuration keeps its own,
-// but
-// for the boot time, which the scenario is about.
+// but for the boot time, which the scenario is about.
 func (a *arena) takeOver(cmd *cobra.Command, s trace.Scenario) {
 	for flag, set := range map[string]func(){
 		"objective": func() { a.latency = s.Objective.Latency },

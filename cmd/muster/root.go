@@ -39,8 +39,7 @@ type command struct {
 }
 
 // called returns the command that the arguments begin with. If they begin with something else, as for help and
-// completion,
-// it returns all commands. Making all of them takes longer than many a command runs.
+// completion, it returns all commands. Making all of them takes longer than many a command runs.
 func called(args []string) []command {
 	all := commands()
 	for _, c := range all {

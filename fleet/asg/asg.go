@@ -26,8 +26,7 @@ const (
 	// BySize sets the group's desired size.
 	BySize Launching = "size"
 	// ByName calls LaunchInstances. In a group with several zones it spreads instances over them, unless the options
-	// name
-	// a zone.
+	// name a zone.
 	ByName Launching = "name"
 )
 
@@ -67,8 +66,7 @@ type Fleet struct {
 	// prepared is the state of the warm pool; its contents are replaced, never changed.
 	prepared prepared
 	// sizeOnly is true once launching by name was refused for good. faults counts the orders in a row that met a fault
-	// of
-	// the service.
+	// of the service.
 	sizeOnly bool
 	faults   int
 }
@@ -147,8 +145,7 @@ func (f *Fleet) Members(ctx context.Context) (muster.Listing, error) {
 }
 
 // refresh returns the state of a running instance refresh, reading it rarely. It is empty when there is none, or when
-// the
-// credentials may not read it.
+// the credentials may not read it.
 func (f *Fleet) refresh(ctx context.Context) string {
 	f.mu.Lock()
 	if f.refreshAt.IsZero() {

@@ -22,9 +22,8 @@ const (
 )
 
 // End implements [muster.Releaser]. It ends the named living instances. Each call lowers the group's desired size by
-// the
-// instance's weight, so that the group does not replace it. If something else has lowered the size already, it is not
-// lowered again. Instances return to a warm pool that reuses them.
+// the instance's weight, so that the group does not replace it. If something else has lowered the size already, it is
+// not lowered again. Instances return to a warm pool that reuses them.
 func (f *Fleet) End(ctx context.Context, members []string) error {
 	var failures []error
 	for some := range slices.Chunk(members, maxEnd) {
@@ -200,8 +199,7 @@ func (f *Fleet) SetWarm(ctx context.Context, members int) error {
 	}
 	_, err = f.region.client.PutWarmPool(ctx, &autoscaling.PutWarmPoolInput{
 		// The pool holds the prepared capacity beyond the size, and at least MinSize. With both equal it holds that
-		// many at
-		// any size.
+		// many at any size.
 		AutoScalingGroupName: aws.String(f.o.Group), MinSize: aws.Int32(n), MaxGroupPreparedCapacity: aws.Int32(n),
 		PoolState:           state,
 		InstanceReusePolicy: &types.InstanceReusePolicy{ReuseOnScaleIn: aws.Bool(f.o.Warm.Reuse)},

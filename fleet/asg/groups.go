@@ -54,8 +54,8 @@ type described struct {
 	pace    awsapi.Pace
 	askedAt time.Time
 	seen
-	// print is the fingerprint of the group at the last reading, to detect changes.
-	print string
+	// fingerprint is the fingerprint of the group at the last reading, to detect changes.
+	fingerprint string
 }
 
 // seen is one reading of a group. Its time is zero before the first.
@@ -135,9 +135,8 @@ func (r *region) cached(name string, every time.Duration) (seen, bool) {
 }
 
 // due returns the names of the groups to describe now, and drops unused ones. It adds groups that will be due within
-// half
-// of the slowest interval, unless they were read within the fastest one. So groups that were first read at different
-// times come to share calls.
+// half of the slowest interval, unless they were read within the fastest one. So groups that were first read at
+// different times come to share calls.
 func (r *region) due(now time.Time) (names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -182,9 +181,9 @@ func (r *region) describe(ctx context.Context, names []string) {
 			d.pace.Failed(at)
 			continue
 		}
-		print := printOf(d.group)
-		d.pace.Looked(at, print != d.print)
-		d.print = print
+		fingerprint := fingerprintOf(d.group)
+		d.pace.Looked(at, fingerprint != d.fingerprint)
+		d.fingerprint = fingerprint
 	}
 }
 
@@ -223,8 +222,8 @@ func missing(name, region string) error {
 		"credentials; create it, or put asg.group and asg.region right", name, region)
 }
 
-// printOf returns a fingerprint of a group, which changes when the group does.
-func printOf(g *types.AutoScalingGroup) string {
+// fingerprintOf returns a fingerprint of a group, which changes when the group does.
+func fingerprintOf(g *types.AutoScalingGroup) string {
 	if g == nil {
 		return "none"
 	}

@@ -13,8 +13,7 @@ import (
 // Config is the EC2 Auto Scaling group of a fleet. Its instances start their own workers.
 type Config struct {
 	// Group is the group's name, 1 to 255 characters. Region is its region; empty means that of the fleet's queue on
-	// SQS,
-	// or else of the account.
+	// SQS, or else of the account.
 	Group, Region string
 	// Launch says how instances are launched: "auto" (the default), "size" or "name". Zone is the zone for launches by
 	// name.
@@ -107,8 +106,7 @@ func (c *Config) Check(s *keys.Source, at string, f *config.Fleet) {
 func (c *Config) Describe() string { return "the Auto Scaling group " + c.Group }
 
 // World implements [kind.Members]. It assumes half a second for a call to the service, half a minute for the start of
-// an
-// instance from a stopped pool, and five seconds from a running pool. docs/simulation.md says how to change that.
+// an instance from a stopped pool, and five seconds from a running pool. docs/simulation.md says how to change that.
 func (c *Config) World() kind.World {
 	w := kind.World{Order: 500 * time.Millisecond}
 	if p := c.WarmPool; p != nil {

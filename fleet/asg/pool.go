@@ -25,9 +25,9 @@ const (
 
 // prepared is one reading of a group's warm pool.
 type prepared struct {
-	// at is when the reading began, and print the fingerprint of the group then. due is when to read again in any case.
-	at, due time.Time
-	print   string
+	// at is when the reading began, and fingerprint that of the group then. due is when to read again in any case.
+	at, due     time.Time
+	fingerprint string
 	// moving is true while instances are entering the pool.
 	moving bool
 	// ready is how many instances wait in the pool; nil if unknown, for the reason failure.
@@ -40,16 +40,16 @@ type prepared struct {
 }
 
 // pool returns the state of the warm pool after a reading of the group. The caller does not hold the lock, and makes
-// one
-// call at a time.
+// one call at a time.
 func (f *Fleet) pool(ctx context.Context, s seen, v survey) prepared {
 	f.mu.Lock()
 	p := f.prepared
 	f.mu.Unlock()
 	if v.WarmPoolConfiguration == nil {
 		p = prepared{}
-	} else if print := printOf(s.group); s.at.After(p.at) && (p.print != print || p.moving || !s.at.Before(p.due)) {
-		p = f.readPool(ctx, s.at, print, v, p)
+	} else if now := fingerprintOf(s.group); s.at.After(p.at) &&
+		(p.fingerprint != now || p.moving || !s.at.Before(p.due)) {
+		p = f.readPool(ctx, s.at, now, v, p)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,14 +58,14 @@ func (f *Fleet) pool(ctx context.Context, s seen, v survey) prepared {
 }
 
 // readPool reads the pool. It does not change last.
-func (f *Fleet) readPool(ctx context.Context, at time.Time, print string, v survey, last prepared) prepared {
-	p := prepared{at: at, due: at.Add(poolEvery), print: print, from: map[string]time.Time{},
+func (f *Fleet) readPool(ctx context.Context, at time.Time, fingerprint string, v survey, last prepared) prepared {
+	p := prepared{at: at, due: at.Add(poolEvery), fingerprint: fingerprint, from: map[string]time.Time{},
 		strange: map[string]bool{}}
 	instances, err := f.poolInstances(ctx)
 	if err != nil {
 		p.failure, p.from = err.Error(), last.from
 		if awsapi.KindOf(err) == awsapi.Denied {
-			p.due, p.print, p.moving = at.Add(poolDenied), print, false
+			p.due, p.fingerprint, p.moving = at.Add(poolDenied), fingerprint, false
 		}
 	}
 	ready := 0

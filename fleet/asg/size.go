@@ -100,10 +100,8 @@ func (f *Fleet) byName(s survey) bool {
 const maxFaults = 3
 
 // fallsBack tells whether to set the size because a launch by name failed. It records if this group, these credentials
-// or
-// this service can never launch by name. The size is absolute, so instances launched before the failure are not
-// launched
-// again.
+// or this service can never launch by name. The size is absolute, so instances launched before the failure are not
+// launched again.
 func (f *Fleet) fallsBack(err error) bool {
 	e, ok := errors.AsType[*awsapi.Error](err)
 	if !ok || strings.Contains(e.Code, "ResourceContention") {
@@ -148,8 +146,7 @@ func token(order string, part int) string {
 
 const (
 	// activitiesAfter is how long after an order to look for its failures; activitiesEvery is the interval while
-	// instances
-	// are missing.
+	// instances are missing.
 	activitiesAfter = 10 * time.Second
 	activitiesEvery = 30 * time.Second
 	// awaitFor is how long to look for failures of an order.
@@ -157,8 +154,7 @@ const (
 )
 
 // failedLaunches returns the ordered members whose launch failed, as ended members. The group keeps trying; the
-// controller
-// lowers its size, and retries by its own rules.
+// controller lowers its size, and retries by its own rules.
 func (f *Fleet) failedLaunches(ctx context.Context, at time.Time, s survey) (ended []muster.Member) {
 	f.mu.Lock()
 	o := &f.order

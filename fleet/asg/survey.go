@@ -18,8 +18,7 @@ type survey struct {
 	*types.AutoScalingGroup
 	name string
 	// living instances count towards the group's desired size. ending ones are terminating. aside ones are in standby
-	// or
-	// retained, which the group does not count.
+	// or retained, which the group does not count.
 	living, ending, aside []types.Instance
 	// units is the total weight of the living instances: their number if there are no weights.
 	units int
@@ -52,8 +51,7 @@ func unitsOf(i types.Instance) int {
 }
 
 // weightOf returns the smallest weight. A size that is too low is raised at the next reading; one that is too high
-// starts
-// needless instances.
+// starts needless instances.
 func weightOf(g *types.AutoScalingGroup) int {
 	weight := 0
 	if m := g.MixedInstancesPolicy; m != nil && m.LaunchTemplate != nil {

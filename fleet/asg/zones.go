@@ -68,10 +68,8 @@ type launching struct {
 }
 
 // launch launches n instances by name. handled is false if this group does not allow that: then set the size instead.
-// In
-// a group with several zones it spreads them as the group would. Instances for which a zone has no capacity go to
-// others,
-// unless the group demands balance.
+// In a group with several zones it spreads them as the group would. Instances for which a zone has no capacity go to
+// others, unless the group demands balance.
 func (f *Fleet) launch(ctx context.Context, order muster.Order, s survey, n int) (handled bool, err error) {
 	l := launching{order: order}
 	zones := f.zonesFor(s)
@@ -105,8 +103,7 @@ func (f *Fleet) launch(ctx context.Context, order muster.Order, s survey, n int)
 }
 
 // launchIn launches n instances in a zone and returns how many are missing. onlyHere is true if another zone may have
-// the
-// capacity. The client tokens derive from the order, so a repeated order launches once.
+// the capacity. The client tokens derive from the order, so a repeated order launches once.
 func (f *Fleet) launchIn(ctx context.Context, l *launching, zone string, round, n int) (missing int, onlyHere bool,
 	err error) {
 	for part := 0; n > 0; part++ {

@@ -86,8 +86,7 @@ func NewPublisher(o Options) (*Publisher, error) {
 }
 
 // Delegate publishes the metric and maintains the scaling policy. It implements [muster.Delegator]; several goroutines
-// may
-// use it.
+// may use it.
 type Delegate struct {
 	*Publisher
 	policy tracker

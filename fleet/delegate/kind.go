@@ -19,18 +19,15 @@ import (
 )
 
 // Config leaves the size of a fleet to the target tracking of AWS: Muster provides the metric and the target, and sets
-// no
-// size.
+// no size.
 type Config struct {
 	// Metric is "published" (the default) if Muster publishes the tracked metric, or "math" if CloudWatch computes it
-	// from
-	// metrics of AWS.
+	// from metrics of AWS.
 	Metric string
 	// Namespace is the namespace of the published metrics; by default Muster.
 	Namespace string
 	// Period is the period of the metric: 10 s, 30 s or a minute. A minute is the default, and the only one for a
-	// service
-	// and for "math".
+	// service and for "math".
 	Period time.Duration
 	// ChangePercent is by how much the target must change before it is set again; MinAge is how long it stays at least.
 	ChangePercent float64
@@ -173,8 +170,7 @@ func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, lines i
 }
 
 // PublisherOf returns a publisher of the metrics of a fleet of any kind. If lines is not nil, it writes them there
-// instead
-// of calling CloudWatch.
+// instead of calling CloudWatch.
 func PublisherOf(ctx context.Context, h *kind.Host, f config.Fleet, lines io.Writer) (kind.Publisher, error) {
 	account, err := h.Account(ctx)
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 // own workers.
 type Config struct {
 	// Cluster is the cluster's name or ARN. Region is its region; empty means that of the fleet's queue on SQS, or else
-	// of
-	// the account.
+	// of the account.
 	Cluster, Region string
 	// Service is the service's name. TaskDefinition is for tasks without a service: FAMILY, FAMILY:REVISION or an ARN.
 	// Exactly one of them is set.
@@ -27,8 +26,8 @@ type Config struct {
 	LaunchType string
 	Providers  []Provider
 	Network    Network
-	// Protect protects tasks of a service from scale-in; true by default.
-	// Reports is "required" (the default) if workers report to the controller, else "none".
+	// Protect protects tasks of a service from scale-in; true by default. Reports is "required" (the default) if
+	// workers report to the controller, else "none".
 	Protect bool
 	// Reports is "required" (the default) where workers report to the controller, "none" where they do not.
 	Reports string

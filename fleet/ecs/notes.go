@@ -25,8 +25,8 @@ func (n *notes) add(when bool, format string, args ...any) {
 	}
 }
 
-// telling is how long an event of a service is reported.
-// service adds notes on the service, and on other systems that change its count.
+// telling is how long an event of a service is reported. service adds notes on the service, and on other systems that
+// change its count.
 const telling = 10 * time.Minute
 
 // service notes what the service says of itself, and who else changes its count.

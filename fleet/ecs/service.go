@@ -37,7 +37,7 @@ type ServiceOptions struct {
 type Service struct {
 	o ServiceOptions
 	place
-	look *lookout
+	look *taskReader
 
 	mu sync.Mutex
 	// order is the newest order that launched a task.
@@ -82,7 +82,7 @@ func (c *Clusters) Service(o ServiceOptions) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("size %s: %w", what, err)
 	}
-	return &Service{o: o, place: newPlace(r, o.Cluster, what), look: newLookout(cmp.Or(o.Every, awsapi.Fast))}, nil
+	return &Service{o: o, place: newPlace(r, o.Cluster, what), look: newTaskReader(cmp.Or(o.Every, awsapi.Fast))}, nil
 }
 
 // Expect implements [muster.Expecter].
@@ -101,7 +101,7 @@ func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
 		if err != nil {
 			return muster.Listing{}, err
 		}
-		if l, same := f.look.same(at, calm(svc)); same {
+		if l, same := f.look.same(at, quietService(svc)); same {
 			return l, nil
 		}
 		f.look.begin()
@@ -126,7 +126,7 @@ func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
 			notes.capacity(c, svc, f.providedBy(ctx, svc))
 		}
 		l.Service.Notes = notes
-		return f.look.whole(l, calm(svc)), nil
+		return f.look.whole(l, quietService(svc)), nil
 	})
 }
 
@@ -203,11 +203,10 @@ func (f *Service) hold(ctx context.Context) (svc types.Service, s seen, done fun
 }
 
 // SetDesired implements [muster.Fleet]. It sets the service's count to order.Total, and never below the living tasks;
-// it
-// makes no call if that is the count already. With order.Shrink the count may be lower, and ECS stops unprotected
-// tasks.
-// During a deployment, tasks of both kinds live, and the count becomes order.Desired or stays. Instances are ordered
-// first. Too few of them are an error after the count is set, because ECS places the missing tasks when there is room.
+// it makes no call if that is the count already. With order.Shrink the count may be lower, and ECS stops unprotected
+// tasks. During a deployment, tasks of both kinds live, and the count becomes order.Desired or stays. Instances are
+// ordered first. Too few of them are an error after the count is set, because ECS places the missing tasks when there
+// is room.
 func (f *Service) SetDesired(ctx context.Context, order muster.Order) error {
 	svc, s, done, err := f.hold(ctx)
 	if err != nil {
@@ -249,11 +248,10 @@ func (f *Service) await(order muster.Order) {
 }
 
 // End implements [muster.Releaser]: it makes ECS stop exactly the named living tasks. It first protects all other
-// running
-// tasks; if that fails it does nothing, because ECS could stop a busy one. Then it lifts the protection of the named
-// ones
-// and lowers the count by as many. A count that was lowered already, by an earlier identical call, stays. During a
-// deployment it only lifts the protection: the deployment stops unprotected old tasks, and new ones end after it.
+// running tasks; if that fails it does nothing, because ECS could stop a busy one. Then it lifts the protection of the
+// named ones and lowers the count by as many. A count that was lowered already, by an earlier identical call, stays.
+// During a deployment it only lifts the protection: the deployment stops unprotected old tasks, and new ones end after
+// it.
 func (f *Service) End(ctx context.Context, members []string) error {
 	svc, s, done, err := f.hold(ctx)
 	if err != nil {

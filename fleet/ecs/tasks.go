@@ -57,7 +57,7 @@ type Network struct {
 type Tasks struct {
 	o TaskOptions
 	place
-	look *lookout
+	look *taskReader
 	// startedBy is the mark of the fleet's tasks.
 	startedBy string
 }
@@ -83,7 +83,7 @@ func (c *Clusters) Tasks(o TaskOptions) (*Tasks, error) {
 		return nil, fmt.Errorf("start %s: %w", what, err)
 	}
 	return &Tasks{
-		o: o, place: newPlace(r, o.Cluster, what), look: newLookout(cmp.Or(o.Every, awsapi.Fast)),
+		o: o, place: newPlace(r, o.Cluster, what), look: newTaskReader(cmp.Or(o.Every, awsapi.Fast)),
 		startedBy: mark(o.Fleet),
 	}, nil
 }
@@ -120,7 +120,7 @@ func (f *Tasks) Members(ctx context.Context) (muster.Listing, error) {
 		if err != nil {
 			return muster.Listing{}, err
 		}
-		if l, same := f.look.same(at, calmTasks(arns)); same {
+		if l, same := f.look.same(at, quietTasks(arns)); same {
 			return l, nil
 		}
 		f.look.begin()
@@ -136,7 +136,7 @@ func (f *Tasks) Members(ctx context.Context) (muster.Listing, error) {
 		}
 		// ECS names the tasks, as it does for a service. The desired count is the number of living ones.
 		return f.look.whole(muster.Listing{At: at, Members: s.members, Service: &muster.Service{Desired: living}},
-			calmTasks(arns)), nil
+			quietTasks(arns)), nil
 	})
 }
 

@@ -29,8 +29,7 @@ const (
 	// logTail is how much of a failed worker's log is searched for the reason, in bytes.
 	logTail = 4096
 	// collectMost is how much output is collected at once, from its end. A process prints more between two readings
-	// only
-	// if something is wrong with it.
+	// only if something is wrong with it.
 	collectMost = 256 << 10
 )
 

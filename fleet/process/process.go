@@ -145,8 +145,7 @@ func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
 }
 
 // End implements [muster.Releaser]. It sends the processes SIGTERM, and SIGKILL after five seconds. They have no
-// message
-// in progress.
+// message in progress.
 func (f *Fleet) End(ctx context.Context, members []string) error {
 	ctx, stop := context.WithTimeout(ctx, termWait)
 	defer stop()
@@ -159,8 +158,7 @@ func (f *Fleet) End(ctx context.Context, members []string) error {
 }
 
 // Close ends all members at an operator's shutdown: they finish their messages in progress and exit. When ctx ends
-// first,
-// they are killed. It returns how many were killed. It can only wait for a member without a known process id.
+// first, they are killed. It returns how many were killed. It can only wait for a member without a known process id.
 func (f *Fleet) Close(ctx context.Context) (killed int) {
 	all := f.living()
 	f.signal(syscall.SIGTERM, all)
@@ -187,8 +185,7 @@ func (f *Fleet) living() []string {
 }
 
 // signal sends sig to each member that is alive, SIGKILL to its whole process group, and returns those it signalled.
-// The
-// lock tells who is alive, because process ids are reused.
+// The lock tells who is alive, because process ids are reused.
 func (f *Fleet) signal(sig syscall.Signal, ids []string) (sent []string) {
 	for _, id := range ids {
 		f.mu.Lock()

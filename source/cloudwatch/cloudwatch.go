@@ -74,8 +74,7 @@ const (
 	// byAWSEvery is the interval at which CloudWatch evaluates queries.
 	byAWSEvery = time.Minute
 	// late is the lag of metrics with a period of a minute: the current minute, the minute before, which is read up to
-	// a
-	// minute after its end, and the time until that is complete.
+	// a minute after its end, and the time until that is complete.
 	late = 2*time.Minute + awsmetrics.Settle
 )
 

@@ -21,8 +21,7 @@ type Meter struct {
 var _ metrics.Meter = Meter{}
 
 // Metrics implements [metrics.Meter]. It leaves out incomplete periods. An unreadable metric is unknown with its
-// reason,
-// so there is never an error.
+// reason, so there is never an error.
 func (m Meter) Metrics(ctx context.Context, queries []metrics.Query) ([]metrics.Series, error) {
 	stats := make([]metricmath.MetricStat, len(queries))
 	longest := 0

@@ -51,14 +51,11 @@ type Queues struct {
 func NewQueues(o Options) *Queues { return &Queues{o: o, all: map[string]*Source{}} }
 
 // Queue returns the source of the queue with the given URL. It is read at the interval every while it changes;
-// otherwise
-// at that interval or twice a minute, whichever is rarer. Zero means 5 s, and the shortest requested interval wins.
-// Queue
-// makes no call.
+// otherwise at that interval or twice a minute, whichever is rarer. Zero means 5 s, and the shortest requested interval
+// wins. Queue makes no call.
 //
 // A queue on this machine is not Amazon's: its counts are exact, so they are believed at once, and it may be read at
-// any
-// rate.
+// any rate.
 func (q *Queues) Queue(queueURL string, every time.Duration) (*Source, error) {
 	every = cmp.Or(every, awsapi.Fast)
 	q.mu.Lock()
@@ -273,8 +270,7 @@ func (s *Source) believe(at time.Time, samples *[3]muster.Sample) {
 }
 
 // Expect implements [muster.Expecter]. Readings are at least a second apart, however often it is called, and a FIFO
-// queue
-// is read again a second later.
+// queue is read again a second later.
 func (s *Source) Expect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

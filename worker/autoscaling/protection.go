@@ -68,8 +68,7 @@ func NewProtection(api ProtectionAPI, o Options, dir string) (*Protection, error
 }
 
 // Protect implements [worker.Protection]. It calls AWS each time, because something else may have lifted the
-// protection.
-// AWS refuses to protect an instance that is not in service yet.
+// protection. AWS refuses to protect an instance that is not in service yet.
 func (p *Protection) Protect(ctx context.Context, term time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -73,8 +73,7 @@ func join(dir string) (*os.File, error) {
 func (s *Shared) Extend(ctx context.Context) (time.Duration, error) { return s.hook.Extend(ctx) }
 
 // Complete implements [worker.Hook]. From its first call on, this worker does not need the instance. While other
-// workers
-// do, the error matches [worker.ErrOthersWork], and AWS is not called.
+// workers do, the error matches [worker.ErrOthersWork], and AWS is not called.
 func (s *Shared) Complete(ctx context.Context) error {
 	if err := s.finish(); err != nil {
 		return fmt.Errorf("share the lifecycle hook of this instance: %w", err)

@@ -3,8 +3,7 @@
 //
 // [Sink] calls PutMetricData once in each period. [Lines] writes lines in the embedded metric format, which CloudWatch
 // Logs turns into metrics. Both use the dimension Fleet, so that the statistic Sum of TotalWorkers covers all workers
-// of
-// the fleet. A worker publishes TotalWorkers once per period, at its beginning: a second datum, or a repeated call,
+// of the fleet. A worker publishes TotalWorkers once per period, at its beginning: a second datum, or a repeated call,
 // would count it twice.
 package cloudwatch
 

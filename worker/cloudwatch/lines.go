@@ -21,8 +21,7 @@ const (
 )
 
 // Lines is a [worker.Sink] that writes lines in the embedded metric format, one JSON object each. Several goroutines
-// may
-// use it: each line is a single write to the writer.
+// may use it: each line is a single write to the writer.
 type Lines struct {
 	mu  sync.Mutex
 	out io.Writer

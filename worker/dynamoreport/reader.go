@@ -60,15 +60,13 @@ type Follower struct {
 // Reports returns the reports that are new since the last call, by member and worker; none before the next read is due.
 // It may be called at any rate, with the current time. The At of a report is when the worker wrote it by its own clock,
 // but not before the last read, which did not find it, and not after now. So a wrong clock cannot turn a report of
-// today
-// into one of yesterday.
+// today into one of yesterday.
 //
 // Its counts are those since the last read. The first read cannot tell how much of a worker's counts an earlier
 // controller has recorded already, so their counts are zero.
 //
 // Invalid entries are left out; the error names them, beside the valid reports. When nothing could be read, the error
-// is
-// an [awsapi.Error], and the reads back off to one in five minutes. An error is repeated until the next read.
+// is an [awsapi.Error], and the reads back off to one in five minutes. An error is repeated until the next read.
 func (f *Follower) Reports(ctx context.Context, now time.Time) ([]protocol.Report, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

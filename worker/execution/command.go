@@ -33,15 +33,12 @@ const (
 )
 
 // Command runs a program for each message. The body is its standard input; the environment holds the other properties
-// of
-// the message. There is no shell, so nothing in a message can become part of the command line. It runs on Linux and
+// of the message. There is no shell, so nothing in a message can become part of the command line. It runs on Linux and
 // macOS.
 //
 // The program gets its own process group, which is killed as a whole: after the program has ended, when the lease on
-// the
-// message is lost, and five seconds after SIGTERM, which it gets when the context ends for any other reason. A child
-// that
-// leaves the group escapes, except in `muster work` on Linux, where it is killed too.
+// the message is lost, and five seconds after SIGTERM, which it gets when the context ends for any other reason. A
+// child that leaves the group escapes, except in `muster work` on Linux, where it is killed too.
 type Command struct {
 	// Argv is the program and its arguments. A program without a slash is looked up in PATH.
 	Argv []string
@@ -50,8 +47,7 @@ type Command struct {
 	// Set are variables for the program, as NAME=VALUE. They override others of the same name.
 	Set []string
 	// Stdout gets the program's standard output while it runs; nil is allowed. One goroutine calls its Write, which
-	// must
-	// not block. Its result is ignored.
+	// must not block. Its result is ignored.
 	Stdout io.Writer
 	// Dir is the program's working directory; empty means that of this process.
 	Dir string
@@ -115,8 +111,7 @@ const (
 )
 
 // lastLines quotes the last non-empty lines of an output. It leaves out lines that do not fit, and those before them.
-// If
-// the last line does not fit, it quotes the end of it.
+// If the last line does not fit, it quotes the end of it.
 func lastLines(output string) string {
 	var shown []string
 	room := maxShown
@@ -197,11 +192,9 @@ func (c Command) Check() error {
 // Run runs the program for m and returns nil when it exits with status 0, and an [*ExitError] otherwise.
 //
 // Of this process's environment the program gets PATH, HOME, LANG, LC_ALL, TZ, TMPDIR, USER and the names in c.Env.
-// Added
-// to these are MUSTER_MESSAGE_ID, MUSTER_IDEMPOTENCY_KEY (the same), MUSTER_QUEUE, MUSTER_GROUP, MUSTER_ATTEMPT,
+// Added to these are MUSTER_MESSAGE_ID, MUSTER_IDEMPOTENCY_KEY (the same), MUSTER_QUEUE, MUSTER_GROUP, MUSTER_ATTEMPT,
 // MUSTER_RECEIVE_COUNT, MUSTER_SENT_AT (RFC 3339 with milliseconds), and MUSTER_ATTRIBUTE_<NAME> for each text
-// attribute.
-// A variable whose value is unknown is not set.
+// attribute. A variable whose value is unknown is not set.
 func (c Command) Run(ctx context.Context, m worker.Message) error {
 	if len(c.Argv) == 0 {
 		return c.Check()
@@ -246,8 +239,7 @@ func (c Command) Run(ctx context.Context, m worker.Message) error {
 }
 
 // withThisThread makes the kernel kill the program when this process ends in any way, where the system supports it.
-// Call
-// the returned function when the program has ended.
+// Call the returned function when the program has ended.
 func withThisThread(cmd *exec.Cmd) (ended func()) {
 	if !descendants.Adopts() {
 		return func() {}

@@ -40,8 +40,7 @@ type EndpointOptions struct {
 	// Slots is how many requests run at once: 1 to MaxSlots, by default 1.
 	Slots int
 	// Batch is how many messages a request holds at most: 1 to 10, by default 1. Above 1, the body of a request is
-	// JSON,
-	// and so is that of its answer.
+	// JSON, and so is that of its answer.
 	Batch int
 	// ContentType is the content type of a message, by default application/json.
 	ContentType string
@@ -101,8 +100,7 @@ func NewEndpoint(ctx context.Context, o EndpointOptions) (*Endpoint, error) {
 	e.client = &http.Client{
 		Transport: &http.Transport{
 			// A new connection for each request: a reused one may have been closed, and then it would be unknown
-			// whether
-			// the endpoint got the message.
+			// whether the endpoint got the message.
 			DialContext: e.dialer.DialContext, DisableKeepAlives: true, MaxResponseHeaderBytes: maxAnswer,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -209,8 +207,7 @@ func (e *Endpoint) Do(ctx context.Context, m worker.Message) error {
 }
 
 // DoBatch does the work for several messages, in one request or, if Batch is 1, in one each; see [Options]. Messages
-// that
-// were not sent, because nothing listens, fail with [ErrNotBegun].
+// that were not sent, because nothing listens, fail with [ErrNotBegun].
 func (e *Endpoint) DoBatch(ctx context.Context, batch []worker.Message) []error {
 	if e.o.Batch > 1 {
 		return e.together(ctx, batch)

@@ -123,8 +123,7 @@ func (l *Lines) keep(slot int, p *program) {
 }
 
 // failuresInARow returns the number of programs in a row that answered nothing, after one has ended with the given
-// number
-// of answered calls. before is the number before it. A program that answered starts a new row.
+// number of answered calls. before is the number before it. A program that answered starts a new row.
 func failuresInARow(before int, answered int64) int {
 	if answered > 0 {
 		return 1
@@ -222,8 +221,7 @@ func (l *Lines) take(ctx context.Context) (*program, error) {
 }
 
 // Close ends the programs: it closes their inputs, sends SIGTERM after five seconds, and SIGKILL after five more. Call
-// it
-// when no call is running.
+// it when no call is running.
 func (l *Lines) Close() {
 	l.stop()
 	l.running.Wait()

@@ -28,8 +28,7 @@ type program struct {
 	// mark is a variable in the environment of all its descendants.
 	mark string
 	// ready is closed when the program said that it is ready, exited when its process has ended, and gone when its
-	// output
-	// was read to the end, too.
+	// output was read to the end, too.
 	ready, exited, gone chan struct{}
 
 	mu      sync.Mutex
@@ -263,8 +262,7 @@ func (p *program) answeredCalls() int64 {
 }
 
 // call sends a line with deliveries and waits for all answers. If ctx ends first, it ends the program; answers that
-// still
-// arrive meanwhile count.
+// still arrive meanwhile count.
 func (p *program) call(ctx context.Context, line []byte, deliveries []string, batch []worker.Message) []error {
 	answered := p.expect(ctx, deliveries, batch)
 	wrote := make(chan int, 1)

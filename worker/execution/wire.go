@@ -16,8 +16,7 @@ import (
 )
 
 // ProtocolVersion is the version of the JSON sent to programs and endpoints. docs/worker-protocol.md specifies it.
-// Later
-// versions only add fields.
+// Later versions only add fields.
 const ProtocolVersion = 1
 
 const (

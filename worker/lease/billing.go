@@ -15,8 +15,7 @@ const (
 )
 
 // Billing says in which periods a worker's member is paid for: a period that has begun is paid in full. The zero
-// Billing
-// is for a member that is paid by the second.
+// Billing is for a member that is paid by the second.
 type Billing struct {
 	// Start is when the first period began, by the wall clock.
 	Start time.Time

@@ -9,8 +9,7 @@ import (
 )
 
 // Incident records a problem that the rest of a report does not show. The text describes it and is cut to one line of
-// at
-// most [protocol.MaxIncidentText] bytes. It must hold no part of a message but its id.
+// at most [protocol.MaxIncidentText] bytes. It must hold no part of a message but its id.
 func (l *Lease) Incident(kind protocol.IncidentKind, text string) {
 	incidents := slices.Clone(l.incidents) // copies of a lease are independent, and so are its reports
 	i, known := slices.BinarySearchFunc(incidents, kind, func(a protocol.Incident, b protocol.IncidentKind) int {

@@ -28,16 +28,15 @@ type Options struct {
 	// Billing says when the worker stops receiving because its paid period ends.
 	Billing Billing
 	// Born is below the first epoch and the first sequence number. A restarted worker of the same name must have a
-	// higher
-	// one than its predecessor reached, or its reports would look old. Milliseconds since 1970 will do.
+	// higher one than its predecessor reached, or its reports would look old. Milliseconds since 1970 will do.
 	Born int64
 }
 
 // Lease is a worker's right to receive messages, as a state machine without clock or I/O. Make one with [New].
 //
 // The driver calls BeginReceive before each receive call and EndReceive or FailReceive after it, End or Returned for
-// each
-// message, and Obey for each answered report. Copies are independent of each other. Only one goroutine may use a Lease.
+// each message, and Obey for each answered report. Copies are independent of each other. Only one goroutine may use a
+// Lease.
 type Lease struct {
 	Options
 	state protocol.WorkerState
@@ -162,8 +161,7 @@ func (l *Lease) FailReceive(now time.Time, asked int) {
 }
 
 // Unable says that nothing can be received now, although the queue may hold messages, so the idle time restarts. Call
-// it
-// when no receive call is running.
+// it when no receive call is running.
 func (l *Lease) Unable(now time.Time) { l.active, l.empty = now, false }
 
 func (l *Lease) endReceive(asked int) {
@@ -183,8 +181,7 @@ type End struct {
 	// SentAt is when the message was sent, by the queue's clock; zero if unknown.
 	SentAt time.Time
 	// Again is after how long a failed message becomes visible; 0 if it waits for nothing, because it is visible at
-	// once,
-	// a dead letter, or no longer in flight.
+	// once, a dead letter, or no longer in flight.
 	Again time.Duration
 	// Error says why the attempt failed.
 	Error string
@@ -243,8 +240,7 @@ func (l *Lease) IdleAt() (time.Time, bool) {
 }
 
 // PaidUntil returns from when on [Lease.Tick] stops an idle worker because its paid period ends; false if it will not.
-// A
-// worker that was ready to stop in one period, and was kept, becomes so again in the next.
+// A worker that was ready to stop in one period, and was kept, becomes so again in the next.
 func (l *Lease) PaidUntil(now time.Time) (time.Time, bool) {
 	at, _, ok := l.Billing.offerAt(now, l.paid)
 	return at, ok && l.state == protocol.Receiving && l.busy == 0
@@ -280,8 +276,7 @@ func (l *Lease) Signal() {
 func (l *Lease) drain(cause protocol.Cause) { l.state, l.cause = protocol.Draining, cause }
 
 // CanMint tells whether a release token may be minted: the worker is draining, no message is in progress, and no
-// receive
-// call is running that could bring one.
+// receive call is running that could bring one.
 func (l *Lease) CanMint() bool {
 	return l.state == protocol.Draining && l.busy == 0 && l.receives == 0
 }
@@ -307,8 +302,7 @@ func (l *Lease) Leave() bool {
 }
 
 // Resume makes an idle worker receive again and returns true. It changes nothing unless the worker became idle by
-// itself.
-// It is for workers without a controller, whose tokens nothing knows.
+// itself. It is for workers without a controller, whose tokens nothing knows.
 func (l *Lease) Resume(now time.Time) bool {
 	if l.state != protocol.Idle || !l.Offers() {
 		return false
@@ -329,9 +323,8 @@ func (l *Lease) OrphanedAt(patience time.Duration) (time.Time, bool) {
 }
 
 // Report returns a new report of the worker. It counts what no report counted before. It also repeats the counts of
-// each
-// earlier report, under that report's number, until a report that carried them is answered. So the receiver can count
-// everything once, whichever reports arrive, in any order.
+// each earlier report, under that report's number, until a report that carried them is answered. So the receiver can
+// count everything once, whichever reports arrive, in any order.
 //
 // While too many reports are unanswered, new counts wait. Only the last report of a worker still adds some.
 func (l *Lease) Report(now time.Time) protocol.Report {
@@ -387,8 +380,7 @@ func (l *Lease) Says(now time.Time) protocol.Report {
 
 // Obey carries out the directive d, which answered the report r of this lease. A repeated answer, or one older than the
 // newest, changes nothing, with one exception. A stop permit for the current token always counts, because the
-// controller
-// has counted the worker as released since it granted it.
+// controller has counted the worker as released since it granted it.
 func (l *Lease) Obey(now time.Time, r protocol.Report, d protocol.Directive) {
 	granted := d.Ask == protocol.Leave && l.token != "" && d.Token == l.token
 	// A refusal with the current challenge is final: no report had the token with a later challenge, and the controller

@@ -14,17 +14,15 @@ const (
 	// s.
 	maxRetryFactor = 30
 	// AwayRetry is the interval between tries to extend while nothing listens at the queue's endpoint. Once the
-	// endpoint is
-	// back, two workers may work on a message for at most that long.
+	// endpoint is back, two workers may work on a message for at most that long.
 	AwayRetry = 250 * time.Millisecond
 	// awayProof is how long a refused connection proves that no other worker can receive: several further tries.
 	awayProof = 2 * time.Second
 )
 
 // Visibility is the lease on one received message, as a value without clock or I/O: when to extend it, to what, and
-// when
-// it counts as lost. Its times err on the safe side of the queue's own: a timeout counts from before the call that set
-// it. Make one with [Hold].
+// when it counts as lost. Its times err on the safe side of the queue's own: a timeout counts from before the call that
+// set it. Make one with [Hold].
 type Visibility struct {
 	// Timeout is the visibility timeout of each receive and each extension, in whole seconds.
 	Timeout  time.Duration
@@ -32,8 +30,7 @@ type Visibility struct {
 	until    time.Time
 	extendAt time.Time
 	// alone is until when no other worker can have received the message, because nothing listened at the endpoint; zero
-	// if
-	// something always did.
+	// if something always did.
 	alone time.Time
 }
 
@@ -68,8 +65,7 @@ func (v Visibility) Away(now time.Time) Visibility {
 }
 
 // AloneUntil returns until when no other worker can have received the message, because nothing listened at the
-// endpoint;
-// zero if something always did.
+// endpoint; zero if something always did.
 func (v Visibility) AloneUntil() time.Time { return v.alone }
 
 // Until returns when the message becomes visible to other workers, unless the lease is extended.
@@ -112,10 +108,8 @@ func (v Visibility) GiveBack(now time.Time, backoff time.Duration) time.Duration
 }
 
 // Backoff returns how long a message stays hidden after it failed at its receiveCount-th receive: base, doubled with
-// each
-// further receive, at most 30 times base. With a base of 30 s that is 30 s, 1 m, 2 m, 4 m, 8 m and then 15 m. An
-// unknown
-// count (below 1) counts as the first.
+// each further receive, at most 30 times base. With a base of 30 s that is 30 s, 1 m, 2 m, 4 m, 8 m and then 15 m. An
+// unknown count (below 1) counts as the first.
 func Backoff(base time.Duration, receiveCount int) time.Duration {
 	doublings := min(max(receiveCount, 1)-1, 5)
 	return base * time.Duration(min(1<<doublings, maxRetryFactor))

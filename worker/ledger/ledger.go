@@ -45,11 +45,9 @@ CREATE INDEX attempts_touched ON attempts (touched);
 )
 
 // Ledger counts attempts in a small SQLite file that several workers on a machine may share. It implements [Attempts].
-// A
-// count survives the process in any case. A power cut may lose the last counts; the queue's receive count then takes
+// A count survives the process in any case. A power cut may lose the last counts; the queue's receive count then takes
 // their place. A message is stored while it is worked on and between its failures: at most 100,000 messages, each for
-// at
-// most 15 days. Several goroutines may use it.
+// at most 15 days. Several goroutines may use it.
 type Ledger struct {
 	db     *sql.DB
 	path   string

@@ -1,6 +1,5 @@
 // Package placement reads the identity of a worker's machine or task, and notices that it will end. It uses the
-// metadata
-// of EC2 instances and ECS tasks, and the task protection of ECS.
+// metadata of EC2 instances and ECS tasks, and the task protection of ECS.
 package placement
 
 import (
@@ -27,8 +26,7 @@ type EC2Identity struct {
 }
 
 // EC2 reads the identity of this instance from its metadata, by IMDSv2. The endpoint defaults to
-// http://169.254.169.254.
-// A nil client uses no proxy. It retries for about ten seconds.
+// http://169.254.169.254. A nil client uses no proxy. It retries for about ten seconds.
 func EC2(ctx context.Context, endpoint string, client *http.Client) (id EC2Identity, err error) {
 	s := newIMDSSession(endpoint, client)
 	err = again(ctx, func() error {

@@ -40,8 +40,7 @@ const (
 )
 
 // Report is the state of a worker. It is sent at every change of state and at regular intervals. A worker without
-// recent
-// reports is unknown, never idle.
+// recent reports is unknown, never idle.
 type Report struct {
 	Fleet  string `json:"fleet"`
 	Member string `json:"member"`
@@ -64,8 +63,7 @@ type Report struct {
 	// Token is the release token, only with State Idle.
 	Token string `json:"token,omitzero"`
 	// Challenge repeats that of the newest answer. A token counts only together with the controller's current
-	// challenge.
-	// A report from before the controller started does not know it, however late it arrives.
+	// challenge. A report from before the controller started does not know it, however late it arrives.
 	Challenge int64 `json:"challenge,omitzero"`
 	// Finished counts the finished messages, and Failed the failed attempts, that no earlier report counted. Processing
 	// holds the durations of finished messages, Failing those of failed attempts. Older workers, without Failing, have

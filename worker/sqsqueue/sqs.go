@@ -153,8 +153,7 @@ func (q *SQS) Return(ctx context.Context, m worker.Message, d time.Duration) err
 }
 
 // Keep implements [DeadLetters]. It sends m to this queue, with its attributes and nothing added, so that it can be
-// moved
-// back. A FIFO queue stores it once, even if it is sent several times within five minutes.
+// moved back. A FIFO queue stores it once, even if it is sent several times within five minutes.
 func (q *SQS) Keep(ctx context.Context, m worker.Message) error {
 	_, err := q.KeepAs(ctx, m)
 	return err

@@ -16,8 +16,7 @@ import (
 // Handle works on the messages of the queue with the given URL until ctx ends or the controller releases the worker. It
 // calls do for each message, one at a time, as Options.Do. The environment names the controller, as it does for workers
 // of a fleet: MUSTER_API_URL and MUSTER_TOKEN, with MUSTER_FLEET and MUSTER_MEMBER. Without MUSTER_API_URL there is
-// none.
-// Problems are logged by [slog.Default]. It is [Run] with the defaults; use that for anything else.
+// none. Problems are logged by [slog.Default]. It is [Run] with the defaults; use that for anything else.
 func Handle(ctx context.Context, queueURL string, do func(ctx context.Context, m worker.Message) error) error {
 	queue, err := sqsqueue.NewSQS(ctx, queueURL)
 	if err != nil {

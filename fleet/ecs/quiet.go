@@ -13,14 +13,13 @@ import (
 )
 
 // wholeEvery is how often to read everything although nothing has changed. It is well below the time before the end of
-// a
-// protection at which that is renewed.
+// a protection at which that is renewed.
 const wholeEvery = 6 * time.Minute
 
-// calm returns a fingerprint of a quiet service; it is empty for one that is changing. ECS reports every action on a
+// quietService returns a fingerprint of a quiet service; it is empty for one that is changing. ECS reports every action on a
 // service's tasks as an event. So as long as the newest event is the same, and all desired tasks run, the tasks are the
 // same.
-func calm(svc types.Service) string {
+func quietService(svc types.Service) string {
 	if svc.RunningCount != svc.DesiredCount || svc.PendingCount != 0 || len(svc.Deployments) > 1 ||
 		len(svc.Events) == 0 {
 		return ""
@@ -34,27 +33,26 @@ func calm(svc types.Service) string {
 	return text
 }
 
-// calmTasks returns the fingerprint of tasks without a service: the ARNs of the running ones.
-func calmTasks(arns []string) string {
+// quietTasks returns the fingerprint of tasks without a service: the ARNs of the running ones.
+func quietTasks(arns []string) string {
 	arns = slices.Clone(arns)
 	slices.Sort(arns)
 	return "tasks " + strings.Join(arns, " ")
 }
 
 // begin begins a full reading: an Expect from now on demands another one.
-func (l *lookout) begin() {
+func (l *taskReader) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expected = false
 }
 
 // same returns the last full reading as one of the time at, if its fingerprint is unchanged, Expect was not called, and
-// it
-// is not too old.
-func (l *lookout) same(at time.Time, calm string) (muster.Listing, bool) {
+// it is not too old.
+func (l *taskReader) same(at time.Time, quiet string) (muster.Listing, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if calm == "" || calm != l.calm || l.expected || l.failure != nil || at.Sub(l.wholeAt) >= wholeEvery {
+	if quiet == "" || quiet != l.quiet || l.expected || l.failure != nil || at.Sub(l.wholeAt) >= wholeEvery {
 		return muster.Listing{}, false
 	}
 	listing := l.listing
@@ -63,15 +61,14 @@ func (l *lookout) same(at time.Time, calm string) (muster.Listing, bool) {
 }
 
 // whole stores a full reading and its fingerprint. It stores no fingerprint while a member is starting, has just ended,
-// or
-// may be stopped.
-func (l *lookout) whole(listing muster.Listing, calm string) muster.Listing {
+// or may be stopped.
+func (l *taskReader) whole(listing muster.Listing, quiet string) muster.Listing {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.wholeAt, l.calm = listing.At, calm
+	l.wholeAt, l.quiet = listing.At, quiet
 	if s := listing.Service; s != nil && s.Spare > 0 ||
 		slices.ContainsFunc(listing.Members, func(m muster.Member) bool { return m.Ended || !m.Serving || m.Exposed }) {
-		l.calm = ""
+		l.quiet = ""
 	}
 	return listing
 }

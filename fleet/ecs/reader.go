@@ -27,25 +27,23 @@ const (
 	settle = 2 * time.Minute
 )
 
-// lookout keeps the last reading of tasks, and says when the next is due.
-type lookout struct {
+// taskReader keeps the last reading of tasks, and says when the next is due.
+type taskReader struct {
 	// looking is held by the one who looks.
 	looking chan struct{}
 
-	mu      sync.Mutex
-	pace    awsapi.Pace
-	listing muster.Listing
-	failure error
-	print   string
-	// wholeAt is when all tasks were last read, and calm the fingerprint of that reading; empty if something was
-	// changing.
-	// expected is true after an Expect since.
+	mu          sync.Mutex
+	pace        awsapi.Pace
+	listing     muster.Listing
+	failure     error
+	fingerprint string
+	// wholeAt is when all tasks were last read, and quiet the fingerprint of that reading; empty if something was
+	// changing. expected is true after an Expect since.
 	wholeAt  time.Time
-	calm     string
+	quiet    string
 	expected bool
 	// known is since when each task is known that lived at the last reading or was started since, by id. ended are
-	// those
-	// that ended recently.
+	// those that ended recently.
 	known map[string]time.Time
 	ended map[string]ending
 }
@@ -56,22 +54,22 @@ type ending struct {
 	at time.Time
 }
 
-func newLookout(every time.Duration) *lookout {
-	return &lookout{
+func newTaskReader(every time.Duration) *taskReader {
+	return &taskReader{
 		looking: make(chan struct{}, 1), pace: awsapi.Pace{Fast: every, Slow: awsapi.Slow},
 		known: map[string]time.Time{}, ended: map[string]ending{},
 	}
 }
 
 // expect makes the next reading a fresh one.
-func (l *lookout) expect() {
+func (l *taskReader) expect() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pace.Expect()
 	l.expected = true
 }
 
-func (l *lookout) cached() (muster.Listing, error, bool) {
+func (l *taskReader) cached() (muster.Listing, error, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	listed := !l.listing.At.IsZero() || l.failure != nil
@@ -79,7 +77,7 @@ func (l *lookout) cached() (muster.Listing, error, bool) {
 }
 
 // members returns the last reading, or calls look when the next is due.
-func (l *lookout) members(ctx context.Context, look func(context.Context) (muster.Listing, error)) (muster.Listing,
+func (l *taskReader) members(ctx context.Context, look func(context.Context) (muster.Listing, error)) (muster.Listing,
 	error) {
 	select {
 	case l.looking <- struct{}{}:
@@ -102,14 +100,14 @@ func (l *lookout) members(ctx context.Context, look func(context.Context) (muste
 		}
 		return muster.Listing{}, err
 	}
-	print := printOf(listing)
-	l.pace.Looked(now, print != l.print)
-	l.listing, l.failure, l.print = listing, nil, print
+	fingerprint := fingerprintOf(listing)
+	l.pace.Looked(now, fingerprint != l.fingerprint)
+	l.listing, l.failure, l.fingerprint = listing, nil, fingerprint
 	return listing, nil
 }
 
-// printOf returns a fingerprint of a listing, which changes when the listing does.
-func printOf(l muster.Listing) string {
+// fingerprintOf returns a fingerprint of a listing, which changes when the listing does.
+func fingerprintOf(l muster.Listing) string {
 	text := ""
 	if l.Service != nil {
 		text = fmt.Sprint(l.Service.Desired, l.Service.Spare)
@@ -162,9 +160,8 @@ type seen struct {
 }
 
 // sort reads the tasks with these ARNs, and the known tasks that are missing among them: a list may lag behind. It
-// turns
-// all of them into members.
-func (l *lookout) sort(ctx context.Context, p place, at time.Time, arns []string) (seen, error) {
+// turns all of them into members.
+func (l *taskReader) sort(ctx context.Context, p place, at time.Time, arns []string) (seen, error) {
 	ids := make([]string, 0, len(arns))
 	for _, arn := range arns {
 		ids = append(ids, last(arn))
@@ -188,7 +185,7 @@ func (l *lookout) sort(ctx context.Context, p place, at time.Time, arns []string
 }
 
 // note records described tasks. The caller holds the lock.
-func (l *lookout) note(at time.Time, tasks []types.Task) (s seen) {
+func (l *taskReader) note(at time.Time, tasks []types.Task) (s seen) {
 	known, described := map[string]time.Time{}, map[string]bool{}
 	for _, t := range tasks {
 		id := lastOf(t.TaskArn)
@@ -229,7 +226,7 @@ func (l *lookout) note(at time.Time, tasks []types.Task) (s seen) {
 }
 
 // started records a task that was just started, so that it is read by name until a list contains it.
-func (l *lookout) started(at time.Time, arn string) {
+func (l *taskReader) started(at time.Time, arn string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if id := last(arn); l.known[id].IsZero() {
