@@ -113,7 +113,7 @@ func (f *Fleet) poolInstances(ctx context.Context) (all []types.Instance, err er
 	for range maxPoolPages {
 		out, err := f.region.client.DescribeWarmPool(ctx, in)
 		if err != nil {
-			return nil, f.explain("look at the warm pool of", err)
+			return nil, f.explain("read the warm pool of", err)
 		}
 		all = append(all, out.Instances...)
 		if in.NextToken = out.NextToken; in.NextToken == nil {

@@ -160,8 +160,8 @@ func (c *Config) checkService(s *keys.Source, at string) {
 		}
 	}
 	if c.Reports == config.ReportsNone && c.Protect {
-		s.Fault(at+".protect", "found true with reports: none, allowed is false: nobody could say when the "+
-			"protection may end",
+		s.Fault(at+".protect", "found true with reports: none, allowed is false: without reports it is unknown when "+
+			"the protection may end",
 			"workers that do not report protect their own task while they are busy")
 	}
 	if u := c.Under; u != nil {

@@ -77,7 +77,7 @@ func (f *Follower) Reports(ctx context.Context, now time.Time) ([]protocol.Repor
 	entries, err := f.reader.table.read(ctx, f.fleet, now, f.reader.pages.Wait)
 	if err != nil && entries == nil {
 		f.failures++
-		f.failed = awsapi.Explain("read the reports of workers in the table "+f.reader.table.name+" of DynamoDB",
+		f.failed = awsapi.Explain("read worker reports from the DynamoDB table "+f.reader.table.name,
 			f.reader.region, err)
 		return nil, f.failed
 	}
