@@ -348,8 +348,8 @@ func (r Roster) Retries(now time.Time) (protocol.Retries, bool) {
 	return sum, reported
 }
 
-// withoutReports is the state of a member without reports, in shadow mode: booting for the usual boot time, then in service.
-// It is never idle, because only a worker can report that.
+// withoutReports is the state of a member without reports, in shadow mode: booting for the usual boot time, then in
+// service. It is never idle, because only a worker can report that.
 func (m *Member) withoutReports(now time.Time, rules Rules) State {
 	if now.Sub(m.LaunchedAt) < rules.WatchedAfter {
 		return Booting

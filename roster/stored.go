@@ -83,8 +83,9 @@ func (m *Member) quiet(now time.Time, rules Rules) bool {
 	return true
 }
 
-// reportsIgnored tells whether the reports of m do not count, in a fleet whose workers need not report. There, workers that leave
-// or fall silent do not take their member out of service: only the fleet's own service knows whether it exists.
+// reportsIgnored tells whether the reports of m do not count, in a fleet whose workers need not report. There, workers
+// that leave or fall silent do not take their member out of service: only the fleet's own service knows whether it
+// exists.
 func (m *Member) reportsIgnored(now time.Time, rules Rules) bool {
 	if len(m.Workers) == 0 {
 		return true

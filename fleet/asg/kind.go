@@ -81,7 +81,8 @@ func (w *WarmPool) keys() []keys.Key {
 
 func (c *Config) checkProtect(s *keys.Source, path string, protect bool) {
 	if c.Reports == config.ReportsNone && protect {
-		s.Fault(path, "found true with reports: none, allowed is false: without reports it is unknown when the protection may end",
+		s.Fault(path, "found true with reports: none, allowed is false: without reports it is unknown "+
+			"when the protection may end",
 			"workers that do not report protect their own instance while they are busy")
 	}
 }

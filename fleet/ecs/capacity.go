@@ -17,8 +17,8 @@ import (
 type Capacity struct {
 	// TasksPerInstance is how many tasks fit on one instance, at least 1.
 	TasksPerInstance int
-	// Group sizes the group, as package fleet/asg does: its orders count instances and respect the group's maximum. Ender
-	// ends instances by name and lowers the group's size by as many.
+	// Group sizes the group, as package fleet/asg does: its orders count instances and respect the group's maximum.
+	// Ender ends instances by name and lowers the group's size by as many.
 	Group muster.Fleet
 	Ender muster.Releaser
 	// Name is the group's name, for messages.

@@ -16,9 +16,9 @@ import (
 // a protection at which that is renewed.
 const wholeEvery = 6 * time.Minute
 
-// quietService returns a fingerprint of a quiet service; it is empty for one that is changing. ECS reports every action on a
-// service's tasks as an event. So as long as the newest event is the same, and all desired tasks run, the tasks are the
-// same.
+// quietService returns a fingerprint of a quiet service; it is empty for one that is changing. ECS reports every action
+// on a service's tasks as an event. So as long as the newest event is the same, and all desired tasks run, the tasks
+// are the same.
 func quietService(svc types.Service) string {
 	if svc.RunningCount != svc.DesiredCount || svc.PendingCount != 0 || len(svc.Deployments) > 1 ||
 		len(svc.Events) == 0 {

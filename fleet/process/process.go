@@ -30,8 +30,8 @@ type Options struct {
 	WorkDir string
 	// Env returns the environment of the named member, as "NAME=value".
 	Env func(member string) []string
-	// Printed is called with the output lines of a member's own process, and must not block. When it is nil, they stay in
-	// the member's file until it ends without error.
+	// Printed is called with the output lines of a member's own process, and must not block. When it is nil, they stay
+	// in the member's file until it ends without error.
 	Printed func(member string, lines []string)
 	Logger  *slog.Logger
 }
