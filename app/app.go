@@ -25,9 +25,8 @@ import (
 	"github.com/muster-scale/muster/sqsapi"
 )
 
-// App is a Muster made from a configuration: the embedded queue and its endpoint, a loop for each fleet, the worker
-// processes of those on this machine, and the HTTP API. It is safe for use by several goroutines, but Run is called
-// once.
+// App is a Muster made from a configuration: the embedded queue and its SQS endpoint, a control loop for each fleet,
+// the local worker processes, and the HTTP API. Several goroutines may use it, but Run is called once.
 type App struct {
 	config  *config.Config
 	options Options
@@ -35,76 +34,78 @@ type App struct {
 	keys    sqsapi.Keys
 	token   server.Token
 	history store
-	trees   *foresight
+	trees   *treeReader
 	sqs     net.Listener
 	api     net.Listener
-	// beyond are the listeners for other machines, with what they serve.
-	beyond []beyond
+	// remote are the listeners that other machines reach.
+	remote []remoteListener
 	conns  *accept.Pool // the connections of all listeners
 	fleets *fleets
 	faults faults
-	// host is what the kinds of fleets get of this App.
+	// host is what this App offers to the kinds of fleets.
 	host *kind.Host
-	// reloads are the configurations that [App.Reload] hands to the goroutine that puts them in force.
+	// reloads carries configurations from [App.Reload] to the goroutine that applies them.
 	reloads chan reload
-	// followed is closed when no reload is taken any more.
+	// followed is closed when no further reload is accepted.
 	followed chan struct{}
 	servers  struct {
 		sqs, api *http.Server
-		front    *sqsapi.Front // serves what sqs does, on loopback
+		front    *sqsapi.Front // the SQS endpoint on loopback; sqs serves the other addresses
 	}
-	// serving ends when the servers are about to stop.
+	// serving ends when the servers must stop.
 	serving     context.Context
 	stopServing context.CancelFunc
 }
 
-// spareConnections is how many more connections than the others the API may have.
+// spareConnections is how many connections the API may use beyond the shared limit, so that its health check answers
+// when the SQS endpoint has used up that limit.
 const spareConnections = 16
 
-// Options say how a configuration is run.
+// Options say how to run a configuration.
 type Options struct {
 	// Ephemeral keeps queue and history in memory.
 	Ephemeral bool
-	// Look changes nothing that is there: queues are taken as they are.
+	// Look reads existing data and changes nothing: no queue is created or altered.
 	Look bool
 	// AnyCredentials accepts any signature at the SQS endpoint.
 	AnyCredentials bool
-	// Shadow makes every fleet one that is only watched, also where the configuration does not say so.
+	// Shadow puts every fleet in shadow mode: Muster decides and sets nothing.
 	Shadow bool
-	// Strict lets the queues refuse for 60 s what AWS refuses, also when the configuration does not say so.
+	// Strict makes a queue refuse for 60 s whatever AWS would refuse then, also when the configuration does not ask
+	// for it.
 	Strict bool
-	// Logger gets what an operator should know; nil discards it.
+	// Logger gets the log; nil discards it.
 	Logger *slog.Logger
-	// Notify is called after every step of any fleet, from several goroutines; nil for nobody.
+	// Notify is called after every step of any fleet, from several goroutines; nil is allowed.
 	Notify func(controller.Outcome)
 	// Env is added to every worker's environment.
 	Env []string
-	// Watch is the path of the configuration that is read again when it changes; empty for none.
+	// Watch is the path of the configuration file to reload when it changes; empty reloads none.
 	Watch string
-	// Told says, in a line for a person, what came of reading it again, and what is damaged.
+	// Told is called with a line for a person: the result of a reload, or damage that was found.
 	Told func(string)
-	// Program is the muster program that local workers are started with, as muster work; empty is this program itself.
+	// Program is the muster program that runs local workers (muster work); empty is the running program.
 	Program string
-	// Cores is how many cores the local workers share; 0 is as many as Go runs goroutines on at a time.
+	// Cores is how many cores the local workers share; 0 is GOMAXPROCS.
 	Cores int
-	// Version is what the API says that this program is.
+	// Version is the version that the API reports.
 	Version string
 }
 
-// watched returns the fleet as the options have it. In shadow nothing is handed to AWS's target tracking, which goes by
-// what it was given last: the policy decides beside it.
-func (o Options) watched(f config.Fleet) config.Fleet {
+// shadowed returns the fleet in shadow mode when the options ask for it. Such a fleet hands nothing to the target
+// tracking of AWS, which would act on it; its policy decides instead.
+func (o Options) shadowed(f config.Fleet) config.Fleet {
 	if o.Shadow {
 		f.Policy.Shadow, f.Sizer, f.Policy.Delegate = true, nil, nil
 	}
 	return f
 }
 
-// Open opens the data and the ports of c, which must not be changed afterwards. What it opened is closed again when it
-// fails.
+// Open opens the data and the ports of c, which must not be changed afterwards. When it fails, it closes what it had
+// opened.
 func Open(ctx context.Context, c *config.Config, o Options) (*App, error) {
 	a := &App{
-		config: c, options: o.defaults(), trees: newForesight(TreesPlace(c.Data)),
+		config: c, options: o.defaults(), trees: newTreeReader(TreesPlace(c.Data)),
 		reloads: make(chan reload), followed: make(chan struct{}),
 	}
 	a.fleets = newFleets(a.openFleet, a.options.Told, a.options.Logger)
@@ -115,7 +116,7 @@ func Open(ctx context.Context, c *config.Config, o Options) (*App, error) {
 	return a, nil
 }
 
-// open opens what [Open] promises. What it has opened when it fails is in a.
+// open does the work of [Open]. When it fails, a holds what must be closed.
 func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openData(ctx); err != nil {
 		return err
@@ -129,7 +130,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if a.api, err = server.Listen(a.config.Listen.API); err != nil {
 		return fmt.Errorf("the HTTP API: %w", err)
 	}
-	if err := a.openBeyond(a.config.Listen.Beyond); err != nil {
+	if err := a.openRemote(a.config.Listen.Beyond); err != nil {
 		return err
 	}
 	return a.openServers()
@@ -149,15 +150,15 @@ func (o Options) defaults() Options {
 	return o
 }
 
-// Run serves until ctx ends, then lets the workers finish what they hold and ends them.
+// Run serves until ctx ends. Then the workers finish the messages in progress and stop.
 func (a *App) Run(ctx context.Context) error {
-	// The servers outlive the loops, and the loops' end precedes the workers': a loop would replace them.
+	// The loops stop before the workers, which they would replace. The servers stop last: workers still use them.
 	defer a.stopServing()
 	working, stopWorking := context.WithCancelCause(ctx)
 	defer stopWorking(nil)
 	var servers, loops errgroup.Group
 	serving := map[net.Listener]server.Server{a.sqs: a.servers.front, a.api: a.servers.api}
-	for _, b := range a.beyond {
+	for _, b := range a.remote {
 		serving[b.Listener] = a.servers.sqs
 		if b.api {
 			serving[b.Listener] = a.servers.api
@@ -166,8 +167,7 @@ func (a *App) Run(ctx context.Context) error {
 	for listener, s := range serving {
 		name, extra := "the SQS endpoint", 0
 		if s == a.servers.api {
-			name, extra = "the HTTP API",
-				spareConnections // so that its health can be asked for when the endpoint is full
+			name, extra = "the HTTP API", spareConnections
 		}
 		servers.Go(func() error {
 			err := server.Serve(a.serving, a.conns.Listen(name, listener, extra), s)
@@ -175,7 +175,7 @@ func (a *App) Run(ctx context.Context) error {
 			return err
 		})
 	}
-	loops.Go(func() error { a.fleets.run(working, a.watched(a.config.Fleets)); return nil })
+	loops.Go(func() error { a.fleets.run(working, a.shadowed(a.config.Fleets)); return nil })
 	loops.Go(func() error { return a.prune(working) })
 	loops.Go(func() error { return collectZombies(working) })
 	loops.Go(func() error {
@@ -193,7 +193,7 @@ func (a *App) Run(ctx context.Context) error {
 	return err
 }
 
-// collectZombies collects processes that were left to this one and ended by themselves.
+// collectZombies reaps orphaned processes that this process inherited.
 func collectZombies(ctx context.Context) error {
 	var z descendants.Zombies
 	for host.Sleep(ctx, 10*time.Second) == nil {
@@ -202,20 +202,20 @@ func collectZombies(ctx context.Context) error {
 	return nil
 }
 
-// Close releases what [Open] opened. Run has returned, or was never called.
+// Close releases what [Open] opened. Call it after Run has returned, or without Run.
 func (a *App) Close() error {
 	var failures []error
 	if a.stopServing != nil {
 		a.stopServing()
 	}
-	for _, b := range a.beyond {
+	for _, b := range a.remote {
 		b.Close()
 	}
 	for _, c := range []io.Closer{a.sqs, a.api, a.history} {
 		if c == nil {
 			continue
 		}
-		if err := c.Close(); !errors.Is(err, net.ErrClosed) { // those that were served are closed
+		if err := c.Close(); !errors.Is(err, net.ErrClosed) { // a server has closed its listener already
 			failures = append(failures, err)
 		}
 	}
@@ -226,12 +226,12 @@ func (a *App) Close() error {
 	return errors.Join(failures...)
 }
 
-// QueueURL is where workers find the named embedded queue.
+// QueueURL is the URL of an embedded queue, on loopback.
 func (a *App) QueueURL(name string) string {
 	return a.Endpoint() + "/000000000000/" + name
 }
 
-// APIURL is where the HTTP API answers, on loopback.
+// APIURL is the URL of the HTTP API, on loopback.
 func (a *App) APIURL() string { return "http://" + a.api.Addr().String() }
 
 // Config is the configuration that the App was opened with.
@@ -249,16 +249,16 @@ func (a *App) Keys() sqsapi.Keys { return a.keys }
 // Beyond are the addresses that are open to other machines.
 func (a *App) Beyond() []net.Addr {
 	var all []net.Addr
-	for _, b := range a.beyond {
+	for _, b := range a.remote {
 		all = append(all, b.Addr())
 	}
 	return all
 }
 
-// Fleets are the fleets as the API serves them, by name; those that do not run are among them.
+// Fleets are the fleets as the API serves them, by name, including fleets that do not run.
 func (a *App) Fleets() map[string]server.Fleet { return a.fleets.served() }
 
-// Ready tells whether every fleet was seen once.
+// Ready tells whether every fleet has been read at least once.
 func (a *App) Ready() bool {
 	for _, fleet := range a.fleets.served() {
 		if o, ok := fleet.Last(); !ok || !o.Ready {
@@ -268,16 +268,16 @@ func (a *App) Ready() bool {
 	return true
 }
 
-// Preview decides what the fleet would be sized to, from one look, and changes nothing. The App does not run.
+// Preview decides the desired count of a fleet from one reading and changes nothing. The App must not run.
 func (a *App) Preview(ctx context.Context, c config.Fleet) (loop.Preview, error) {
-	own, err := a.newFleet(ctx, a.options.watched(c), nil)
+	own, err := a.newFleet(ctx, a.options.shadowed(c), nil)
 	if err != nil {
 		return loop.Preview{}, fmt.Errorf("fleet %s: %w", c.Name, err)
 	}
 	return own.loop.Preview(ctx)
 }
 
-// CheckCommands looks for the programs of the configuration's fleets. Its error may be [config.Faults].
+// CheckCommands looks up the programs of the configuration's fleets. Its error may be [config.Faults].
 func CheckCommands(c *config.Config) error {
 	if len(c.Fleets) == 0 {
 		return nil

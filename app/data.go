@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,7 +21,7 @@ import (
 	"github.com/muster-scale/muster/sqsapi"
 )
 
-// The files of a data directory.
+// The files and folders of a data directory.
 const (
 	KeysFile    = "sqs-keys.json"
 	TokenFile   = "api-token"
@@ -29,10 +31,10 @@ const (
 	logsDir     = "logs"
 )
 
-// historyKeep is how long records are kept.
+// historyKeep is how long the history keeps a record.
 const historyKeep = 7 * 24 * time.Hour
 
-// store is a history as the commands need it.
+// store is the history as the API and the loops use it.
 type store interface {
 	muster.History
 	server.Decisions
@@ -70,8 +72,8 @@ func (a *App) openData(ctx context.Context) (err error) {
 	return a.createQueues(ctx, a.config)
 }
 
-// openHistory opens the history, or a new one in the place of a damaged one: work goes on without its past. A failed
-// open does not become a store that is not nil.
+// openHistory opens the history. It replaces a damaged one by a new one, because Muster can work without its past. The
+// results are checked one by one: a nil *history.History in a store would not be nil.
 func (a *App) openHistory(path string) (store, error) {
 	if a.options.Look {
 		h, err := history.Open(path, history.Options{})
@@ -124,7 +126,7 @@ func (a *App) createQueues(ctx context.Context, c *config.Config) error {
 			}
 			attributes["RedrivePolicy"] = fmt.Sprintf(`{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:%s","maxReceiveCount":%d}`, dead.Queue, dead.After)
 		}
-		delete(made, q.Name) // it may have been made as somebody's dead-letter queue
+		delete(made, q.Name) // it may exist as the dead-letter queue of another, without its own attributes
 		if err := create(q.Name, attributes); err != nil {
 			return err
 		}
@@ -148,7 +150,7 @@ func (a *App) createQueues(ctx context.Context, c *config.Config) error {
 
 func wholeSeconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
 
-// prune keeps the history small.
+// prune removes records older than historyKeep every ten minutes.
 func (a *App) prune(ctx context.Context) error {
 	tick := time.NewTicker(10 * time.Minute)
 	defer tick.Stop()
@@ -166,4 +168,35 @@ func (a *App) prune(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// fleetTokensDir holds the token of each remote fleet, with which its workers report.
+const fleetTokensDir = "fleet-tokens"
+
+// FleetTokenFile is the file of a fleet's token.
+func (a *App) FleetTokenFile(fleet string) string {
+	return filepath.Join(a.config.Data, fleetTokensDir, fleet)
+}
+
+// keepFleetToken writes the token of a remote fleet to a file, which an operator copies to its machines. Only the owner
+// can read it.
+func (a *App) keepFleetToken(c config.Fleet) error {
+	if facts := c.Facts(); facts.Local || !facts.Reported || a.options.Look {
+		return nil
+	}
+	path := a.FleetTokenFile(c.Name)
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("write the report token of the fleet: %w", err)
+	}
+	text := a.token.Fleet(c.Name).Reveal() + "\n"
+	if found, err := os.ReadFile(path); err == nil && string(found) == text {
+		return nil
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("write the report token of the fleet: %w", err)
+	}
+	if err := durable.Create(path, []byte(text)); err != nil {
+		return fmt.Errorf("write the report token of the fleet: %w", err)
+	}
+	return nil
 }

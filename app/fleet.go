@@ -17,21 +17,21 @@ import (
 	"github.com/muster-scale/muster/kinds"
 )
 
-// runningFleet is a fleet with its loop. Its methods are called one at a time, but for change, which is called while
+// runningFleet is a fleet with its loop. Its methods are called one at a time, except change, which is called while
 // run runs.
 type runningFleet struct {
 	app    *App
 	config config.Fleet
-	// ports are what it is sized by; nil when they could not be opened.
+	// ports are the fleet's connections to what it sizes; nil when they could not be opened.
 	ports *kind.Ports
-	loop  *loop.Loop // nil when it could not be opened whole
+	loop  *loop.Loop // nil when opening failed
 }
 
-// run implements [worked].
+// run implements [sizedFleet].
 func (o *runningFleet) run(ctx context.Context, began func()) error {
 	if o.ports.Prepare != nil && !o.config.Policy.Shadow {
 		if err := o.ports.Prepare(ctx); err != nil {
-			o.app.options.Logger.Warn("what stands beside the fleet could not be prepared", "fleet", o.config.Name,
+			o.app.options.Logger.Warn("preparing the fleet failed; it runs all the same", "fleet", o.config.Name,
 				"error", err)
 		}
 	}
@@ -50,7 +50,7 @@ func (o *runningFleet) run(ctx context.Context, began func()) error {
 	return err
 }
 
-// change implements [worked].
+// change implements [sizedFleet].
 func (o *runningFleet) change(ctx context.Context, c config.Fleet) error {
 	settings, err := o.app.liveSettings(c)
 	if err != nil {
@@ -62,27 +62,27 @@ func (o *runningFleet) change(ctx context.Context, c config.Fleet) error {
 		}
 	}
 	if !o.loop.Change(ctx, settings) {
-		return errors.New("it is about to end")
+		return errors.New("the fleet is about to end")
 	}
 	o.config = c
 	return nil
 }
 
-// close implements [worked]. The workers of a fleet that another system sizes are not ended.
+// close implements [sizedFleet]. A fleet in shadow mode keeps its workers: another system sizes it.
 func (o *runningFleet) close() {
 	if o.ports != nil && o.ports.Close != nil && !o.config.Policy.Shadow {
 		o.ports.Close()
 	}
 }
 
-// openFleet opens a fleet for its life. See [fleets.open].
+// openFleet opens a fleet for [fleets], which says in open what left is.
 func (a *App) openFleet(ctx context.Context, c config.Fleet, left *opened) (*opened, error) {
 	var ports *kind.Ports
 	if left != nil {
 		ports = left.left
 	}
 	own, err := a.newFleet(ctx, c, ports)
-	whole := &opened{worked: own}
+	whole := &opened{sizedFleet: own}
 	if own.ports != nil && own.ports.Change != nil {
 		whole.left = own.ports
 	}
@@ -92,8 +92,8 @@ func (a *App) openFleet(ctx context.Context, c config.Fleet, left *opened) (*ope
 	return whole, err
 }
 
-// newFleet opens a fleet, with the workers that are left of an earlier start; nil for none. When it fails, what it
-// returns can be closed.
+// newFleet opens a fleet. It takes over the workers of an earlier start in left, unless that is nil. When it fails, its
+// result must still be closed.
 func (a *App) newFleet(ctx context.Context, c config.Fleet, left *kind.Ports) (own *runningFleet, err error) {
 	own = &runningFleet{app: a, config: c, ports: left}
 	o, err := a.loopOptions(ctx, c, own)
@@ -103,7 +103,7 @@ func (a *App) newFleet(ctx context.Context, c config.Fleet, left *kind.Ports) (o
 	return own, err
 }
 
-// loopOptions is all that the loop of a fleet drives.
+// loopOptions opens the ports, sources and stored reports of a fleet, as its loop needs them.
 func (a *App) loopOptions(ctx context.Context, c config.Fleet, own *runningFleet) (loop.Options, error) {
 	table := kinds.Table()
 	members, err := table.MembersOf(c)
@@ -146,7 +146,7 @@ func (a *App) loopOptions(ctx context.Context, c config.Fleet, own *runningFleet
 	return o, err
 }
 
-// sources puts what measures a fleet into o.
+// sources opens the queues and signals of a fleet and adds them to o.
 func (a *App) sources(ctx context.Context, c config.Fleet, o *loop.Options) error {
 	for i, q := range c.Queues {
 		row, err := kinds.Table().Queue(q)
@@ -182,8 +182,8 @@ func (a *App) sources(ctx context.Context, c config.Fleet, o *loop.Options) erro
 	return nil
 }
 
-// liveSettings are the settings of a fleet that runs: it looks at the trees, too, and knows the cores that its workers
-// share.
+// liveSettings are the settings of a fleet that runs. Beside [Settings], it reads trees and knows the cores that its
+// workers share.
 func (a *App) liveSettings(c config.Fleet) (controller.Settings, error) {
 	s, err := Settings(c)
 	s.Trees = len(c.Queues) > 0
@@ -193,7 +193,7 @@ func (a *App) liveSettings(c config.Fleet) (controller.Settings, error) {
 	return s, err
 }
 
-// Settings are the controller's settings for a fleet.
+// Settings returns the controller's settings for a fleet.
 func Settings(c config.Fleet) (controller.Settings, error) {
 	facts := c.Facts()
 	s := controller.Settings{
@@ -205,7 +205,7 @@ func Settings(c config.Fleet) (controller.Settings, error) {
 		s.Queues = append(s.Queues, q.Name)
 	}
 	if len(c.Signals) > 0 && len(s.Queues) == 0 {
-		s.Queues = []string{c.Name} // what the signals count has no other name
+		s.Queues = []string{c.Name} // a signal has no queue name
 	}
 	if c.Remote() {
 		s.Stale = 3 * max(awsapi.Slow, c.Poll)
@@ -216,18 +216,18 @@ func Settings(c config.Fleet) (controller.Settings, error) {
 	return controller.NewSettings(s)
 }
 
-// sameFleet tells whether nothing of a fleet has changed.
+// sameFleet tells whether a fleet's configuration is unchanged.
 func sameFleet(a, b config.Fleet) bool { return reflect.DeepEqual(a, b) }
 
-// sameKind tells whether a fleet can go from one configuration to the other without ending first. A fleet elsewhere
-// begins anew more often: its group or service is told more, and none of its workers has to end for that.
+// sameKind tells whether a fleet can change from a to b without a restart. A remote fleet restarts more often: its
+// group or service must be told of the change, and none of its workers stops for it.
 func sameKind(a, b config.Fleet) bool {
 	elsewhere := !a.Local() || !b.Local()
 	switch {
 	case elsewhere && (a.Limits != b.Limits || a.Poll != b.Poll):
 		return false
 	case a.Sizer != nil && !reflect.DeepEqual(a.Policy, b.Policy):
-		return false // what AWS tracks follows from the policy
+		return false // the target that AWS tracks follows from the policy
 	}
 	return reflect.DeepEqual(a.Queues, b.Queues) && reflect.DeepEqual(a.Members, b.Members) &&
 		reflect.DeepEqual(a.Signals, b.Signals) && reflect.DeepEqual(a.Sizer, b.Sizer) &&
@@ -239,7 +239,7 @@ func samePart(a, b config.Part) bool {
 	return a.Name == b.Name && a.Base == b.Base && a.Weight == b.Weight && a.Max == b.Max
 }
 
-// sizedBySame tells whether two fleets would both set the size of one group or service.
+// sizedBySame tells whether two fleets would set the desired count of the same group or service.
 func sizedBySame(a, b config.Fleet) bool {
 	if a.Policy.Shadow || b.Policy.Shadow {
 		return false

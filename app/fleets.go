@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -18,19 +19,18 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// fleets carry out what a [lifecycle.Machine] orders: they open, change and end the fleets of a muster up while it
-// runs. One goroutine, that of run, owns the machine; every order has a goroutine of its own, so that no fleet waits
-// for another.
+// fleets carry out the orders of a [lifecycle.Machine]: they open, change and end fleets while Muster runs. One
+// goroutine, that of run, owns the machine. Every order has its own goroutine, so that no fleet waits for another.
 type fleets struct {
-	// open opens a fleet. It takes over from left, which is nil for nothing, what an earlier start has left of it: the
-	// same workers, not sized. When it fails, what it returns is what is left for the next start.
+	// open opens a fleet. The workers of an earlier start in left, which may be nil, become workers of the new one.
+	// When open fails, its result holds what the next start takes over.
 	open func(ctx context.Context, c config.Fleet, left *opened) (*opened, error)
-	// tell says, in a line for a person, what happened to a fleet.
+	// tell prints what happened to a fleet, in a line for a person.
 	tell   func(string)
 	logger *slog.Logger
 
 	events   chan machineEvent
-	over     chan struct{} // closed when no event is taken any more
+	over     chan struct{} // closed when no further event is accepted
 	carrying sync.WaitGroup
 
 	mu     sync.Mutex
@@ -38,37 +38,36 @@ type fleets struct {
 	phases []lifecycle.Fleet[config.Fleet]
 }
 
-// opened is a fleet that was opened.
+// opened is a fleet as open returns it.
 type opened struct {
-	worked
-	// serves is what the API has of it; nil when it could not be opened whole.
+	sizedFleet
+	// serves is the fleet as the API serves it; nil when opening failed.
 	serves server.Fleet
-	// left are the ports of workers that this program starts, for the next start; nil where it starts none.
+	// left are the ports of local workers, which the next start takes over; nil for a remote fleet.
 	left *kind.Ports
 }
 
-// worked is a fleet as its life needs it.
-type worked interface {
-	// run sizes the fleet until ctx ends. It calls began once the fleet is sized. An error says why it is sized no
-	// more.
+// sizedFleet is what a fleet does during its life.
+type sizedFleet interface {
+	// run sizes the fleet until ctx ends, and calls began after the first step. Its error says why sizing ended.
 	run(ctx context.Context, began func()) error
-	// change brings the running fleet to another configuration of the same kind.
+	// change applies another configuration, of the same kind, to the running fleet.
 	change(ctx context.Context, c config.Fleet) error
-	// close ends the workers once they have finished what they hold. The fleet does not run.
+	// close stops the workers after their messages in progress. The fleet does not run any more.
 	close()
 }
 
-// ownFleet is what is there of one fleet.
+// ownFleet is a fleet that was started.
 type ownFleet struct {
 	*opened
 	stop  context.CancelFunc
-	ended chan struct{} // closed when it is sized no more
+	ended chan struct{} // closed when run has returned
 }
 
-// machineEvent is an event for the machine, and where the notes go that it leads to.
+// machineEvent is an event for the machine, and where to send the notes that result.
 type machineEvent struct {
 	event lifecycle.Event
-	notes chan<- []lifecycle.Note // nil: they are said
+	notes chan<- []lifecycle.Note // nil: print them
 }
 
 func newFleets(
@@ -86,8 +85,8 @@ func newFleets(
 	}
 }
 
-// run runs the fleets, at first those of the configuration c, until ctx ends and all workers have finished what they
-// hold.
+// run runs the fleets, beginning with those in c, until ctx ends and all workers have finished the messages in
+// progress.
 func (f *fleets) run(ctx context.Context, c []config.Fleet) {
 	defer f.carrying.Wait()
 	defer close(f.over)
@@ -128,7 +127,7 @@ func (f *fleets) run(ctx context.Context, c []config.Fleet) {
 	}
 }
 
-// served returns the fleets as the API needs them, those that do not run among them.
+// served returns the fleets as the API serves them, including fleets that do not run.
 func (f *fleets) served() map[string]server.Fleet {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -142,7 +141,7 @@ func (f *fleets) served() map[string]server.Fleet {
 	return served
 }
 
-// standing returns where the fleets stand in their lives.
+// standing returns the phase of each fleet's life.
 func (f *fleets) standing() map[string]server.Standing {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -153,7 +152,7 @@ func (f *fleets) standing() map[string]server.Standing {
 	return all
 }
 
-// absent is a fleet that could not be opened yet. Its workers, if there are any from before, go on and report again.
+// absent is a fleet that is not open yet. Workers of an earlier run go on and report again later.
 type absent struct{}
 
 // Report implements [server.Fleet].
@@ -175,8 +174,8 @@ func wanted(c []config.Fleet, retry bool) lifecycle.Want[config.Fleet] {
 	return w
 }
 
-// want makes the fleets of c those that are wanted, and returns what comes of it. With retry, what failed is tried
-// again at once. It returns nothing when all fleets end.
+// want makes c the wanted fleets and returns the notes that result; with retry, failed fleets are retried at once. It
+// returns nil when Muster is stopping.
 func (f *fleets) want(ctx context.Context, c []config.Fleet, retry bool) []lifecycle.Note {
 	notes := make(chan []lifecycle.Note, 1)
 	select {
@@ -188,7 +187,7 @@ func (f *fleets) want(ctx context.Context, c []config.Fleet, retry bool) []lifec
 	return nil
 }
 
-// logged logs what failed, and returns the other notes.
+// logged logs failures and retries, and returns the other notes.
 func (f *fleets) logged(notes []lifecycle.Note) []lifecycle.Note {
 	return slices.DeleteFunc(notes, func(n lifecycle.Note) bool {
 		switch n.What {
@@ -209,7 +208,7 @@ func (f *fleets) say(notes []lifecycle.Note) {
 	}
 }
 
-// carryOut carries out one order, and tells the machine what came of it. Orders for one fleet come one after the other.
+// carryOut carries out one order and tells the machine the result. Orders for one fleet come one after the other.
 func (f *fleets) carryOut(ctx context.Context, o lifecycle.Order[config.Fleet]) {
 	f.mu.Lock()
 	own := f.all[o.Name]
@@ -232,7 +231,7 @@ func (f *fleets) carryOut(ctx context.Context, o lifecycle.Order[config.Fleet]) 
 	}
 }
 
-// start opens a fleet and runs it. It returns when the fleet is sized no more.
+// start opens a fleet and runs it. It returns when run has returned.
 func (f *fleets) start(ctx context.Context, o lifecycle.Order[config.Fleet], left *ownFleet) {
 	own := &ownFleet{stop: func() {}, ended: make(chan struct{})}
 	var before *opened
@@ -244,7 +243,7 @@ func (f *fleets) start(ctx context.Context, o lifecycle.Order[config.Fleet], lef
 		f.done(o, err)
 		return
 	}
-	// What runs outlives ctx: it ends when it is stopped, in order.
+	// The fleet outlives ctx: the machine stops it in order.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	own.stop = stop
 	f.mu.Lock()
@@ -264,9 +263,9 @@ func (f *fleets) start(ctx context.Context, o lifecycle.Order[config.Fleet], lef
 	select {
 	case <-began:
 	case err := <-ended:
-		f.done(o, cmpError(err, errEnded))
+		f.done(o, cmp.Or(err, errEnded))
 		return
-	case <-ctx.Done(): // everything ends; that the start takes long holds up nothing
+	case <-ctx.Done(): // Muster stops: a slow start must not delay that
 		stop()
 		<-own.ended
 		f.done(o, ctx.Err())
@@ -274,34 +273,26 @@ func (f *fleets) start(ctx context.Context, o lifecycle.Order[config.Fleet], lef
 	}
 	f.done(o, nil)
 	if err := <-ended; running.Err() == nil {
-		f.happened(
-			lifecycle.Ended{Run: o.ID, Failure: cmpError(err, errEnded).Error(),
+		f.send(
+			lifecycle.Ended{Run: o.ID, Failure: cmp.Or(err, errEnded).Error(),
 				Final: errors.Is(err, muster.ErrConflict)},
 		)
 	}
 }
 
-// errEnded is why a fleet is not sized when it does not say why.
-var errEnded = errors.New("it has ended by itself")
-
-func cmpError(err, otherwise error) error {
-	if err == nil {
-		return otherwise
-	}
-	return err
-}
+// errEnded is the failure of a fleet that ended without an error.
+var errEnded = errors.New("the fleet ended by itself")
 
 func (f *fleets) done(o lifecycle.Order[config.Fleet], err error) {
 	d := lifecycle.Done{ID: o.ID}
 	if err != nil {
 		d.Failure, d.Final = err.Error(), errors.Is(err, muster.ErrConflict)
 	}
-	f.happened(d)
+	f.send(d)
 }
 
-// happened tells the machine of an event. It takes events until every fleet has ended; what comes later changes
-// nothing.
-func (f *fleets) happened(e lifecycle.Event) {
+// send sends an event to the machine. After the last fleet has ended, events are dropped: they change nothing.
+func (f *fleets) send(e lifecycle.Event) {
 	select {
 	case f.events <- machineEvent{event: e}:
 	case <-f.over:

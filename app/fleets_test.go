@@ -85,13 +85,13 @@ func (s *fleetStage) open(_ context.Context, c config.Fleet, left *opened) (*ope
 		working: make(chan struct{}),
 	}
 	if before := s.there[c.Name]; before != nil {
-		if left == nil || left.worked != worked(before) || before.queue != f.queue {
+		if left == nil || left.sizedFleet != sizedFleet(before) || before.queue != f.queue {
 			s.t.Errorf("fleet %s is opened while the workers of an earlier one are there", c.Name)
 		}
 		f.working = before.working
 	}
 	s.there[c.Name] = f
-	whole := &opened{worked: f}
+	whole := &opened{sizedFleet: f}
 	if failures := s.failures[c.Name]; len(failures) > 0 {
 		s.failures[c.Name] = failures[1:]
 		return whole, failures[0]

@@ -19,35 +19,35 @@ import (
 	"github.com/muster-scale/muster/kinds"
 )
 
-// watchEvery is how often the configuration's file is looked at, settleEvery how often while it is being written.
+// watchEvery is how often the configuration file is checked; settleEvery is how often while it is being written.
 const (
 	watchEvery  = 2 * time.Second
 	settleEvery = 200 * time.Millisecond
 )
 
-// reload is a configuration that somebody hands to a running App, and where what comes of it goes.
+// reload is a configuration for a running App, and where to send the lines that say what changed.
 type reload struct {
 	config *config.Config
 	said   chan<- []string
 }
 
-// Reload puts c in force as far as a running App can take it over, and returns what it did, in lines for a person; none
-// where nothing changed. It waits until fleets that change have been told; workers that hold a message finish it.
-// [App.Run] runs; the error is that it ends or has ended, or that ctx has. c must not be changed afterwards.
+// Reload applies c as far as a running App can, and returns what it did, in lines for a person; none when nothing
+// changed. It waits until the changed fleets have been told. Workers finish the messages in progress. [App.Run] must be
+// running; the error says that it ends or has ended, or that ctx has ended. c must not be changed afterwards.
 func (a *App) Reload(ctx context.Context, c *config.Config) ([]string, error) {
 	said := make(chan []string, 1)
 	select {
 	case a.reloads <- reload{c, said}:
-		return <-said, nil // one that was taken is always answered
+		return <-said, nil // an accepted reload is always answered
 	case <-a.followed:
-		return nil, errors.New("put a configuration in force: found a set-up that has stopped; open it anew")
+		return nil, errors.New("apply a configuration: the App has stopped; open it again")
 	case <-ctx.Done():
-		return nil, fmt.Errorf("put a configuration in force: %w", ctx.Err())
+		return nil, fmt.Errorf("apply a configuration: %w", ctx.Err())
 	}
 }
 
-// follow puts configurations in force, one after the other, until ctx ends: those of [App.Reload], and that of the file
-// which is watched, when it changes or when the process gets a hang-up signal.
+// follow applies configurations one after the other, until ctx ends: those of [App.Reload], and the watched file, when
+// it changes or when the process gets SIGHUP.
 func (a *App) follow(ctx context.Context) error {
 	path, hangUp := a.options.Watch, make(chan os.Signal, 1)
 	if path != "" {
@@ -80,8 +80,8 @@ func (a *App) follow(ctx context.Context) error {
 	}
 }
 
-// settled returns the stamp of a file once it no longer changes: half of a configuration may be a valid one, with fewer
-// fleets. A file that is always being written is read after a second.
+// settled returns the stamp of a file that is no longer being written: half of a configuration may be valid, with fewer
+// fleets. It waits for at most a second.
 func settled(ctx context.Context, path string) string {
 	before := stamp(path)
 	for range 5 {
@@ -97,7 +97,7 @@ func settled(ctx context.Context, path string) string {
 	return before
 }
 
-// stamp changes when a file does. A file that is not there has a stamp too: it may be about to be replaced.
+// stamp identifies the state of a file. A missing file has a stamp too: it may be about to be replaced.
 func stamp(path string) string {
 	f, err := os.Stat(path)
 	if err != nil {
@@ -106,18 +106,18 @@ func stamp(path string) string {
 	return fmt.Sprint(f.ModTime().UnixNano(), f.Size())
 }
 
-// reloader puts one configuration after the other in force.
+// reloader applies one configuration after the other.
 type reloader struct {
 	app  *App
 	path string
-	// now is the last configuration without faults.
+	// now is the last valid configuration.
 	now *config.Config
-	// retryAt is when its queues are made again, after that failed; zero when they were made.
+	// retryAt is when to create its queues again after a failure; zero after success.
 	retryAt time.Time
 }
 
-// reload puts the configuration in force as far as a running set-up can take it, and says what came of it. A
-// configuration with a fault changes nothing. When a person asked for it, fleets that failed are tried again at once.
+// reload applies the file as far as a running App can, and says what changed. An invalid configuration changes nothing.
+// When a person asked for the reload, failed fleets are retried at once.
 func (r *reloader) reload(ctx context.Context, asked bool) string {
 	c, err := kinds.Load(r.path)
 	if err == nil {
@@ -136,10 +136,10 @@ func (r *reloader) reload(ctx context.Context, asked bool) string {
 	return "the configuration was read again: " + strings.Join(said, "; ")
 }
 
-// apply brings the running set-up to c, and returns what it did.
+// apply applies c and returns what it did.
 func (r *reloader) apply(ctx context.Context, c *config.Config, asked bool) (said []string) {
 	a := r.app
-	if later := fixed(a.config, c); later != "" {
+	if later := restartNeeded(a.config, c); later != "" {
 		said = append(said, later)
 	}
 	changed := !reflect.DeepEqual(c.Queues, r.now.Queues) || !reflect.DeepEqual(c.Fleets, r.now.Fleets)
@@ -149,14 +149,14 @@ func (r *reloader) apply(ctx context.Context, c *config.Config, asked bool) (sai
 			said = append(said, err.Error())
 		}
 	}
-	for _, n := range a.fleets.want(ctx, a.watched(c.Fleets), asked) {
+	for _, n := range a.fleets.want(ctx, a.shadowed(c.Fleets), asked) {
 		said = append(said, n.String())
 	}
 	return said
 }
 
-// fixed says which changes a running set-up cannot take over; empty for none.
-func fixed(began, c *config.Config) string {
+// restartNeeded says which changed keys need a restart; empty for none.
+func restartNeeded(began, c *config.Config) string {
 	var keys []string
 	for _, k := range []struct {
 		name string
@@ -178,7 +178,7 @@ func fixed(began, c *config.Config) string {
 	return strings.Join(keys, ", ") + " take effect at the next start"
 }
 
-// makeQueues makes the queues of the configuration, and notes when that is to be tried again.
+// makeQueues creates the queues of the configuration, and schedules a retry if that fails.
 func (r *reloader) makeQueues(ctx context.Context, now time.Time) error {
 	r.retryAt = time.Time{}
 	err := r.app.createQueues(ctx, r.now)
@@ -188,31 +188,31 @@ func (r *reloader) makeQueues(ctx context.Context, now time.Time) error {
 	}
 	r.retryAt = now.Add(lifecycle.LongestDelay)
 	r.app.faults.set(queueFault, err.Error())
-	return fmt.Errorf("%w; it is tried again every %s", err, render.Seconds(lifecycle.LongestDelay.Seconds()))
+	return fmt.Errorf("%w; retrying every %s", err, render.Seconds(lifecycle.LongestDelay.Seconds()))
 }
 
-// retry makes the queues that could not be made, when it is time.
+// retry creates the queues again after a failure, when it is due.
 func (r *reloader) retry(ctx context.Context, now time.Time) {
 	if r.retryAt.IsZero() || now.Before(r.retryAt) {
 		return
 	}
 	if err := r.makeQueues(ctx, now); err != nil {
-		r.app.options.Logger.Error("the queues of the configuration could not be made", "error", err)
+		r.app.options.Logger.Error("creating the queues of the configuration failed", "error", err)
 		return
 	}
-	r.app.options.Told("the queues of the configuration were made")
+	r.app.options.Told("the queues of the configuration were created")
 }
 
-// watched returns the fleets as the options have them.
-func (a *App) watched(fleets []config.Fleet) []config.Fleet {
+// shadowed applies the options to every fleet.
+func (a *App) shadowed(fleets []config.Fleet) []config.Fleet {
 	all := make([]config.Fleet, len(fleets))
 	for i, f := range fleets {
-		all[i] = a.options.watched(f)
+		all[i] = a.options.shadowed(f)
 	}
 	return all
 }
 
-// The faults of a set-up as a whole.
+// The kinds of faults that concern no single fleet.
 const (
 	configFault = iota
 	queueFault
@@ -220,7 +220,7 @@ const (
 	faultKinds
 )
 
-// faults are what is wrong with the set-up as a whole, for status. They are set and read by any goroutine.
+// faults are the problems that concern no single fleet, for status. Any goroutine may set and read them.
 type faults struct {
 	mu  sync.Mutex
 	all [faultKinds]string
@@ -232,7 +232,6 @@ func (f *faults) set(kind int, text string) {
 	f.all[kind] = text
 }
 
-// list returns the faults that there are.
 func (f *faults) list() (all []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,14 +14,14 @@ import (
 	"github.com/muster-scale/muster/sqsapi"
 )
 
-// beyond is a listener for other machines.
-type beyond struct {
+// remoteListener is a listener that other machines reach.
+type remoteListener struct {
 	net.Listener
 	api bool // else the SQS endpoint
 }
 
-// openBeyond opens what the configuration states for other machines. Workers on this machine go on using loopback.
-func (a *App) openBeyond(b config.Beyond) error {
+// openRemote opens the addresses for other machines. Workers on this machine still use loopback.
+func (a *App) openRemote(b config.Beyond) error {
 	for _, at := range []struct {
 		address string
 		api     bool
@@ -33,7 +33,7 @@ func (a *App) openBeyond(b config.Beyond) error {
 		if err != nil {
 			return err
 		}
-		a.beyond = append(a.beyond, beyond{listener, at.api})
+		a.remote = append(a.remote, remoteListener{listener, at.api})
 	}
 	return nil
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// tables are the tables of reports that the fleets of one set-up read, so that those of one table share its limit.
+// tables are the readers of report tables. Fleets with the same table share one, and so its request limit.
 type tables struct {
 	mu  sync.Mutex
 	all map[[2]string]*dynamoreport.Reader
 }
 
-// reader returns the reader of a table in a region; an empty one is the account's.
+// reader returns the reader of a table. An empty region is the account's.
 func (t *tables) reader(account *awsapi.Account, region, name string) (*dynamoreport.Reader, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,20 +40,20 @@ func (t *tables) reader(account *awsapi.Account, region, name string) (*dynamore
 	return r, nil
 }
 
-// openReports returns a table and the region where it is.
+// openReports opens a table and returns its region.
 func openReports(account *awsapi.Account, region, name string) (*dynamoreport.Table, string, error) {
 	cfg, err := account.Region(region)
 	if err != nil {
-		return nil, "", fmt.Errorf("read the reports of workers in the table %s of DynamoDB: %w", name, err)
+		return nil, "", fmt.Errorf("read worker reports from the DynamoDB table %s: %w", name, err)
 	}
 	table, err := dynamoreport.New(dynamodb.NewFromConfig(cfg), name)
 	return table, cfg.Region, err
 }
 
-// tablesOf are the tables of all fleets of a host.
+// tablesOf returns the tables that all fleets of a host share.
 func tablesOf(h *kind.Host) *tables { return kind.Shared(h, func() *tables { return &tables{} }) }
 
-// storedReports returns what reads the reports that the workers of a fleet keep in a table.
+// storedReports returns a function that reads the reports of a fleet's workers from its table.
 func storedReports(ctx context.Context, h *kind.Host, c config.Fleet) (func(context.Context) ([]protocol.Report, error),
 	error) {
 	account, err := h.Account(ctx)
@@ -68,7 +68,7 @@ func storedReports(ctx context.Context, h *kind.Host, c config.Fleet) (func(cont
 	return func(ctx context.Context) ([]protocol.Report, error) { return f.Reports(ctx, time.Now()) }, nil
 }
 
-// Reports opens the table in which the workers of a fleet keep their reports, and tells its region.
+// Reports opens the table with the reports of a fleet's workers, and returns its region.
 func Reports(ctx context.Context, h *kind.Host, c config.Fleet) (*dynamoreport.Table, string, error) {
 	account, err := h.Account(ctx)
 	if err != nil {

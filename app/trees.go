@@ -20,29 +20,29 @@ import (
 // TreesFile is the file of a data directory that holds trees.
 const TreesFile = "trees.db"
 
-// TablePrefix tells a DynamoDB table from a file.
+// TablePrefix marks a place that is a DynamoDB table and not a file.
 const TablePrefix = "dynamodb:"
 
-// TreeStore is where trees are kept, as the commands need it.
+// TreeStore is a store of trees that can be closed.
 type TreeStore interface {
 	tree.Store
 	io.Closer
-	// Running returns the roots that run, at most so many. It may return others too, but none that skip knows.
+	// Running returns at most limit running roots. It may return ended ones too, but none that skip reports true for.
 	Running(ctx context.Context, limit int, skip func(id string) bool) ([]tree.Root, error)
 }
 
-// tableStore is a table, which needs no closing.
+// tableStore is a DynamoDB table; closing it does nothing.
 type tableStore struct {
 	*dynamotree.Store
 	io.Closer
 }
 
-// ErrTreesPlace means that what should name the place of trees names none.
+// ErrTreesPlace means that a place of trees is neither a file nor a table.
 var ErrTreesPlace = errors.New("allowed is a file or " + TablePrefix + "TABLE")
 
-// OpenTrees opens the trees at a place: the path of a file, or dynamodb: and the name of a table. With make what is not
-// there is made; else the error matches fs.ErrNotExist for a file, and a missing table shows at its first use. A table
-// without a name is an error that matches [ErrTreesPlace].
+// OpenTrees opens the trees at place: the path of a file, or dynamodb: and the name of a table. With make, it creates
+// what is missing. Without, a missing file is an error that matches fs.ErrNotExist, and a missing table shows at its
+// first use. A table without a name is an error that matches [ErrTreesPlace].
 func OpenTrees(ctx context.Context, place string, make bool) (TreeStore, error) {
 	table, isTable := strings.CutPrefix(place, TablePrefix)
 	if isTable {

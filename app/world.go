@@ -7,9 +7,8 @@ import (
 	"github.com/muster-scale/muster/sim"
 )
 
-// World puts the facts of a fleet's kind and of its queue into a simulated world: counts that are late, orders that
-// take time, members that are kept prepared. What the world states already stays. It returns what of the fleet is not
-// simulated, in words.
+// World adds what is known of a fleet's kind and queues to a simulated world: delayed counts, the time that an order
+// takes, the warm pool. Values that the world already has stay. It returns, as text, what the simulation leaves out.
 func World(f config.Fleet, w *sim.World) (missing []string, err error) {
 	table := kinds.Table()
 	members, err := table.MembersOf(f)
@@ -22,7 +21,7 @@ func World(f config.Fleet, w *sim.World) (missing []string, err error) {
 		w.Warm = sim.WarmPool{Size: of.Warm, Boot: sim.Draw{Mean: of.WarmBoot}, Refill: w.Boot.Mean}
 	}
 	if of.Local && w.Cores == 0 && f.Limits.Max > 1 {
-		missing = append(missing, "its workers share the cores of one machine; --cores plays that, for work that "+
+		missing = append(missing, "its workers share the cores of one machine; --cores simulates that, for work that "+
 			"computes")
 	}
 	if of.Other != "" {
@@ -33,7 +32,9 @@ func World(f config.Fleet, w *sim.World) (missing []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		seen(row.World, w)
+		w.Stale = max(w.Stale, row.World.Lag)
+		w.CountsOnly, w.Random = w.CountsOnly || row.World.CountsOnly, w.Random || row.World.Random
+		w.Wakes = w.Wakes || row.World.Wakes
 	}
 	if len(f.Signals) > 0 {
 		w.CountsOnly = true
@@ -51,11 +52,4 @@ func World(f config.Fleet, w *sim.World) (missing []string, err error) {
 		missing = append(missing, "it has several kinds of workers; here all are as the fleet's")
 	}
 	return missing, nil
-}
-
-// seen puts what looking at a queue is like into a world.
-func seen(of kind.World, w *sim.World) {
-	w.Stale = max(w.Stale, of.Lag)
-	w.CountsOnly, w.Random = w.CountsOnly || of.CountsOnly, w.Random || of.Random
-	w.Wakes = w.Wakes || of.Wakes
 }

@@ -14,10 +14,10 @@ var errDamaged = errors.New("the file is damaged")
 // errDisk means that the disk failed.
 var errDisk = errors.New("the disk failed")
 
-// errIncomplete means that the file may lack its end.
+// errIncomplete means that the last records of the file may be missing.
 var errIncomplete = errors.New("the file may lack what was recorded last")
 
-// explain says what was attempted on which file, and what a person can do about the failure.
+// explain adds to an error the operation, the file and what a person can do.
 func explain(path, attempted string, err error) error {
 	what := fmt.Sprintf("%s: history %s", attempted, path)
 	switch {

@@ -12,32 +12,31 @@ import (
 
 // How long records are kept.
 const (
-	// DefaultKeep is how long when Prune is not told; MinKeep and MaxKeep are the bounds.
+	// DefaultKeep is the default of Prune; MinKeep and MaxKeep are the bounds.
 	DefaultKeep = 7 * 24 * time.Hour
 	MinKeep     = time.Hour
 	MaxKeep     = 400 * 24 * time.Hour
-	// KeepLearned is how long learned records are kept at the least: forecasts learn from weeks.
+	// KeepLearned is the minimum for learned records, because forecasts learn from weeks.
 	KeepLearned = series.SeasonLength + 24*time.Hour
-	// FineFor is how long learned records stay as they were appended; older ones are folded into one an hour.
+	// FineFor is how long learned records stay as appended; older ones are folded into one per hour.
 	FineFor = 24 * time.Hour
 )
 
-// pruneRows bounds the records that one Prune touches, so that appends do not wait long for it.
+// pruneRows bounds the records of one Prune, so that appends do not wait long for it.
 const pruneRows = 5000
 
-// Pruned says what one Prune did.
+// Pruned is the result of one Prune.
 type Pruned struct {
-	// Removed counts records that were too old, Folded those merged into another, Shared the shared contents that no
-	// record refers to any more.
+	// Removed counts old records, Folded those merged into another, Shared the shared contents without a record.
 	Removed int `json:"removed"`
 	Folded  int `json:"folded"`
 	Shared  int `json:"shared"`
-	// More is true when there is work left for another call.
+	// More is true when another call has work left.
 	More bool `json:"more"`
 }
 
-// cutoff are the instants, in nanoseconds, before which learned records are removed, and others, and learned ones
-// folded.
+// cutoff holds times in nanoseconds: learned records before learned are removed, other ones before others, and learned
+// ones before fold are folded.
 type cutoff struct{ learned, others, fold int64 }
 
 func cutoffs(now time.Time, keep time.Duration) (cutoff, error) {
@@ -58,7 +57,7 @@ func cutoffs(now time.Time, keep time.Duration) (cutoff, error) {
 
 const hour = int64(time.Hour)
 
-// learned is a learned record as folding sees it.
+// learned is a learned record, for folding.
 type learned struct {
 	seq, at int64
 	body    []byte
@@ -69,15 +68,15 @@ type lesson struct {
 	Processing series.Durations `json:"processing,omitzero"`
 	Boots      series.Durations `json:"boots,omitzero"`
 	WarmBoots  series.Durations `json:"warm_boots,omitzero"`
-	// Came is when messages came, in a folded record. One that is not folded has the others: so many came since an
-	// instant, and whether it was known, at the record's own, that no more did.
+	// Came is when messages arrived, in a folded record. An unfolded one has Arrived messages since Since instead;
+	// Counted says that no more arrived until its own time.
 	Came    []series.Came `json:"came,omitzero"`
 	Arrived float64       `json:"arrived,omitzero"`
 	Since   time.Time     `json:"since,omitzero"`
 	Counted bool          `json:"counted,omitzero"`
 }
 
-// add returns l with what another lesson says, of a record of the given instant.
+// add returns l merged with the lesson of a record of the time at.
 func (l lesson) add(at int64, o lesson) lesson {
 	came := o.Came
 	if len(came) == 0 {
@@ -93,18 +92,17 @@ func (l lesson) valid() bool {
 	return series.Valid(l.Processing) && series.Valid(l.Boots) && series.Valid(l.WarmBoots) && series.ValidCame(l.Came)
 }
 
-// folding is what becomes of learned records.
+// folding is the result of folding learned records.
 type folding struct {
-	// bodies are the new bodies by sequence number, gone the records that were merged into them.
+	// bodies are the new bodies by sequence number; gone are the records merged into them.
 	bodies map[int64][]byte
 	gone   []int64
-	// until is the instant before which everything is folded.
+	// until is the time before which everything is folded.
 	until int64
 }
 
-// foldHours merges the learned records of each hour into the newest of that hour. The rows lie before the end of an
-// hour given by boundary and are sorted by instant; more says that rows of later instants were left out. Records that
-// cannot be read as durations stay as they are.
+// foldHours merges the learned records of each hour into the newest of that hour. The rows are sorted by time and lie
+// before boundary, the end of an hour; more says that later rows were left out. Unreadable records stay as they are.
 func foldHours(rows []learned, boundary int64, more bool) folding {
 	f := folding{bodies: map[int64][]byte{}, until: boundary}
 	for i := 0; i < len(rows); {
@@ -113,7 +111,7 @@ func foldHours(rows []learned, boundary int64, more bool) folding {
 		for end < len(rows) && rows[end].at/hour*hour == start {
 			end++
 		}
-		open := more && end == len(rows) // the hour may go on in the rows left out
+		open := more && end == len(rows) // rows of this hour may have been left out
 		if open && i > 0 {
 			f.until = start
 			return f
@@ -122,14 +120,14 @@ func foldHours(rows []learned, boundary int64, more bool) folding {
 		if open && merged {
 			f.until = start
 		} else if open {
-			f.until = start + hour // nothing here can ever be merged: do not stay for it
+			f.until = start + hour // no row here can be merged: go on to the next hour
 		}
 		i = end
 	}
 	return f
 }
 
-// merge folds the records of one hour into the newest of them, and tells whether there was anything to fold.
+// merge folds the records of one hour into the newest of them, and tells whether there were at least two.
 func (f *folding) merge(rows []learned) bool {
 	var sum lesson
 	var readable []int64

@@ -9,7 +9,7 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// The bounds of what is appended and read at once.
+// The bounds of one append and one read.
 const (
 	// MaxBody and MaxShared bound a record's Body and Shared, in bytes.
 	MaxBody   = 1 << 20
@@ -21,11 +21,11 @@ const (
 	MaxName = 128
 )
 
-// ErrNoRecord means that no record has the given sequence number: it was never written, or removed since.
+// ErrNoRecord means that no record has the given sequence number: it was never written, or was removed.
 var ErrNoRecord = errors.New("no such record")
 
-// ErrFull means that there is no room for more records. Nothing was written. Space can be made with Prune, by freeing
-// the disk, or with a larger bound.
+// ErrFull means that there is no room for more records. Nothing was written. Prune, a larger bound or more disk space
+// make room.
 var ErrFull = errors.New("the history is full")
 
 func checkFleet(fleet string) error {
@@ -86,10 +86,10 @@ func conflict(fleet string, after, found muster.Position) error {
 		fleet, after.Epoch, after.Seq, found.Epoch, found.Seq, muster.ErrConflict)
 }
 
-// instant is how an instant is kept: without time zone and monotonic clock.
+// instant converts stored nanoseconds to a time in UTC.
 func instant(nanoseconds int64) time.Time { return time.Unix(0, nanoseconds).UTC() }
 
-// nanoseconds bounds t to what an int64 can hold.
+// nanoseconds converts t, limited to the range of an int64.
 func nanoseconds(t time.Time) int64 {
 	switch {
 	case t.Year() < 1970:

@@ -14,14 +14,14 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// memoryBytes bounds the contents that a [Memory] keeps.
+// memoryBytes bounds the contents of a [Memory].
 const memoryBytes = 256 << 20
 
-// recordBytes is about what a record costs beside its body.
+// recordBytes is the approximate size of a record without its body.
 const recordBytes = 200
 
-// Memory is a [muster.History] without a disk: it is gone with the process. Apart from that it keeps the contract of
-// [History]. It is safe for use by several goroutines.
+// Memory is a [muster.History] without a disk: it ends with the process. Otherwise it follows the contract of
+// [History]. Several goroutines may use it.
 type Memory struct {
 	mu      sync.RWMutex
 	streams map[string]*stream
@@ -41,7 +41,7 @@ func NewMemory() *Memory {
 	return &Memory{streams: map[string]*stream{}, shared: map[[sha256.Size]byte][]byte{}}
 }
 
-// Close does nothing; it is there so that a Memory can stand in for a [History].
+// Close does nothing; it makes a Memory interchangeable with a [History].
 func (m *Memory) Close() error { return nil }
 
 // Begin implements [muster.History].
@@ -91,7 +91,7 @@ func (m *Memory) Append(ctx context.Context, fleet string, after muster.Position
 	return s.at, nil
 }
 
-// kept returns r as it is kept at the position p, and counts its bytes.
+// kept returns r as stored at the position p, and counts its bytes.
 func (m *Memory) kept(p muster.Position, r muster.Record) muster.Record {
 	r.Position, r.At = p, instant(r.At.UnixNano())
 	r.Body = orNone(bytes.Clone(r.Body))
@@ -100,7 +100,7 @@ func (m *Memory) kept(p muster.Position, r muster.Record) muster.Record {
 	return r
 }
 
-// once returns the one copy of a shared content.
+// once returns the single copy of a shared content.
 func (m *Memory) once(content []byte) []byte {
 	if len(content) == 0 {
 		return nil
@@ -115,7 +115,7 @@ func (m *Memory) once(content []byte) []byte {
 	return one
 }
 
-// Read implements [muster.History]; yield may do what it likes.
+// Read implements [muster.History]; yield may call any method.
 func (m *Memory) Read(ctx context.Context, fleet string, since time.Time, yield func(muster.Record) bool) error {
 	for _, r := range m.of(fleet) {
 		if err := ctx.Err(); err != nil {
@@ -128,8 +128,7 @@ func (m *Memory) Read(ctx context.Context, fleet string, since time.Time, yield 
 	return nil
 }
 
-// Last returns up to n records of a fleet, the newest first, of the given kinds or of all when none is given. n is 1 to
-// [MaxLast].
+// Last returns up to n records of a fleet, newest first, of the given kinds or of all. n is 1 to [MaxLast].
 func (m *Memory) Last(ctx context.Context, fleet string, n int, kinds ...muster.RecordKind) ([]muster.Record, error) {
 	if err := cmp.Or(ctx.Err(), checkLast(n)); err != nil {
 		return nil, err
@@ -163,7 +162,7 @@ func (m *Memory) Fleets(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(m.streams)), ctx.Err()
 }
 
-// Prune does what [History.Prune] does, all in one call.
+// Prune does what [History.Prune] does, in one call.
 func (m *Memory) Prune(ctx context.Context, now time.Time, keep time.Duration) (Pruned, error) {
 	before, err := cutoffs(now, keep)
 	if err := cmp.Or(ctx.Err(), err); err != nil {
@@ -182,8 +181,7 @@ func (m *Memory) Prune(ctx context.Context, now time.Time, keep time.Duration) (
 	return p, nil
 }
 
-// of returns the records of a fleet at this moment. Nobody changes them: appends go behind them, and Prune makes new
-// ones.
+// of returns the current records of a fleet. They never change: appends go behind them, and Prune makes a new slice.
 func (m *Memory) of(fleet string) []muster.Record {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -237,7 +235,7 @@ func (s *stream) foldLearned(boundary int64) int {
 	return len(f.gone)
 }
 
-// recount forgets shared contents without records and adds up the bytes anew.
+// recount drops shared contents without records and recomputes the bytes.
 func (m *Memory) recount() {
 	m.shared, m.bytes = map[[sha256.Size]byte][]byte{}, 0
 	for _, s := range m.streams {

@@ -8,11 +8,11 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Prune removes records older than keep before now, except the newest of each kind of a fleet, folds learned records
-// older than [FineFor] into one an hour, and drops shared contents without records. Learned ones stay for [KeepLearned]
-// at least. keep is [MinKeep] to [MaxKeep], zero means [DefaultKeep]. One call touches a bounded number of records;
-// More in the result asks for another one. A folded record's body holds the merged durations, and when messages came,
-// alone; its place is that of the newest record merged into it.
+// Prune removes records older than keep, except the newest of each kind of a fleet. It folds learned records older than
+// [FineFor] into one per hour, and drops shared contents without records. Learned records stay for at least
+// [KeepLearned]. keep is [MinKeep] to [MaxKeep]; zero means [DefaultKeep]. One call handles a bounded number of
+// records; More in the result asks for another call. A folded record holds only the merged durations and arrival times,
+// in the place of the newest record merged into it.
 func (h *History) Prune(ctx context.Context, now time.Time, keep time.Duration) (Pruned, error) {
 	return h.prune(ctx, now, keep, pruneRows)
 }
@@ -51,7 +51,7 @@ func removeOld(ctx context.Context, tx *sql.Tx, before cutoff, rows int) (int, e
 }
 
 // foldLearned folds the learned records before the boundary, stream by stream, until about so many rows were read. It
-// returns how many records were merged away and whether there are more to fold.
+// returns how many records were merged away and whether more remain.
 func foldLearned(ctx context.Context, tx *sql.Tx, boundary int64, rows int) (gone int, more bool, err error) {
 	streams, err := unfolded(ctx, tx, boundary)
 	if err != nil {
@@ -113,7 +113,7 @@ func learnedOf(ctx context.Context, tx *sql.Tx, stream, boundary int64, limit in
 	return found, rows.Err()
 }
 
-// apply writes what folding decided for one stream.
+// apply writes the result of folding one stream.
 func (f folding) apply(ctx context.Context, tx *sql.Tx, stream int64) error {
 	for seq, body := range f.bodies {
 		if _, err := tx.ExecContext(ctx, "UPDATE records SET body = ? WHERE fleet = ? AND seq = ?", body, stream,

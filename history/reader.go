@@ -13,16 +13,16 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// Reader reads a history that another process may be writing. It never waits for the writer and sees what was durable
-// when a call began. It is safe for use by several goroutines.
+// Reader reads a history that another process may be writing. It never waits for the writer, and sees what was durable
+// when a call began. Several goroutines may use it.
 type Reader struct {
 	path  string
 	db    *sql.DB
 	pages *sqlitefile.Pages // nil for a file without seals
 }
 
-// OpenReadOnly opens the history at path for reading. A file that does not exist, or that [Open] would refuse, is an
-// error.
+// OpenReadOnly opens the history at path for reading. It is an error if the file does not exist or if [Open] would
+// refuse it.
 func OpenReadOnly(path string) (*Reader, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -44,7 +44,7 @@ func openToRead(ctx context.Context, path string) (_ *Reader, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// The mark is read before the tables, which another process may be writing. One who only reads may have got none.
+	// Read the mark before the tables, which another process may be writing. A read-only user may have no mark.
 	marked, err := sqlitefile.MarkPath(path + sqlitefile.MarkSuffix).Read()
 	at, _, failed := readPosition(ctx, r.db)
 	if p, wrong := sqlitefile.ParseMark(marked); failed == nil && err == nil && wrong == nil &&
@@ -58,7 +58,7 @@ func openToRead(ctx context.Context, path string) (_ *Reader, err error) {
 	return r, nil
 }
 
-// openReader opens the file at path for reading alone; sealed says that its pages are.
+// openReader opens the file at path for reading; sealed says that its pages have seals.
 func openReader(path, vfs string, sealed bool) (*Reader, error) {
 	r := &Reader{path: path}
 	if sealed {
@@ -79,7 +79,7 @@ func openReader(path, vfs string, sealed bool) (*Reader, error) {
 	return r, nil
 }
 
-// Close ends the reading.
+// Close closes the reader.
 func (r *Reader) Close() error {
 	err := r.db.Close()
 	r.pages.Unmount()
@@ -89,11 +89,11 @@ func (r *Reader) Close() error {
 const selectRecords = `SELECT r.seq, r.epoch, r.at, r.kind, r.body, s.content
 	FROM records r JOIN streams f ON f.id = r.fleet LEFT JOIN shared s ON s.hash = r.shared WHERE f.fleet = ? `
 
-// Read implements [muster.History]: it calls yield with the records of a fleet whose instant is not before since, in
-// the order in which they were appended. A fleet without records is not an error. All records come from one moment of
-// the history; yield must be quick and must not read the same history.
+// Read implements [muster.History]: it calls yield with the records of a fleet from the time since on, in the order in
+// which they were appended. A fleet without records is no error. All records are of one snapshot; yield must be quick
+// and must not read the same history.
 func (r *Reader) Read(ctx context.Context, fleet string, since time.Time, yield func(muster.Record) bool) error {
-	// The clock of the records may have been set back, so the first record of that age need not be the first by age.
+	// The clock may have been set back, so the first record of that time need not be the oldest.
 	const query = selectRecords + `AND r.at >= ? AND r.seq >=
 		(SELECT min(n.seq) FROM records n JOIN streams m ON m.id = n.fleet WHERE m.fleet = ? AND n.at >= ?) ORDER BY r.seq`
 	from := nanoseconds(since)
@@ -103,8 +103,7 @@ func (r *Reader) Read(ctx context.Context, fleet string, since time.Time, yield 
 	return nil
 }
 
-// Last returns up to n records of a fleet, the newest first, of the given kinds or of all when none is given. n is 1 to
-// [MaxLast].
+// Last returns up to n records of a fleet, newest first, of the given kinds or of all. n is 1 to [MaxLast].
 func (r *Reader) Last(ctx context.Context, fleet string, n int, kinds ...muster.RecordKind) ([]muster.Record, error) {
 	if err := checkLast(n); err != nil {
 		return nil, err
@@ -190,7 +189,7 @@ func scan(scan func(...any) error) (muster.Record, error) {
 	return r, nil
 }
 
-// orNone makes an empty body the same as none.
+// orNone makes an empty body nil.
 func orNone(content []byte) []byte {
 	if len(content) == 0 {
 		return nil

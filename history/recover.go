@@ -13,10 +13,10 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// OpenRecovered opens the history at path as [Open] does, and goes on where that finds damage: a history is rebuilt as
-// Muster runs. A damaged file is moved into a directory beside it, which has now in its name, and a new one is made. A
-// file whose end may be missing is kept, and used as it is. Found says what was found and what was done; nil is a file
-// in order. A damaged file without a mark may be that of another program, and is refused.
+// OpenRecovered opens the history at path as [Open] does, and continues after damage: a history is rebuilt as Muster
+// runs. It moves a damaged file into a directory beside it, whose name contains now, and creates a new one. A file
+// whose last records may be missing is used as it is. found says what was found and done; nil means no damage. A
+// damaged file without a mark may belong to another program and is refused.
 func OpenRecovered(path string, o Options, now time.Time) (h *History, found, err error) {
 	if path, o, err = checkOptions(path, o); err != nil {
 		return nil, nil, err
@@ -65,7 +65,7 @@ func setAside(path string, now time.Time) (kept string, err error) {
 	if err := durable.MkdirAll(kept, 0o700); err != nil {
 		return "", fmt.Errorf("set the damaged history aside: %w", err)
 	}
-	// The file goes last: what belongs to a damaged one must not meet a new one.
+	// The main file goes last: the side files of a damaged one must not meet a new one.
 	for _, suffix := range []string{"-shm", "-journal", "-wal", sqlitefile.MarkSuffix, ""} {
 		err := os.Rename(path+suffix, filepath.Join(kept, filepath.Base(path)+suffix))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

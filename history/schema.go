@@ -22,8 +22,8 @@ import (
 // applicationID marks the file as a history of Muster: "MuHi".
 const applicationID = 0x4d754869
 
-// migrations lead from each version of the file to the next; the file's user_version counts those done. They are only
-// ever added to.
+// migrations upgrade the file from each version to the next; its user_version counts those applied. Migrations are only
+// ever added.
 var migrations = []string{`
 CREATE TABLE streams (
 	id     INTEGER PRIMARY KEY,
@@ -58,8 +58,8 @@ CREATE TABLE position (                -- of the tables; the mark beside the fil
 INSERT INTO position VALUES (0, 0);
 `}
 
-// dsn names the file for the driver; options are pairs of key and value. vfs is the file system that SQLite uses; empty
-// is the operating system's.
+// dsn returns the driver's name for the file; options are alternating keys and values. vfs is the SQLite file system;
+// empty is the operating system's.
 func dsn(path, vfs string, options ...string) string {
 	q := url.Values{}
 	if vfs != "" {
@@ -71,14 +71,14 @@ func dsn(path, vfs string, options ...string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// create makes a file without tables, for its owner alone, unless there is one. Its pages have room for seals.
+// create creates a file without tables, readable by its owner alone, unless one exists. Its pages have room for seals.
 func create(path string) error {
 	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
 	switch stat, err := os.Stat(path); {
 	case err == nil && stat.Mode().IsRegular() && stat.Size() == 0:
-		if err := os.Remove(path); err != nil { // an older program made it and was cut short
+		if err := os.Remove(path); err != nil { // an older program was interrupted after creating it
 			return err
 		}
 	case err == nil || !errors.Is(err, fs.ErrNotExist):
@@ -97,8 +97,8 @@ func create(path string) error {
 	return err
 }
 
-// peek refuses a file that is not a history this program can read, and tells whether its pages are sealed. It leaves no
-// trace, neither in the file nor beside it, unless there is a write-ahead log.
+// peek refuses a file that is not a readable history, and tells whether its pages are sealed. It changes nothing,
+// unless there is a write-ahead log.
 func peek(ctx context.Context, path string) (sealed bool, err error) {
 	stat, err := os.Stat(path)
 	if err != nil {
@@ -110,8 +110,8 @@ func peek(ctx context.Context, path string) (sealed bool, err error) {
 	return firstPage(ctx, path, "", beginning(path), len(beginning(path+"-wal")) > 0)
 }
 
-// firstPage is peek of a file that begins with the given bytes. After a power cut they may be half written, and whole
-// only in the log, so that only SQLite can say what is there.
+// firstPage does the work of peek for a file with the given first bytes. After a power cut they may be half written and
+// complete only in the log, so only SQLite can read them.
 func firstPage(ctx context.Context, path, vfs string, begin []byte, logged bool) (sealed bool, err error) {
 	if len(begin) >= pageSize && sqlitefile.CheckPage(1, begin[:pageSize]) {
 		return true, checkHeader(begin)
@@ -130,7 +130,7 @@ func firstPage(ctx context.Context, path, vfs string, begin []byte, logged bool)
 	return false, nil
 }
 
-// readFirstPage lets SQLite read the first page, and returns whether it has room for a seal.
+// readFirstPage lets SQLite read the first page, and tells whether it has room for a seal.
 func readFirstPage(ctx context.Context, path, vfs string) (sealed bool, err error) {
 	db, err := sql.Open("sqlite", dsn(path, vfs, "mode", "ro"))
 	if err != nil {
@@ -144,7 +144,7 @@ func readFirstPage(ctx context.Context, path, vfs string) (sealed bool, err erro
 	return sqlitefile.HasSeals(page), checkHeader(page)
 }
 
-// checkHeader says what is wrong with the marks in the first bytes of an SQLite file.
+// checkHeader checks the application id and the version in the header of an SQLite file.
 func checkHeader(b []byte) error {
 	if id := binary.BigEndian.Uint32(b[68:]); id != applicationID {
 		return foreign(int(id))
@@ -157,9 +157,9 @@ func foreign(id int) error {
 		"(%#x); give another path", id, applicationID)
 }
 
-// rollBack lets SQLite undo a change of the file at path that the power cut short, if journal is that of one of ours.
-// It does so before anything else is read: until then the first page may be half written. marked says that the file has
-// a mark, as every sealed one has.
+// rollBack lets SQLite undo an interrupted change of the file at path, if journal belongs to a history. It comes before
+// any other read, because the first page may be half written. marked says that the file has a mark, as every sealed one
+// has.
 func rollBack(ctx context.Context, path, vfs string, journal []byte, marked bool) error {
 	if len(journal) == 0 || !marked && !ownJournal(journal) {
 		return nil
@@ -181,7 +181,7 @@ func rollBack(ctx context.Context, path, vfs string, journal []byte, marked bool
 	return err
 }
 
-// beginning returns the first bytes of the file at path, none if it cannot be read.
+// beginning returns the first bytes of the file at path; none if it cannot be read.
 func beginning(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {
@@ -189,13 +189,13 @@ func beginning(path string) []byte {
 	}
 	defer f.Close()
 	b := make([]byte, 2*pageSize)
-	n, _ := io.ReadFull(f, b) // what is missing says enough
+	n, _ := io.ReadFull(f, b) // a short file is allowed
 	return b[:n]
 }
 
-// ownJournal tells whether a rollback journal was left while one of our files was made; once complete, they keep a log
-// instead. A journal begins with a mark, at 16 the size of the file before, at 20 the place of the first page it saves:
-// a page's number, and the page, with our application id at 68.
+// ownJournal tells whether a rollback journal belongs to a history whose creation was interrupted; a complete history
+// has a log instead. A journal begins with a magic number. At 16 it has the earlier size of the file, at 20 the offset
+// of the first saved page: a page number, and the page, with the application id at 68.
 func ownJournal(b []byte) bool {
 	if len(b) < 28 || string(b[:8]) != "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" {
 		return false
@@ -208,7 +208,7 @@ func ownJournal(b []byte) bool {
 		binary.BigEndian.Uint32(b[at+4+68:]) == applicationID
 }
 
-// checkMarks says whether SQLite finds our marks in the file at path; it only reads.
+// checkMarks lets SQLite check the application id and the version of the file at path, without a change.
 func checkMarks(ctx context.Context, path, vfs string, options ...string) error {
 	db, err := sql.Open("sqlite", dsn(path, vfs, append(options, "mode", "ro")...))
 	if err != nil {
@@ -237,11 +237,11 @@ func checkVersion(found int) error {
 	return nil
 }
 
-// positioned is the first version that says how far its tables are.
+// positioned is the first version with the table position.
 const positioned = 2
 
-// migrate brings the file to the version len(steps) in one transaction, and in WAL mode. The identity becomes that of a
-// file that has none yet.
+// migrate upgrades the file to the version len(steps) in one transaction, and switches it to WAL mode. A file without
+// an identity gets the given one.
 func migrate(ctx context.Context, db *sql.DB, steps []string, identity uint64) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -274,12 +274,13 @@ func migrate(ctx context.Context, db *sql.DB, steps []string, identity uint64) e
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	// Only now: the marks of a new file are then in the file itself, where peek looks, and not in the log beside it.
+	// Only now, so that the application id of a new file is in the file itself, where peek reads it, and not in the
+	// log.
 	_, err = db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
 	return err
 }
 
-// verify reads the structure of the whole file and says what is damaged. pages is nil for a file without seals.
+// verify checks the structure of the whole file and returns its damage. pages is nil for a file without seals.
 func verify(ctx context.Context, db *sql.DB, pages *sqlitefile.Pages) error {
 	damage, err := sqlitefile.Check(ctx, db, "")
 	switch {
@@ -291,7 +292,7 @@ func verify(ctx context.Context, db *sql.DB, pages *sqlitefile.Pages) error {
 	return err
 }
 
-// readPosition returns how far the tables are, and the version of the file.
+// readPosition returns the number of commits in the tables, and the version of the file.
 func readPosition(ctx context.Context, db rowQuerier) (at sqlitefile.Position, version int, err error) {
 	if version, err = pragma(ctx, db, "user_version"); err != nil || version < positioned {
 		return at, version, err
@@ -304,8 +305,8 @@ func readPosition(ctx context.Context, db rowQuerier) (at sqlitefile.Position, v
 	return sqlitefile.Position{Identity: uint64(identity), Commit: uint64(commits)}, version, err
 }
 
-// openMark opens the mark of tables that are at a position. An empty file of that name is how a person says that what
-// is there shall do.
+// openMark opens the mark of tables that are at a position. With an empty mark file a person accepts the tables as they
+// are.
 func openMark(place sqlitefile.MarkPlace, at sqlitefile.Position) (*sqlitefile.Mark, error) {
 	if content, err := place.Read(); err == nil && len(content) == 0 {
 		if err := place.Create(sqlitefile.NewMark(at)); err != nil {

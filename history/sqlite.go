@@ -29,19 +29,18 @@ type Options struct {
 	MaxBytes int64
 }
 
-// History is a [muster.History] in one SQLite file. It is safe for use by several goroutines; its [Reader] never waits
-// for writes.
+// History is a [muster.History] in one SQLite file. Several goroutines may use it. Its [Reader] never waits for writes.
 type History struct {
 	*Reader
 	writer   *sql.DB
 	mark     *sqlitefile.Mark
 	identity uint64
-	// broken is set once a sync failed: from then on nothing is acknowledged.
+	// broken is set after a failed sync: from then on nothing is acknowledged.
 	broken atomic.Pointer[error]
 }
 
-// Open opens the history at path, and makes it, with its directory, when there is none. Older files are brought
-// forward. It refuses, and leaves as it is, a file that is damaged, newer than this program or not a history.
+// Open opens the history at path, and creates a missing one with its directory. It upgrades older files. It refuses,
+// and leaves unchanged, a file that is damaged, newer than this program or no history.
 func Open(path string, o Options) (*History, error) {
 	path, o, err := checkOptions(path, o)
 	if err != nil {
@@ -54,7 +53,7 @@ func Open(path string, o Options) (*History, error) {
 	return h, nil
 }
 
-// checkOptions returns the whole path and the options with their defaults.
+// checkOptions returns the absolute path and the options with their defaults.
 func checkOptions(path string, o Options) (string, Options, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -84,13 +83,13 @@ func open(ctx context.Context, path string, o Options) (*History, error) {
 	return openFile(ctx, path, "", o, form{sealed, len(beginning(path+"-wal")) > 0}, mark)
 }
 
-// form is what is known of a file before it is opened.
+// form describes a file before it is opened.
 type form struct {
 	sealed bool // its pages are
 	logged bool // its write-ahead log has content
 }
 
-// openFile opens the file at path, on the file system of SQLite named vfs; empty is the operating system's.
+// openFile opens the file at path, on the SQLite file system vfs; empty is the operating system's.
 func openFile(ctx context.Context, path, vfs string, o Options, is form, place sqlitefile.MarkPlace) (_ *History,
 	err error) {
 	h := &History{}
@@ -108,8 +107,8 @@ func openFile(ctx context.Context, path, vfs string, o Options, is form, place s
 	if h.writer, err = openWriter(path, vfs, o); err != nil {
 		return nil, err
 	}
-	// A file that is refused stays as it is. Closing the writer would write its log back, and closing the reader leaves
-	// an empty log behind.
+	// A refused file must stay unchanged. Closing the writer would write its log back, and closing the reader leaves an
+	// empty log behind.
 	first := h.writer
 	if is.logged {
 		first = h.db
@@ -140,7 +139,7 @@ func openFile(ctx context.Context, path, vfs string, o Options, is form, place s
 func openWriter(path, vfs string, o Options) (*sql.DB, error) {
 	writer, err := sql.Open("sqlite", dsn(path, vfs, "mode", "rw", "_txlock", "immediate",
 		"_busy_timeout", strconv.FormatInt(busyTimeout.Milliseconds(), 10), "_synchronous", "FULL",
-		// Where the system's sync leaves the drive's cache alone (macOS), ask for the one that does not.
+		// On macOS the usual sync leaves the drive's cache alone; this one does not.
 		"_pragma", "fullfsync(1)", "_pragma", "trusted_schema(0)",
 		"_pragma", fmt.Sprintf("page_size(%d)", pageSize),
 		"_pragma", fmt.Sprintf("max_page_count(%d)", o.MaxBytes/pageSize),
@@ -152,13 +151,13 @@ func openWriter(path, vfs string, o Options) (*sql.DB, error) {
 	return writer, nil
 }
 
-// Close ends reading and writing. Everything acknowledged is on disk already.
+// Close closes the history. Everything acknowledged is on disk already.
 func (h *History) Close() error {
 	if h.Reader == nil {
 		return nil // it could not be opened
 	}
 	failures := []error{h.db.Close()}
-	// The writer goes last: the last connection to close tidies up the log beside the file.
+	// The writer closes last: the last connection removes the log.
 	if h.writer != nil {
 		failures = append(failures, h.writer.Close())
 	}
@@ -186,7 +185,7 @@ func (h *History) Begin(ctx context.Context, fleet string) (muster.Position, err
 }
 
 // Append implements [muster.History]. After an error other than [muster.ErrConflict] nothing was acknowledged; Begin
-// tells where the stream is.
+// returns where the stream is.
 func (h *History) Append(ctx context.Context, fleet string, after muster.Position,
 	records ...muster.Record) (muster.Position, error) {
 	if err := checkAppend(fleet, records); err != nil {
@@ -221,7 +220,7 @@ func advance(ctx context.Context, tx *sql.Tx, fleet string, after, next muster.P
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, err
 	}
-	// No stream reads as epoch 0, which no writer ever has.
+	// A missing stream reads as epoch 0, which no writer has.
 	if found != after || found.Epoch == 0 {
 		return 0, conflict(fleet, after, found)
 	}
@@ -246,7 +245,7 @@ func insert(ctx context.Context, tx *sql.Tx, stream int64, p muster.Position, r 
 	return err
 }
 
-// write runs do in one transaction that is on disk when write returns nil, and without trace otherwise.
+// write runs do in one transaction. When write returns nil it is on disk; otherwise it left no trace.
 func (h *History) write(ctx context.Context, attempted string, do func(*sql.Tx) error) error {
 	if broken := h.broken.Load(); broken != nil {
 		return *broken
@@ -268,8 +267,7 @@ func (h *History) write(ctx context.Context, attempted string, do func(*sql.Tx) 
 		return tx.Commit()
 	}()
 	if err == nil {
-		// It need not be on the disk now: a log that is lost just after a power cut is the one case that this does not
-		// find.
+		// The mark need not be on disk yet: the only case it then misses is a log lost right after a power cut.
 		h.mark.Write(sqlitefile.Position{Identity: h.identity, Commit: uint64(commit)}, false)
 	}
 	if err == nil || errors.Is(err, muster.ErrConflict) {

@@ -1,16 +1,15 @@
 // Package roster knows each member of a fleet and its workers.
 //
-// It merges three views that never agree at every instant: what was ordered, what the fleet lists and what the workers
-// report. A member is ordered, booting, idle, busy, draining, released or lost:
+// It merges three views that rarely agree: what was ordered, what the fleet lists and what the workers report. A member
+// is ordered, booting, idle, busy, draining, released or lost:
 //
 //	ordered --listed--> booting --receiving--> idle <--> busy
 //	idle, busy --asked, signalled--> draining --token granted--> released --ended--> (gone)
-//	idle --offers to leave, token granted--> released
-//	booting, idle, busy --silent--> lost --reports again--> where it says it is
+//	idle --ready to stop, token granted--> released
+//	booting, idle, busy --silent--> lost --reports again--> as it reports
 //
-// Lost is not idle: what a silent worker does is unknown, so it is neither counted as capacity nor released. Only a
-// worker's own report ever makes a member idle, and only its release token, in its current lease epoch, makes it
-// released.
+// Lost is not idle: the state of a silent worker is unknown, so it is neither counted as capacity nor released. Only a
+// worker's own report makes a member idle, and only its release token, in its current lease epoch, makes it released.
 //
 // The main types:
 //

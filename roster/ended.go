@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// ended is a member that has ended. It is remembered for a while, so that its late reports do not bring it back. It is
-// never changed.
+// ended is a member that has ended. It is remembered for a while, so that its late reports do not bring it back. Its
+// content never changes.
 type ended struct {
 	hash uint32
 	*Member
 }
 
-// launch is a number of launch attempts at one instant.
+// launch is a number of launch attempts at one time.
 type launch struct {
 	at time.Time
 	n  int
 }
 
-// bury moves the members that have ended from those that exist to those that are remembered.
+// bury moves ended members from members to ended.
 func (r *Roster) bury() {
 	keep := r.members[:0]
 	for i := range r.members {
@@ -36,7 +36,7 @@ func (r *Roster) bury() {
 	}
 }
 
-// buried returns the place of a member among those that have ended.
+// buried returns the index of an ended member.
 func (r *Roster) buried(id string) (int, bool) {
 	if len(r.ended) == 0 {
 		return -1, false
@@ -46,10 +46,10 @@ func (r *Roster) buried(id string) (int, bool) {
 	return i, i >= 0
 }
 
-// full tells whether no further member can be taken in.
+// full tells whether the roster has no room for another member.
 func (r *Roster) full() bool { return len(r.members)+len(r.ended) >= maxMembers }
 
-// attempted notes n launch attempts at now.
+// attempted records n launch attempts at now.
 func (r *Roster) attempted(now time.Time, n int) {
 	n = min(n, maxMembers)
 	r.launches = append(r.launches, launch{now, n})
@@ -65,7 +65,7 @@ func (r *Roster) attempted(now time.Time, n int) {
 	}
 }
 
-// forget forgets what is long past at now.
+// forget drops ended members and launch attempts that are too old.
 func (r *Roster) forget(now time.Time, remember time.Duration) {
 	for len(r.ended) > 0 && now.Sub(r.ended[0].EndedAt) > remember {
 		r.ended = r.ended[1:]

@@ -11,18 +11,17 @@ import (
 )
 
 const (
-	// incidentEvery is how often an incident of one kind of one worker is told at most: what is counted meanwhile is
-	// told then.
+	// incidentEvery is the shortest interval between two notifications of one kind of incident of a worker.
 	incidentEvery = time.Minute
-	// maxTold bounds the incidents of one member that are remembered as told.
+	// maxTold bounds the incidents remembered for one member.
 	maxTold = 64
 )
 
-// Incident is an incident of a worker, as it was told last.
+// Incident is an incident of a worker, as it was last notified.
 type Incident struct {
 	Worker string
 	protocol.Incident
-	// At is when the controller was told.
+	// At is when the controller received it.
 	At time.Time
 }
 
@@ -51,8 +50,8 @@ func checkIncidents(r *protocol.Report) error {
 	return nil
 }
 
-// incidents takes in the incidents of a report and returns those to tell: what happened since the same was told last,
-// at most once a minute for each kind of a worker. Their counts are those since the worker started.
+// incidents processes the incidents of a report. tell are those to notify now, at most one a minute for each kind of a
+// worker, with their counts since the worker started. more counts the new ones by kind.
 func (m *Member) incidents(rep *protocol.Report) (tell []Incident, more map[protocol.IncidentKind]int64) {
 	f := m.Facts
 	for _, x := range rep.Incidents {
@@ -67,14 +66,14 @@ func (m *Member) incidents(rep *protocol.Report) (tell []Incident, more map[prot
 			i = len(f.told) - 1
 		default:
 			if t := &f.told[i]; t.counted == x.Count && t.Count == x.Count && t.Text == x.Text {
-				continue // as nearly always
+				continue // the usual case
 			}
 			f = m.change()
 			f.told = slices.Clone(f.told) // clones of the roster share it
 		}
 		t := &f.told[i]
 		if x.Count < t.counted {
-			t.counted, t.Count = 0, 0 // the worker was started again
+			t.counted, t.Count = 0, 0 // the worker was restarted
 		}
 		if n := x.Count - t.counted; n > 0 {
 			if more == nil {
@@ -91,13 +90,13 @@ func (m *Member) incidents(rep *protocol.Report) (tell []Incident, more map[prot
 	return tell, more
 }
 
-// told is an incident as it was told last, and how many were counted since.
+// told is the last notified incident of a kind, with the count so far.
 type told struct {
 	Incident
 	counted int64
 }
 
-// RecallIncident takes a recorded incident of a member back into r, so that it is not told again.
+// RecallIncident restores a recorded incident of a member, so that it is not notified again.
 func (r *Roster) RecallIncident(member string, x Incident) {
 	k, ok := r.find(member)
 	if !ok {
@@ -113,7 +112,7 @@ func (r *Roster) RecallIncident(member string, x Incident) {
 	}
 }
 
-// Incidents returns the incidents of a member as they were told last, in the order in which they first came.
+// Incidents returns the last notified incidents of a member, in the order of their first occurrence.
 func (m *Member) Incidents() []Incident {
 	var all []Incident
 	for _, t := range m.told {

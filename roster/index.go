@@ -2,11 +2,11 @@ package roster
 
 import "slices"
 
-// smallRoster is the number of members up to which looking at each of them finds one as fast as an index does.
+// smallRoster is up to how many members a linear search is as fast as an index.
 const smallRoster = 16
 
-// index finds members by name in a large roster: an open hash table of places in Roster.members, each plus 1. It is
-// empty while the roster is small, or when it must be made anew.
+// index finds members by name in a large roster: an open-addressing hash table of indexes into Roster.members, plus 1.
+// It is empty for a small roster.
 type index []int32
 
 // find returns the index of the member with the given id.
@@ -27,7 +27,7 @@ func (r *Roster) find(id string) (int, bool) {
 	}
 }
 
-// reindex brings the index up to date after members were added from the place first on, or moved, when first is 0.
+// reindex updates the index after members were added from the index first on. With first 0 it rebuilds it.
 func (r *Roster) reindex(first int) {
 	if len(r.members) <= smallRoster {
 		r.byID = nil

@@ -7,22 +7,21 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Gone tells that a member has ended.
+// Gone is a member that has ended or was given up.
 type Gone struct {
 	Member string
-	// Failure says why, and is empty for an orderly end.
+	// Failure says why; empty for a normal end.
 	Failure string
-	// Wasted is true when it never was of use: its launch counts as failed.
+	// Wasted is true when it never took a message: its launch counts as failed.
 	Wasted bool
-	// Departed is true for one that nobody answers, and that ended in order: it left by itself, which was not told
-	// before.
+	// Departed is true for a member with only stored reports that ended normally: it left by itself.
 	Departed bool
-	// Exists is true for a member that is given up although the fleet still has it: it is left alone, because nobody
-	// can say that it is idle.
+	// Exists is true for a member that was given up although the fleet still has it. It is left alone, because it may
+	// be busy.
 	Exists bool
 }
 
-// Launched notes that the named members were ordered at now.
+// Launched records that the named members were ordered at now.
 func (r *Roster) Launched(now time.Time, ids []string) {
 	for _, id := range ids {
 		if r.full() {
@@ -38,8 +37,8 @@ func (r *Roster) Launched(now time.Time, ids []string) {
 	}
 }
 
-// NotLaunched notes that the order of the named members failed at the instant at. Part of it may have been carried out
-// all the same: the next listing shows which of them exist, and until then they count as ordered.
+// NotLaunched records that the order of the named members failed. Part of it may have been carried out: they count as
+// ordered until a listing shows which of them exist.
 func (r *Roster) NotLaunched(at time.Time, ids []string, why string) {
 	for _, id := range ids {
 		if i, ok := r.find(id); ok {
@@ -49,23 +48,23 @@ func (r *Roster) NotLaunched(at time.Time, ids []string, why string) {
 	}
 }
 
-// doubted tells whether a listing of the instant at, which lacks m, shows that m was never launched.
+// doubted tells whether a listing without m proves that m was never launched.
 func (m *Member) doubted(at time.Time) bool {
 	return !m.doubtAt.IsZero() && !at.Before(m.doubtAt) && !m.Listed && len(m.Workers) == 0
 }
 
-// Listed takes a listing into r and returns the members found to have ended. Members that nobody here ordered are
-// adopted. A member that was listed before and is no more has ended.
+// Listed applies a listing and returns the members that have ended. It adopts unknown members. A member that was listed
+// before and is missing has ended.
 func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 	var room [smallRoster]int32
-	present := r.present(l, room[:0]) // where the listing has each, plus 1
+	present := r.present(l, room[:0]) // the index of each member in the listing, plus 1
 	for i := range r.members {
 		m := &r.members[i]
 		at := present[i]
 		switch {
 		case at > 0 && l.Members[at-1].Ended:
 			g := r.end(i, l.At, l.Members[at-1].Failure)
-			g.Departed = g.Failure == "" && m.deaf() && m.depart()
+			g.Departed = g.Failure == "" && m.storedOnly() && m.depart()
 			gone = append(gone, g)
 		case at > 0:
 			m.listed(l.At, &l.Members[at-1])
@@ -74,7 +73,7 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 		case m.failed && !m.Listed && len(m.Workers) == 0:
 			gone = append(gone, r.end(i, l.At, "the fleet never listed it"))
 		case m.recalled:
-			// It ended while no controller looked, most likely in order; nobody can say more.
+			// It ended while no controller ran, most likely normally.
 			gone = append(gone, r.end(i, l.At, ""))
 		case m.Listed:
 			gone = append(gone, r.end(i, l.At, "the fleet lists it no more"))
@@ -86,10 +85,10 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 	return gone
 }
 
-// listed takes in what a listing of the instant at says of m, which exists.
+// listed applies the listing's entry of the existing member m.
 func (m *Member) listed(at time.Time, as *muster.Member) {
 	if m.Listed && m.Serving == as.Serving && m.Exposed == as.Exposed && !m.recalled {
-		return // as nearly always
+		return // the usual case
 	}
 	f := m.change()
 	f.Listed, f.Serving, f.Exposed = true, as.Serving, as.Exposed
@@ -98,12 +97,12 @@ func (m *Member) listed(at time.Time, as *muster.Member) {
 	}
 }
 
-// present adopts the members of a listing that nobody knew, and returns for each member of r its place in the listing
-// plus 1, or 0 where it is not listed, appended to what is given.
+// present adopts unknown members of a listing. It appends to to, for each member of r, its index in the listing plus 1,
+// or 0 if it is missing.
 func (r *Roster) present(l muster.Listing, to []int32) []int32 {
 	adopted := false
 	present := append(to, make([]int32, len(r.members))...)
-	next := 0 // most listings have the members in our order
+	next := 0 // most listings have the same order
 	for k := range l.Members {
 		m := &l.Members[k]
 		i, known := next, next < len(r.members) && r.members[next].ID == m.ID
@@ -111,7 +110,7 @@ func (r *Roster) present(l muster.Listing, to []int32) []int32 {
 			i, known = r.find(m.ID)
 		}
 		switch {
-		case known && adopted: // the places have moved: see below
+		case known && adopted: // the indexes have changed: repeat below
 		case known:
 			present[i] = int32(k + 1)
 			next = i + 1
@@ -129,14 +128,14 @@ func (r *Roster) present(l muster.Listing, to []int32) []int32 {
 	return present
 }
 
-// Tidy gives up members that took no message within the boot deadline, and counts their launches as failed; one that
-// was never listed either keeps its place until a listing shows that it does not exist. It also gives up members known
-// only by reports that stopped long ago, and forgets what is long past.
+// Tidy gives up members that took no message within the boot deadline, and counts their launches as failed. One that
+// was never listed stays until a listing shows that it does not exist. Tidy also gives up members known only by old
+// reports, and drops old records.
 func (r *Roster) Tidy(now time.Time, rules Rules) (gone []Gone) {
 	for i := range r.members {
 		m := &r.members[i]
 		if m.recalled {
-			continue // whether it still exists is for the first listing to say
+			continue // the first listing decides whether it exists
 		}
 		if !m.Listed && len(m.Workers) > 0 && now.Sub(m.reportedAt()) > rules.Silence+rules.Remember {
 			gone = append(gone, r.end(i, now, "it went silent, and the fleet never listed it"))
@@ -170,7 +169,7 @@ func (r *Roster) fail(m *Member, now time.Time, why string) {
 	r.failedAt, r.lastErr = now, why
 }
 
-// Launches returns what a policy may know about launching. After a failure the next launch waits 1 s, doubled for each
+// Launches returns the state of launching for a policy. After a failure the next launch waits 1 s, doubled for each
 // further failure in a row up to 5 minutes.
 func (r Roster) Launches() muster.Launches {
 	l := muster.Launches{LastHour: r.attempts, Failed: r.failed, LastError: r.lastErr}
@@ -181,8 +180,8 @@ func (r Roster) Launches() muster.Launches {
 	return l
 }
 
-// OnTrial tells whether a member launched after the last failure still has to prove itself. While launches fail, one
-// member at a time is tried; one that is lost will prove nothing and makes way for the next.
+// OnTrial tells whether a member that was launched after the last failure has not proved itself yet. While launches
+// fail, one member is tried at a time; a lost one makes way for the next.
 func (r Roster) OnTrial(now time.Time, rules Rules) bool {
 	for i := range r.members {
 		m := &r.members[i]

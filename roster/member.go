@@ -15,61 +15,60 @@ type Member struct {
 	Workers []Worker
 }
 
-// Facts are what is known of a member beside its workers. They change a few times in its life, not with every report.
+// Facts describe a member without its workers. They change a few times in its life, not with every report.
 type Facts struct {
 	// ID is the fleet's name for it.
 	ID string
-	// LaunchedAt is when it was ordered, or first seen if nobody here ordered it.
+	// LaunchedAt is when it was ordered, or first seen if this controller did not order it.
 	LaunchedAt time.Time
-	// SeenAt is when this controller first saw it; zero for one that it ordered itself, or only remembers so far.
-	// Silence counts from then: a member from before a restart gets time to report.
+	// SeenAt is when this controller first saw it; zero for a member that it ordered, or knows from the history only.
+	// Silence counts from then, so that a member from before a restart has time to report.
 	SeenAt time.Time
-	// DrainAt is when it was asked to drain; zero while it is not.
+	// DrainAt is when it was asked to drain; zero if it was not.
 	DrainAt time.Time
 	// ReleasedAt is when its release was granted; zero before.
 	ReleasedAt time.Time
-	// EndedAt is when it was found to exist no more; zero before.
+	// EndedAt is when it was found to have ended; zero before.
 	EndedAt time.Time
-	// JoinedAt is when a worker of it first took messages; zero before.
+	// JoinedAt is when one of its workers first received; zero before.
 	JoinedAt time.Time
 	// Listed is true once the fleet listed it.
 	Listed bool
-	// Serving is true while the fleet's own service says that it is in service.
+	// Serving is true while the fleet's own service reports it in service.
 	Serving bool
-	// Exposed is true while the fleet's own service may end it, as far as it was listed.
+	// Exposed is true while the fleet's own service may stop it.
 	Exposed bool
-	// Warm is true when it comes from a warm pool, as far as is known or was expected when it was ordered.
+	// Warm is true when it comes from a warm pool, or was expected to when it was ordered.
 	Warm bool
-	// Proved is true once it finished a message or stayed in service for a while: its launch was good.
+	// Proved is true once it finished a message or stayed in service for a while: its launch succeeded.
 	Proved bool
-	// used is true once it said that it had finished a message.
+	// used is true once it reported a finished message.
 	used bool
 	// failed is true once its launch was counted as failed.
 	failed bool
-	// named is true once the fleet's own service gave it its name.
+	// named is true once the fleet's own service named it.
 	named bool
-	// departed is true once it was told that it leaves, or has left, by itself.
+	// departed is true once it was reported to leave by itself.
 	departed bool
-	// recalled is true while it is known from the history alone.
+	// recalled is true while it is known only from the history.
 	recalled bool
-	// timed is true when its boot was seen from here: it was ordered, or it was listed and said that it is starting. A
-	// member that was found at work booted at a time nobody knows.
+	// timed is true when its boot time is known: it was ordered here, or was listed and reported that it is starting.
 	timed bool
-	// doubtAt is when its order failed, for the reason doubt; zero when it did not.
+	// doubtAt is when its order failed, for the reason doubt; zero if it did not.
 	doubtAt time.Time
 	doubt   string
-	// told are the incidents that were told. What is in it is never changed.
+	// told are its notified incidents. The elements never change.
 	told []told
 }
 
-// change gives m other facts, which are those it has until the caller changes them.
+// change gives m a copy of its facts, which the caller may change.
 func (m *Member) change() *Facts {
 	f := *m.Facts
 	m.Facts = &f
 	return &f
 }
 
-// Worker is a worker as it last reported itself.
+// Worker is the last reported state of a worker.
 type Worker struct {
 	// Terms are replaced, never changed, so that clones of a roster share them.
 	*Terms
@@ -77,36 +76,36 @@ type Worker struct {
 	Busy int
 
 	ReportedAt time.Time
-	// HeldSeconds adds up how long it had held its messages when it reported.
+	// HeldSeconds adds up how long its messages were in progress at that report.
 	HeldSeconds float64
-	// IdleSince is when it last said that it holds nothing, after holding something.
+	// IdleSince is when it last reported that its last message was gone.
 	IdleSince time.Time
-	// Retries are the messages that it gave back and that are not visible yet, as it reported; nil where it does not
-	// tell. It is never changed.
+	// Retries are its messages that wait for their retry; nil if it does not report them. The value never changes.
 	Retries *protocol.Retries
 }
 
-// Terms are what a worker reports over and over again, and what it was told.
+// Terms are the parts of a worker's reports that rarely change, and the answers to them.
 type Terms struct {
 	ID    string
 	Epoch int64
 	State protocol.WorkerState
 	Cause protocol.Cause
 	Slots int
-	// Token is its release token while it is idle and has stopped receiving.
+	// Token is its release token while it is idle.
 	Token string
-	// Refused is the token whose release was refused: the worker is told to go on.
+	// Refused is the token whose release was refused: the worker is told to work.
 	Refused string
-	// Challenge is what it is asked to repeat, Repeated what it repeated last. Its token counts while they are equal.
+	// Challenge is the number it must repeat, Repeated the last one that it repeated. Its token counts while they are
+	// equal.
 	Challenge, Repeated int64
-	// RoundTrip is how long it took from the report for which the challenge was made to the first one that repeated it:
-	// the way of an answer, the time until the next report, and its way. It is zero until then.
+	// RoundTrip is the time from the report for which the challenge was made to the first report that repeated it; zero
+	// until then.
 	RoundTrip time.Duration
-	// Stored is true while its reports are read from where it keeps them: nobody answers it.
+	// Stored is true while its reports are read from a store, so that it gets no answers.
 	Stored bool
 }
 
-// refuse has w told to go on. It is true when w holds a token for which that is news.
+// refuse tells w to work. news is true when w has a token that was not refused before.
 func (w *Worker) refuse() (news bool) {
 	if w.Token == w.Refused {
 		return false
@@ -124,7 +123,7 @@ func (r Roster) Clone() Roster {
 	for i := range r.members {
 		workers += len(r.members[i].Workers)
 	}
-	all := make([]Worker, 0, workers) // one piece of memory for all, since every step clones
+	all := make([]Worker, 0, workers) // a single allocation, because every step clones
 	for i := range r.members {
 		if own := r.members[i].Workers; len(own) > 0 {
 			all = append(all, own...)
@@ -132,6 +131,6 @@ func (r Roster) Clone() Roster {
 		}
 	}
 	r.byID = slices.Clone(r.byID)
-	r.ended, r.launches = slices.Clip(r.ended), slices.Clip(r.launches) // whoever appends makes a copy
+	r.ended, r.launches = slices.Clip(r.ended), slices.Clip(r.launches) // an append then copies
 	return r
 }

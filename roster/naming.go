@@ -7,12 +7,11 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Naming tells which member of a fleet with a service of its own is the one that was ordered under another name.
+// Naming maps an ordered member to its name, in a fleet whose own service chooses the names.
 type Naming struct{ Ordered, Member string }
 
-// Name gives the members of a listing that nobody knew the places of those that were ordered and never seen, oldest
-// first: with a service of its own a fleet chooses the names. It is called before [Roster.Listed] with the same
-// listing.
+// Name assigns unknown members of a listing to ordered members that were never seen, oldest first, because the fleet's
+// own service chooses the names. Call it before [Roster.Listed] with the same listing.
 func (r *Roster) Name(l muster.Listing) (named []Naming) {
 	for i := range l.Members {
 		if m := &l.Members[i]; !m.Ended {
@@ -24,11 +23,11 @@ func (r *Roster) Name(l muster.Listing) (named []Naming) {
 	return named
 }
 
-// NameOne is [Roster.Name] for a member that was seen without a listing, because it reported.
+// NameOne is [Roster.Name] for a member that reported before it was listed.
 func (r *Roster) NameOne(id string) (Naming, bool) { return r.nameOne(id, "") }
 
-// nameOne gives the member the place of the oldest that was ordered of its tier; of the oldest of all where there is
-// none, or the tier is not known.
+// nameOne assigns the member to the oldest ordered one of its tier, or to the oldest of all if there is none or the
+// tier is unknown.
 func (r *Roster) nameOne(id string, tier muster.Tier) (Naming, bool) {
 	if _, known := r.find(id); known {
 		return Naming{}, false
@@ -58,7 +57,7 @@ func (r *Roster) nameOne(id string, tier muster.Tier) (Naming, bool) {
 	return n, true
 }
 
-// Rename gives a member another name. It changes nothing where there is no such member, or the new name is taken.
+// Rename renames a member. It does nothing if there is no such member, or if the new name is taken.
 func (r *Roster) Rename(from, to string) {
 	i, ok := r.find(from)
 	if _, taken := r.find(to); !ok || taken {
@@ -69,12 +68,11 @@ func (r *Roster) Rename(from, to string) {
 	f.ID, f.named, f.doubt, f.doubtAt = to, true, "", time.Time{} // it exists, so it was launched
 	r.members = slices.Delete(r.members, i, i+1)
 	r.reindex(0)
-	r.insert(m) // among members of one instant the name decides the place
+	r.insert(m) // members of the same launch time are sorted by name
 }
 
-// Serve notes the members that the fleet's own service has said to be in service since the last call, for a fleet whose
-// workers do not report, and returns what that shows of their boots. It is called after [Roster.Listed] with the
-// listing of the instant at.
+// Serve records members that the fleet's own service has newly reported in service, for a fleet whose workers do not
+// report. It returns their boot times. Call it after [Roster.Listed] with the listing of the time at.
 func (r *Roster) Serve(at time.Time) (all []News) {
 	for i := range r.members {
 		m := &r.members[i]

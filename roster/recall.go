@@ -5,48 +5,48 @@ import (
 	"time"
 )
 
-// Change is what becomes of a member. Changes are recorded, and recalled after a restart.
+// Change is an event in a member's life. Changes are recorded, and recalled after a restart.
 type Change string
 
 // The changes.
 const (
-	// Joined: it took messages for the first time.
+	// Joined: it received for the first time.
 	Joined Change = "joined"
-	// Proved: it was of use after other launches had failed.
+	// Proved: it succeeded after other launches had failed.
 	Proved Change = "proved"
-	// AskedToDrain: it is to go. Kept: it is to stay after all.
+	// AskedToDrain: it got a stop request. Kept: the request was withdrawn.
 	AskedToDrain Change = "asked to drain"
 	Kept         Change = "kept"
-	// ReleaseGranted: it was asked to go and may. Left: it offered to go and may.
+	// ReleaseGranted: it drained and got its stop permit. Left: it was ready to stop by itself and got its stop permit.
 	ReleaseGranted Change = "released"
 	Left           Change = "left"
-	// Departed: it left by itself, because nobody answers it.
+	// Departed: it left by itself, because it gets no answers.
 	Departed Change = "left by itself"
-	// GivenUp: it never took a message in time. Gone members have ended.
+	// GivenUp: it received nothing before the boot deadline. HasEnded: it has ended.
 	GivenUp  Change = "given up"
 	HasEnded Change = "ended"
-	// HadIncident: something went wrong at a worker of it.
+	// HadIncident: one of its workers had a problem.
 	HadIncident Change = "incident"
-	// Named: the fleet's own service gave it another name.
+	// Named: the fleet's own service named it.
 	Named Change = "named"
-	// CameWarm: it came from the warm pool, and was not expected to. CameCold: it did not, and was.
+	// CameWarm: it came from the warm pool against expectation. CameCold: it did not, against expectation.
 	CameWarm Change = "warm"
 	CameCold Change = "cold"
 )
 
-// RecallLaunch takes a recorded launch order back into r. Records come oldest first, and before any listing.
+// RecallLaunch restores a recorded launch order. Records come oldest first, and before any listing.
 func (r *Roster) RecallLaunch(at time.Time, ids []string) {
 	r.Launched(at, ids)
 	for _, id := range ids {
 		if i, ok := r.find(id); ok {
 			f := r.members[i].change()
-			f.recalled, f.timed = true, false // it may have joined while nobody looked
+			f.recalled, f.timed = true, false // it may have joined while no controller ran
 		}
 	}
 }
 
-// Expect notes at now that the named members, recalled from an order without a result, may still appear: that a listing
-// lacks them does not mean that they have ended.
+// Expect says at now that the named members, recalled from an order without a result, may still appear: if a listing
+// lacks them, they have not ended.
 func (r *Roster) Expect(now time.Time, ids []string) {
 	for _, id := range ids {
 		if i, ok := r.find(id); ok && r.members[i].recalled && r.members[i].JoinedAt.IsZero() {
@@ -56,8 +56,8 @@ func (r *Roster) Expect(now time.Time, ids []string) {
 	}
 }
 
-// Recall takes a recorded change of a member back into r; wasted and why are those of a launch that failed. The first
-// listing shows which of the recalled members still exist.
+// Recall restores a recorded change of a member. wasted and why describe a failed launch. The first listing shows which
+// recalled members still exist.
 func (r *Roster) Recall(at time.Time, member string, c Change, wasted bool, why string) {
 	if k, over := r.buried(member); over {
 		r.ended = slices.Clone(r.ended)
@@ -96,7 +96,7 @@ func (r *Roster) recall(m *Member, at time.Time, c Change, wasted bool, why stri
 	case HasEnded:
 		f.EndedAt, f.recalled = at, false
 	}
-	if wasted && !m.failed { // a member that was given up ends later
+	if wasted && !m.failed { // a given-up member ends later
 		r.fail(m, at, why)
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Offers returns the members that may be released now: all their workers are idle, hold a release token of their
-// current epoch, repeated the challenge and reported within the silence rule. asked are those that were asked to drain,
-// or that somebody else told to go; offered are those that stopped by themselves because no message came, or because
-// what is paid for ends.
+// Offers returns the members that may be released now: all their workers are idle, have a release token of their
+// current epoch, repeated the challenge and reported recently. asked are those with a stop request, from Muster or
+// another system. offered are those that became ready to stop by themselves, because no message came or their paid
+// period ends.
 func (r Roster) Offers(now time.Time, rules Rules) (asked, offered []string) {
 	for i := range r.members {
 		m := &r.members[i]
@@ -38,7 +38,7 @@ func (m *Member) releasable(now time.Time, rules Rules) bool {
 	return true
 }
 
-// Cause returns why a member offers to leave: because its paid period ends, if a worker of it says so.
+// Cause returns why a member is ready to stop: its paid period ends, if one of its workers reports that.
 func (r Roster) Cause(id string) protocol.Cause {
 	i, ok := r.find(id)
 	if !ok {
@@ -53,14 +53,14 @@ func (r Roster) Cause(id string) protocol.Cause {
 	return cause
 }
 
-// Release grants the release of a member that [Roster.Offers] named.
+// Release grants the release of a member that [Roster.Offers] returned.
 func (r *Roster) Release(id string, now time.Time) {
 	if i, ok := r.find(id); ok {
 		r.members[i].change().ReleasedAt = now
 	}
 }
 
-// Refuse tells a member that offered to leave that it is still needed.
+// Refuse tells a member that is ready to stop that it is still needed.
 func (r *Roster) Refuse(id string) {
 	if i, ok := r.find(id); ok {
 		for j := range r.members[i].Workers {
@@ -69,16 +69,15 @@ func (r *Roster) Refuse(id string) {
 	}
 }
 
-// Drain asks n members to go and returns their names: idle ones first, those idle longest before others; then those
-// that are not in service yet, newest first; then busy ones, newest first, which finish what they hold. Those that
-// joined within the grace and have not finished a message yet are not asked, nor those that nobody answers: they would
-// never hear of it.
+// Drain sends n members a stop request and returns their names: first idle ones, the longest idle first; then members
+// not in service yet, newest first; then busy ones, newest first, which finish their messages. It skips members that
+// joined within the grace and have not finished a message, and those that get no answers and so would never hear of it.
 func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 	rank := map[State]int{Idle: 1, Booting: 2, Busy: 3}
 	var order []int
 	for i := range r.members {
 		m := &r.members[i]
-		if rank[m.State(now, rules)] > 0 && !m.fresh(now, rules) && !m.deaf() {
+		if rank[m.State(now, rules)] > 0 && !m.fresh(now, rules) && !m.storedOnly() {
 			order = append(order, i)
 		}
 	}
@@ -98,15 +97,15 @@ func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 	return ids
 }
 
-// Exchange lets members go that have held no message for a while, and keeps as many that were asked to go and hold one:
-// who looks idle when the size falls may just have taken the next message. It returns the names of both.
+// Exchange sends stop requests to members that are surely idle, and withdraws as many from busy ones: a member that
+// looked idle when the desired count fell may just have received a message. It returns the names of both.
 func (r *Roster) Exchange(now time.Time, rules Rules) (kept, asked []string) {
 	var idle, busy []int
 	for i := range r.members {
 		m := &r.members[i]
 		switch m.State(now, rules) {
 		case Idle:
-			if !m.fresh(now, rules) && !m.deaf() && now.Sub(m.idleSince()) >= surelyIdle {
+			if !m.fresh(now, rules) && !m.storedOnly() && now.Sub(m.idleSince()) >= surelyIdle {
 				idle = append(idle, i)
 			}
 		case Draining:
@@ -127,23 +126,22 @@ func (r *Roster) Exchange(now time.Time, rules Rules) (kept, asked []string) {
 	return kept, asked
 }
 
-// longDrain is how long a member must hold its message after it was asked to go until one that became idle since goes
-// in its place. Before, the one that was asked may be done any moment; to exchange the two whenever one of them is
-// idle, as messages come by turns to both, would let neither go.
+// longDrain is how long a member with a stop request must stay busy until one that became idle later takes its place.
+// Before that it may finish any moment. If messages came to both by turns, immediate exchanges would stop neither.
 const longDrain = 30 * time.Second
 
-// surelyIdle is how long a member must have held nothing so that no report of it can be behind.
+// surelyIdle is how long a member must be idle so that none of its reports can be outdated.
 const surelyIdle = 2 * time.Second
 
-// fresh tells whether m joined so lately that it is not asked to go: what it was launched for may still be on its way.
-// One that has finished a message was found by it.
+// fresh tells whether m joined so recently that it gets no stop request: the work for which it was launched may still
+// be coming. A member that has finished a message is not fresh.
 func (m *Member) fresh(now time.Time, rules Rules) bool {
 	return !m.used && !m.JoinedAt.IsZero() && now.Sub(m.JoinedAt) < rules.Grace
 }
 
-// Keep takes back the request to drain from at most n members that have not been released, those asked last first, and
-// returns their names. Demand that returns is served by workers that are still there before new ones are launched. A
-// member that the system told to end goes whatever is said here.
+// Keep withdraws the stop requests of at most n members that have not been released, the latest first, and returns
+// their names. So returning demand is served by existing workers before new ones are launched. A member that the system
+// stops is not kept.
 func (r *Roster) Keep(n int, now time.Time, rules Rules) []string {
 	var order []int
 	for i := range r.members {
@@ -170,8 +168,8 @@ func (m *Member) signalled() bool {
 	return slices.ContainsFunc(m.Workers, func(w Worker) bool { return w.Cause == protocol.Signalled })
 }
 
-// Overdue returns the released members that are still there so long after their release. One that says it holds a
-// message again is not among them.
+// Overdue returns the members that still exist so long after their release. It leaves out members that report a message
+// in progress again.
 func (r Roster) Overdue(now time.Time, after time.Duration) []string {
 	var ids []string
 	for i := range r.members {
@@ -183,7 +181,7 @@ func (r Roster) Overdue(now time.Time, after time.Duration) []string {
 	return ids
 }
 
-// Exposed returns the members that the fleet's own service may end although they were not released, in the order of
+// Exposed returns the members that the fleet's own service may stop although they were not released, in the order of
 // their launch.
 func (r Roster) Exposed() (ids []string) {
 	for i := range r.members {

@@ -10,23 +10,22 @@ import (
 )
 
 const (
-	// maxSlots bounds the slots a worker may claim, maxText the length of its names and token, maxWorkers the workers
-	// on one member, maxMembers the members a roster knows.
+	// maxSlots bounds the slots of a worker, maxText the length of its names and token, maxWorkers the workers of a
+	// member, maxMembers the members of a roster.
 	maxSlots   = 10_000
 	maxText    = 256
 	maxWorkers = 256
 	maxMembers = 100_000
-	// maxCount bounds the messages one report may count, maxMean the mean of their durations in seconds (a year): sums
-	// of any number of reports stay finite.
+	// maxCount bounds the messages of one report, maxMean the mean of their durations in seconds (a year): so sums over
+	// any number of reports stay finite.
 	maxCount = 1_000_000_000
 	maxMean  = 366 * 24 * 60 * 60
-	// provedAfter is how long a member must have taken messages for its launch to count as good although it has not
-	// finished any.
+	// provedAfter is how long a member must have been receiving for its launch to count as good without a finished
+	// message.
 	provedAfter = 10 * time.Second
 )
 
-// Check returns what is wrong with a report, or nil. A report that fails it is refused whole: nothing in it is
-// believed.
+// Check returns what is wrong with a report, or nil. An invalid report is refused as a whole.
 func Check(r protocol.Report) error { return check(&r) }
 
 func check(r *protocol.Report) error {
@@ -64,7 +63,7 @@ func check(r *protocol.Report) error {
 	return checkState(r)
 }
 
-// checkFailures checks what a report says of messages that wait for a retry and of the last failure.
+// checkFailures checks the messages waiting for a retry and the last failure.
 func checkFailures(r *protocol.Report) error {
 	x := r.Retries
 	if x != nil && (x.Messages < 0 || x.Messages > maxCount || !(x.OldestSeconds >= 0 && x.OldestSeconds <= maxMean)) {
@@ -79,7 +78,7 @@ func checkFailures(r *protocol.Report) error {
 	return nil
 }
 
-// checkCounts checks what a report counts, and what it repeats of earlier reports.
+// checkCounts checks the counts of a report, and those it repeats from earlier ones.
 func checkCounts(r *protocol.Report) error {
 	if len(r.Unanswered) > protocol.MaxUnanswered {
 		return fmt.Errorf("worker report of %s: found %d unanswered reports, at most %d are allowed", r.Worker,
@@ -101,7 +100,7 @@ func checkCounts(r *protocol.Report) error {
 	return checkTally(r.Worker, &own)
 }
 
-// measured tells whether so many durations can have been measured.
+// measured tells whether a histogram of durations is plausible.
 func measured(d series.Durations) bool {
 	return series.Valid(d) && d.Count <= maxCount && d.SumSeconds <= maxMean*float64(d.Count)
 }
@@ -163,30 +162,28 @@ func checkState(r *protocol.Report) error {
 // News is what a report showed of its member for the first time.
 type News struct {
 	Member string
-	// Counted is what its worker counted and no report before told: a part of what the report repeats of earlier ones,
-	// then its own counts.
+	// Counted holds the counts that no earlier report had: first those that the report repeats, then its own.
 	Counted []protocol.Tally
-	// Joined is true when it took messages for the first time; Boot is the time from the launch order until then.
-	// Nobody knows that of a member that was found at work, so for such a one Joined stays false.
+	// Joined is true when it received for the first time; Boot is then the time since the launch order. For a member
+	// whose boot time is unknown, Joined stays false.
 	Joined bool
 	Boot   time.Duration
 	// Warm is true when it came from a warm pool.
 	Warm bool
-	// Proved is true when it was of use after others had failed, so that launching works again.
+	// Proved is true when it succeeded after other launches had failed.
 	Proved bool
-	// Departed is true when it leaves by itself, because nobody answers it.
+	// Departed is true when it leaves by itself, because it gets no answers.
 	Departed bool
-	// Incidents are to be told; More counts all those of its workers that were not counted yet, by kind.
+	// Incidents are to be notified; More counts all new incidents of its workers, by kind.
 	Incidents []Incident
 	More      map[protocol.IncidentKind]int64
 }
 
-// Reported takes a report, received at rep.At, into r. It returns false when the report says nothing new of its worker
-// because it is late, repeated, wrong, or from a member that has ended. What a worker had finished counts also when its
-// member has ended since.
+// Reported applies a report, received at rep.At. It returns false for a report that is late, repeated, invalid, or from
+// a member that has ended. The counts of an ended member's worker are still in news.
 func (r *Roster) Reported(rep protocol.Report) (taken bool, news News) { return r.take(rep, false) }
 
-// take is [Roster.Reported] and [Roster.Stored].
+// take implements [Roster.Reported] and [Roster.Stored].
 func (r *Roster) take(rep protocol.Report, stored bool) (taken bool, news News) {
 	if check(&rep) != nil {
 		return false, news
@@ -196,12 +193,12 @@ func (r *Roster) take(rep protocol.Report, stored bool) (taken bool, news News) 
 	if !ok {
 		k, over := r.buried(rep.Member)
 		if over && !stored {
-			news.Counted = r.posthumous(k, &rep)
+			news.Counted = r.countsOfEnded(k, &rep)
 		}
 		if over || r.full() || stored {
 			return false, news
 		}
-		// Somebody else's launch, or ours from before a crash: what reports is adopted, not doubled.
+		// Another system's launch, or ours from before a crash: adopt the member, so that it is not launched twice.
 		i = r.add(Facts{ID: rep.Member, LaunchedAt: rep.At, SeenAt: rep.At})
 	}
 	m := &r.members[i]
@@ -239,7 +236,7 @@ func (r *Roster) take(rep protocol.Report, stored bool) (taken bool, news News) 
 	return true, news
 }
 
-// tallyOf returns what a report counts itself.
+// tallyOf returns the counts of a report, without repeated ones.
 func tallyOf(r *protocol.Report) protocol.Tally {
 	return protocol.Tally{
 		Seq: r.Seq, Finished: r.Finished, Failed: r.Failed, Processing: r.Processing,
@@ -247,12 +244,12 @@ func tallyOf(r *protocol.Report) protocol.Tally {
 	}
 }
 
-// counted returns what a report of w counts that no report taken before did. Each report repeats all that has no
-// answer, so whatever has a number up to that of the newest report taken was told by that one.
+// counted returns the counts in a report of w that no earlier report had. Each report repeats all unanswered counts, so
+// those up to the number of the last processed report are known.
 func (w *Worker) counted(rep *protocol.Report) []protocol.Tally {
 	told := w.Seq
 	if w.Stored {
-		told = 0 // the numbers of entries are others
+		told = 0 // stored reports have other numbers
 	}
 	again := rep.Unanswered
 	for len(again) > 0 && again[0].Seq <= told {
@@ -264,8 +261,8 @@ func (w *Worker) counted(rep *protocol.Report) []protocol.Tally {
 	return append(slices.Clip(again), tallyOf(rep))
 }
 
-// posthumous returns what a report of a member that has ended counts that no report taken before did.
-func (r *Roster) posthumous(k int, rep *protocol.Report) []protocol.Tally {
+// countsOfEnded returns the counts in a report of an ended member that no earlier report had.
+func (r *Roster) countsOfEnded(k int, rep *protocol.Report) []protocol.Tally {
 	m := *r.ended[k].Member
 	m.Workers = slices.Clone(m.Workers)
 	w := m.worker(rep.Worker)
@@ -281,7 +278,7 @@ func (r *Roster) posthumous(k int, rep *protocol.Report) []protocol.Tally {
 	return counted
 }
 
-// store notes whether the reports of w are read from where it keeps them.
+// store records whether the reports of w come from a store.
 func (w *Worker) store(stored bool) {
 	if w.Stored != stored {
 		t := *w.Terms
@@ -290,14 +287,14 @@ func (w *Worker) store(stored bool) {
 	}
 }
 
-// reported takes in what w says of itself; anew is true where what it said before does not count.
+// reported applies a report of w. anew means that its earlier state does not count.
 func (w *Worker) reported(rep *protocol.Report, anew bool) {
 	t := Terms{ID: w.ID, Stored: w.Stored, Epoch: rep.Epoch, State: rep.State, Cause: rep.Cause, Slots: rep.Slots,
 		Token:   rep.Token,
 		Refused: w.Refused, Challenge: w.Challenge, Repeated: rep.Challenge, RoundTrip: w.RoundTrip}
 	switch {
 	case anew:
-		// Whoever was heard of before may have said anything since: only what answers to this instant is news.
+		// A worker from before may have reported anything meanwhile: only an answer to this challenge counts.
 		t.Challenge = rep.At.UnixMicro()
 	case t.Challenge != 0 && t.Repeated == t.Challenge && w.Repeated != w.Challenge:
 		t.RoundTrip = max(0, rep.At.Sub(time.UnixMicro(t.Challenge)))
@@ -306,7 +303,7 @@ func (w *Worker) reported(rep *protocol.Report, anew bool) {
 		t.Refused = ""
 	}
 	if t != *w.Terms {
-		own := t // the heap is for what is new alone
+		own := t // allocate only for a change
 		w.Terms = &own
 	}
 	if rep.Busy == 0 && (w.Busy > 0 || w.IdleSince.IsZero()) {
@@ -316,7 +313,7 @@ func (w *Worker) reported(rep *protocol.Report, anew bool) {
 	w.Retries = rep.Retries
 }
 
-// worker returns the worker of the given name, added if need be, or nil when the member has too many.
+// worker returns the worker of the given name. It adds a missing one, or returns nil when the member has too many.
 func (m *Member) worker(id string) *Worker {
 	for i := range m.Workers {
 		if m.Workers[i].ID == id {
@@ -330,7 +327,7 @@ func (m *Member) worker(id string) *Worker {
 	return &m.Workers[len(m.Workers)-1]
 }
 
-// Directive returns what the given worker of the given member should do now.
+// Directive returns what the given worker of the given member must do now.
 func (r Roster) Directive(member, worker string) protocol.Directive {
 	if i, ok := r.find(member); ok {
 		return r.members[i].directive(worker)
@@ -361,19 +358,19 @@ func (m *Member) directive(worker string) protocol.Directive {
 	return protocol.Directive{Ask: protocol.Work}
 }
 
-// ask returns what the worker w of m should do, without the challenge.
+// ask returns what the worker w of m must do, without the challenge.
 func (m *Member) ask(w *Worker) protocol.Directive {
 	switch {
 	case !m.ReleasedAt.IsZero() && w.Token != "":
 		return protocol.Directive{Ask: protocol.Leave, Token: w.Token}
 	case m.ReleasedAt.IsZero() && w.Token != "" && w.Refused == w.Token:
-		// The worker may have obeyed the refusal already, so this token is void: it works, then drains under a new one.
-		// By its name, it is refused also where the worker has sent it again since.
+		// The worker may have obeyed the refusal already, so this token is void: it works, then drains with a new one.
+		// Naming the token refuses it also if the worker has repeated it since.
 		return protocol.Directive{Ask: protocol.Work, Token: w.Token}
 	case !m.ReleasedAt.IsZero() || !m.DrainAt.IsZero():
 		return protocol.Directive{Ask: protocol.Drain}
 	case w.Token != "":
-		// Its offer to leave is not decided yet; to go on waiting is what it does anyway.
+		// The decision on its token is open; until then it waits.
 		return protocol.Directive{Ask: protocol.Drain}
 	}
 	return protocol.Directive{Ask: protocol.Work}

@@ -10,37 +10,36 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Rules are the times by which a roster judges silence.
+// Rules are the durations by which a roster judges silence.
 type Rules struct {
 	// Silence is how long after its last report a worker is lost. It is above zero.
 	Silence time.Duration
-	// StoredSilence is the same for a worker whose reports are read from where it keeps them, which is seldom; it
-	// counts where it is longer.
+	// StoredSilence is the same for a worker with stored reports, which come rarely; the longer of both counts.
 	StoredSilence time.Duration
-	// BootWithin is how long after its launch a member that never took messages is lost. It is above zero.
+	// BootWithin is the boot deadline: how long after its launch a member that never received is lost. It is above
+	// zero.
 	BootWithin time.Duration
-	// Grace is how long after it joined a member that has not finished a message yet is not asked to go: it was
-	// launched for work that is on its way to it.
+	// Grace is how long after it joined a member without a finished message gets no stop request: the work for which it
+	// was launched may still be coming.
 	Grace time.Duration
-	// Unreported has members work as soon as the fleet says that they are in service, because their workers do not
-	// report.
+	// Unreported counts members as working once the fleet reports them in service, because their workers do not report.
 	Unreported bool
 	// Remember is how long an ended member is remembered, so that its late reports do not bring it back.
 	Remember time.Duration
-	// Watched is set for a fleet that another system sizes: a member whose workers never report is in service
-	// WatchedAfter its launch.
+	// Watched is set in shadow mode, where another system sizes the fleet: a member whose workers never report is in
+	// service WatchedAfter its launch.
 	Watched      bool
 	WatchedAfter time.Duration
 }
 
 // Roster is a fleet's members, in the order of their launch. The zero Roster is empty.
 type Roster struct {
-	// members are those that exist, ended those that have ended lately, in the order of their end. What is in ended and
-	// in launches is never changed, so that clones share it.
+	// members are the existing ones, ended the recently ended ones in the order of their end. The elements of ended and
+	// launches never change, so clones share them.
 	members []Member
 	byID    index
 	ended   []ended
-	// launches are the launch attempts of the past hour, oldest first; attempts adds them up.
+	// launches are the launch attempts of the last hour, oldest first; attempts is their sum.
 	launches []launch
 	attempts int
 	failed   int
@@ -48,7 +47,7 @@ type Roster struct {
 	lastErr  string
 }
 
-// State is what a member is doing, as far as that is known.
+// State is the known state of a member.
 type State string
 
 // The states of a member.
@@ -63,21 +62,21 @@ const (
 	Ended    State = "ended"
 )
 
-// Members returns the members that still exist, in the order of their launch. The caller must not change them.
+// Members returns the existing members, in the order of their launch. The caller must not change them.
 func (r Roster) Members() []Member { return slices.Clip(r.members) }
 
-// State returns what m is doing at now.
+// State returns the state of m at now.
 func (m *Member) State(now time.Time, rules Rules) State {
 	switch {
 	case !m.EndedAt.IsZero():
 		return Ended
 	case !m.ReleasedAt.IsZero():
 		return Released
-	case rules.Unreported && m.Serving && m.mute(now, rules):
-		return Busy // nobody says that it is idle
+	case rules.Unreported && m.Serving && m.reportsIgnored(now, rules):
+		return Busy // it cannot report that it is idle
 	case m.silent(rules):
-		return m.workless(now, rules)
-	case len(m.Workers) == 0 || rules.Unreported && m.mute(now, rules):
+		return m.withoutReports(now, rules)
+	case len(m.Workers) == 0 || rules.Unreported && m.reportsIgnored(now, rules):
 		return m.unreported(now, rules)
 	}
 	busy, starting, leaving := 0, 0, 0
@@ -88,7 +87,7 @@ func (m *Member) State(now time.Time, rules Rules) State {
 		case w.State == protocol.Starting:
 			starting++
 		case w.State == protocol.Leaving || w.State != protocol.Receiving && w.Cause == protocol.Signalled:
-			leaving++ // whoever was asked, and is not any more, comes back when it hears of it
+			leaving++ // a worker whose stop request was withdrawn will receive again
 		}
 	}
 	switch {
@@ -117,8 +116,8 @@ func (m *Member) unreported(now time.Time, rules Rules) State {
 	return Booting
 }
 
-// Capacity counts the members by state at now. Desired, Known and Reason are left to the caller; slots is the
-// configured number of slots of a worker.
+// Capacity counts the members by state at now. The caller sets Desired, Known and Reason; slots is the configured
+// number of slots of a worker.
 func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity {
 	var c muster.Capacity
 	var held spread
@@ -137,7 +136,7 @@ func (r Roster) Capacity(now time.Time, rules Rules, slots int) muster.Capacity 
 		case Booting:
 			c.Booting++
 		case Idle, Busy:
-			if len(m.Workers) == 0 || rules.Unreported && m.mute(now, rules) {
+			if len(m.Workers) == 0 || rules.Unreported && m.reportsIgnored(now, rules) {
 				c.Busy++
 				c.Slots += max(1, slots)
 				c.BusySlots += max(1, slots)
@@ -180,8 +179,8 @@ func (x spread) summary() (mean, deviation float64) {
 	return round(mean), round(math.Sqrt(max(0, x.squares/x.n-mean*mean)))
 }
 
-// hold adds how long each busy worker of m had had its messages, on average, when it reported. The time since is left
-// out: a worker of short messages has had many others by now, and each would look as long as its reports are rare.
+// hold adds the mean time in progress of the messages of each busy worker of m, at its last report. It leaves out the
+// time since: with short messages the worker has others by now, and rare reports would make each look long.
 func (m *Member) hold(held *spread) {
 	for i := range m.Workers {
 		if w := &m.Workers[i]; w.Busy > 0 {
@@ -191,9 +190,9 @@ func (m *Member) hold(held *spread) {
 	}
 }
 
-// HeldBeyond returns how many messages workers had held for longer than limit when they reported last, and which member
-// had the one that was held longest, for how many seconds. At least so many: a worker of several slots tells only the
-// sum of its messages, and counts once when their mean is above the limit. Workers that went silent do not count.
+// HeldBeyond returns how many messages had been in progress for longer than limit at the last reports, and the longest
+// one with its member, in seconds. The number is a lower bound: a worker of several slots reports only the sum, and
+// counts once if the mean exceeds the limit. Silent workers do not count.
 func (r *Roster) HeldBeyond(
 	now time.Time, rules Rules, limit time.Duration,
 ) (messages int, longest float64, member string) {
@@ -246,8 +245,7 @@ func (m *Member) idleSince() (at time.Time) {
 	return at
 }
 
-// maxRoundTrip bounds what the round trip of one worker counts for: it may have stood still, or all its answers were
-// lost.
+// maxRoundTrip bounds the round trip of one worker, which may have been suspended, or lost all its answers.
 const maxRoundTrip = 90 * time.Second
 
 func (m *Member) roundTrip() (longest time.Duration) {
@@ -257,9 +255,8 @@ func (m *Member) roundTrip() (longest time.Duration) {
 	return longest
 }
 
-// RoundTrip returns how long it takes on average from a report until the worker has heard the answer and has reported
-// again: what a worker does is known here after that time at the latest. It is 0 where no worker is known to have heard
-// an answer.
+// RoundTrip returns the mean time from a report until the worker has its answer and reports again: a worker's state is
+// known here after that time. It is 0 if no worker is known to have got an answer.
 func (r Roster) RoundTrip() time.Duration {
 	sum, n := time.Duration(0), 0
 	for i := range r.members {
@@ -273,7 +270,7 @@ func (r Roster) RoundTrip() time.Duration {
 	return sum / time.Duration(n)
 }
 
-// add keeps the members sorted by launch and id, whatever the order in which they are learned of.
+// add adds a member. Members are sorted by launch and id, in whatever order they are added.
 func (r *Roster) add(f Facts) int { return r.insert(Member{Facts: &f}) }
 
 func (r *Roster) insert(m Member) int {
@@ -296,7 +293,98 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// inService tells whether the member takes messages and nothing is being asked of it.
+// inService tells whether the member receives and has no stop request.
 func (m *Member) inService() bool {
 	return !m.JoinedAt.IsZero() && m.DrainAt.IsZero() && m.ReleasedAt.IsZero()
+}
+
+// Coming returns the members that were launched and take no messages yet, oldest first, grouped by the second of their
+// launch. Beyond [muster.MaxGroups] groups, later members join the last group and so seem a few seconds older.
+func (r Roster) Coming(now time.Time, rules Rules) []muster.Coming {
+	var groups []muster.Coming
+	for i := range r.members {
+		m := &r.members[i]
+		if s := m.State(now, rules); s != Ordered && s != Booting {
+			continue
+		}
+		age := max(0, now.Sub(m.LaunchedAt).Seconds())
+		n := len(groups)
+		if n == 0 || n < muster.MaxGroups && groups[n-1].AgeSeconds-age >= 1 {
+			groups = append(groups, muster.Coming{AgeSeconds: age})
+			n++
+		}
+		groups[n-1].Members++
+		if m.Warm {
+			groups[n-1].Warm++
+		}
+	}
+	return groups
+}
+
+// Retries returns the number of messages that wait for their retry, and the age of the oldest in seconds, as the
+// workers of all members reported them. It is false if no worker has reported, or if one does not report retries.
+// Messages of ended workers are missing.
+func (r Roster) Retries(now time.Time) (protocol.Retries, bool) {
+	sum, reported := protocol.Retries{}, false
+	for i := range r.members {
+		for k := range r.members[i].Workers {
+			w := &r.members[i].Workers[k]
+			switch {
+			case w.Seq == 0:
+				continue
+			case w.Retries == nil:
+				return protocol.Retries{}, false
+			}
+			reported = true
+			if w.Retries.Messages == 0 {
+				continue
+			}
+			sum.Messages += w.Retries.Messages
+			if age := w.Retries.OldestSeconds; age > 0 {
+				sum.OldestSeconds = max(sum.OldestSeconds, age+max(0, now.Sub(w.ReportedAt).Seconds()))
+			}
+		}
+	}
+	return sum, reported
+}
+
+// withoutReports is the state of a member without reports, in shadow mode: booting for the usual boot time, then in
+// service. It is never idle, because only a worker can report that.
+func (m *Member) withoutReports(now time.Time, rules Rules) State {
+	if now.Sub(m.LaunchedAt) < rules.WatchedAfter {
+		return Booting
+	}
+	return Busy
+}
+
+// silent tells whether a member counts without reports.
+func (m *Member) silent(rules Rules) bool {
+	return rules.Watched && m.Listed && len(m.Workers) == 0 && m.DrainAt.IsZero() && m.ReleasedAt.IsZero()
+}
+
+// Forgive resets the count of failed launches: in shadow mode, failed members were not launched by Muster.
+func (r *Roster) Forgive() { r.failed, r.lastErr = 0, "" }
+
+// KeepAll withdraws all stop requests and tells workers that are ready to stop to work. It returns the members for
+// which that is a change. Granted releases stay granted.
+func (r *Roster) KeepAll() (kept []string) {
+	for i := range r.members {
+		m := &r.members[i]
+		if !m.ReleasedAt.IsZero() {
+			continue
+		}
+		news := !m.DrainAt.IsZero()
+		if news {
+			m.change().DrainAt = time.Time{}
+		}
+		for j := range m.Workers {
+			if m.Workers[j].refuse() {
+				news = true
+			}
+		}
+		if news {
+			kept = append(kept, m.ID)
+		}
+	}
+	return kept
 }

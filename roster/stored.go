@@ -6,16 +6,16 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// answeredFor is how long a worker that reports here, and is answered, counts by that alone: the same worker may keep
-// its reports elsewhere too, with counts and numbers of their own.
+// answeredFor is how long after a direct report the stored reports of the same worker are ignored: they have their own
+// counts and numbers.
 const answeredFor = time.Minute
 
-// Stored is [Roster.Reported] for a report that was read from where its worker keeps it, written at rep.At. Nobody
-// answers it, so a worker known by such reports alone is never asked to go and never released. It adopts nobody: what
-// is kept outlives its worker.
+// Stored is [Roster.Reported] for a report that was read from a store, written at rep.At. It gets no answer, so a
+// worker known only by such reports gets no stop request and is never released. Stored does not adopt unknown members,
+// because a stored report outlives its worker.
 func (r *Roster) Stored(rep protocol.Report) (taken bool, news News) { return r.take(rep, true) }
 
-// follows tells whether a report is news of w.
+// follows tells whether a report is newer than the state of w.
 func (w *Worker) follows(rep protocol.Report, stored bool) bool {
 	switch {
 	case w.Seq == 0:
@@ -23,23 +23,23 @@ func (w *Worker) follows(rep protocol.Report, stored bool) bool {
 	case !w.Stored && stored && rep.At.Sub(w.ReportedAt) < answeredFor:
 		return false
 	case w.Stored != stored:
-		return !rep.At.Before(w.ReportedAt) // its numbers are of another row
+		return !rep.At.Before(w.ReportedAt) // the other kind of reports has its own numbers
 	}
 	return rep.Seq > w.Seq && rep.Epoch >= w.Epoch
 }
 
-// unanswered returns what counts of a report that nobody answers: a token is nothing, because nobody can grant it, and
-// whoever was asked to go never heard of it.
+// unanswered returns a stored report without its token, which cannot be granted, and withdraws a stop request, which
+// the member cannot hear.
 func (m *Member) unanswered(rep protocol.Report) protocol.Report {
 	rep.Token, rep.Challenge = "", 0
-	if m.deaf() && m.ReleasedAt.IsZero() && !m.DrainAt.IsZero() {
+	if m.storedOnly() && m.ReleasedAt.IsZero() && !m.DrainAt.IsZero() {
 		m.change().DrainAt = time.Time{}
 	}
 	return rep
 }
 
-// deaf tells whether m is known by stored reports alone, so that it cannot be told anything.
-func (m *Member) deaf() bool {
+// storedOnly tells whether m is known by stored reports alone, so that nothing can be sent to it.
+func (m *Member) storedOnly() bool {
 	for i := range m.Workers {
 		if !m.Workers[i].Stored {
 			return false
@@ -48,8 +48,8 @@ func (m *Member) deaf() bool {
 	return len(m.Workers) > 0
 }
 
-// leavesUnasked tells whether all workers of m, which nobody answers, leave because they were idle or are not paid for
-// any longer.
+// leavesUnasked tells whether all workers of m, which get no answers, leave because they were idle or their paid period
+// ends.
 func (m *Member) leavesUnasked() bool {
 	for i := range m.Workers {
 		if w := &m.Workers[i]; w.State != protocol.Leaving ||
@@ -57,10 +57,10 @@ func (m *Member) leavesUnasked() bool {
 			return false
 		}
 	}
-	return m.deaf()
+	return m.storedOnly()
 }
 
-// depart notes that m leaves by itself; it is false when that is no news.
+// depart records that m leaves by itself; it is false when that is known.
 func (m *Member) depart() bool {
 	if m.departed || !m.ReleasedAt.IsZero() {
 		return false
@@ -69,7 +69,7 @@ func (m *Member) depart() bool {
 	return true
 }
 
-// quiet tells whether none of the workers of m has reported within its rule of silence.
+// quiet tells whether all workers of m have been silent for too long.
 func (m *Member) quiet(now time.Time, rules Rules) bool {
 	for i := range m.Workers {
 		w, within := &m.Workers[i], rules.Silence
@@ -83,14 +83,14 @@ func (m *Member) quiet(now time.Time, rules Rules) bool {
 	return true
 }
 
-// mute tells whether the workers of m say nothing that counts where workers need not report. Those that leave, or that
-// are not heard of any more, take no member out of service then: whether it is there is for the fleet's own service to
-// say.
-func (m *Member) mute(now time.Time, rules Rules) bool {
+// reportsIgnored tells whether the reports of m do not count, in a fleet whose workers need not report. There, workers
+// that leave or fall silent do not take their member out of service: only the fleet's own service knows whether it
+// exists.
+func (m *Member) reportsIgnored(now time.Time, rules Rules) bool {
 	if len(m.Workers) == 0 {
 		return true
 	}
-	if !m.deaf() {
+	if !m.storedOnly() {
 		return false
 	}
 	for i := range m.Workers {

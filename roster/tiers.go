@@ -2,7 +2,7 @@ package roster
 
 import "github.com/muster-scale/muster"
 
-// FromPool notes that the named members were ordered while the warm pool had so many for them.
+// FromPool records that the named members were ordered while the warm pool had instances for them.
 func (r *Roster) FromPool(ids []string) {
 	for _, id := range ids {
 		if i, ok := r.find(id); ok {
@@ -11,8 +11,7 @@ func (r *Roster) FromPool(ids []string) {
 	}
 }
 
-// Awaited returns how many members are expected from the warm pool that no listing has shown yet: they are in the pool
-// still, or on their way.
+// Awaited returns how many members are expected from the warm pool and not listed yet.
 func (r Roster) Awaited() (n int) {
 	for i := range r.members {
 		if m := &r.members[i]; m.Warm && !m.Listed && !m.failed {
@@ -22,8 +21,9 @@ func (r Roster) Awaited() (n int) {
 	return n
 }
 
-// Tiers takes in which of the listed members came from the warm pool, and returns those for which that is not what was
-// expected. It is called after [Roster.Listed] with the same listing, so that reports that come later are timed by it.
+// Tiers records which listed members came from the warm pool, and returns those for which that differs from the
+// expectation. Call it after [Roster.Listed] with the same listing, so that later reports give boot times of the right
+// tier.
 func (r *Roster) Tiers(l muster.Listing) (other []Tiered) {
 	for i := range l.Members {
 		x := &l.Members[i]
@@ -38,13 +38,13 @@ func (r *Roster) Tiers(l muster.Listing) (other []Tiered) {
 	return other
 }
 
-// Tiered tells the tier of a member.
+// Tiered is a member and its tier.
 type Tiered struct {
 	Member string
 	Tier   muster.Tier
 }
 
-// Change is the change that records a tier.
+// Change returns the change that records the tier.
 func (t Tiered) Change() Change {
 	if t.Tier == muster.Warm {
 		return CameWarm

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Event is what POST /v1/events takes. It carries no number: an event only wakes.
+// Event is the body of POST /v1/events. It carries no number: an event only triggers a poll.
 type Event struct {
-	// Fleet is the fleet to wake, Queue the queue whose fleets are woken: its name, its URL or its ARN. At most one of
-	// them is stated; none wakes all fleets.
+	// Fleet is the fleet to wake. Queue is the queue whose fleets to wake: its name, its URL or its ARN. At most one of
+	// them is set; without either, all fleets wake.
 	Fleet string `json:"fleet"`
 	Queue string `json:"queue"`
-	// ID makes a repeated event harmless; it may be empty. It is at most 256 bytes long and counts within its fleet or
+	// ID makes a repeated event harmless; it may be empty. It has at most 256 bytes and is unique within its fleet or
 	// queue.
 	ID string `json:"id"`
 }
 
 const (
-	// maxEventName bounds the names in an event.
+	// maxEventName bounds the names in an event, in bytes.
 	maxEventName = 1024
 	maxEventID   = 256
 )
@@ -88,7 +88,7 @@ func (e Event) wakes(fleets map[string]Fleet) (woken []Fleet) {
 	return woken
 }
 
-// serves tells whether a fleet serves the queue, as far as was seen; one that was not seen yet may.
+// serves tells whether a fleet serves the queue. A fleet without an observation yet may.
 func serves(f Fleet, queue string) bool {
 	o, ok := f.Last()
 	if !ok {
@@ -102,7 +102,7 @@ func serves(f Fleet, queue string) bool {
 	return false
 }
 
-// events remembers the fleets and ids of the events of the last quarter of an hour.
+// events remembers the ids of the events of the last quarter of an hour, with their fleets and queues.
 type events struct {
 	mu   sync.Mutex
 	seen map[string]time.Time
@@ -129,7 +129,7 @@ func (e *events) first(id string, now time.Time) bool {
 			}
 		}
 		if len(e.seen) >= maxEvents {
-			clear(e.seen) // forgetting costs a poll; growing would cost memory
+			clear(e.seen) // repeated events then cost a poll each, but memory stays bounded
 		}
 	}
 	e.seen[id] = now

@@ -106,7 +106,7 @@ func TestHealthSaysOneWordToAnybody(t *testing.T) {
 		t.Errorf("healthz: found %d %q", answer.Code, answer.Body)
 	}
 	answer := w.ask("GET", "/readyz", "", nobody)
-	if want := `{"error":"not every fleet was seen yet"}` + "\n"; answer.Code != http.StatusServiceUnavailable ||
+	if want := `{"error":"not every fleet was read yet"}` + "\n"; answer.Code != http.StatusServiceUnavailable ||
 		answer.Body.String() != want {
 		t.Errorf("readyz before every fleet was seen: found %d %q", answer.Code, answer.Body)
 	}

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"net/http"
+
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/internal/exposition"
@@ -9,8 +11,8 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Metrics exports the fleets' last observations and counts their decisions. A count that is unknown is not exported as
-// a number: its muster_signal_known is 0 instead.
+// Metrics exports the fleets' last observations and counts their decisions. An unknown value is not exported; its
+// muster_signal_known is 0 instead.
 type Metrics struct {
 	fleets    func() map[string]Fleet
 	standing  func() map[string]Standing
@@ -20,7 +22,7 @@ type Metrics struct {
 	incidents *exposition.Counts
 }
 
-// NewMetrics returns the metrics of the given fleets. Where they stand in their lives may be nil: then all run.
+// NewMetrics returns the metrics of the given fleets. standing returns their phases; if it is nil, all run.
 func NewMetrics(fleets func() map[string]Fleet, standing func() map[string]Standing) *Metrics {
 	return &Metrics{
 		fleets: fleets, standing: standing,
@@ -55,7 +57,7 @@ func (m *Metrics) Count(o controller.Outcome) {
 	}
 }
 
-// incidentLabel keeps workers from making labels of their own.
+// incidentLabel bounds the label's values: workers cannot add their own.
 func incidentLabel(kind protocol.IncidentKind) string {
 	switch kind {
 	case protocol.ProtectionFailed, protocol.LeaseLost, protocol.DeleteFailed, protocol.ReportFailed,
@@ -89,7 +91,7 @@ func (m *Metrics) Collect(p *exposition.Page) {
 			"starts, has failed, "+
 			"ends, or nothing can be recorded. muster status says why.", "fleet"), sized, name)
 		if !ok || sized == 0 && standing[name].Phase != "" && standing[name].Phase != string(lifecycle.Running) {
-			continue // what was seen last says nothing about now
+			continue // the last observation is out of date
 		}
 		gauge := func(d exposition.Family, v float64, labels ...string) {
 			p.Add(exposition.Gauge, d, v, append([]string{name}, labels...)...)
@@ -136,8 +138,7 @@ func collectQueues(o muster.Observation, gauge func(exposition.Family, float64, 
 	}
 }
 
-// collectOutlook exports what a message that arrives now has to expect, where that can be told, and what the size
-// costs.
+// collectOutlook exports the expectation of a message that arrives now, if it is known, and the price of the size.
 func collectOutlook(o controller.Outcome, gauge func(exposition.Family, float64, ...string)) {
 	if e := planning.ArrivingNow(o.Observation, o.Decision.Desired); e.Known {
 		gauge(desc("muster_expected_time_seconds", "Mean time from sent to finished of a message that arrives now, "+
@@ -182,4 +183,57 @@ func collectFleet(o muster.Observation, gauge func(exposition.Family, float64, .
 	}
 	gauge(desc("muster_slots", "Slots of members in service.", "fleet"), float64(c.Slots))
 	gauge(desc("muster_busy_slots", "Slots that hold a message.", "fleet"), float64(c.BusySlots))
+}
+
+// scrape answers with all metrics.
+func scrape(collect func(*exposition.Page)) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		var page exposition.Page
+		if collect != nil {
+			collect(&page)
+		}
+		w.Header().Set("Content-Type", exposition.ContentType)
+		w.Write(page.Bytes()) // an error means that the client has gone
+	}
+}
+
+// collectProgress exports the progress of the work. For an unknown value it exports a muster_signal_known of 0, without
+// a queue.
+func collectProgress(o muster.Observation, gauge func(exposition.Family, float64, ...string)) {
+	p := o.Progress.Value()
+	for _, s := range []struct {
+		signal, name, help string
+		sample             muster.Sample
+	}{
+		{"working", "muster_messages_working", "Messages that workers hold.", p.Working},
+		{"retrying", "muster_messages_retrying",
+			"Messages that failed and wait for their retry: no worker holds them.", p.Retrying},
+		{"oldest_retry_seconds", "muster_oldest_retry_seconds",
+			"Time since the oldest message was sent that waits for its retry.", p.OldestRetry},
+		{"late", "muster_messages_late",
+			"Messages that wait, also for a retry, or are at a worker for longer than the objective allows.", p.Late},
+		{"in_time", "muster_in_time_ratio",
+			"Share of the messages of the last hour that were in time; dead letters and late ones are not.", p.InTime},
+	} {
+		if !s.sample.Known {
+			gauge(known(), 0, "", s.signal)
+			continue
+		}
+		gauge(known(), 1, "", s.signal)
+		gauge(desc(s.name, s.help, "fleet"), s.sample.Value)
+	}
+	if o.Progress == nil {
+		return
+	}
+	gauge(desc("muster_attempts_failed_lately", "Attempts that failed in the last five minutes.", "fleet"), p.Failed)
+	if p.Failing.Known {
+		gauge(desc("muster_failing_mean_seconds",
+			"Mean duration of attempts that failed. muster_processing_mean_seconds is without them.", "fleet"),
+			p.Failing.MeanSeconds)
+	}
+	if !p.LastErrorAt.IsZero() {
+		gauge(desc("muster_last_error_timestamp_seconds",
+			"When the last attempt failed of which a worker told why, in seconds since 1970.", "fleet"),
+			float64(p.LastErrorAt.UnixMilli())/1000)
+	}
 }

@@ -19,23 +19,22 @@ import (
 )
 
 const (
-	// MaxLoadBytes bounds the body of POST /v1/queues/NAME/messages. It has room for the largest line that there is: a
-	// message of 1 MiB of which every byte takes six in JSON, and its other fields.
+	// MaxLoadBytes bounds the body of POST /v1/queues/NAME/messages. It has room for the largest possible line: a
+	// message of 1 MiB, each of whose bytes takes six in JSON, and its other fields.
 	MaxLoadBytes = 8 << 20
-	// maxPeekBytes bounds the bodies and attributes in one answer of GET /v1/queues/NAME/messages. One message is
-	// always smaller.
+	// maxPeekBytes bounds the bodies and attributes in one answer of GET /v1/queues/NAME/messages. A single message
+	// always fits.
 	maxPeekBytes = 8 << 20
-	// ShortBody is how many characters of a body [PeekQuery] leaves when bodies are short.
+	// ShortBody is the length of a short body in characters, for [PeekQuery].
 	ShortBody = 200
-	// exportPatience is how long an export waits for a reader that takes nothing.
+	// exportPatience is how long an export waits for a reader that reads nothing.
 	exportPatience = 30 * time.Second
-	// exportBuffer is how many bytes of an export are written at a time.
+	// exportBuffer is the size of one write of an export, in bytes.
 	exportBuffer = 64 << 10
 )
 
-// The headers of GET /v1/queues/NAME/export. [ExportTotal] comes first, and says how many messages the queue holds when
-// the export begins; the two others come after the last line. An answer without [ExportCount], or with [ExportError],
-// is not the whole queue.
+// The headers of GET /v1/queues/NAME/export. [ExportTotal] comes first: the number of messages when the export begins.
+// The two others are trailers. An answer without [ExportCount], or with [ExportError], is incomplete.
 const (
 	ExportTotal = "Muster-Export-Total"
 	ExportCount = "Muster-Export-Count"
@@ -45,18 +44,18 @@ const (
 // QueueNames is the answer of GET /v1/queues.
 type QueueNames struct {
 	Queues []string `json:"queues"`
-	// Counts has what the SQS protocol does not tell of each queue, by its name.
+	// Counts holds, by queue name, counts that the SQS protocol does not have.
 	Counts map[string]QueueCounts `json:"counts"`
 }
 
-// QueueCounts is what the SQS protocol does not tell of a queue.
+// QueueCounts are counts of a queue that the SQS protocol does not have.
 type QueueCounts struct {
-	// Retrying is how many of the messages in flight wait for their retry; nil while that is not known, because some
-	// are in flight since before the queue was opened.
+	// Retrying is how many of the messages in flight wait for their retry. It is nil while unknown, because some have
+	// been in flight since before the queue was opened.
 	Retrying *int `json:"retrying,omitzero"`
 }
 
-// PeekQuery says what to look at.
+// PeekQuery selects messages to peek at.
 type PeekQuery struct {
 	// Limit is the largest number of messages: 1 to [queue.MaxPeek].
 	Limit int
@@ -67,22 +66,22 @@ type PeekQuery struct {
 }
 
 // PeekAnswer is the answer of GET /v1/queues/NAME/messages: messages in the order in which they were sent. Fields may
-// be added; readers ignore those they do not know.
+// be added; readers ignore unknown ones.
 type PeekAnswer struct {
 	Queue    string          `json:"queue"`
 	At       time.Time       `json:"at"`
 	Messages []PeekedMessage `json:"messages"`
 	// Cut says that messages were left out because the answer became too large.
 	Cut bool `json:"cut"`
-	// LastErrorsUnknown says why the last errors of messages are not known; empty when they are.
+	// LastErrorsUnknown says why the last errors of messages are unknown; empty if they are known.
 	LastErrorsUnknown string `json:"last_errors_unknown,omitzero"`
 }
 
-// LastFailures returns the last failures of the messages with the given ids, as far as the workers of this machine kept
+// LastFailures returns the last failures of the messages with the given ids, as far as workers on this machine logged
 // them.
 type LastFailures func(ctx context.Context, messages []string) (map[string]joblog.Failure, error)
 
-// Explain puts the last errors of the messages into the answer.
+// Explain adds the last errors of the messages to the answer.
 func (a *PeekAnswer) Explain(ctx context.Context, last LastFailures) {
 	if last == nil {
 		return
@@ -108,9 +107,9 @@ type PeekedMessage struct {
 	ID string `json:"id"`
 	// State is waiting, in-flight, delayed or damaged.
 	State string `json:"state"`
-	// Damaged says why the content is missing, and the id with it; empty for a message that is whole.
+	// Damaged says why the content, and the id with it, is missing; empty for a message that is whole.
 	Damaged string `json:"damaged,omitzero"`
-	// Sent is when it was sent, and AgeSeconds how long that was ago.
+	// Sent is when it was sent; AgeSeconds is its age.
 	Sent       time.Time `json:"sent"`
 	AgeSeconds float64   `json:"age_seconds"`
 	// VisibleAt is when it becomes, or became, receivable.
@@ -118,47 +117,47 @@ type PeekedMessage struct {
 	// Receives counts the receives in all queues; FirstReceived is the first of them.
 	Receives      int        `json:"receives"`
 	FirstReceived *time.Time `json:"first_received,omitempty"`
-	// Group and DeduplicationID are those given on sending; the sequence number is a FIFO queue's.
+	// Group and DeduplicationID are the sender's; SequenceNumber is that of a FIFO queue.
 	Group           string `json:"group,omitzero"`
 	DeduplicationID string `json:"deduplication_id,omitzero"`
 	SequenceNumber  string `json:"sequence_number,omitzero"`
-	// Source is the queue it was dead-lettered from.
+	// Source is the queue from which it was dead-lettered.
 	Source     string                     `json:"source,omitzero"`
 	Trace      string                     `json:"trace,omitzero"`
 	Attributes map[string]PeekedAttribute `json:"attributes,omitempty"`
-	// LastError is how the last attempt at it failed, where a worker of this machine kept that.
+	// LastError is the last failed attempt, if a worker on this machine logged it.
 	LastError *joblog.Failure `json:"last_error,omitempty"`
-	// Body is the body, or its beginning when BodyCut says so; BodyBytes is the length of all of it.
+	// Body is the body, or its beginning if BodyCut is true; BodyBytes is the length of the whole body.
 	Body      string `json:"body"`
 	BodyBytes int    `json:"body_bytes"`
 	BodyCut   bool   `json:"body_cut"`
 }
 
-// PeekedAttribute is an attribute in [PeekedMessage]: a text, or bytes in base 64.
+// PeekedAttribute is an attribute in [PeekedMessage]: a text, or bytes in base64.
 type PeekedAttribute struct {
 	Type   string `json:"type"`
 	Value  string `json:"value,omitzero"`
 	Binary []byte `json:"binary,omitempty"`
 }
 
-// Loaded is the answer of POST /v1/queues/NAME/messages, whose body has one JSON object a line, as
-// [queue.Service.Import] takes them.
+// Loaded is the answer of POST /v1/queues/NAME/messages, whose body has one JSON object per line, for
+// [queue.Service.Import].
 type Loaded struct {
-	// Sent and Duplicates count the messages that were stored, and those that a FIFO queue knew already.
+	// Sent counts the stored messages, Duplicates those that a FIFO queue had already.
 	Sent       int `json:"sent"`
 	Duplicates int `json:"duplicates"`
-	// Line is the first line that was not taken, counted from 1, and Error says why. Those before it are stored.
+	// Line is the first line that was not stored, counted from 1, and Error says why. The lines before it are stored.
 	Line  int    `json:"line,omitzero"`
 	Error string `json:"error,omitzero"`
 }
 
-// peekStates are the words of [PeekQuery] and [PeekedMessage] for the states of messages.
+// peekStates maps the words of [PeekQuery] and [PeekedMessage] to the states of messages.
 func peekStates() map[string]queue.State {
 	return map[string]queue.State{"": queue.AnyState, "waiting": queue.StateVisible, "in-flight": queue.StateFlight,
 		"delayed": queue.StateDelayed, "damaged": queue.StateDamaged}
 }
 
-// Check says what is wrong with the query.
+// Check returns an error for an invalid query.
 func (q PeekQuery) Check() error {
 	if q.Limit < 1 || q.Limit > queue.MaxPeek {
 		return fmt.Errorf("limit: found %d, allowed is 1 to %d", q.Limit, queue.MaxPeek)
@@ -169,7 +168,7 @@ func (q PeekQuery) Check() error {
 	return nil
 }
 
-// Peek looks at messages of the named queue without receiving them. The error is that of [PeekQuery.Check] or of
+// Peek reads messages of the named queue without receiving them. The error is that of [PeekQuery.Check] or of
 // [queue.Service.PeekEach].
 func Peek(ctx context.Context, queues *queue.Service, name string, q PeekQuery) (PeekAnswer, error) {
 	if err := q.Check(); err != nil {
@@ -206,7 +205,7 @@ func peeked(p queue.Peeked, at time.Time, short bool) PeekedMessage {
 		}
 	}
 	if p.Damaged != nil {
-		m.State, m.Damaged = "damaged", p.Damaged.Error() // also where it was not yet set aside
+		m.State, m.Damaged = "damaged", p.Damaged.Error() // even before it is set aside
 	}
 	if !p.FirstReceived.IsZero() {
 		first := p.FirstReceived.UTC()
@@ -240,7 +239,7 @@ func CollectQueues(p *exposition.Page, queues *queue.Service) {
 	}
 }
 
-// damagedMessages counts the messages of each embedded queue that were set aside, as far as there are any, and says so.
+// damagedMessages counts the damaged messages of each embedded queue that has any, and describes them.
 func (a *api) damagedMessages() (counts map[string]int, faults []string) {
 	if a.Queues == nil {
 		return nil, nil
@@ -268,7 +267,7 @@ func isOrAre(n int, noun string) string {
 	return render.Plural(n, noun) + " are"
 }
 
-// embedded tells whether there are embedded queues, and answers if not.
+// embedded tells whether there are embedded queues, and answers with an error if not.
 func (a *api) embedded(w http.ResponseWriter) bool {
 	if a.Queues == nil {
 		fail(w, http.StatusNotFound, "this API serves no embedded queues")
@@ -325,8 +324,8 @@ func (a *api) peek(w http.ResponseWriter, r *http.Request) {
 	answer(w, found)
 }
 
-// load takes the lines of a body into a queue. The body is read before the first line is stored: one that is too large,
-// or does not arrive, changes nothing. Only after an answer of 500 nobody knows what was stored.
+// load stores the lines of a body in a queue. It reads the whole body first: one that is too large or incomplete
+// changes nothing. Only after an answer of 500 it is unknown what was stored.
 func (a *api) load(w http.ResponseWriter, r *http.Request) {
 	if !a.embedded(w) {
 		return
@@ -350,8 +349,8 @@ func (a *api) load(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// export streams a queue. The server's own deadline is for short answers: here it moves on with every write, so that a
-// large queue is exported whole while a reader that stands still is left.
+// export streams a queue. The server's deadline is for short answers; here every write extends it. So a large queue is
+// exported as a whole, and a stalled reader is dropped.
 func (a *api) export(w http.ResponseWriter, r *http.Request) {
 	if !a.embedded(w) {
 		return
@@ -374,7 +373,7 @@ func (a *api) export(w http.ResponseWriter, r *http.Request) {
 	h.Set(ExportCount, strconv.Itoa(n))
 }
 
-// patient gives every write its own time.
+// patient gives every write its own deadline.
 type patient struct {
 	to      io.Writer
 	control *http.ResponseController
@@ -382,11 +381,11 @@ type patient struct {
 
 // Write implements [io.Writer].
 func (p patient) Write(b []byte) (int, error) {
-	p.control.SetWriteDeadline(time.Now().Add(exportPatience)) // where that cannot be set, the server's own holds
+	p.control.SetWriteDeadline(time.Now().Add(exportPatience)) // if this fails, the server's deadline applies
 	return p.to.Write(b)
 }
 
-// failQueue answers what a queue refused.
+// failQueue answers with the error of a queue.
 func failQueue(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, queue.ErrQueueNotFound):

@@ -20,42 +20,42 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Status is the answer of GET /v1/status. Fields may be added; readers ignore those they do not know.
+// Status is the answer of GET /v1/status. Fields may be added; readers ignore unknown ones.
 type Status struct {
 	Version string        `json:"version"`
 	At      time.Time     `json:"at"`
 	Fleets  []FleetStatus `json:"fleets"`
-	// Faults say what is wrong with the set-up as a whole, such as a changed configuration that was not taken over.
+	// Faults are problems that concern no single fleet, such as an invalid new configuration.
 	Faults []string `json:"faults,omitzero"`
-	// DamagedMessages counts the messages of embedded queues that were set aside since the start because their content
-	// is damaged, by queue; absent while there are none.
+	// DamagedMessages counts, by queue, the messages of embedded queues that were set aside since the start because
+	// their content is damaged; absent if there are none.
 	DamagedMessages map[string]int `json:"damaged_messages,omitzero"`
 }
 
 // FleetStatus is one fleet in [Status].
 type FleetStatus struct {
 	Name string `json:"name"`
-	// Phase is where the fleet stands in its life: waiting, starting, running, failed or stopping. It is sized while it
-	// runs.
+	// Phase is the phase of the fleet's life: waiting, starting, running, failed or stopping. Only a running fleet is
+	// sized.
 	Phase string `json:"phase"`
-	// Ready is false until the queue and the fleet were seen once.
+	// Ready is false until the queue and the fleet were read once.
 	Ready       bool               `json:"ready"`
 	Observation muster.Observation `json:"observation"`
 	Decision    muster.Decision    `json:"decision"`
-	// Sentence says the decision in words.
+	// Sentence describes the decision in words.
 	Sentence string `json:"sentence"`
-	// Policy is the policy in force, as the history has it; absent until the first step.
+	// Policy is the policy in force, as the history stores it; absent until the first step.
 	Policy json.RawMessage `json:"policy,omitzero"`
-	// CostPerHour is what the desired size costs in an hour, in the currency of the configured price; zero without a
+	// CostPerHour is the price of the desired count per hour, in the currency of the configured price; zero without a
 	// price.
 	CostPerHour float64 `json:"cost_per_hour,omitzero"`
-	// Trouble says since when and why the fleet is not sized, or not sized as configured, and what is next; empty
+	// Trouble says since when and why the fleet is not sized, or not as configured, and what comes next; empty
 	// otherwise.
 	Trouble string         `json:"trouble,omitzero"`
 	Members []MemberStatus `json:"members"`
 }
 
-// Sized tells whether the fleet is sized now. While it is not, what was seen last says nothing about now.
+// Sized tells whether the fleet is sized now. If not, its last observation is out of date.
 func (f FleetStatus) Sized() bool { return f.Phase == "" || f.Phase == string(lifecycle.Running) }
 
 // MemberStatus is one member in [FleetStatus].
@@ -65,17 +65,17 @@ type MemberStatus struct {
 	LaunchedAt time.Time    `json:"launched_at"`
 	Slots      int          `json:"slots"`
 	Busy       int          `json:"busy"`
-	// HeldSeconds is how long its workers have had the messages that they reported last, on average of these messages.
+	// HeldSeconds is how long the messages at its workers have been in progress, on average, as last reported.
 	HeldSeconds float64 `json:"held_mean_s,omitzero"`
-	// Incidents are what went wrong at its workers, as it was told last.
+	// Incidents are the recent problems at its workers.
 	Incidents []IncidentStatus `json:"incidents,omitzero"`
 }
 
-// IncidentStatus is what went wrong at a worker, in [MemberStatus].
+// IncidentStatus is a problem at a worker, in [MemberStatus].
 type IncidentStatus struct {
 	Worker string `json:"worker"`
 	protocol.Incident
-	// At is when the controller was told.
+	// At is when the controller received it.
 	At time.Time `json:"at"`
 }
 
@@ -90,7 +90,7 @@ func memberStatus(m controller.MemberView) MemberStatus {
 	return s
 }
 
-// DecisionRecord is one recorded decision, as GET /v1/decisions gives it.
+// DecisionRecord is one recorded decision, in the answer of GET /v1/decisions.
 type DecisionRecord struct {
 	Position    muster.Position    `json:"position"`
 	Observation muster.Observation `json:"observation"`
@@ -98,7 +98,7 @@ type DecisionRecord struct {
 	Sentence    string             `json:"sentence"`
 }
 
-// NewStatus describes the fleets at the instant at. A fleet without a standing runs.
+// NewStatus describes the fleets at a time. A fleet without a standing runs.
 func NewStatus(version string, at time.Time, fleets map[string]Fleet, standing map[string]Standing) Status {
 	s := Status{Version: version, At: at, Fleets: []FleetStatus{}}
 	for name, f := range fleets {
@@ -145,7 +145,7 @@ func (a *api) status(w http.ResponseWriter, _ *http.Request) {
 	answer(w, s)
 }
 
-// report takes a worker's report. The API token, the fleet's and the member's own open it.
+// report processes a worker's report. The API token, the fleet's and the member's own token allow it.
 func (a *api) report(w http.ResponseWriter, r *http.Request) {
 	given := bearer(r)
 	if given == "" {
@@ -158,14 +158,15 @@ func (a *api) report(w http.ResponseWriter, r *http.Request) {
 	}
 	if !a.reports.Take(size) {
 		w.Header().Set("Retry-After", "1")
-		w.Header().Set("Connection", "close") // the rest of the body is not waited for
-		fail(w, http.StatusServiceUnavailable, "too many large reports arrive at this moment; send it again")
+		w.Header().Set("Connection", "close") // do not wait for the rest of the body
+		fail(w, http.StatusServiceUnavailable, "too many large reports arrive at the moment; send this one again")
 		return
 	}
 	var rep protocol.Report
 	err := readReport(r, &rep)
 	a.reports.Give(size)
-	// Whose token it is shows in the body. A stranger is not even told what is wrong with that.
+	// The body says whose token it must be. Without the right token, the caller does not learn what is wrong with the
+	// body.
 	if !a.Token.equal(given) && !a.Token.Member(rep.Fleet, rep.Member).equal(given) &&
 		!a.Token.Fleet(rep.Fleet).equal(given) {
 		unauthorized(w)

@@ -25,56 +25,55 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Fleet is a running loop, as the API needs it.
+// Fleet is a running loop, for the API.
 type Fleet interface {
 	Report(ctx context.Context, r protocol.Report) (protocol.Directive, error)
 	Last() (controller.Outcome, bool)
 	Wake()
 }
 
-// Decisions reads recorded decisions back, newest first.
+// Decisions reads recorded decisions, newest first.
 type Decisions interface {
 	Last(ctx context.Context, fleet string, n int, kinds ...muster.RecordKind) ([]muster.Record, error)
 }
 
-// Options are what the API serves.
+// Options configure the API.
 type Options struct {
 	Token Token
-	// Fleets returns the running loops by name, in a map that nobody changes. It is called for every request.
+	// Fleets returns the running loops by name, in a map that never changes. It is called for every request.
 	Fleets func() map[string]Fleet
-	// Standing returns where the fleets stand in their lives, in a map that nobody changes; nil when all run.
+	// Standing returns the phases of the fleets, in a map that never changes; nil if all run.
 	Standing func() map[string]Standing
-	// Faults returns what is wrong with the set-up as a whole; nil when that is never said.
+	// Faults returns the problems that concern no single fleet; may be nil.
 	Faults func() []string
-	// Accepting returns why the endpoints can take no connection at this moment; nil if they can, or if that is
-	// never said.
+	// Accepting returns why the endpoints cannot accept connections at the moment, or nil; may itself be nil.
 	Accepting func() error
 	// Decisions is the history.
 	Decisions Decisions
 	// Queues are the embedded queues; nil serves none.
 	Queues *queue.Service
-	// LastFailures looks up why messages failed; nil when that is not known.
+	// LastFailures finds why messages failed; nil if that is unknown.
 	LastFailures LastFailures
-	// Metrics adds the metrics to a page; nil for none. It is called from several goroutines.
+	// Metrics adds the metrics to a page; may be nil. Several goroutines call it.
 	Metrics func(*exposition.Page)
 	Version string
-	// Hosts are the host names under which the API may be reached, besides those of loopback.
+	// Hosts are host names under which the API may be reached, beside those of loopback.
 	Hosts []string
 }
 
 const (
 	maxBody = 256 << 10
-	// unverifiedReports bounds the bytes of reports, over all connections, that are read before it is known
-	// whose token they come with.
+	// unverifiedReports bounds the bytes of reports, over all connections, that are read before their token is
+	// verified.
 	unverifiedReports = 16 << 20
 	maxDecisions      = 1000
-	// eventsPerSecond and eventBurst bound the events taken from all senders together: the worst a flood of forged
-	// events can do is cost that many polls.
+	// eventsPerSecond and eventBurst limit the events of all senders together: a flood of events costs at most that
+	// many polls.
 	eventsPerSecond = 20
 	eventBurst      = 100
 )
 
-// New returns the API. It may be called from any number of connections at once.
+// New returns the API. Any number of connections may call it at once.
 func New(o Options) http.Handler {
 	a := &api{Options: o, events: newEvents(), limit: rate.NewLimiter(eventsPerSecond, eventBurst),
 		reports: accept.NewBudget(unverifiedReports)}
@@ -105,14 +104,14 @@ func New(o Options) http.Handler {
 	} {
 		mux.Handle(r.pattern, a.withToken(r.serve))
 	}
-	// What is not a route needs the token too: a stranger learns nothing about what there is.
+	// Unknown routes need the token, too, so that they do not reveal which routes exist.
 	mux.Handle("/", a.withToken(func(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, fmt.Sprintf("there is no %s %s", r.Method, r.URL.Path))
 	}))
 	return a.guard(http.NewCrossOriginProtection().Handler(mux))
 }
 
-// NewServer wraps the API in a server with bounded headers and times.
+// NewServer returns a server for the API with bounded headers and times.
 func NewServer(api http.Handler) *http.Server {
 	s := &http.Server{
 		Handler: api, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
@@ -131,7 +130,7 @@ type Server interface {
 	Close() error
 }
 
-// Serve lets s serve at l until ctx ends, then lets running requests finish for a second.
+// Serve lets s serve at l until ctx ends, then gives running requests a second to finish.
 func Serve(ctx context.Context, l net.Listener, s Server) error {
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
@@ -148,7 +147,7 @@ func Serve(ctx context.Context, l net.Listener, s Server) error {
 	}
 }
 
-// Listen listens on a loopback address, and refuses any other.
+// Listen listens on a loopback address and refuses any other.
 func Listen(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -166,7 +165,7 @@ func Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// ListenTLS listens on any address, with TLS and nothing else: what the operator opens to other machines on purpose.
+// ListenTLS listens on any address, with TLS only. The operator opens it to other machines on purpose.
 func ListenTLS(address, certFile, keyFile string) (net.Listener, error) {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
@@ -179,7 +178,7 @@ func ListenTLS(address, certFile, keyFile string) (net.Listener, error) {
 	return secured(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), nil
 }
 
-// secureListener is a listener with TLS whose connections below can be counted.
+// secureListener is a TLS listener whose underlying connections can be counted.
 type secureListener struct {
 	net.Listener
 	inner net.Listener
@@ -190,7 +189,7 @@ func secured(inner net.Listener, config *tls.Config) secureListener {
 	return secureListener{tls.NewListener(inner, config), inner, config}
 }
 
-// Within returns the listener with wrap around what is below TLS.
+// Within wraps the listener below TLS.
 func (l secureListener) Within(wrap func(net.Listener) net.Listener) net.Listener {
 	return secured(wrap(l.inner), l.tls)
 }
@@ -199,13 +198,13 @@ type api struct {
 	Options
 	events *events
 	limit  *rate.Limiter
-	// settled is true once the fleets were ready: one that is added later does not make the whole wait.
+	// settled is true once all fleets were ready: a fleet that is added later does not make the API unready.
 	settled atomic.Bool
-	// reports bounds what is held of reports before their token is known.
+	// reports bounds the memory of reports whose token is not verified yet.
 	reports *accept.Budget
 }
 
-// guard refuses hosts under which nobody should reach a loopback server, and bounds every body.
+// guard refuses foreign Host headers, which a web page could use to reach a loopback server, and bounds every body.
 func (a *api) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -217,7 +216,7 @@ func (a *api) guard(next http.Handler) http.Handler {
 			return
 		}
 		limit := int64(maxBody)
-		if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/queues/") { // read behind the token alone
+		if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/queues/") { // needs the token
 			limit = MaxLoadBytes
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, limit)
@@ -281,21 +280,21 @@ func answer(w http.ResponseWriter, body any) {
 	encode(w, body)
 }
 
-// encode writes a body. That the caller has gone is no news to anybody.
+// encode writes a body. An error means that the client has gone.
 func encode(w io.Writer, body any) { json.NewEncoder(w).Encode(body) }
 
-// read decodes a JSON body strictly: one value, and no field that into does not have.
+// read decodes a JSON body strictly: a single value without unknown fields.
 func read(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	return whole(d, into)
 }
 
-// readReport decodes a JSON body as [read] does, but leaves out fields that it does not know: a worker may be newer
-// than the controller, and fields are only ever added.
+// readReport decodes a JSON body as [read] does, but ignores unknown fields: a worker may be newer than the controller,
+// and later versions only add fields.
 func readReport(r *http.Request, into any) error { return whole(json.NewDecoder(r.Body), into) }
 
-// whole decodes the one value that d has.
+// whole decodes the only value of d.
 func whole(d *json.Decoder, into any) error {
 	if err := d.Decode(into); err != nil {
 		return err
@@ -306,7 +305,7 @@ func whole(d *json.Decoder, into any) error {
 	return nil
 }
 
-// unreadable answers what [read] found wrong.
+// unreadable answers with an error of [read].
 func unreadable(w http.ResponseWriter, err error) {
 	code := http.StatusBadRequest
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {

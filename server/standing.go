@@ -11,32 +11,32 @@ import (
 	"github.com/muster-scale/muster/internal/lifecycle"
 )
 
-// Standing is where a fleet stands in its life. The zero value is a fleet that runs.
+// Standing is the phase of a fleet's life. The zero value is a running fleet.
 type Standing struct {
 	// Phase is waiting, starting, running, failed or stopping; empty is running.
 	Phase string
-	// Since is when the phase began; zero when that is not known.
+	// Since is when the phase began; zero if unknown.
 	Since time.Time
-	// Failure says why the fleet is not sized or, while it runs, why it could not be changed; empty for neither.
+	// Failure says why the fleet is not sized or, while it runs, why its configuration could not be changed.
 	Failure string
-	// RetryAt is when that is tried again; zero when it is not tried again by itself.
+	// RetryAt is when the next try comes; zero if there is none.
 	RetryAt time.Time
 }
 
-// seenWithin is how long a fleet may take from its start until it was seen once. A fleet that takes longer has failed,
-// as far as the readiness of the whole goes: one queue that nobody can look at makes no other wait.
+// seenWithin is how long a fleet may take from its start to its first reading. A slower fleet counts as failed for the
+// readiness of the API, so that one unreadable queue does not make all fleets wait.
 const seenWithin = time.Minute
 
 // stopping tells whether the fleet is about to end.
 func (s Standing) stopping() bool { return s.Phase == string(lifecycle.Stopping) }
 
-// trouble says what is wrong with the fleet; empty for nothing.
+// trouble describes the fleet's problem; empty for none.
 func (s Standing) trouble() string {
 	since := ""
 	if !s.Since.IsZero() {
 		since = " since " + s.Since.UTC().Format(time.RFC3339)
 	}
-	next := "; it is not tried again by itself: change the configuration of the fleet, or send muster up a hang-up " +
+	next := "; it is not retried automatically: change the configuration of the fleet, or send muster up a hang-up " +
 		"signal"
 	if !s.RetryAt.IsZero() {
 		next = "; next try at " + s.RetryAt.UTC().Format(time.RFC3339)
@@ -51,12 +51,12 @@ func (s Standing) trouble() string {
 	case s.Phase == string(lifecycle.Running):
 		return "the fleet runs with an earlier configuration, because the change failed: " + s.Failure + next
 	case s.Phase == string(lifecycle.Starting):
-		next = "; it is being tried again"
+		next = "; it is being retried"
 	}
 	return "the fleet is not sized" + since + ": " + s.Failure + next
 }
 
-// troubleOf says why a fleet is not sized, or not as configured, after the outcome of its last step; empty where it is.
+// troubleOf says why a fleet is not sized, or not as configured, given the outcome of its last step; empty if it is.
 func troubleOf(s Standing, o controller.Outcome) string {
 	contested := ""
 	if o.Decision.Reason == muster.Contested {
@@ -65,7 +65,7 @@ func troubleOf(s Standing, o controller.Outcome) string {
 	return cmp.Or(s.trouble(), o.Unrecorded, contested)
 }
 
-// standing returns where the named fleet stands.
+// standing returns the phase of the named fleet.
 func (o Options) standing(name string) Standing {
 	if o.Standing == nil {
 		return Standing{}
@@ -73,8 +73,8 @@ func (o Options) standing(name string) Standing {
 	return o.Standing()[name]
 }
 
-// ready says whether the fleets are sized. One that is not makes the whole degraded, which is still an answer of
-// success: a load balancer that took this program out of service would cut off the workers of all others.
+// ready answers whether the fleets are sized. If some are not, the answer is degraded but still a success: a load
+// balancer that took this program out of service would cut off the workers of all others.
 func (a *api) ready(w http.ResponseWriter, _ *http.Request) {
 	now := time.Now()
 	sized, troubled := 0, 0
@@ -91,7 +91,7 @@ func (a *api) ready(w http.ResponseWriter, _ *http.Request) {
 		case now.Sub(s.Since) > seenWithin && !s.Since.IsZero() || a.settled.Load():
 			troubled++
 		default:
-			fail(w, http.StatusServiceUnavailable, "not every fleet was seen yet")
+			fail(w, http.StatusServiceUnavailable, "not every fleet was read yet")
 			return
 		}
 	}

@@ -26,7 +26,7 @@ func TestOneFleetThatFailsMakesTheWholeDegradedAndNotUnready(t *testing.T) {
 	}{
 		{"all run", server.Standing{}, server.Standing{}, true, http.StatusOK, "ready\n"},
 		{"one was not seen yet", server.Standing{}, server.Standing{Phase: "running", Since: time.Now()}, false,
-			http.StatusServiceUnavailable, "not every fleet was seen yet"},
+			http.StatusServiceUnavailable, "not every fleet was read yet"},
 		{"one was not seen for long", server.Standing{},
 			server.Standing{Phase: "running", Since: time.Now().Add(-2 * time.Minute)}, false, http.StatusOK,
 			"degraded: 1 of 2 fleets are not sized as configured; muster status says why\n"},
@@ -105,7 +105,7 @@ func TestStatusAndMetricsSayWhatAFleetThatFailedIsWaitingFor(t *testing.T) {
 		http.StatusOK,
 		`"phase":"failed"`,
 		`"faults":["the configuration was not taken over"]`,
-		"the fleet is not sized since 2026-03-01T12:00:00Z: the disk is full; it is not tried again by itself: "+
+		"the fleet is not sized since 2026-03-01T12:00:00Z: the disk is full; it is not retried automatically: "+
 			"change the configuration of the fleet, or send muster up a hang-up signal",
 		"the fleet is not sized since 2026-03-01T12:00:00Z: the disk is full; next try at 2026-03-01T12:01:00Z",
 	)

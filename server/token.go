@@ -15,14 +15,14 @@ import (
 	"github.com/muster-scale/muster/internal/durable"
 )
 
-// Token is the secret that opens the API. It prints as asterisks, so that it cannot get into a log by accident; Reveal
-// gives its text.
+// Token is the secret that opens the API. It prints as asterisks, so that it does not get into a log by accident;
+// Reveal returns its text.
 type Token struct{ text string }
 
 const tokenBytes = 32
 
-// LoadOrCreateToken reads the token in the file at path, or makes one and keeps it there, readable by its owner alone.
-// A file that others may read is refused.
+// LoadOrCreateToken reads the token from the file at path, or creates one there, readable by its owner alone. It
+// refuses a file that others can read.
 func LoadOrCreateToken(path string) (Token, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -68,11 +68,11 @@ func (t Token) Reveal() string { return t.text }
 // String hides the token.
 func (t Token) String() string { return "***" }
 
-// GoString hides the token from %#v too.
+// GoString hides the token from %#v, too.
 func (t Token) GoString() string { return "server.Token(***)" }
 
-// Member returns the token that lets a worker report for the given member of the given fleet, and nothing else. That of
-// an empty token is empty: anybody could compute it.
+// Member returns a token that only lets a worker report for the given member of the given fleet. It is empty for an
+// empty token, because anyone could compute it.
 func (t Token) Member(fleet, member string) Token {
 	if t.text == "" {
 		return Token{}
@@ -82,8 +82,8 @@ func (t Token) Member(fleet, member string) Token {
 	return Token{hex.EncodeToString(mac.Sum(nil))}
 }
 
-// Fleet returns the token that lets the workers of the given fleet report, for whichever member, and nothing else:
-// machines that a cloud starts and names cannot be given one of their own. That of an empty token is empty.
+// Fleet returns a token that only lets workers of the given fleet report, for any member: machines that a cloud starts
+// and names cannot get one of their own. It is empty for an empty token.
 func (t Token) Fleet(fleet string) Token {
 	if t.text == "" {
 		return Token{}

@@ -6,17 +6,20 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/muster-scale/muster/worker/lease"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// chain is messages of one group, which are worked on one after the other, or a single message.
+// chain is a FIFO group's messages, which are worked on one after the other, or a single message.
 type chain []*job
 
-// call is one slot's share of what a receive brought. It is worked on in waves of the first message of each chain.
+// call is one slot's share of the messages of a receive. It is worked on in waves: the first message of each chain.
 type call struct {
 	*runner
 	chains []chain
@@ -29,25 +32,25 @@ type result struct {
 	took    time.Duration
 }
 
-// outcome decides what becomes of a message.
+// outcome decides what happens to a message.
 type outcome int
 
 const (
-	// begun: the work is still to be judged.
+	// begun: the work is not judged yet.
 	begun outcome = iota
 	// finished: to be deleted.
 	finished
 	// failed: the attempt counts.
 	failed
-	// lost: the lease is lost, so the message is somebody else's.
+	// lost: the lease is lost, so another worker may have the message.
 	lost
-	// returned: it was interrupted or never began, and the attempt does not count.
+	// returned: the work was interrupted or never began, and the attempt does not count.
 	returned
-	// spent: its attempts were used up before.
+	// spent: all attempts were used up before this receive.
 	spent
 )
 
-// able returns how many calls can be under way at once.
+// able returns how many calls can run at once.
 func (r *runner) able() int {
 	if r.Readiness == nil {
 		return r.Slots
@@ -55,8 +58,7 @@ func (r *runner) able() int {
 	return min(r.Slots, r.Readiness.Ready())
 }
 
-// room returns how many messages there are free calls for. Batches are asked for one by one, so that no batch is spread
-// over two calls.
+// room returns how many messages to ask for. Batches are received one by one, so that no batch is split over two calls.
 func (r *runner) room() int {
 	free := max(0, r.able()-r.calls)
 	if free > 0 && r.Batch > 1 {
@@ -65,7 +67,7 @@ func (r *runner) room() int {
 	return free
 }
 
-// begin starts the work on messages that a receive call brought now.
+// begin starts the work on the messages of a receive call that has just returned.
 func (r *runner) begin(messages []Message, hold lease.Visibility, now time.Time) {
 	var chains []chain
 	for _, m := range messages {
@@ -87,7 +89,7 @@ func (r *runner) begin(messages []Message, hold lease.Visibility, now time.Time)
 	}
 }
 
-// forerunner returns which of the chains m must wait in, or -1.
+// forerunner returns the index of the chain in which m must wait, or -1.
 func forerunner(chains []chain, m Message) int {
 	for i, c := range chains {
 		if m.ordered() && c[0].Group == m.Group && c[0].Queue == m.Queue {
@@ -97,8 +99,8 @@ func forerunner(chains []chain, m Message) int {
 	return -1
 }
 
-// run works on all waves. The events of the last one end the call in the same step, because the run may be over after
-// it.
+// run works on all waves. The events of the last wave and the end of the call are one event, because the run may be
+// over right after it.
 func (c *call) run() {
 	for len(c.chains) > 0 {
 		happened := c.wave()
@@ -114,8 +116,8 @@ func (c *call) run() {
 	}
 }
 
-// wave works on the first message of each chain. A message that is not done with blocks its chain: the rest goes back
-// to the queue, which gives out none of a group while an earlier one of it is hidden.
+// wave works on the first message of each chain. If that does not succeed, the rest of its chain returns to the queue,
+// which hides a group while an earlier message of it is hidden.
 func (c *call) wave() []event {
 	heads := make([]*job, len(c.chains))
 	for i, chain := range c.chains {
@@ -130,7 +132,7 @@ func (c *call) wave() []event {
 			rest = append(rest, chain[1:])
 		default:
 			for _, j := range chain[1:] {
-				j.log.Debug("message given back: an earlier one of its group is not done with", "group", j.Group)
+				j.log.Debug("message returned: an earlier one of its group did not succeed", "group", j.Group)
 				e, _ := j.settle(result{outcome: returned})
 				happened = append(happened, e)
 			}
@@ -140,7 +142,7 @@ func (c *call) wave() []event {
 	return happened
 }
 
-// settle settles all messages at once, and tells which of them are done with for good.
+// settle settles all messages at once, and tells which of them are done for good.
 func settle(jobs []*job, results []result) (happened []event, done []bool) {
 	happened, done = make([]event, len(jobs)), make([]bool, len(jobs))
 	var wg sync.WaitGroup
@@ -178,7 +180,7 @@ func (c *call) do(jobs []*job) []result {
 	return results
 }
 
-// perform makes the call and returns as many results as there are messages.
+// perform makes the call and returns one result per message.
 func (c *call) perform(ctx context.Context, batch []Message) []error {
 	if c.DoBatch == nil {
 		return []error{c.Do(ctx, batch[0])}
@@ -194,7 +196,8 @@ func (c *call) perform(ctx context.Context, batch []Message) []error {
 	return errs
 }
 
-// context returns the context of a call: it ends with the grace of a stop, at the time limit, and with the first lease.
+// context returns the context of a call. It ends with the grace of a stop, at the time limit, or when the first lease
+// of its messages is lost.
 func (c *call) context(jobs []*job) (ctx context.Context, end func()) {
 	lease, lose := context.WithCancelCause(c.base)
 	limited, release := context.WithValue(c.work, LeaseKey{}, lease), func() {}
@@ -216,7 +219,7 @@ func (c *call) context(jobs []*job) (ctx context.Context, end func()) {
 	}
 }
 
-// count counts the attempt at a message before its work begins, and tells whether it may.
+// count counts the attempt at a message before its work begins, and returns begun if the work may begin.
 func (j *job) count() outcome {
 	switch {
 	case j.lease.Err() != nil:
@@ -243,14 +246,14 @@ func (j *job) count() outcome {
 	return begun
 }
 
-// counting returns the message with its attempt. The job's own copy is left alone, because keep reads it.
+// counting returns the message with its attempt. It is a copy, because keep reads the job's message.
 func (j *job) counting() Message {
 	m := j.Message
 	m.Attempt = j.attempt
 	return m
 }
 
-// judge says what the work's error means. cause is why the call's context had ended by then, nil if it had not.
+// judge returns the outcome for the work's error. cause is why the call's context had ended by then, or nil.
 func (j *job) judge(err, cause error) outcome {
 	switch {
 	case err == nil:
@@ -264,7 +267,7 @@ func (j *job) judge(err, cause error) outcome {
 	return failed
 }
 
-// settle tells the queue and the ledger how the work ended, and whether the message is done with for good.
+// settle tells the queue and the ledger how the work ended, and returns whether the message is done for good.
 func (j *job) settle(r result) (happened event, done bool) {
 	defer j.lose(errSettled)
 	log := j.log.With("attempt", j.attempt, "took", r.took)
@@ -289,12 +292,12 @@ func (j *job) settle(r result) (happened event, done bool) {
 		log.Log(context.Background(), j.loud(slog.LevelError),
 			"work stopped: the lease is lost and the message will be delivered again")
 		j.fail(r, Failure{Lost: true})
-		return j.incident(j.ended(r, false, 0), protocol.LeaseLost, "message "+j.ID+": its hold was lost after "+
+		return j.incident(j.ended(r, false, 0), protocol.LeaseLost, "message "+j.ID+": its lease was lost after "+
 			r.took.String()), false
 	case returned:
 		j.uncount()
 		if r.err != nil {
-			log.Warn("message given back")
+			log.Warn("message returned to the queue")
 		}
 		j.giveBack(0)
 		return j.let, false
@@ -324,7 +327,7 @@ func (j *job) let(now time.Time) {
 	j.runner.lease.Returned(now, j.received)
 }
 
-// ended is the event of an attempt that ended. A message that failed is visible again after the time again; 0 where it
+// ended returns the event of an attempt that ended. again is after how long a failed message becomes visible; 0 if it
 // does not wait for that.
 func (j *job) ended(r result, ok bool, again time.Duration) event {
 	e := lease.End{Received: j.received, Took: r.took, OK: ok, SentAt: j.SentAt, Again: again}
@@ -339,7 +342,7 @@ func (j *job) ended(r result, ok bool, again time.Duration) event {
 	}
 }
 
-// incident is the event happened, and an incident.
+// incident returns the event happened with an incident added.
 func (j *job) incident(happened event, kind protocol.IncidentKind, text string) event {
 	return func(now time.Time) {
 		j.runner.lease.Incident(kind, text)
@@ -347,12 +350,11 @@ func (j *job) incident(happened event, kind protocol.IncidentKind, text string) 
 	}
 }
 
-// errSpent is the failure of a message that comes when its attempts are used up.
+// errSpent is the failure of a message whose attempts were used up before it was received.
 var errSpent = errors.New("its attempts were used up before: the last one ended together with its worker, or was " +
-	"made on " +
-	"another machine")
+	"made on another machine")
 
-// fail tells of a failed attempt.
+// fail reports a failed attempt to Options.Failures.
 func (j *job) fail(r result, f Failure) {
 	if j.runner.Failures == nil {
 		return
@@ -361,7 +363,7 @@ func (j *job) fail(r result, f Failure) {
 	j.runner.Failures.Failed(f)
 }
 
-// loud returns the level at which a failed attempt is logged: where somebody is told of it, once is enough.
+// loud returns the level at which a failed attempt is logged: debug when Options.Failures gets it already.
 func (j *job) loud(level slog.Level) slog.Level {
 	if j.runner.Failures != nil {
 		return slog.LevelDebug
@@ -369,7 +371,7 @@ func (j *job) loud(level slog.Level) slog.Level {
 	return level
 }
 
-// bury moves the message to the dead letters. It is deleted only once it is kept there.
+// bury moves the message to the dead letters. It deletes the message only after it is stored there.
 func (j *job) bury(log *slog.Logger, r result) bool {
 	id := ""
 	err := j.call(func(ctx context.Context) (err error) {
@@ -392,7 +394,7 @@ func (j *job) bury(log *slog.Logger, r result) bool {
 	return true
 }
 
-// retry gives the message back, to be seen again after its back-off, which it returns.
+// retry returns the message to the queue, hidden for its back-off, which it returns.
 func (j *job) retry(log *slog.Logger) (again time.Duration) {
 	again = j.hold.GiveBack(time.Now(), lease.Backoff(j.runner.RetryBase, j.attempt))
 	log.Log(context.Background(), j.loud(slog.LevelWarn), "message failed", "again_in", again)
@@ -400,7 +402,7 @@ func (j *job) retry(log *slog.Logger) (again time.Duration) {
 	return again
 }
 
-// forget and uncount change the ledger. When that fails, a message has one attempt less than it should.
+// forget and uncount change the ledger. If that fails, the message has one attempt less than it should.
 func (j *job) forget() {
 	j.record("forgetting", func(ctx context.Context, a Attempts) error { return a.Forget(ctx, j.Message) })
 }
@@ -416,4 +418,25 @@ func (j *job) record(what string, change func(context.Context, Attempts) error) 
 	if err := j.call(func(ctx context.Context) error { return change(ctx, j.runner.Attempts) }); err != nil {
 		j.log.Warn(what+" an attempt failed", "err", err)
 	}
+}
+
+const (
+	// maxClassBytes bounds the name of a class.
+	maxClassBytes = 64
+	// OtherClass is [protocol.OtherClass].
+	OtherClass = protocol.OtherClass
+)
+
+// classOf returns the class of m: the text of the named attribute. It is empty when m lacks the attribute or no name is
+// given, and OtherClass when the text is no usable name.
+func classOf(m Message, attribute string) string {
+	class := m.Attributes[attribute].Text
+	switch {
+	case attribute == "" || class == "":
+		return ""
+	case len(class) > maxClassBytes, !utf8.ValidString(class),
+		strings.ContainsFunc(class, func(r rune) bool { return !unicode.IsGraphic(r) }):
+		return OtherClass
+	}
+	return class
 }

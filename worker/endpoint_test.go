@@ -182,7 +182,7 @@ func TestEndpointSettlesEachMessageOfABatch(t *testing.T) {
 		{"nothing said is all done", "", [3]string{}},
 		{"no failures", `{"failed":[]}`, [3]string{}},
 		{"one failure", `{"failed":[{"delivery":"$1","error":"bad"}]}`, [3]string{"", `"bad"`, ""}},
-		{"a failure without a reason", `{"failed":[{"delivery":"$0"}]}`, [3]string{"not why", "", ""}},
+		{"a failure without a reason", `{"failed":[{"delivery":"$0"}]}`, [3]string{"without a reason", "", ""}},
 		{"an unknown delivery", `{"failed":[{"delivery":"nonesuch"}]}`, [3]string{"unknown", "unknown", "unknown"}},
 		{"a delivery twice", `{"failed":[{"delivery":"$2"},{"delivery":"$2"}]}`,
 			[3]string{"named before", "named before", "named before"}},

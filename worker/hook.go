@@ -17,45 +17,45 @@ const (
 	hookPause = 5 * time.Second
 	// completeTries bounds the attempts to complete a hook.
 	completeTries = 3
-	// hookPatience is how long a worker that was released waits for the end of its machine, to complete the hook then.
+	// hookPatience is how long a released worker waits for its machine to terminate, to complete the hook then.
 	hookPatience = 15 * time.Minute
 )
 
-// ErrOthersWork means that other workers of the machine have not finished, so that it may not end yet.
+// ErrOthersWork means that other workers of the machine have not finished, so that it must not terminate yet.
 var ErrOthersWork = errors.New("other workers of the machine have not finished")
 
-// Hook is what keeps a machine that is to end until its worker has finished: the lifecycle hook of an Auto Scaling
-// group. Package worker/autoscaling has one for a machine with one worker, and one for several that share it.
+// Hook delays the end of a machine until its worker has finished: the lifecycle hook of an Auto Scaling group. Package
+// worker/autoscaling has one for a machine with one worker, and one for several workers that share it.
 type Hook interface {
-	// Extend keeps the machine for longer, and returns for how long from now on; 0 when that is not known. A machine
-	// cannot be kept for ever: the calls then fail.
+	// Extend keeps the machine for longer and returns for how long from now; 0 if unknown. Extensions have a limit,
+	// from which on they fail.
 	Extend(ctx context.Context) (time.Duration, error)
-	// Complete lets the machine end: this worker has finished, and needs it no more. It succeeds when nothing keeps the
-	// machine any more. While other workers need it the error matches [ErrOthersWork], and it is called again every few
-	// seconds: they may crash.
+	// Complete says that this worker has finished and the machine may end. It succeeds, too, when nothing keeps the
+	// machine any more. While other workers need it, the error matches [ErrOthersWork]; Complete is then called again
+	// every few seconds, because those workers may crash.
 	Complete(ctx context.Context) error
 }
 
-// hooked is the hook of a run. It belongs to the goroutine of the run's loop.
+// hooked is the hook of a run. Only the goroutine of the run's loop uses it.
 type hooked struct {
 	Hook
 	log *slog.Logger
 	// waiting is true once the machine waits for the worker.
 	waiting bool
 	calling bool
-	// nextAt is when the next extension is due, until how long the last one keeps the machine; zero while unknown.
+	// nextAt is when the next extension is due. until is how long the last one keeps the machine; zero if unknown.
 	nextAt, until time.Time
 	fault         trouble.Trouble
 }
 
-// noticed begins to extend, when a machine waits for the worker.
+// noticed starts the extensions when a machine waits for the worker.
 func (h *hooked) noticed(n Notice) {
 	if n.Waits && h.Hook != nil {
 		h.waiting = true
 	}
 }
 
-// advance makes the extension that is due, and stops the work when the machine will not be kept for longer.
+// advance makes an extension that is due, and stops the work when the machine will not be kept any longer.
 func (h *hooked) advance(now time.Time, next *alarm, r *runner) {
 	if !h.waiting {
 		return
@@ -80,7 +80,7 @@ func (h *hooked) advance(now time.Time, next *alarm, r *runner) {
 	})
 }
 
-// extended takes in how the extension ended that began at begun.
+// extended handles the result of the extension that began at begun.
 func (h *hooked) extended(begun, now time.Time, kept time.Duration, err error) {
 	h.calling = false
 	h.fault.What = "keeping the machine"
@@ -95,8 +95,8 @@ func (h *hooked) extended(begun, now time.Time, kept time.Duration, err error) {
 	}
 }
 
-// last lets the machine end that waits for the worker. A worker that was released waits for that first, as long as
-// hookPatience: the machine is ended because of it, and would wait in vain.
+// last completes the hook, so that the waiting machine may end. A released worker first waits up to hookPatience for
+// the termination of its machine, which would otherwise wait for the worker in vain.
 func (h *hooked) last(base, stop context.Context, r *runner) {
 	if h.Hook == nil || !h.waiting && !r.awaitEnd(base, stop) {
 		return
@@ -106,22 +106,22 @@ func (h *hooked) last(base, stop context.Context, r *runner) {
 		err = h.complete(base, stop)
 		switch {
 		case err == nil:
-			h.log.Info("the machine was told that it may end")
+			h.log.Info("the hook is completed: the machine may end")
 			return
 		case errors.Is(err, ErrOthersWork):
-			h.log.Info("the end of the machine is left to its other workers")
+			h.log.Info("the machine's other workers will complete the hook")
 			return
 		}
 		if try < completeTries {
 			<-time.After(hookPause)
 		}
 	}
-	h.log.Error("the machine could not be told that it may end: it waits until its lifecycle hook times out", "err",
+	h.log.Error("completing the hook failed: the machine waits until the hook times out", "err",
 		err)
 }
 
-// complete lets the machine end once its other workers have finished or crashed; when stop ends, it waits for them no
-// longer.
+// complete completes the hook once the machine's other workers have finished or crashed. It stops waiting for them when
+// stop ends.
 func (h *hooked) complete(base, stop context.Context) error {
 	for waited := false; ; waited = true {
 		ctx, cancel := context.WithTimeout(base, hookTimeout)
@@ -131,7 +131,7 @@ func (h *hooked) complete(base, stop context.Context) error {
 			return err
 		}
 		if !waited {
-			h.log.Info("worker has finished, and waits for the others to let their machine end")
+			h.log.Info("worker has finished; waiting for the machine's other workers")
 		}
 		select {
 		case <-stop.Done():
@@ -141,12 +141,13 @@ func (h *hooked) complete(base, stop context.Context) error {
 	}
 }
 
-// awaitEnd waits until the machine waits for the worker; false when it does not, or when stop ends.
+// awaitEnd waits until the machine waits for the worker. It returns false when no such notice can come, or when stop
+// ends.
 func (r *runner) awaitEnd(base, stop context.Context) bool {
 	if stop.Err() != nil || len(r.Notices) == 0 || r.Reporter == nil || r.MachineShared {
 		return false
 	}
-	r.log.Info("worker has left, and waits to let its machine end", "at_most", hookPatience)
+	r.log.Info("worker has left; waiting for its machine to end", "at_most", hookPatience)
 	ctx, cancel := context.WithTimeout(base, hookPatience)
 	defer cancel()
 	defer context.AfterFunc(stop, cancel)()

@@ -43,7 +43,7 @@ func TestRunReportsWhatWentWrong(t *testing.T) {
 			q := newFakeQueue("m1")
 			q.changeFault = func(int) error { return errAway }
 			return worker.Options{Queue: q, Do: takes(time.Hour), Visibility: 10 * time.Second}
-		}, protocol.LeaseLost, "message m1: its hold was lost after "},
+		}, protocol.LeaseLost, "message m1: its lease was lost after "},
 		{"a message that could not be deleted", func(*testing.T) worker.Options {
 			q := newFakeQueue("m1")
 			q.deleteFault = func(int) error { return errAway }

@@ -133,14 +133,14 @@ func TestLinesSurvivesEveryFaultOfAProgram(t *testing.T) {
 		restarts   bool
 	}{
 		{"ok", "", false},
-		{"fail", `the program says that it failed: "bad\x1b pixel"`, false},
-		{"dumb", "the program says that it failed, and not why", false},
+		{"fail", `the program reported a failure: "bad\x1b pixel"`, false},
+		{"dumb", "the program reported a failure without a reason", false},
 		{"die", "exited with status 9", true},
 		{"garbage", "it wrote a line of 22 bytes that is no answer in JSON", true},
 		{"other", `it wrote an answer of the type "progress"`, true},
 		{"half", "it wrote an answer without delivery or ok", true},
 		{"unknown", `it answered the delivery "nonesuch", which is unknown or was answered before`, true},
-		{"ready", "it said a second time that it is ready", true},
+		{"ready", "it said twice that it is ready", true},
 		{"flood", "it wrote a line of more than 399660 bytes", true},
 		{"close", "it closed its standard output", true},
 	}
@@ -216,7 +216,7 @@ func TestLinesSaysWhyAProgramDoesNotStart(t *testing.T) {
 	}{
 		{"fails", `exited with status 3; its last output is "no module named torch"`, time.Minute},
 		{"silent", "it did not answer the hello within 200ms", 200 * time.Millisecond},
-		{"other-protocol", "it is ready for protocol 2, only 1 is spoken here", time.Minute},
+		{"other-protocol", "it is ready for protocol 2, this worker speaks 1", time.Minute},
 	}
 	for _, test := range tests {
 		t.Run(test.start, func(t *testing.T) {

@@ -13,15 +13,15 @@ import (
 	"github.com/muster-scale/muster/worker/internal/trouble"
 )
 
-// Node says of a message that names a node of a tree which one it is, and takes the node's children. Package
-// tree/runner makes it; work on several messages at once gets it in [Message.Node].
+// Node describes the tree node of a message and takes its children. Package tree/runner makes it; DoBatch gets it in
+// [Message.Node].
 type Node struct {
-	// Root is the tree's name, ID the node's, which is the same for every attempt, and Key the name its parent gave it.
+	// Root is the tree's name. ID is the node's, the same for every attempt. Key is the name that its parent gave it.
 	Root, ID, Key string
-	// Depth counts from 0, the root node's. DepthLeft is how much deeper children may lie; at 0 the work may name none.
+	// Depth is 0 for the root node. DepthLeft is how much deeper children may lie; at 0 the work may name none.
 	Depth, DepthLeft int
-	// Name names children, and Flush has those that were named registered and sent. After an error the work on the node
-	// should end: its attempt fails, or it is over already. Both are safe for use by several goroutines.
+	// Name names children; Flush registers and sends the named ones. After an error the work on the node should end:
+	// its attempt has failed, or is over already. Several goroutines may call both.
 	Name  func(ctx context.Context, children ...tree.Child) error
 	Flush func(ctx context.Context) error
 }
@@ -29,7 +29,7 @@ type Node struct {
 // MaxChildren bounds the children in one answer of an endpoint, in bytes.
 const MaxChildren = 16 << 20
 
-// Key returns what tells the work on a message from that on any other, however often it comes.
+// Key returns the idempotency key of a message: the same for every delivery.
 func (m Message) Key() string {
 	if m.Node != nil {
 		return m.Node.ID
@@ -37,7 +37,7 @@ func (m Message) Key() string {
 	return m.ID
 }
 
-// WireNode is what is said of a node.
+// WireNode is the JSON form of a node.
 type WireNode struct {
 	Root      string `json:"root"`
 	Node      string `json:"node"`
@@ -46,7 +46,7 @@ type WireNode struct {
 	DepthLeft int    `json:"depth_left"`
 }
 
-// WireNodeOf returns what is said of n; nil for a message that is no node.
+// WireNodeOf returns the JSON form of n; nil for a message that is no node.
 func WireNodeOf(n *Node) *WireNode {
 	if n == nil {
 		return nil
@@ -54,7 +54,8 @@ func WireNodeOf(n *Node) *WireNode {
 	return &WireNode{Root: n.Root, Node: n.ID, Key: n.Key, Depth: n.Depth, DepthLeft: n.DepthLeft}
 }
 
-// Header tells an endpoint of the node. A key may hold what no header can, so it is escaped as in a URL's path.
+// Header adds the node to the headers of a request. The key is escaped as in a URL's path, because it may hold any
+// character.
 func (n *Node) Header(h http.Header) {
 	h.Set("X-Muster-Tree-Root", n.Root)
 	h.Set("X-Muster-Tree-Node", n.ID)
@@ -63,7 +64,7 @@ func (n *Node) Header(h http.Header) {
 	h.Set("X-Muster-Tree-Depth-Left", strconv.Itoa(n.DepthLeft))
 }
 
-// NameLines names the children in the lines of an endpoint's answer.
+// NameLines names the children that are in the lines of an endpoint's answer.
 func (n *Node) NameLines(ctx context.Context, answer []byte) error {
 	number := 0
 	for line := range bytes.Lines(answer) {
@@ -88,7 +89,7 @@ type WireChild struct {
 	tree.Child
 }
 
-// NameEach names the children of a batch's messages. What it refuses fails the message.
+// NameEach names the children of a batch's messages. A refused child fails its message.
 func NameEach(ctx context.Context, children []WireChild, batch []Message, places map[string]int, errs []error) error {
 	for _, c := range children {
 		place, ok := places[c.Delivery]

@@ -9,44 +9,44 @@ import (
 )
 
 const (
-	// handBackWithin is how long before the end of its machine a worker gives back what it has not finished: five
-	// seconds for a command to stop, and five for the calls.
+	// handBackWithin is how long before the end of its machine a worker returns unfinished messages: five seconds for a
+	// command to stop, and five for the calls.
 	handBackWithin = 10 * time.Second
-	// firstLook is how long the first receive waits for the first look at notices; a service that does not answer by
-	// then is most likely not there.
+	// firstLook is how long the first receive waits for the first answer about notices. A service that does not answer
+	// by then most likely does not exist.
 	firstLook = 3 * time.Second
-	// NoticeEvery is the usual time between two looks, as EC2 advises.
+	// NoticeEvery is the default interval between two readings, as EC2 advises.
 	NoticeEvery = 5 * time.Second
 )
 
-// NoticeKind is what is about to happen to the machine, task or pod that a worker runs on.
+// NoticeKind is what will happen to the machine, task or pod of a worker.
 type NoticeKind string
 
-// The kinds of notices. The zero kind means that nothing is about to happen.
+// The kinds of notices. The zero kind means that nothing will happen.
 const (
-	// Interrupted: the capacity is taken back soon, whatever runs on it.
+	// Interrupted: the capacity is reclaimed soon, whatever runs on it.
 	Interrupted NoticeKind = "interrupted"
-	// Ending: it was chosen to end, by a scale-in or an operator.
+	// Ending: a scale-in or an operator chose it to end.
 	Ending NoticeKind = "ending"
-	// OutOfService: it is kept, and is to do no work: in a warm pool or in standby.
+	// OutOfService: it is kept but must do no work: in a warm pool or in standby.
 	OutOfService NoticeKind = "out_of_service"
 	// AtRisk: it may be interrupted before long.
 	AtRisk NoticeKind = "at_risk"
 )
 
-// Notice says what is about to happen to what the worker runs on. The zero Notice says that nothing is.
+// Notice says what will happen to the machine, task or pod of a worker. The zero Notice says: nothing.
 type Notice struct {
 	Kind NoticeKind
-	// By is when it happens; zero is unknown.
+	// By is when it happens; zero if unknown.
 	By time.Time
-	// Waits is true when it waits for the worker to say that it is done, see [Hook].
+	// Waits is true when the machine waits for the worker to complete a [Hook].
 	Waits bool
-	// Why says where the notice came from, for the log.
+	// Why names the source of the notice, for the log.
 	Why string
 }
 
-// handBackAt returns when what is not finished must be given back, when the notice came at now: shortly before the end,
-// and after two thirds of the time where there is little. It is false when nobody knows when the end comes.
+// handBackAt returns when to return unfinished messages, for a notice that came at now: handBackWithin before the end,
+// or after two thirds of a short time. It is false when the end is unknown.
 func (n Notice) handBackAt(now time.Time) (time.Time, bool) {
 	if n.By.IsZero() {
 		return time.Time{}, false
@@ -55,28 +55,28 @@ func (n Notice) handBackAt(now time.Time) (time.Time, bool) {
 	return now.Add(left - min(handBackWithin, left/3)), true
 }
 
-// Notices are where a worker learns that what it runs on will end. [placement.EC2Notices] and [placement.ECSNotices]
-// are such places.
+// Notices tell a worker that its machine or task will end. [placement.EC2Notices] and [placement.ECSNotices] implement
+// it.
 type Notices interface {
-	// Watch looks for notices until ctx ends. It calls tell with what the first look found that succeeded, be it the
-	// zero Notice, and whenever that changes; and with an error for each look that failed, which says nothing about
-	// notices and takes none back. After errors it tells again what it finds.
+	// Watch reads notices until ctx ends. It calls tell with the first notice it reads, even the zero Notice, and with
+	// every change; and with an error for each failed reading. An error leaves the last notice in force. After an
+	// error, the next notice is told even if it has not changed.
 	Watch(ctx context.Context, tell func(n Notice, err error))
 }
 
-// watches are the places at which a run looks for notices. They belong to the goroutine of the run's loop.
+// watches are the sources of notices of a run. Only the goroutine of the run's loop uses them.
 type watches struct {
 	stop context.CancelFunc
-	// told has the newest notice of each place that has told one.
+	// told holds the last notice of each source that has told one.
 	told map[int]Notice
-	// waitUntil is when the first receive waits no longer for a place that has told nothing.
+	// waitUntil is until when the first receive waits for sources that have told nothing.
 	waitUntil time.Time
-	// waits is true once it was logged that the worker waits for its machine to be in service.
+	// waits is true once the log says that the worker waits for its machine to be in service.
 	waits  bool
 	faults []trouble.Trouble
 }
 
-// watch begins to look for notices.
+// watch starts the watches.
 func (r *runner) watch(now time.Time) {
 	ctx, stop := context.WithCancel(r.base)
 	r.watches = watches{stop: stop, told: map[int]Notice{}, waitUntil: now.Add(firstLook)}
@@ -93,7 +93,7 @@ func (r *runner) watch(now time.Time) {
 	}
 }
 
-// told takes in what the i-th place told.
+// told handles a notice or an error of the i-th source.
 func (r *runner) told(now time.Time, i int, n Notice, err error) {
 	r.watches.faults[i].See(r.log, now, err)
 	if err != nil {
@@ -106,8 +106,8 @@ func (r *runner) told(now time.Time, i int, n Notice, err error) {
 	}
 }
 
-// noticed does what a notice asks for: the worker takes no more, uses the time that is left, and gives back in time
-// what it cannot finish. A worker that has taken nothing yet waits while its machine is out of service.
+// noticed acts on a notice: the worker receives no more messages, uses the remaining time, and returns unfinished
+// messages before the end. A worker that has received nothing yet waits while its machine is out of service.
 func (r *runner) noticed(now time.Time, n Notice) {
 	if n.Kind == "" || n.Kind == OutOfService && r.lease.State() == protocol.Starting {
 		return
@@ -124,17 +124,17 @@ func (r *runner) noticed(now time.Time, n Notice) {
 	if !r.graceAt.IsZero() {
 		log = log.With("gives_back_in", r.graceAt.Sub(now).Round(time.Millisecond))
 	}
-	log.Warn("worker takes no more messages: what it runs on will end")
+	log.Warn("worker receives no more messages: its machine or task will end")
 }
 
-// stopWorkAt sees to it that work is stopped at the given instant, or before if that was due already.
+// stopWorkAt stops the work at the given time, unless an earlier time was set.
 func (r *runner) stopWorkAt(at time.Time) {
 	if r.graceAt.IsZero() || at.Before(r.graceAt) {
 		r.graceAt = at
 	}
 }
 
-// mayStart tells whether the first message may be received: nothing that was looked at speaks against it.
+// mayStart tells whether the first message may be received: notices and protection allow it.
 func (r *runner) mayStart(now time.Time, next *alarm) bool {
 	if n, waits := r.watches.outOfService(); waits {
 		if !r.watches.waits {
@@ -149,7 +149,7 @@ func (r *runner) mayStart(now time.Time, next *alarm) bool {
 	return r.protects.covers(now, r.longestPoll())
 }
 
-// outOfService returns the notice that the machine is out of service, if that is so.
+// outOfService returns the notice that the machine is out of service, if there is one.
 func (w *watches) outOfService() (Notice, bool) {
 	for _, n := range w.told {
 		if n.Kind == OutOfService {

@@ -100,7 +100,7 @@ func TestRunUsesTheTimeUntilAnInterruption(t *testing.T) {
 				if n := attempts.of("held"); n != 0 {
 					t.Errorf("%d attempts are counted after it was finished or interrupted, want none", n)
 				}
-				if n := strings.Count(r.logs.String(), "takes no more"); n != 1 {
+				if n := strings.Count(r.logs.String(), "receives no more"); n != 1 {
 					t.Errorf("the notice was logged %d times, want once\n%s", n, r.logs)
 				}
 				if last := c.last(); last.State != protocol.Leaving || last.Cause != protocol.Signalled ||

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"strconv"
 	"time"
 
 	"github.com/muster-scale/muster/worker/lease"
@@ -12,9 +14,9 @@ import (
 )
 
 const (
-	// MaxSlots bounds how many messages one worker holds.
+	// MaxSlots bounds the messages in progress at one worker.
 	MaxSlots = 1000
-	// MinVisibility is the shortest hold that can be kept up.
+	// MinVisibility is the shortest visibility timeout that can be extended in time.
 	MinVisibility = 2 * time.Second
 	// maxRetryBase keeps the longest back-off within MaxHold.
 	maxRetryBase = 20 * time.Minute
@@ -22,128 +24,122 @@ const (
 	maxAttempts = 1000
 	// MaxOutlets bounds Options.Outlets.
 	MaxOutlets = 8
-	// receivesPerAttempt is how many receives without an attempt that we counted are allowed for each attempt.
+	// receivesPerAttempt is how many receives are allowed for each attempt, because other machines count theirs.
 	receivesPerAttempt = 5
 )
 
-// Reporter tells the controller what the worker says and brings back what it is to do. Report returns soon after ctx
-// ends. Run makes the next call when one has ended or has taken five seconds, and ends none before 80 seconds, so that
-// there may be several calls at a time.
+// Reporter sends reports to the controller and returns its directives. Report returns soon after ctx ends. Run makes
+// the next call when one has ended or after five seconds, and cancels a call only after 80 seconds, so several calls
+// may run at a time.
 type Reporter interface {
 	Report(ctx context.Context, r protocol.Report) (protocol.Directive, error)
 }
 
-// Attempts counts how often work on each message began. Implementations are safe for use by several goroutines;
-// [ledger.Ledger] is one. When one of its calls fails, the work goes on and the queue's own receive count takes its
-// place.
+// Attempts counts how often work on each message began. Several goroutines use an implementation; [ledger.Ledger] is
+// one. When a call fails, the work goes on with the queue's own receive count.
 type Attempts interface {
-	// Begin counts an attempt at m, which is about to begin, and returns how many there were, this one included. It
-	// returns only when the count outlives this process.
+	// Begin counts an attempt at m that is about to begin, and returns the number of attempts including it. It returns
+	// only once the count would survive this process.
 	Begin(ctx context.Context, m Message) (int, error)
-	// GiveBack takes the newest attempt at m back: it was interrupted.
+	// GiveBack removes the last attempt at m from the count: it was interrupted.
 	GiveBack(ctx context.Context, m Message) error
-	// Forget forgets m, which is done with.
+	// Forget removes m, which is settled.
 	Forget(ctx context.Context, m Message) error
 }
 
-// DeadLetters takes the messages that are not tried again. Implementations are safe for use by several goroutines;
-// [sqsqueue.SQS] is one. Keep returns when the message is kept for good; it may be called again for the same message.
+// DeadLetters stores the messages without an attempt left. Several goroutines use an implementation; [sqsqueue.SQS] is
+// one. Keep returns when the message is stored durably. It may be called again for the same message.
 type DeadLetters interface {
 	Keep(ctx context.Context, m Message) error
 }
 
-// DeadLettersByID is the ability of [DeadLetters] to tell under which id it keeps a message.
+// DeadLettersByID is an optional ability of [DeadLetters]: it returns the id under which a message is stored.
 type DeadLettersByID interface {
 	KeepAs(ctx context.Context, m Message) (id string, err error)
 }
 
-// Failures is told of attempts that failed. Implementations are safe for use by several goroutines, and never wait.
+// Failures is told of failed attempts. Several goroutines use an implementation; its methods must not block.
 type Failures interface {
-	// Failed is told of an attempt that failed or lost its lease, when the queue has been told.
+	// Failed is called after an attempt failed or lost its lease, once the queue has been told.
 	Failed(f Failure)
-	// Settled is told of a message that is done with and was received before.
+	// Settled is called for a message that succeeded and was received before.
 	Settled(m Message)
 }
 
-// Failure is an attempt at a message that failed.
+// Failure is a failed attempt at a message.
 type Failure struct {
 	// Message is the message, with the number of the attempt.
 	Message Message
-	// At is when the attempt ended, Took how long the work took, and Err why it failed: an [*ExitError] where a command
-	// did.
+	// At is when the attempt ended, Took how long the work took, and Err why it failed: an [*ExitError] for a command.
 	At   time.Time
 	Took time.Duration
 	Err  error
-	// Lost says that the lease on the message was lost. Otherwise Again is after how long it is tried again.
+	// Lost says that the lease on the message was lost. Otherwise the next attempt comes after Again.
 	Lost  bool
 	Again time.Duration
-	// DeadLetter says that the message was moved to the dead letters, where it has the id DeadLetterID; that is empty
-	// when it is not known.
+	// DeadLetter says that the message was moved to the dead letters, under the id DeadLetterID; empty if unknown.
 	DeadLetter   bool
 	DeadLetterID string
 }
 
-// Readiness is the ability of work to say that it can or cannot begin: the program that does it may have to start
-// first. Implementations are safe for use by several goroutines.
+// Readiness says whether work can begin: its program may have to start first. Several goroutines use an implementation.
 type Readiness interface {
-	// Ready returns how many calls can be under way at once now, those that are included. While it is 0 no message is
-	// received.
+	// Ready returns how many calls can run at once now, including running ones. While it is 0, nothing is received.
 	Ready() int
-	// Changed returns the one channel that receives after Ready has changed.
+	// Changed returns the same channel each time; it receives after Ready has changed.
 	Changed() <-chan struct{}
 }
 
-// Hindered is an optional ability of a [Readiness]: it tells why no work can begin, where that is no part of a normal
-// start. Changed receives when this changes, too.
+// Hindered is an optional ability of a [Readiness]: it says why work cannot begin, beyond a normal start. Changed
+// receives when this changes, too.
 type Hindered interface {
 	// Hindered returns nil while work can begin.
 	Hindered() error
 }
 
-// Options say what a worker does. Queue and either Do or DoBatch are required; every other zero value is a sensible
-// default.
+// Options say what a worker does. Queue and either Do or DoBatch are required; every other zero value has a default.
 type Options struct {
 	// Queue is where messages come from.
 	Queue Queue
-	// Do does the work for one message. It is called from several goroutines, at most Slots at a time. The message is
-	// deleted when it returns nil and tried again later when it returns an error. It must return soon after ctx ends:
-	// the cause of ctx is then [ErrLeaseLost], [ErrStopped] or [ErrTimeLimit].
+	// Do does the work for one message. Several goroutines call it, at most Slots at a time. The message is deleted
+	// when it returns nil, and retried later when it returns an error. It must return soon after ctx ends. The cause of
+	// ctx is then [ErrLeaseLost], [ErrStopped] or [ErrTimeLimit].
 	Do func(ctx context.Context, m Message) error
-	// DoBatch does the work for several messages, 1 to Batch, in place of Do. It returns what became of each, in their
-	// order, as Do would; nil stands for all of them succeeding. Messages of one FIFO group never come in one batch.
-	// The context ends for all when it must end for one.
+	// DoBatch does the work for several messages, 1 to Batch, in place of Do. It returns an error or nil for each, in
+	// their order; a nil slice means that all succeeded. A batch never holds two messages of one FIFO group. The
+	// context ends for all when it must end for one.
 	DoBatch func(ctx context.Context, batch []Message) []error
-	// Batch is how many messages DoBatch gets at most: 1 to 10, by default 1. A receive call then asks for so many, and
-	// none waits for more to come.
+	// Batch is how many messages DoBatch gets at most: 1 to 10, by default 1. A receive call asks for so many. No
+	// message waits for others to fill a batch.
 	Batch int
 	// Readiness says whether calls can begin; nil means always.
 	Readiness Readiness
 
-	// TimeLimit is how long a call may take; 0 means as long as the queue can hold the message. The context then ends
-	// with [ErrTimeLimit], and the messages without a result have failed.
+	// TimeLimit is how long a call may take; 0 means as long as a message can stay in flight. After it, the context
+	// ends with [ErrTimeLimit], and messages without a result have failed.
 	TimeLimit time.Duration
-	// Attempts counts attempts where they survive the worker; nil means that the queue's receive count stands for them.
+	// Attempts counts attempts beyond the life of the worker; nil uses the queue's receive count.
 	Attempts Attempts
-	// MaxAttempts is after how many failed attempts a message goes to DeadLetters instead of back to the queue: 0,
-	// which means never, to 1000. With DeadLetters given, the same happens to a message received more than 5 times as
-	// often, for attempts that other machines counted.
+	// MaxAttempts is after how many failed attempts a message goes to DeadLetters instead of back to the queue: 0
+	// (never) to 1000. A message that was received more than 5 times as often goes there, too, because other machines
+	// may have counted its attempts.
 	MaxAttempts int
-	// DeadLetters takes the messages that are not tried again, and is required with MaxAttempts.
+	// DeadLetters stores messages without an attempt left. It is required with MaxAttempts.
 	DeadLetters DeadLetters
 
-	// Failures is told of attempts that failed, and may be nil. With it they are not logged as warnings besides.
+	// Failures is told of failed attempts, which are then logged at debug level only; nil is allowed.
 	Failures Failures
 
-	// ClassAttribute names the attribute whose text is the class of a message: reports then have the durations of each
-	// class, too. Empty means that there are no classes.
+	// ClassAttribute names the attribute whose text is the class of a message. Reports then also hold the durations of
+	// each class. Empty means no classes.
 	ClassAttribute string
 
 	// Fleet, Member and Worker name the worker in its reports. An empty Worker is named as its member.
 	Fleet, Member, Worker string
-	// Slots is how many calls of Do or DoBatch are made at once: 1 to MaxSlots, by default 1. Reports tell the
-	// controller of Slots times Batch, which is at most MaxSlots too.
+	// Slots is how many calls of Do or DoBatch run at once: 1 to MaxSlots, by default 1. Reports state Slots times
+	// Batch, which is at most MaxSlots too.
 	Slots int
-	// Visibility is how long a message is held before the hold must be extended, in whole seconds from MinVisibility to
+	// Visibility is the visibility timeout of a receive and of each extension, in whole seconds from MinVisibility to
 	// MaxHold, by default 30 s.
 	Visibility time.Duration
 	// RetryBase is how long a message stays hidden after its first failure; see [lease.Backoff]. At most 20 minutes, by
@@ -152,45 +148,45 @@ type Options struct {
 
 	// WarmUp delays the first receive, to show and test slow boots.
 	WarmUp time.Duration
-	// IdleStop is how long the worker waits for a message before it stops receiving; 0 means for ever.
+	// IdleStop is how long the worker may be without a message before it stops receiving; 0 means forever.
 	IdleStop time.Duration
-	// Billing says in which periods the member is paid for; its Start is by default when the worker starts, its Margin
-	// two minutes. A worker that is idle shortly before the end of one stops receiving and offers to leave, once in
-	// each period.
+	// Billing describes the periods for which the member is paid. By default its Start is the start of the worker and
+	// its Margin two minutes. A worker that is idle shortly before a period ends stops receiving and becomes ready to
+	// stop, once in each period.
 	Billing lease.Billing
-	// Grace is how long an operator's stop, or a notice of an end at an unknown time, waits for held messages; 0 means
-	// as long as they need. After it the work is stopped, which takes a command up to five seconds, and its messages
-	// are given back to be seen at once.
+	// Grace is how long an operator's stop, or a notice of an end at an unknown time, waits for messages in progress; 0
+	// means as long as they need. Then the work is stopped, which takes a command up to five seconds, and its messages
+	// return to the queue, visible at once.
 	Grace time.Duration
 
-	// Reporter is the controller; nil means that there is none, and the worker leaves as soon as it is idle.
+	// Reporter is the controller; nil means none: then the worker ends as soon as it is idle.
 	Reporter Reporter
-	// ReportEvery is the time between reports while nothing changes, by default 1 s.
+	// ReportEvery is the interval between reports while nothing changes, by default 1 s.
 	ReportEvery time.Duration
-	// Orphaned is how long an idle worker waits for a controller that does not answer before it leaves by itself, by
-	// default 5 minutes; also one that has not stopped receiving, when its queue cannot be reached for that long
-	// either.
+	// Orphaned is how long an idle worker waits for a controller that does not answer before it ends by itself, by
+	// default 5 minutes. A receiving worker ends, too, when neither its queue nor its controller can be reached for
+	// that long.
 	Orphaned time.Duration
 
-	// Outlets are told what the worker says where nobody answers, at most MaxOutlets of them. They never let the work
-	// wait: what they do not take is logged, counted and tried again later.
+	// Outlets get digests of the worker's state, and answer nothing: at most MaxOutlets. They never delay the work: a
+	// failed digest is logged, counted and retried later.
 	Outlets []Outlet
 
-	// Notices are where the worker learns that what it runs on will end. It then takes no more messages, uses the time
-	// that is left, and gives back in time what it cannot finish.
+	// Notices tell the worker that its machine or task will end. It then receives no more messages, uses the remaining
+	// time, and returns unfinished messages before the end.
 	Notices []Notices
-	// Hook keeps the machine while the worker finishes, once a notice says that it waits, and lets it end then; nil
-	// means that nothing does. After a release, Run waits up to a quarter of an hour for the machine to end, unless its
+	// Hook delays the end of the machine while the worker finishes, from a notice that the machine waits, and completes
+	// then; nil means none. After a release, Run waits up to a quarter of an hour for the machine to end, unless its
 	// context ends.
 	Hook Hook
-	// MachineShared is set where the machine has members other than this one: a release is then none of the machine,
-	// and Run does not wait for its end.
+	// MachineShared is set when the machine hosts other members, too. The release of one does not end the machine, and
+	// Run does not wait for that.
 	MachineShared bool
-	// Protection shields the worker's member from scale-in while the worker is not idle; nil means that there is none.
-	// No message is received without it.
+	// Protection protects the worker's member from scale-in while the worker is not idle; nil means none. Without it in
+	// force, no message is received.
 	Protection Protection
-	// ProtectFor is the term of the protection, which is renewed at a third of it: whole minutes from MinProtection to
-	// MaxProtection, by default 15 minutes, or Visibility where that is longer.
+	// ProtectFor is the term of the protection, which is renewed after a third of it: whole minutes from MinProtection
+	// to MaxProtection, by default 15 minutes, or Visibility if that is longer.
 	ProtectFor time.Duration
 
 	// Logger may be nil. Message bodies are never logged.
@@ -216,7 +212,7 @@ func (o Options) check() error {
 	case o.Queue == nil:
 		return fmt.Errorf("start a worker: no queue was given")
 	case o.Do == nil && o.DoBatch == nil:
-		return fmt.Errorf("start a worker: nothing to do with the messages was given")
+		return fmt.Errorf("start a worker: found neither Do nor DoBatch, one of them is required")
 	case o.Do != nil && o.DoBatch != nil:
 		return fmt.Errorf("start a worker: found both Do and DoBatch, one of them is allowed")
 	case o.Batch < 1 || o.Batch > MaxBatch || o.Batch > 1 && o.DoBatch == nil:
@@ -267,10 +263,9 @@ func (o Options) check() error {
 	return nil
 }
 
-// wait returns how long a receive call waits for messages. While somebody may ask the worker to drain it is short,
-// because a call that is cut off may have taken messages with it, so that draining waits for it to end. It is never
-// more than half of the visibility, because a message may come at the start of the wait and is counted as held from
-// then on.
+// wait returns how long a receive call waits for messages. It is short while the worker may have to drain: a cancelled
+// call may have received messages, so draining waits for the call to end. It is at most half of the visibility timeout,
+// because a message may come at the start of the wait, and its lease counts from there.
 func (o Options) wait() time.Duration {
 	longest := 20 * time.Second
 	if o.Reporter != nil || o.IdleStop > 0 || o.Billing.Period > 0 {
@@ -279,6 +274,18 @@ func (o Options) wait() time.Duration {
 	return min(longest, o.Visibility/2).Truncate(time.Second)
 }
 
-// longestPoll bounds one receive call: a quarter of the visibility for the way there and back, so that a message can
-// not be lost when the call returns.
+// longestPoll bounds one receive call. It adds a quarter of the visibility timeout for the network, so that a message
+// cannot be lost by the time the call returns.
 func (o Options) longestPoll() time.Duration { return o.wait() + min(o.Visibility/4, 10*time.Second) }
+
+// DefaultMember returns the id of this worker's member: MUSTER_MEMBER, or else host name and process id.
+func DefaultMember() string {
+	if m := os.Getenv("MUSTER_MEMBER"); m != "" {
+		return m
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "worker"
+	}
+	return host + "-" + strconv.Itoa(os.Getpid())
+}

@@ -15,57 +15,57 @@ import (
 const (
 	// digestTimeout bounds one digest; the last one has lastReportTimeout.
 	digestTimeout = 10 * time.Second
-	// maxDigestPause bounds the back-off after digests that failed, unless a period is longer.
+	// maxDigestPause bounds the back-off after failed digests, unless a period is longer.
 	maxDigestPause = 10 * time.Minute
-	// changeGap is the least time between two digests of an outlet that is told of changes.
+	// changeGap is the least time between two digests of an outlet with Changes.
 	changeGap = time.Second
 )
 
-// Sink takes what a worker says where nobody answers, such as a store of metrics or a table. Package worker/cloudwatch
-// and package worker/dynamoreport have some.
+// Sink takes digests of a worker's state and does not answer, such as a store of metrics or a table. Packages
+// worker/cloudwatch and worker/dynamoreport implement it.
 type Sink interface {
-	// Take takes a digest. It is called for one at a time and returns soon after ctx ends. When it fails, what was
-	// counted comes again in the next digest, so that nothing is lost and something may be counted twice.
+	// Take takes a digest. It is called for one at a time and returns soon after ctx ends. After an error, the next
+	// digest holds the same counts again: nothing is lost, but something may be counted twice.
 	Take(ctx context.Context, d Digest) error
 }
 
-// Outlet is a [Sink] and how often it is told.
+// Outlet is a [Sink] and how often it gets a digest.
 type Outlet struct {
 	Sink Sink
-	// Name says in the log what it is, as in "CloudWatch".
+	// Name is its name in the log, as in "CloudWatch".
 	Name string
-	// Every is the period, above zero. Periods begin at its multiples by the wall clock; there is one digest in each,
-	// and none before the worker has begun to receive.
+	// Every is the period, above zero. Periods begin at multiples of it by the wall clock. Each has one digest, from
+	// when the worker begins to receive.
 	Every time.Duration
-	// Changes has it told at once of each change of the worker's state too, also before the worker begins to receive.
+	// Changes adds a digest at once for each change of the worker's state, also before the worker begins to receive.
 	Changes bool
 }
 
 // Counts add up finished work.
 type Counts struct {
-	// Finished counts messages and Failed attempts. Processing holds the durations of the former, Classes those of each
-	// class, and Failing those of the latter, as in a [protocol.Report].
+	// Finished counts messages and Failed attempts. Processing holds the durations of finished messages, Classes those
+	// of each class, and Failing those of failed attempts, as in a [protocol.Report].
 	Finished, Failed    int64
 	Processing, Failing series.Durations
 	Classes             map[string]series.Durations
 }
 
-// Digest is what a worker says to a [Sink].
+// Digest is a worker's state for a [Sink].
 type Digest struct {
-	// Report is what the worker would say to a controller, with the counts since the last digest that this sink took.
-	// Its Seq grows with each digest of the worker, also over restarts.
+	// Report is the worker's report, with the counts since the last digest that this sink took. Its Seq grows with each
+	// digest of the worker, also over restarts.
 	Report protocol.Report
-	// Total are the counts since the worker started, at the instant Started by its own clock.
+	// Total holds the counts since the worker started, at the time Started by its own clock.
 	Total   Counts
 	Started time.Time
 	// Period is when the period began, by the worker's own clock, and Every how long it is.
 	Period time.Time
 	Every  time.Duration
-	// Extra is true for a digest that is not the one of its period: one of a change, or the last of all.
+	// Extra is true for a digest beyond the one of its period: for a change, or the last digest.
 	Extra bool
 }
 
-// outlets tell the sinks of a run. They never let the work wait. They belong to the goroutine of the run's loop.
+// outlets send the digests of a run. They never delay the work. Only the goroutine of the run's loop uses them.
 type outlets struct {
 	all     []outlet
 	total   Counts
@@ -77,16 +77,16 @@ type outlets struct {
 	stop context.CancelFunc
 }
 
-// outlet is one outlet with what it was told.
+// outlet is one outlet with its state.
 type outlet struct {
 	Outlet
-	// taken are the counts that its sink has.
+	// taken are the counts that its sink has taken.
 	taken   Counts
 	sending bool
-	// period is the last period of which it was told; notBefore is the end of the pause after a failure.
+	// period is the period of its last digest; notBefore is the end of the pause after a failure.
 	period, notBefore, sentAt time.Time
 	said                      protocol.WorkerState
-	// failures are those in a row.
+	// failures counts the failed digests in a row.
 	failures int
 	fault    trouble.Trouble
 }
@@ -100,7 +100,7 @@ func newOutlets(base context.Context, o Options, now time.Time) outlets {
 	return s
 }
 
-// count counts an attempt that ended.
+// count counts a finished attempt.
 func (s *outlets) count(d time.Duration, ok bool, class string) {
 	if len(s.all) == 0 {
 		return
@@ -115,7 +115,7 @@ func (s *outlets) count(d time.Duration, ok bool, class string) {
 	s.total.Classes = lease.AddClass(s.total.Classes, class, d)
 }
 
-// Less returns what c has counted more than an earlier count of the same worker.
+// Less returns the difference to an earlier count of the same worker.
 func (c Counts) Less(before Counts) Counts {
 	more := Counts{
 		Finished: max(0, c.Finished-before.Finished), Failed: max(0, c.Failed-before.Failed),
@@ -147,7 +147,7 @@ func (s *outlets) advance(now time.Time, next *alarm, r *runner) {
 	}
 }
 
-// dueAt returns when the next digest is due; false while none is.
+// dueAt returns when the next digest is due; false if none is.
 func (o *outlet) dueAt(now time.Time, state protocol.WorkerState, worker string) (time.Time, bool) {
 	if o.Changes && state != o.said {
 		return later(o.notBefore, o.sentAt.Add(changeGap)), true
@@ -155,7 +155,7 @@ func (o *outlet) dueAt(now time.Time, state protocol.WorkerState, worker string)
 	switch {
 	case !o.Changes && (state == protocol.Starting || state == protocol.Leaving):
 		return time.Time{}, false
-	case o.period.IsZero() || now.Before(o.period): // by a clock that was set back, it would be told nothing for long
+	case o.period.IsZero() || now.Before(o.period): // a clock that was set back must not delay the next digest
 		return o.notBefore, true
 	}
 	return later(o.notBefore, o.period.Add(o.Every+offset(worker, o.Every))), true
@@ -168,14 +168,14 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// offset spreads the digests of many workers over the first half of a period, each at an instant of its own.
+// offset spreads the digests of many workers over the first half of a period.
 func offset(worker string, every time.Duration) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(worker))
 	return time.Duration(float64(every/2) * float64(h.Sum32()) / (1 << 32))
 }
 
-// digest is what the i-th outlet is told at now.
+// digest returns the digest of an outlet at now.
 func (s *outlets) digest(now time.Time, o *outlet, l *lease.Lease) Digest {
 	s.seq++
 	more := s.total.Less(o.taken)
@@ -205,7 +205,7 @@ func (s *outlets) send(now time.Time, i int, r *runner) {
 	})
 }
 
-// taken takes in how the digest of the i-th outlet ended.
+// taken handles the result of the digest of the i-th outlet.
 func (s *outlets) taken(now time.Time, i int, d Digest, err error, r *runner) {
 	o := &s.all[i]
 	o.sending = false
@@ -224,7 +224,7 @@ func (s *outlets) taken(now time.Time, i int, d Digest, err error, r *runner) {
 	o.notBefore = now.Add(max(pause, min(pause<<min(o.failures-1, 20), maxDigestPause)))
 }
 
-// last tells every sink what it has not heard yet, all side by side, trying once. The loop is over.
+// last sends every sink its last counts, all at once, without a retry. The loop is over.
 func (s *outlets) last(base context.Context, now time.Time, r *runner) {
 	ctx, cancel := context.WithTimeout(base, lastReportTimeout)
 	defer cancel()

@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// MaxBatch is the most messages that one receive call may ask for, and that one call of DoBatch may get.
+	// MaxBatch is the most messages of one receive call, and of one call of DoBatch.
 	MaxBatch = 10
 	// shortWait is how long a receive call waits while the worker may have to drain soon.
 	shortWait = 2 * time.Second
-	// pause is the least time from one empty receive to the next, for queues that do not hold a poll.
+	// pause is the least time from one empty receive to the next, for queues without long polling.
 	pause = 200 * time.Millisecond
 	// maxReceivePause bounds the back-off after failed receives.
 	maxReceivePause = 30 * time.Second
 )
 
-// polls makes the receive calls of a run, one at a time. It belongs to the goroutine of the run's loop.
+// polls makes the receive calls of a run, one at a time. Only the goroutine of the run's loop uses it.
 type polls struct {
 	*runner
-	// cancel cuts the outstanding call off; nil while there is none.
+	// cancel cancels the outstanding call; nil without one.
 	cancel context.CancelFunc
 	failed int
-	// failedAt is when the first of the failures in a row was; zero while there are none.
+	// failedAt is when the first of the failures in a row occurred; zero without any.
 	failedAt time.Time
 	retryAt  time.Time
 	fault    trouble.Trouble
@@ -35,28 +35,28 @@ type polls struct {
 
 func (p *polls) outstanding() bool { return p.cancel != nil }
 
-// cut ends the outstanding receive call. Messages it may have taken come back when their visibility ends.
+// cut cancels the outstanding receive call. Messages that it may have received return when their visibility timeout
+// ends.
 func (p *polls) cut() {
 	if p.cancel != nil {
 		p.cancel()
 	}
 }
 
-// cutLong ends the outstanding call if it may go on for long; a short one is better left to end by itself.
+// cutLong cancels the outstanding call if it may wait for long; a short one ends soon by itself.
 func (p *polls) cutLong() {
 	if p.wait() > shortWait {
 		p.cut()
 	}
 }
 
-// advance makes the next call if there is room and time for one.
+// advance makes the next call if it is due and there is room.
 func (p *polls) advance(now time.Time, next *alarm) {
 	if p.outstanding() || p.room() == 0 || p.lease.CanReceive() == 0 || !next.due(now, p.retryAt) ||
 		!p.protects.covers(now, p.longestPoll()) {
 		return
 	}
 	asked := p.lease.BeginReceive(min(MaxBatch, p.room()))
-	// A quarter of the visibility for the way there and back: a message can not be lost when the call returns.
 	ctx, cancel := context.WithTimeout(p.base, p.longestPoll())
 	p.cancel = cancel
 	p.start(func() event {
@@ -66,7 +66,7 @@ func (p *polls) advance(now time.Time, next *alarm) {
 	})
 }
 
-// returned takes what the call brought that was begun at the instant begun.
+// returned handles the result of the call that began at begun.
 func (p *polls) returned(begun, now time.Time, asked int, messages []Message, err error) {
 	p.cancel = nil
 	if err != nil {
@@ -98,8 +98,8 @@ func (p *polls) returned(begun, now time.Time, asked int, messages []Message, er
 	}
 }
 
-// ReceivePause is the pause after the failures-th failed receive in a row: twice as long each time, at most half a
-// minute, and between half and all of that by jitter in [0, 1), so that many workers do not come back at once.
+// ReceivePause is the pause after the given number of failed receives in a row. It doubles each time, up to half a
+// minute. Jitter in [0, 1) reduces it by up to half, so that many workers do not return at once.
 func ReceivePause(failures int, jitter float64) time.Duration {
 	longest := min(500*time.Millisecond<<min(failures-1, 10), maxReceivePause)
 	return longest/2 + time.Duration(jitter*float64(longest/2))

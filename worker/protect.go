@@ -10,43 +10,41 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Protection shields what a worker runs on from being ended to scale in, while it is not idle.
-// [placement.ECSProtection] is that of a task. For an instance it is scale-in protection of its Auto Scaling group
-// (SetInstanceProtection), which new instances are best born with. It protects one worker: a member with several must
-// not share one, because the first to be idle would lift it.
+// Protection protects the worker's member from scale-in while the worker is not idle. [placement.ECSProtection] is the
+// protection of a task. For an instance it is the scale-in protection of its Auto Scaling group
+// (SetInstanceProtection); new instances should start with it. It protects one worker. Members with several workers
+// must not share it, because the first to be idle would lift it.
 type Protection interface {
-	// Protect asks for the protection for the duration term from now on, in whole minutes, or lifts it when term is 0.
-	// Where a protection has no end, the term means nothing. It returns soon after ctx ends; a call that failed may
-	// have been carried out. It fails with [lease.ErrUnprotectable] when there is nothing to protect from.
+	// Protect protects the member for term from now on, in whole minutes, or lifts the protection when term is 0. A
+	// protection that never expires ignores the term. Protect returns soon after ctx ends; a failed call may have been
+	// carried out. It fails with [lease.ErrUnprotectable] when nothing could scale in the member.
 	Protect(ctx context.Context, term time.Duration) error
 }
 
-// restFor is how long a worker without a controller goes without protection once it is idle.
+// restFor is how long an idle worker without a controller goes without protection.
 const restFor = 10 * time.Second
 
-// protects makes the calls of a run that change its protection, one at a time. It belongs to the goroutine of the run's
-// loop.
+// protects makes the protection calls of a run, one at a time. Only the goroutine of the run's loop uses it.
 type protects struct {
 	Protection
 	shield lease.Shield
 	log    *slog.Logger
-	// calling is true while a call is under way.
+	// calling is true while a call is running.
 	calling bool
 	saidAt  time.Time
 	failed  bool
 	lapsed  bool
-	// restUntil is the end of the rest of an idle worker; zero while it does not rest.
+	// restUntil is when the rest of an idle worker ends; zero while it does not rest.
 	restUntil time.Time
 }
 
-// covers tells whether messages may be received in a call that takes the duration ahead.
+// covers tells whether the protection allows a receive call that takes ahead.
 func (p *protects) covers(now time.Time, ahead time.Duration) bool {
 	return p.Protection == nil || p.shield.Covers(now, ahead)
 }
 
-// rests lets a worker rest that got no message for too long and has no controller to tell: it stays, for a while
-// without protection, so that its service may end it and does not start another in its place; then it receives again.
-// It is false for a worker that is to leave.
+// rests lets an idle worker without a controller rest. It stays for a while without protection, so that its service may
+// stop it and does not replace it by another. Then it receives again. It is false for a worker that must end.
 func (p *protects) rests(now time.Time, next *alarm, l *lease.Lease) bool {
 	if p.Protection == nil || !l.Offers() || p.shield.Needless() {
 		return false
@@ -61,15 +59,15 @@ func (p *protects) rests(now time.Time, next *alarm, l *lease.Lease) bool {
 	return true
 }
 
-// advance makes the call that is due. The protection is wanted unless the worker is idle under a token, waits for its
-// machine to be in service, or is gone.
+// advance makes the call that is due. Protection is wanted, except while the worker is idle with a token, waits for its
+// machine to be in service, or has ended.
 func (p *protects) advance(now time.Time, next *alarm, r *runner) {
 	if p.Protection == nil {
 		return
 	}
 	state := r.lease.State()
 	if state == protocol.Leaving {
-		return // a call under way is waited for: one that is cut off could protect after the last has lifted
+		return // but wait for a running call: if cancelled, it could still protect after the last one has lifted
 	}
 	_, waits := r.watches.outOfService() // in a warm pool there is no protection
 	p.shield.Want(state != protocol.Idle && !(waits && state == protocol.Starting))
@@ -88,7 +86,7 @@ func (p *protects) advance(now time.Time, next *alarm, r *runner) {
 	})
 }
 
-// watch notes when the protection ran out although it is wanted.
+// watch reports an incident when the protection ran out although it is wanted.
 func (p *protects) watch(now time.Time, next *alarm, r *runner) {
 	until := p.shield.Until()
 	switch {
@@ -98,13 +96,13 @@ func (p *protects) watch(now time.Time, next *alarm, r *runner) {
 	case !p.lapsed:
 		p.lapsed = true
 		r.lease.Incident(protocol.ProtectionFailed, "the protection has run out at "+until.UTC().Format(time.RFC3339))
-		p.log.Error("incident: the protection has run out and could not be renewed; the worker takes no more until "+
-			"it is back, and may be ended while busy",
+		p.log.Error("incident: the protection has run out and could not be renewed; the worker receives nothing until "+
+			"it is back, and may be stopped while busy",
 			"since", until, "holding", r.lease.Busy())
 	}
 }
 
-// ended takes in how a call ended. Failing ones are incidents: a busy member may be ended when its protection runs out.
+// ended handles the result of a call. A failure is an incident: a busy member may be stopped when its protection ends.
 func (p *protects) ended(now time.Time, r *runner, err error) {
 	p.calling = false
 	p.shield.End(now, err)
@@ -124,7 +122,7 @@ func (p *protects) ended(now time.Time, r *runner, err error) {
 	}
 }
 
-// last lifts a protection that would outlast the worker, trying once.
+// last lifts a protection that would outlast the worker, without a retry.
 func (p *protects) last(base context.Context) {
 	if p.Protection == nil || p.shield.Lifted() {
 		return

@@ -14,49 +14,48 @@ import (
 const (
 	// reportGap is the least time between two reports; changes in between go into one.
 	reportGap = 100 * time.Millisecond
-	// reportPatience is how long the next report waits for the answer to the newest one.
+	// reportPatience is how long the next report waits for the answer to the last one.
 	reportPatience = 5 * time.Second
-	// ReportTimeout bounds one report. A report and its answer may each be half a minute on their way, and the answer
-	// counts also when later reports were sent meanwhile. So at most reportTimeout / reportPatience + 1 reports are in
-	// flight.
+	// ReportTimeout bounds one report: half a minute each way is allowed, and an answer counts even after later reports
+	// were sent. So at most ReportTimeout / reportPatience + 1 reports are in flight.
 	ReportTimeout = 80 * time.Second
-	// lastReportTimeout bounds the report that says goodbye.
+	// lastReportTimeout bounds the last report of a worker.
 	lastReportTimeout = 2 * time.Second
-	// silentAfter is how long no report must have been answered to be logged as a fault.
+	// silentAfter is how long the controller may leave reports unanswered before that is logged as a fault.
 	silentAfter = 2 * reportPatience
 )
 
-// errSilent is the fault of a controller that leaves reports without an answer.
+// errSilent is the fault of a controller that does not answer.
 var errSilent = errors.New("the controller has not answered for some time; it may be overloaded, or answers are lost " +
 	"on their way")
 
-// reports sends the reports of a run and never lets the work wait. It belongs to the goroutine of the run's loop.
+// reports sends the reports of a run without delaying the work. Only the goroutine of the run's loop uses it.
 type reports struct {
 	Reporter
 	every time.Duration
 	log   *slog.Logger
-	// life is the context of all calls, and cut ends them; both are made for the first.
+	// life is the context of all calls, and cut cancels it; both are set with the first call.
 	life context.Context
 	cut  context.CancelFunc
-	// inFlight counts the calls that have not ended. waiting is true while the next report waits for the answer to the
-	// newest one: that has the number newest, was sent at sentAt, and told what said has.
+	// inFlight counts the running calls. waiting is true while the next report waits for the answer to the last one,
+	// which has the number newest, was sent at sentAt, and stated said.
 	inFlight int
 	waiting  bool
 	newest   int64
 	sentAt   time.Time
 	said     gist
-	// within is how soon the controller wants the next report, 0 if it does not say.
+	// within is how soon the controller wants the next report; 0 if it does not say.
 	within  time.Duration
 	failing bool
-	// failedAt is when the first of the failures in a row was; zero while there are none. heardAt is when the newest
-	// answer came, or the first report was sent.
+	// failedAt is when the first of the failures in a row occurred; zero without any. heardAt is when the newest answer
+	// came, or when the first report was sent.
 	failedAt, heardAt time.Time
-	// tried is the token of the newest report that was answered, failed, or was waited for in vain.
+	// tried is the token of the last report that was answered, failed, or timed out.
 	tried string
 	fault trouble.Trouble
 }
 
-// gist is what, when it changes, is reported at once.
+// gist is the part of a report whose change is reported at once.
 type gist struct {
 	state protocol.WorkerState
 	cause protocol.Cause
@@ -67,11 +66,11 @@ type gist struct {
 
 func gistOf(l *lease.Lease) gist { return gist{l.State(), l.Cause(), l.Epoch(), l.Busy(), l.Token()} }
 
-// told tells whether a report of the token was tried, be it answered or not.
+// told tells whether a report with the token was tried, answered or not.
 func (s *reports) told(token string) bool { return s.tried == token }
 
-// advance sends a report if one is due. A failed one is not tried again early, whatever changes. A worker that leaves
-// waits for no answer.
+// advance sends a report if one is due. After a failure it waits for the full interval, whatever changes. A worker that
+// leaves does not wait for answers.
 func (s *reports) advance(now time.Time, next *alarm, r *runner) {
 	leaving := r.lease.State() == protocol.Leaving
 	if leaving && s.inFlight > 0 {
@@ -107,8 +106,7 @@ func (s *reports) advance(now time.Time, next *alarm, r *runner) {
 	})
 }
 
-// await gives up waiting for the newest answer when it is late, so that the next report may go; the answer still counts
-// when it comes.
+// await stops waiting for a late answer, so that the next report can be sent. The answer still counts when it comes.
 func (s *reports) await(now time.Time, next *alarm) {
 	if !s.waiting || !next.due(now, s.sentAt.Add(reportPatience)) {
 		return
@@ -143,7 +141,7 @@ func (s *reports) answered(now time.Time, r *runner, report protocol.Report, d p
 	r.lease.Obey(now, report, d)
 }
 
-// last says goodbye, once.
+// last sends the last report, without a retry.
 func (s *reports) last(base context.Context, l *lease.Lease) {
 	if s.Reporter == nil {
 		return

@@ -14,12 +14,12 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Run receives messages and works on them until the worker has left: because its controller granted its release,
-// because it was idle for IdleStop, or because ctx ended, which is the operator's stop. It returns nil then, and an
-// error only for options that are not allowed. When it returns, no goroutine of its own is left.
+// Run receives messages and works on them until the worker ends: because its controller granted its release, because it
+// was idle for IdleStop, or because ctx ended, which is the operator's stop. It then returns nil; it returns an error
+// only for invalid options. When it returns, all its goroutines have ended.
 //
-// The end of ctx stops nothing at once: messages that are held are finished, within Grace. Messages that a receive call
-// still brings are given back.
+// The end of ctx stops nothing at once: messages in progress are finished, within Grace. Messages that a running
+// receive call still brings return to the queue.
 func Run(ctx context.Context, o Options) error {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -39,8 +39,7 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// runner is one run. All of it belongs to the goroutine of loop; the goroutines it starts send back, as an event, what
-// is to happen there.
+// runner is one run. Only the goroutine of loop uses its fields; other goroutines send it their results as events.
 type runner struct {
 	Options
 	log     *slog.Logger
@@ -49,7 +48,7 @@ type runner struct {
 	wg      sync.WaitGroup
 	polls   polls
 	reports reports
-	// base lives until the run is over, work until the grace of an operator's stop is over.
+	// base ends with the run, work when the grace of an operator's stop is over.
 	base, work        context.Context
 	stopAll, stopWork context.CancelCauseFunc
 	// stopping ends with an operator's stop, and with the run.
@@ -60,18 +59,18 @@ type runner struct {
 	protects        protects
 	outlets         outlets
 	hook            hooked
-	// calls counts the calls of Do or DoBatch that are under way, and held are the messages that they or their
-	// forerunners hold.
+	// calls counts the running calls of Do or DoBatch. held are their messages, and those that wait for earlier ones of
+	// their groups.
 	calls int
 	held  map[*job]bool
 	// changed receives when Readiness changes; nil without one.
 	changed <-chan struct{}
-	// hinders tells what keeps work from beginning; nil where Readiness does not. hindered is what it told last.
+	// hinders says why work cannot begin; nil if Readiness cannot. hindered is its last answer.
 	hinders  Hindered
 	hindered string
 }
 
-// event is what a goroutine found, done in the goroutine of loop.
+// event is the result of a goroutine, applied in the goroutine of loop.
 type event func(now time.Time)
 
 func newRunner(ctx context.Context, o Options) *runner {
@@ -119,7 +118,7 @@ func (r *runner) loop(ctx context.Context) {
 	}
 }
 
-// hindrance reports what keeps work from beginning, once each time.
+// hindrance reports why work cannot begin, once for each reason.
 func (r *runner) hindrance() {
 	if r.hinders == nil {
 		return
@@ -134,7 +133,8 @@ func (r *runner) hindrance() {
 	r.hindered = now
 }
 
-// over tells whether the worker may end. When the lease says Leaving, no message is held and no receive is outstanding.
+// over tells whether the worker may end. In the state Leaving, no message is in progress and no receive call is
+// running.
 func (r *runner) over() bool {
 	return r.lease.State() == protocol.Leaving && r.reports.inFlight == 0 && !r.protects.calling && !r.hook.calling
 }
@@ -150,10 +150,10 @@ func (r *runner) signalled(now time.Time, cause error) {
 	}
 }
 
-// maxTold bounds the messages that are named when a worker is told to stop.
+// maxTold bounds the messages that are logged at a stop.
 const maxTold = 10
 
-// tellHeld says what the worker still works on, and for how long it has, the longest first.
+// tellHeld logs the messages in progress, the longest first.
 func (r *runner) tellHeld(now time.Time) {
 	jobs := slices.SortedFunc(maps.Keys(r.held), func(a, b *job) int { return a.received.Compare(b.received) })
 	for _, j := range jobs[:min(len(jobs), maxTold)] {
@@ -164,7 +164,7 @@ func (r *runner) tellHeld(now time.Time) {
 	}
 }
 
-// advance does everything that is due at now and returns when something is due next.
+// advance does everything that is due at now, and returns when the next thing is due.
 func (r *runner) advance(now time.Time) time.Time {
 	next := alarm{at: now.Add(time.Hour)}
 	before := r.lease.State()
@@ -178,7 +178,7 @@ func (r *runner) advance(now time.Time) time.Time {
 	r.hook.advance(now, &next, r)
 	if !r.graceAt.IsZero() && next.due(now, r.graceAt) {
 		r.graceAt = time.Time{}
-		r.log.Warn("grace is over, giving messages back", "holding", r.lease.Busy())
+		r.log.Warn("grace is over, returning messages to the queue", "holding", r.lease.Busy())
 		r.stopWork(ErrStopped)
 		r.polls.cut()
 	}
@@ -205,8 +205,8 @@ func (r *runner) advance(now time.Time) time.Time {
 	return next.at
 }
 
-// forsaken tells a worker to stop that holds nothing and has reached neither its queue nor its controller for so long
-// that both must be gone for good: nobody could give it work or let it go.
+// forsaken stops a worker without messages that has reached neither its queue nor its controller for the duration
+// Orphaned: nothing could give it work or release it.
 func (r *runner) forsaken(now time.Time, next *alarm) {
 	if r.Reporter == nil || r.polls.failedAt.IsZero() || r.reports.failedAt.IsZero() || r.lease.Busy() > 0 ||
 		r.lease.State() != protocol.Receiving {
@@ -222,7 +222,7 @@ func (r *runner) forsaken(now time.Time, next *alarm) {
 	}
 }
 
-// leaveUnasked ends an idle worker that no controller will answer in time.
+// leaveUnasked ends an idle worker that gets no answer from a controller in time.
 func (r *runner) leaveUnasked(now time.Time, next *alarm) {
 	at, idle := r.lease.OrphanedAt(r.Orphaned)
 	switch {
@@ -233,20 +233,20 @@ func (r *runner) leaveUnasked(now time.Time, next *alarm) {
 	case r.lease.Cause() == protocol.Signalled && r.reports.told(r.lease.Token()):
 		r.lease.Leave()
 	case next.due(now, at):
-		r.log.Warn("worker leaves without a grant: the controller has not answered", "for", r.Orphaned)
+		r.log.Warn("worker leaves without a stop permit: the controller has not answered", "for", r.Orphaned)
 		r.lease.Leave()
 	}
 }
 
-// start runs f in a goroutine; the event it returns is done in the goroutine of loop.
+// start runs f in a goroutine and sends its event to the goroutine of loop.
 func (r *runner) start(f func() event) {
 	r.wg.Go(func() { r.events <- f() })
 }
 
-// alarm is the earliest instant at which something is due.
+// alarm is the earliest time at which something is due.
 type alarm struct{ at time.Time }
 
-// due tells whether at has come; if not, the alarm goes off at the latest then.
+// due tells whether at has come. If not, it moves the alarm to at if that is earlier.
 func (a *alarm) due(now, at time.Time) bool {
 	if !now.Before(at) {
 		return true

@@ -559,7 +559,7 @@ func TestRunRefusesOptionsThatCannotWork(t *testing.T) {
 		says  string
 	}{
 		{"no queue", func(o *worker.Options) { o.Queue = nil }, "no queue"},
-		{"nothing to do", func(o *worker.Options) { o.Do = nil }, "nothing to do"},
+		{"nothing to do", func(o *worker.Options) { o.Do = nil }, "neither Do nor DoBatch"},
 		{"too many slots", func(o *worker.Options) { o.Slots = 1001 }, "found 1001 slots, 1 to 1000"},
 		{"a negative number of slots", func(o *worker.Options) { o.Slots = -1 }, "found -1 slots"},
 		{"a visibility too short to extend", func(o *worker.Options) { o.Visibility = time.Second }, "from 2s to 12h"},

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// turnWait is how long a receive waits at one of several queues before the next has its turn.
+// turnWait is how long a receive waits at one of several queues before the next queue has its turn.
 const turnWait = time.Second
 
-// Several returns the queue made of the given ones, at least one: a worker that serves it takes from each in turn, and
-// waits at none while another has messages. It is safe for use by several goroutines if they are.
+// Several combines queues, at least one, into a single Queue. A worker that serves it receives from each in turn, and
+// waits at none while another has messages. Several goroutines may use it if they may use each queue.
 func Several(queues ...Queue) Queue {
 	if len(queues) == 1 {
 		return queues[0]
@@ -25,8 +25,8 @@ type several struct {
 	turn   int
 }
 
-// Receive implements [Queue]. A queue that cannot be reached does not keep the others from being served: it is an error
-// only when none can, because an error makes the worker pause.
+// Receive implements [Queue]. An unreachable queue does not stop the service of the others. It is an error only if all
+// are unreachable, because an error makes the worker pause.
 func (s *several) Receive(ctx context.Context, limit int, wait, visibility time.Duration) ([]Message, error) {
 	s.mu.Lock()
 	first := s.turn

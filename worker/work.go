@@ -10,29 +10,29 @@ import (
 )
 
 const (
-	// callTimeout bounds each call that deletes or gives back a message.
+	// callTimeout bounds each call that deletes or returns a message.
 	callTimeout = 10 * time.Second
 	// deleteTries and deletePause bound the attempts to delete a message that was worked on.
 	deleteTries = 5
 	deletePause = 200 * time.Millisecond
 )
 
-// job is the work on one held message. Two goroutines share it: one works, the other keeps the hold.
+// job is the work on one message. Two goroutines share it: one works, the other keeps the lease.
 type job struct {
 	Message
 	runner *runner
 	log    *slog.Logger
 	// received is when the receive call brought the message.
 	received time.Time
-	// hold is that of the receive; keep has its own, with the extensions.
+	// hold is the lease from the receive; keep has its own copy, with the extensions.
 	hold lease.Visibility
-	// lease ends when the hold is lost, or when the message is done with.
+	// lease ends when the lease is lost, or when the message is settled.
 	lease context.Context
 	lose  context.CancelCauseFunc
-	// attempt is which attempt at the message this is, and counted tells whether the ledger has it.
+	// attempt is the number of this attempt, and counted tells whether the ledger has it.
 	attempt int
 	counted bool
-	// kept is closed when keep is over, so that no extension follows.
+	// kept is closed when keep has returned: no extension follows.
 	kept chan struct{}
 }
 
@@ -46,7 +46,7 @@ func (r *runner) job(m Message, hold lease.Visibility, received time.Time) *job 
 	return j
 }
 
-// decline gives back a message that came after the operator's stop: nobody knows how long its work would take.
+// decline returns a message that came after the operator's stop, because its work could take too long.
 func (r *runner) decline(m Message, hold lease.Visibility, received time.Time) {
 	j := r.job(m, hold, received)
 	close(j.kept)
@@ -56,8 +56,8 @@ func (r *runner) decline(m Message, hold lease.Visibility, received time.Time) {
 	})
 }
 
-// keep extends the hold while the work goes on. The hold is lost by a timer of its own, which no hanging call can
-// delay.
+// keep extends the lease while the work goes on. A separate timer ends the lease, so that a hanging call cannot delay
+// that.
 func (j *job) keep() {
 	defer close(j.kept)
 	v := j.hold
@@ -78,7 +78,7 @@ func (j *job) keep() {
 	}
 }
 
-// extend tries once to extend the hold v and returns what became of it.
+// extend tries once to extend v and returns the result.
 func (j *job) extend(v lease.Visibility, now time.Time) lease.Visibility {
 	to, gains := v.ExtendTo(now)
 	if !gains {
@@ -90,7 +90,7 @@ func (j *job) extend(v lease.Visibility, now time.Time) lease.Visibility {
 	switch {
 	case err == nil:
 		if !v.AloneUntil().IsZero() {
-			j.log.Info("the queue's endpoint is back, and the message is held on")
+			j.log.Info("the queue's endpoint is back, and the lease is extended")
 		}
 		return v.Extended(now, to)
 	case errors.Is(err, ErrGone):
@@ -104,13 +104,13 @@ func (j *job) extend(v lease.Visibility, now time.Time) lease.Visibility {
 		}
 		return v.Away(now)
 	case j.lease.Err() == nil:
-		j.log.Warn("extending the hold on a message failed", "lost_in", v.LostAt().Sub(now), "err", err)
+		j.log.Warn("extending the visibility timeout of a message failed", "lost_in", v.LostAt().Sub(now), "err", err)
 	}
 	return v.Failed(time.Now())
 }
 
-// delete removes the message, trying again for a while, or until the queue's endpoint is back. It is tried even after
-// the lease was lost, because the work is done and need not be done again.
+// delete deletes the message. It retries for a while, or until the queue's endpoint is back. It tries even after the
+// lease was lost, because the work is done and should not be repeated.
 func (j *job) delete() error {
 	wait := deletePause
 	for try := 1; ; try++ {
@@ -134,25 +134,25 @@ func (j *job) delete() error {
 	}
 }
 
-// giveBack hides the message for the duration d and lets go of it. The hold is let go first: an extension in between
-// would undo it.
+// giveBack returns the message to the queue, hidden for d. It ends the lease first, because a late extension would undo
+// the change.
 func (j *job) giveBack(d time.Duration) {
 	j.lose(errSettled)
 	<-j.kept
 	since := time.Now()
 	err := j.call(func(ctx context.Context) error { return giveBackTo(ctx, j.runner.Queue, j.Message, d) })
 	for errors.Is(err, ErrAway) && d-time.Since(since) > 0 && j.awaitEndpoint() {
-		// The back-off goes on while nobody can receive the message.
+		// The back-off continues while no worker can receive the message.
 		left := max(0, d-time.Since(since))
 		err = j.call(func(ctx context.Context) error { return giveBackTo(ctx, j.runner.Queue, j.Message, left) })
 	}
 	if err != nil && !errors.Is(err, ErrGone) {
-		j.log.Warn("giving a message back failed: it comes back when its visibility ends", "err", err)
+		j.log.Warn("returning a message failed: it becomes visible when its visibility timeout ends", "err", err)
 	}
 }
 
-// awaitEndpoint waits a moment for the queue's endpoint, at which nothing listens. It returns false when the worker is
-// told to stop: nobody knows how long that would take.
+// awaitEndpoint waits a moment for an endpoint at which nothing listens. It returns false when the worker is told to
+// stop, because the wait could take forever.
 func (j *job) awaitEndpoint() bool {
 	select {
 	case <-j.runner.stopping.Done():

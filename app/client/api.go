@@ -23,9 +23,9 @@ var ErrNotRunning = errors.New("muster up is not running")
 // maxAnswer bounds an answer of the API, in bytes.
 const maxAnswer = 64 << 20
 
-// Get asks the API of the muster up that runs with the configuration c, with the token in its data directory, and
-// decodes the answer, which must be 200, into the value into. It waits five seconds at most. The error matches
-// [ErrNotRunning] when none runs.
+// Get calls the API of the muster up that runs with the configuration c, using the token in its data directory. It
+// decodes the answer, whose status must be 200, into the value into. It waits at most five seconds. The error matches
+// [ErrNotRunning] when no muster up answers.
 func Get(ctx context.Context, c *config.Config, path string, into any) error {
 	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
 	defer stop()
@@ -45,8 +45,8 @@ func Get(ctx context.Context, c *config.Config, path string, into any) error {
 }
 
 // Ask sends a request to the API of the muster up that runs with the configuration c. The caller closes the body of the
-// answer, whose status may be any except that of a wrong token. After an error that does not match [ErrNotRunning] it
-// is unknown whether the request arrived.
+// answer. Its status may be any but 401, which becomes [ErrNotRunning]. After any other error the request may have
+// arrived or not.
 func Ask(ctx context.Context, c *config.Config, method, path string, body io.Reader) (*http.Response, error) {
 	where := "http://" + c.Listen.API
 	notRunning := fmt.Errorf("%w here: nothing answers at %s with the token of %s; start it, or name its "+
@@ -78,7 +78,7 @@ func Ask(ctx context.Context, c *config.Config, method, path string, body io.Rea
 	return resp, nil
 }
 
-// Refused returns the error of an answer that has another status than the ones that were expected. It reads the body.
+// Refused turns an answer with an unexpected status into an error. It reads the body.
 func Refused(resp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
 	var said struct {

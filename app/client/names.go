@@ -12,7 +12,7 @@ import (
 // maxQueueName is the longest name of a queue, in bytes.
 const maxQueueName = 80
 
-// isQueueName tells whether a text can be the name of a queue.
+// isQueueName tells whether text is a valid queue name.
 func isQueueName(text string) bool {
 	base := strings.TrimSuffix(text, ".fifo")
 	return base != "" && len(text) <= maxQueueName && !strings.ContainsFunc(base, func(r rune) bool {
@@ -20,8 +20,8 @@ func isQueueName(text string) bool {
 	})
 }
 
-// QueueURL returns the URL of the queue that a person named: a URL as it is; a name as the URL that a fleet of the
-// configuration has for it, or else as the embedded queue of that name. No name has no URL.
+// QueueURL returns the URL of the queue that a person named. A URL stays as it is. A name becomes the URL that a fleet
+// of the configuration gives it, or else that of the embedded queue of this name. An empty name stays empty.
 func QueueURL(place Place, named string) (string, error) {
 	switch {
 	case named == "" || IsURL(named):
@@ -56,10 +56,10 @@ func QueueURLs(place Place, named []string) (urls []string, err error) {
 	return urls, nil
 }
 
-// IsURL tells whether a person named a queue by a URL.
+// IsURL tells whether text names a queue by a URL.
 func IsURL(text string) bool { return strings.Contains(text, "://") }
 
-// QueueName returns the name of the queue that a person named, and the endpoint of its URL, which is empty for a name.
+// QueueName returns the name of the queue that a person named, and the endpoint if that was a URL.
 func QueueName(named string) (name, endpoint string, err error) {
 	if !IsURL(named) {
 		return named, "", nil
@@ -71,7 +71,7 @@ func QueueName(named string) (name, endpoint string, err error) {
 	return u.Path[strings.LastIndexByte(u.Path, '/')+1:], u.Scheme + "://" + u.Host, nil
 }
 
-// OwnQueueName returns the name of an embedded queue of the place that a person named.
+// OwnQueueName returns the name of an embedded queue of the place, from its name or URL.
 func OwnQueueName(place Place, named string) (string, error) {
 	name, endpoint, err := QueueName(named)
 	if err != nil || endpoint == "" {
@@ -88,7 +88,7 @@ func OwnQueueName(place Place, named string) (string, error) {
 	return name, nil
 }
 
-// errNoURL returns the error about a text that should be the URL of a queue.
+// errNoURL returns the error for a text that is not the URL of a queue.
 func errNoURL(text string) error {
 	return misuse.Errorf("%q is no URL of a queue; one looks like http://127.0.0.1:9324/000000000000/default", text)
 }

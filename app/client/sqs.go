@@ -18,8 +18,8 @@ import (
 	"github.com/muster-scale/muster/worker/sqsqueue"
 )
 
-// SQS returns an SQS client for the queue or endpoint at target, a URL. It takes the keys of the embedded queue of the
-// place where those are needed, as [UseLocalKeys] does.
+// SQS returns an SQS client for the queue or endpoint at the URL target. It uses the keys of the embedded queue as
+// [UseLocalKeys] says.
 func SQS(ctx context.Context, place Place, target string) (*awssqs.Client, error) {
 	cfg, err := SQSConfig(ctx, place, target)
 	if err != nil {
@@ -38,7 +38,7 @@ func SQSConfig(ctx context.Context, place Place, target string) (aws.Config, err
 	return awsapi.At(ctx, target, nil)
 }
 
-// FindQueue asks for the URL of a queue. When there is no queue of the name, the error names those that there are.
+// FindQueue asks SQS for the URL of a queue. When the queue does not exist, the error lists the existing ones.
 func FindQueue(ctx context.Context, c *awssqs.Client, name string) (string, error) {
 	out, err := c.GetQueueUrl(ctx, &awssqs.GetQueueUrlInput{QueueName: &name})
 	if err == nil {
@@ -58,7 +58,7 @@ func FindQueue(ctx context.Context, c *awssqs.Client, name string) (string, erro
 	return "", NoQueue(name, names)
 }
 
-// Explain says what a person can do about an SQS error, without the layers of the SDK. Other errors stay as they are.
+// Explain says what a person can do about an SQS error, without the SDK's wrapping. It returns other errors unchanged.
 func Explain(err error) error {
 	if unsigned, ok := errors.AsType[*sqsqueue.NoCredentialsError](err); ok {
 		return fmt.Errorf("%w; for an embedded queue muster up prints export lines, and commands with its -f need none",
@@ -73,11 +73,11 @@ func Explain(err error) error {
 	return err
 }
 
-// maxNamed bounds the queues that are named in an error.
+// maxNamed bounds the queues that an error lists.
 const maxNamed = 20
 
-// NoQueue returns the error about a queue that does not exist: it names the queues there are, and what was probably
-// meant.
+// NoQueue returns the error about a queue that does not exist. It lists the existing queues and suggests the name that
+// was probably meant.
 func NoQueue(name string, names []string) error {
 	text := fmt.Sprintf("there is no queue %.100q; there is %s", name, misuse.Names(names, maxNamed))
 	if near := config.Suggest(name, names); near != "" {

@@ -13,32 +13,31 @@ import (
 	"github.com/muster-scale/muster/kinds"
 )
 
-// Console prints what happens, one line an event. It is safe for use by several goroutines.
+// Console prints events, one line each. Several goroutines may use it.
 type Console struct {
 	mu   sync.Mutex
 	out  io.Writer
 	last map[string]string
-	// version is that of this program.
+	// version is the version of this program.
 	version string
-	// logs is the directory of the fleets' logs, and failing counts by fleet what failed there and was not said.
+	// logs is the directory of the fleets' logs. failing holds, by fleet, the failed attempts not printed yet.
 	logs    string
 	failing map[string]*failing
 }
 
-// New returns a console on out, which says what failed by the fleets' logs below the directory of logs. The version is
-// said at the start.
+// New returns a console that prints to out. It reads errors from the fleets' logs in the directory logs.
 func New(out io.Writer, logs, version string) *Console {
 	return &Console{out: out, logs: logs, version: version}
 }
 
-// Printf prints a text that is no event.
+// Printf prints a text without a time.
 func (s *Console) Printf(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fmt.Fprintf(s.out, format, args...)
 }
 
-// Start prints where everything is and what to paste.
+// Start prints the addresses, and the lines to paste into a shell.
 func (s *Console) Start(a *app.App) {
 	url := ""
 	for _, f := range a.Config().Fleets {
@@ -59,9 +58,8 @@ func (s *Console) Start(a *app.App) {
 		if facts := f.Facts(); err == nil && !facts.Local && facts.Reported {
 			s.Printf("  the workers of %s report with the token in %s\n", members.Describe(), a.FleetTokenFile(f.Name))
 			if a.Config().Listen.Beyond.API == "" {
-				s.Printf("  they cannot reach the api above: state listen.beyond.api, or %s.reports: none for "+
-					"workers that do not "+
-					"report, or that keep their reports in a table (reports_from)\n", facts.Key)
+				s.Printf("  they cannot reach the api above: set listen.beyond.api, or %s.reports: none for "+
+					"workers that do not report, or that keep their reports in a table (reports_from)\n", facts.Key)
 			}
 		}
 	}
@@ -88,7 +86,7 @@ func workDir() string {
 	return "this directory"
 }
 
-// Outcome prints a decision that sets a size, or that holds for a new reason, and what became of members.
+// Outcome prints a decision that sets a desired count or holds for a new reason, and the changes of members.
 func (s *Console) Outcome(o controller.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,4 +1,3 @@
-// Package console says on a terminal what a running Muster does, one line an event, as muster up does: where everything
-// is at the start, decisions and what becomes of members, what fails, and who is busy at the end. What runs is package
-// app.
+// Package console prints the events of a running Muster to a terminal, as muster up does: the addresses at the start,
+// decisions, changes of members, failures, and the workers that are busy at the end. Package app is what runs.
 package console

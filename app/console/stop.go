@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// failingAfter is how long failures are gathered before they are said first: the workers' log is written by then.
+	// failingAfter is how long the first failures are collected: by then the worker has written its log.
 	failingAfter = time.Second
-	// failingEvery is how often failures are said while there are more.
+	// failingEvery is the shortest interval between two lines about a fleet's failures.
 	failingEvery = time.Minute
-	// maxBusyTold bounds the members that are named when everything stops.
+	// maxBusyTold bounds the busy workers that are listed at the end.
 	maxBusyTold = 20
 )
 
-// failing counts the failed attempts of a fleet that were not said yet.
+// failing counts the failed attempts of a fleet that were not printed yet.
 type failing struct {
 	attempts    int64
 	since, said time.Time
 }
 
-// failed says what failed at a fleet, at most once a minute. The caller holds the lock.
+// failed prints the failures of a fleet, at most once a minute. The caller holds the lock.
 func (s *Console) failed(fleet string, now time.Time, attempts int64) {
 	if s.failing == nil {
 		s.failing = map[string]*failing{}
@@ -61,7 +61,7 @@ func (s *Console) failed(fleet string, now time.Time, attempts int64) {
 	f.attempts, f.said = 0, now
 }
 
-// lastError says what failed last at a fleet, as its log has it; it is empty where that has nothing.
+// lastError returns the last error in a fleet's log; empty when there is none.
 func lastError(dir, fleet string, since time.Time) string {
 	recent, err := joblog.Recent(context.Background(), dir, fleet, since.Add(-time.Minute))
 	if err != nil || recent.Last == nil {
@@ -70,8 +70,8 @@ func lastError(dir, fleet string, since time.Time) string {
 	return "; last error: " + logs.Failure(recent.Last)
 }
 
-// Stopping says that everything stops, and which members are still busy, the longest first.
-// Workers elsewhere go on, so none of those is named.
+// Stopping prints that Muster stops, and which members are still busy, the longest first. It leaves out remote workers,
+// which go on.
 func (s *Console) Stopping(now time.Time, fleets map[string]server.Fleet, stated []config.Fleet) {
 	fleets = maps.Clone(fleets)
 	for _, f := range stated {
@@ -83,13 +83,13 @@ func (s *Console) Stopping(now time.Time, fleets map[string]server.Fleet, stated
 	s.Printf("\nstopping: workers finish what they hold; interrupt again to leave them to it\n%s", busy)
 }
 
-// busyMember is a member that holds messages.
+// busyMember is a member with messages in progress.
 type busyMember struct {
 	fleet string
 	controller.MemberView
 }
 
-// held is how long it has held its messages, on average.
+// held is how long its messages have been in progress, on average.
 func (b busyMember) held() time.Duration {
 	return time.Duration(b.HeldSeconds / float64(b.Busy) * float64(time.Second)).Round(time.Second)
 }

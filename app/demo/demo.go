@@ -23,8 +23,7 @@ import (
 
 // The demo is the two tests of "Scaling an ASG using target tracking with a dynamic SQS target", twenty times as fast.
 const (
-	// Messages is how many messages a test has, Max how many workers a fleet may have, and Boot how long a worker
-	// boots.
+	// Messages is the number of messages of a test, Max the most workers of a fleet, and Boot how long a worker boots.
 	Messages = 50
 	Max      = 25
 	Boot     = 90 * time.Second / scale
@@ -33,10 +32,10 @@ const (
 	latency = 300 * time.Second / scale
 	minute  = time.Minute / scale
 	idle    = 30 * time.Second / scale
-	// poll is how often deadline looks: a launch that waits for the last moment must not miss it by a second of the
-	// real scale.
+	// poll is how often deadline reads its queue. A launch at the last moment must not be late by a second of real
+	// time.
 	poll = 2 * time.Second / scale
-	// limit is when the demo gives up; it is done in about half of that.
+	// limit is when the demo gives up. It normally takes about half as long.
 	limit = 75 * time.Second
 )
 
@@ -48,8 +47,8 @@ type Test struct {
 	Name string
 	// Duration is how long the work on a message takes.
 	Duration time.Duration
-	// itsWorkers and itsSeconds are the published figures, at our scale; leastWorkers and leastCost the fewest workers,
-	// and worker-seconds, with which anybody who may not launch before the first message can be in time.
+	// itsWorkers and itsSeconds are the published figures, at the scale of the demo. leastWorkers and leastCost are the
+	// lower bounds, in workers and worker-seconds, for being in time without a launch before the first message.
 	itsWorkers, leastWorkers int
 	itsSeconds, leastCost    float64
 }
@@ -61,16 +60,16 @@ func tests() []Test {
 	}
 }
 
-// policies are the policies that are compared on a test, and the cadence each is run at.
+// policies are the policies that are compared, each with its polling interval.
 func policies(test Test) []config.Fleet {
 	exact := config.Fleet{Policy: policy.Spec{Name: "exact"}, Poll: time.Second}
 	exact.Workers.Idle = idle
-	// Starting processes and syncing files is not twenty times as fast: a twentieth of the objective is left for that.
+	// A real process start and a real disk are not twenty times as fast; 5 % of the objective are left for them.
 	deadline := config.Fleet{Policy: policy.Spec{Name: "deadline", Processing: test.Duration, Scale: 0.95}, Poll: poll}
 	dynamic := config.Fleet{Poll: minute, Policy: policy.Spec{
-		// Its target is right from the start, as it was when the figures were published: the duration is known.
+		// The processing time is known from the start, as it was for the published figures.
 		Name: "dynamic-backlog", Acceptable: policy.AcceptableBacklog(latency, test.Duration, 1),
-		// A rise needs three points, which span two minutes and are seen at the fourth look at the latest.
+		// A rise needs three datapoints. They span two minutes, and the fourth poll sees them at the latest.
 		Out: policy.Shape{Stabilization: 5 * minute / 2}, In: policy.Shape{Stabilization: 15 * minute},
 	}}
 	return []config.Fleet{exact, deadline, dynamic}
@@ -85,8 +84,8 @@ type Run struct {
 // Queue returns the name of the queue that the fleet serves.
 func (r Run) Queue() string { return r.Fleet.Queues[0].Name }
 
-// Config returns the configuration of the six fleets, each with a queue of its own, and their runs. Data is kept in
-// dir, and self is the program muster, which the workers are started with.
+// Config returns a configuration with six fleets, each with a queue of its own, and their runs. The data directory is
+// dir. self is the path of the program muster, which the workers run.
 func Config(dir, self string) (*config.Config, []Run) {
 	c := &config.Config{Data: dir, Listen: config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}}
 	var runs []Run
@@ -106,8 +105,8 @@ func Config(dir, self string) (*config.Config, []Run) {
 	return c, runs
 }
 
-// Play plays all tests under all policies at once, shows them in view, and returns what was seen. It takes about 40
-// seconds, and ends after 75 also when messages are left. It starts this program as worker: `muster sleep-body`.
+// Play runs all tests under all policies at the same time, shows them in view, and returns the measurements. It takes
+// about 40 seconds and stops after 75 even if messages are left. Its workers run this program: `muster sleep-body`.
 func Play(ctx context.Context, view *View) (*Tally, error) {
 	dir, err := os.MkdirTemp("", "muster-demo-")
 	if err != nil {
@@ -133,7 +132,7 @@ func Play(ctx context.Context, view *View) (*Tally, error) {
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(running) }()
 	err = play(running, a, runs, tally, view)
-	view.finish("all messages are finished; the workers end")
+	view.finish("all messages are finished; the workers stop")
 	stop()
 	if stopped := <-ended; err == nil {
 		err = stopped
@@ -147,7 +146,7 @@ func Play(ctx context.Context, view *View) (*Tally, error) {
 	return tally, nil
 }
 
-// play sends the messages once everything is up, and shows what happens until all of them are finished.
+// play sends the messages once every fleet is ready, and shows the runs until all messages are finished.
 func play(ctx context.Context, a *app.App, runs []Run, tally *Tally, view *View) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -198,7 +197,7 @@ func send(ctx context.Context, queues *queue.Service, r Run) error {
 	return nil
 }
 
-// Failure returns an error when the demo did not do what it promises.
+// Failure returns an error when a result breaks the demo's promises.
 func Failure(results []Result) error {
 	var failures []error
 	for _, r := range results {
@@ -214,7 +213,7 @@ func Failure(results []Result) error {
 	return errors.Join(failures...)
 }
 
-// Print prints the results, for each test beside the published figures and the least that is possible.
+// Print prints the results of each test beside the published figures and the lower bound.
 func Print(w io.Writer, results []Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "TEST\tPOLICY\tPROCESSED\tIN TIME\tSECONDS\tPEAK WORKERS\tWORKER-SECONDS\tDECISIONS\t")
@@ -228,7 +227,7 @@ func Print(w io.Writer, results []Result) error {
 		}
 		fmt.Fprintf(t, "%s\t(as published)\t%d/%d\t\t%.1f\t%d\t\t\t\n", test.Name, Messages, Messages, test.itsSeconds,
 			test.itsWorkers)
-		fmt.Fprintf(t, "%s\t(least possible)\t%d/%d\t100%%\t%.1f\t%d\t%.0f\t\t\n", test.Name, Messages, Messages,
+		fmt.Fprintf(t, "%s\t(lower bound)\t%d/%d\t100%%\t%.1f\t%d\t%.0f\t\t\n", test.Name, Messages, Messages,
 			latency.Seconds(), test.leastWorkers, test.leastCost)
 	}
 	if err := t.Flush(); err != nil {
@@ -237,9 +236,9 @@ func Print(w io.Writer, results []Result) error {
 	_, err := fmt.Fprintf(w, `
 In time: finished within %s of being sent. Seconds: until the last message was finished.
 As published: 9 minutes with 4 workers, 10 minutes with 8, for an objective of 5 minutes; here at 1:%d.
-Least possible: the lowest cost of being in time, when all is known except the times at which messages come.
-exact gives every message a worker of its own, up to %d: fast, and not cheap.
-deadline launches as few workers as are still in time: at once what is sure to be needed, the rest when it must.
+Lower bound: the least cost of being in time of any scheduler that knows every duration, but not the arrivals.
+exact gives every message its own worker, up to %d: it is always in time and costs the most.
+deadline launches as few workers as meet the objective: the certain ones at once, the others at the last moment.
 `, render.Seconds(latency.Seconds()), scale, Max)
 	return err
 }

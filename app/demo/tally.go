@@ -31,33 +31,33 @@ type Result struct {
 	// P95 is the 95th percentile of the time from sent to finished, in seconds.
 	P95         float64 `json:"p95_s"`
 	PeakWorkers int     `json:"peak_workers"`
-	// WorkerSeconds adds up each worker's time from its launch until it left, at the latest until the last message.
+	// WorkerSeconds adds up each worker's time from its launch to its end, or to the last message if that is earlier.
 	WorkerSeconds float64 `json:"worker_seconds"`
-	// Decisions counts the decisions that set a size.
+	// Decisions counts the decisions that set a desired count.
 	Decisions int `json:"decisions"`
 }
 
-// Finish is the end of the work on a message, in the process Worker.
+// Finish is one completed work on a message, by the process Worker.
 type Finish struct {
 	Sent, Began, Done time.Time
 	Worker            string
 }
 
-// Measured is what was seen of one run.
+// Measured holds the measurements of one run.
 type Measured struct {
-	// Started is when the first message was sent, First the instant of the first step of the fleet's controller.
+	// Started is when the first message was sent. First is the time of the first step of the fleet's controller.
 	Started, First time.Time
-	// Finished has the ends of the work on each message by its id: more than one where it was processed more than once.
+	// Finished holds the completions of each message by its id: several if it was processed more than once.
 	Finished map[string][]Finish
-	// Launched, Joined and Ended tell by member when it was launched, first took messages and ended.
+	// Launched, Joined and Ended are, by member, the times of its launch, of its first readiness and of its end.
 	Launched, Joined, Ended map[string]time.Time
-	// Peak is the most members at a time, Applied the number of decisions that set a size.
+	// Peak is the most members at a time. Applied counts the decisions that set a desired count.
 	Peak, Applied int
-	// Processing is what was last measured of the work on a message.
+	// Processing is the last estimate of the processing time.
 	Processing muster.Estimate
 }
 
-// WorkerSeconds adds up the time of each worker from its launch until it left, at the latest until last.
+// WorkerSeconds adds up the time of each worker from its launch to its end, or to last if that is earlier.
 func (m Measured) WorkerSeconds(last time.Time) (sum float64) {
 	for id, from := range m.Launched {
 		until := last
@@ -69,8 +69,8 @@ func (m Measured) WorkerSeconds(last time.Time) (sum float64) {
 	return sum
 }
 
-// Tally adds up what happens in runs, from what the programs of workers wrote down and from the controllers' steps. It
-// is safe for use by several goroutines.
+// Tally measures runs, from the log of the workers' programs and the steps of the controllers. Several goroutines may
+// use it.
 type Tally struct {
 	path string
 	runs []Run
@@ -82,7 +82,7 @@ type Tally struct {
 	queues  map[string]*Measured // the same, by queue
 }
 
-// NewTally returns the empty tally of runs whose workers write to the file at path.
+// NewTally returns the empty tally of runs whose workers log to the file at path.
 func NewTally(runs []Run, path string) *Tally {
 	t := &Tally{path: path, runs: runs, fleets: map[string]*Measured{}, queues: map[string]*Measured{}}
 	for _, r := range runs {
@@ -94,7 +94,7 @@ func NewTally(runs []Run, path string) *Tally {
 	return t
 }
 
-// Runs returns the runs that are added up.
+// Runs returns the runs that are measured.
 func (t *Tally) Runs() []Run { return t.runs }
 
 // Start notes when the first message is sent.
@@ -111,7 +111,7 @@ func (t *Tally) started() time.Time {
 	return t.startAt
 }
 
-// Outcome notes what a step showed of the members of a fleet.
+// Outcome records the members of a fleet after a step.
 func (t *Tally) Outcome(o controller.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -143,7 +143,7 @@ func (t *Tally) Outcome(o controller.Outcome) {
 	}
 }
 
-// Read takes the lines that the programs have written since the last time.
+// Read reads the lines that were logged since the last call.
 func (t *Tally) Read() error {
 	f, err := os.Open(t.path)
 	if os.IsNotExist(err) {
@@ -171,7 +171,7 @@ func (t *Tally) Read() error {
 	}
 }
 
-// readLocked takes a line that [WriteDone] wrote.
+// readLocked parses a line of [WriteDone].
 func (t *Tally) readLocked(line string) error {
 	var queue, id, sent, done, worker, began string
 	if _, err := fmt.Sscan(line, &queue, &id, &sent, &done, &worker, &began); err != nil {
@@ -191,7 +191,7 @@ func (t *Tally) readLocked(line string) error {
 	return nil
 }
 
-// Finish notes that the message id of a queue was finished.
+// Finish records that the message id of a queue was finished.
 func (t *Tally) Finish(queue, id string, f Finish) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -220,7 +220,7 @@ func (t *Tally) complete() bool {
 	return true
 }
 
-// Measured returns a copy of what was seen of a run.
+// Measured returns a copy of the measurements of a run.
 func (t *Tally) Measured(r Run) Measured {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -231,7 +231,7 @@ func (t *Tally) Measured(r Run) Measured {
 	return m
 }
 
-// Results returns what all runs came to.
+// Results returns the results of all runs.
 func (t *Tally) Results() (all []Result) {
 	for _, r := range t.runs {
 		all = append(all, t.Result(r))
@@ -239,7 +239,7 @@ func (t *Tally) Results() (all []Result) {
 	return all
 }
 
-// Result returns what a run came to.
+// Result returns the result of a run.
 func (t *Tally) Result(r Run) Result {
 	m := t.Measured(r)
 	d := Result{Name: r.Test.Name, Policy: r.Fleet.Policy.Name, Messages: Messages, PeakWorkers: m.Peak,

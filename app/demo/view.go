@@ -19,8 +19,8 @@ import (
 	"github.com/muster-scale/muster/roster"
 )
 
-// View shows the demo as it happens: a table that is drawn in place on a terminal, with the decisions scrolling above
-// it; elsewhere plain lines.
+// View shows the demo while it runs. On a terminal it redraws a table in place, with the decisions scrolling above;
+// elsewhere it prints lines.
 type View struct {
 	mu      sync.Mutex
 	out     io.Writer
@@ -33,12 +33,12 @@ type View struct {
 	over    bool
 }
 
-// NewView returns a view on out, and begins it with what is going to be shown. A quiet one is on errOut: then out is
-// for the result alone. Warnings go to errOut.
+// NewView returns a view on out and prints what the demo will run. A quiet view uses errOut, because out is then for
+// the result alone. Warnings go to errOut.
 func NewView(out io.Writer, quiet bool, errOut io.Writer) *View {
 	v := &View{out: out, errors: errOut, reasons: map[string]muster.Reason{}, width: 120}
 	if quiet {
-		v.out = errOut // standard output is for the result alone
+		v.out = errOut
 	}
 	v.inPlace = terminal.Is(v.out)
 	if f, ok := v.out.(*os.File); ok && v.inPlace {
@@ -56,7 +56,7 @@ func NewView(out io.Writer, quiet bool, errOut io.Writer) *View {
 
 func (v *View) begin() { v.event(0, "", "the messages are sent") }
 
-// outcome shows a decision that sets a size or that holds for a new reason.
+// outcome shows a decision that sets a desired count or that holds for a new reason.
 func (v *View) outcome(o controller.Outcome, started time.Time) {
 	d := o.Decision
 	v.mu.Lock()
@@ -101,7 +101,7 @@ func (v *View) finish(what string) {
 	fmt.Fprintf(v.out, "       %s\n\n", what)
 }
 
-// clear takes the table off the screen, so that lines can be added above it.
+// clear removes the table from the screen, so that lines can be printed above it.
 func (v *View) clear() {
 	if v.drawn > 0 {
 		fmt.Fprintf(v.out, "\x1b[%dA\x1b[J", v.drawn)
@@ -109,7 +109,7 @@ func (v *View) clear() {
 	}
 }
 
-// draw shows the table; elsewhere than on a terminal it is a line for each run, every three seconds.
+// draw redraws the table. Elsewhere than on a terminal it prints a line for each run every three seconds.
 func (v *View) draw(now time.Time, a *app.App, runs []Run, tally *Tally) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -151,10 +151,10 @@ func (v *View) draw(now time.Time, a *app.App, runs []Run, tally *Tally) {
 	}
 }
 
-// ageBar draws an age against the objective; beyond it the bar says so.
+// ageBar draws an age as a share of the objective, and says "late" beyond it.
 func ageBar(seconds float64) string {
 	const width = 15
-	seconds = max(0, seconds) // a message may be newer than the tick that is drawn
+	seconds = max(0, seconds) // the message may be newer than the tick
 	full := int(seconds / latency.Seconds() * width)
 	if full > width {
 		return fmt.Sprintf("[%s] %.1fs, late", strings.Repeat("!", width), seconds)

@@ -10,15 +10,15 @@ import (
 	"github.com/muster-scale/muster/internal/misuse"
 )
 
-// DoneVariable names the file to which the programs of workers add a line for each message that they have worked on.
+// DoneVariable names the log file to which a worker's program adds a line for each message it has finished.
 const DoneVariable = "MUSTER_DONE_LOG"
 
 // maxSleep bounds the work on one message.
 const maxSleep = 12 * time.Hour
 
-// Sleep is the work on a message of the demo and of test load: it sleeps for the duration that in holds. Then it adds a
-// line about the message, which the environment describes, to the file that [DoneVariable] names, if there is one. A
-// text that is no duration from 0s to 12h is an error about the request.
+// Sleep is the work on a message of the demo and of test load: it sleeps for the duration in the body. Then it adds a
+// line to the file of [DoneVariable], if that is set; the environment describes the message. A body that is no duration
+// from 0s to 12h is an error about the request.
 func Sleep(in io.Reader, began time.Time) error {
 	body, err := io.ReadAll(io.LimitReader(in, 64))
 	if err != nil {
@@ -42,8 +42,8 @@ func Sleep(in io.Reader, began time.Time) error {
 		os.Getppid(), began)
 }
 
-// WriteDone writes the line of a message that is done now: its queue and id, when it was sent, now, the process id of
-// its worker, and when the work began. It is one write, so that lines of many workers do not mix.
+// WriteDone logs a message that is finished now: its queue and id, when it was sent, the time now, the process id of
+// its worker, and when the work began. It is a single write, so that lines of several workers do not mix.
 func WriteDone(w io.Writer, queue, id, sentAt string, worker int, began time.Time) error {
 	_, err := fmt.Fprintf(w, "%s %s %s %s %d %s\n", queue, id, sentAt, time.Now().UTC().Format(time.RFC3339Nano),
 		worker,

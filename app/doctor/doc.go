@@ -1,7 +1,6 @@
-// Package doctor finds out, by looking alone, what a configuration needs to work: credentials and a region, queues,
-// groups and services that exist and may be looked at, who else sizes them, what each source and fleet is able to do.
-// It changes nothing.
+// Package doctor checks, without changing anything, whether a configuration can work: credentials and region, whether
+// queues, groups and services exist and may be read, who else sizes them, and what each source and fleet can do.
 //
-// [Examine] looks at what the configuration names, [Running] at what a running Muster says of itself. Use it before the
-// first write, and where something does not work; what a fleet decides and why is told by the decisions themselves.
+// [Examine] checks what the configuration names; [Running] checks what a running Muster reports about itself. Use it
+// before the first start, and when something does not work. Package explain says why a fleet has its size.
 package doctor

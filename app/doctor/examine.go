@@ -19,17 +19,17 @@ import (
 	"github.com/muster-scale/muster/kinds"
 )
 
-// timeout bounds the looks at one fleet.
+// timeout bounds the checks of one fleet.
 const timeout = 20 * time.Second
 
-// exam is one examination.
+// exam is a run of the checks.
 type exam struct {
 	findings
 	table kind.Table
 	host  *kind.Host
 }
 
-// Examine looks at everything that a configuration names.
+// Examine checks everything that a configuration names.
 func Examine(ctx context.Context, c *config.Config) []Finding {
 	e := &exam{table: kinds.Table(), host: kind.NewHost(kind.HostOptions{AWS: c.AWS})}
 	e.programs(c)
@@ -41,7 +41,7 @@ func Examine(ctx context.Context, c *config.Config) []Finding {
 	}
 	fleets := e.all
 	e.all = []Finding{}
-	e.account(ctx) // what is wrong there explains what is wrong with the fleets
+	e.account(ctx) // first, because a problem here explains problems of the fleets
 	return append(e.all, fleets...)
 }
 
@@ -50,8 +50,7 @@ func workersOnAWS(f config.Fleet) bool {
 	return slices.ContainsFunc(f.Parts(), func(p config.Part) bool { return p.Workers.OnAWS() })
 }
 
-// programs looks for the programs of the fleets that run on this machine: each one that is missing is a finding of its
-// own.
+// programs checks that the programs of local fleets exist. Each missing one is a finding of its own.
 func (e *exam) programs(c *config.Config) {
 	err := config.CheckCommands(c, exec.LookPath)
 	if faults, ok := errors.AsType[config.Faults](err); ok {
@@ -61,11 +60,11 @@ func (e *exam) programs(c *config.Config) {
 		return
 	}
 	if slices.ContainsFunc(c.Fleets, func(f config.Fleet) bool { return f.Local() }) || err != nil {
-		e.result("", "programs", err, "every program that a fleet runs is there")
+		e.result("", "programs", err, "every program that a fleet runs exists")
 	}
 }
 
-// account looks for credentials and a region, without calling anything of AWS but what the credentials themselves need.
+// account checks credentials and region. It calls no AWS service but those from which the credentials come.
 func (e *exam) account(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
@@ -76,8 +75,8 @@ func (e *exam) account(ctx context.Context) {
 	}
 	cfg, err := account.Region("")
 	if err != nil {
-		e.add("", "region", Note, "%v; what states its own, or has it in a queue's URL, needs none", err)
-		if cfg, err = account.Region("us-east-1"); err != nil { // for the credentials any will do
+		e.add("", "region", Note, "%v; a fleet needs none if it sets its own or if a queue's URL holds it", err)
+		if cfg, err = account.Region("us-east-1"); err != nil { // any region will do for the credentials
 			return
 		}
 	} else {
@@ -89,11 +88,11 @@ func (e *exam) account(ctx context.Context) {
 	}
 	if left := time.Until(keys.Expires); keys.CanExpire && left < 0 {
 		ago := render.Seconds((-left).Round(time.Second).Seconds())
-		e.add("", "credentials", Wrong, "they expired %s ago: renew them", ago)
+		e.add("", "credentials", Wrong, "the credentials expired %s ago: renew them", ago)
 	}
 }
 
-// fleet looks at the queues and the members of one fleet.
+// fleet checks the queues and the members of one fleet.
 func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 	ctx, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
@@ -155,9 +154,8 @@ func (e *exam) members(ctx context.Context, f config.Fleet, members kind.Members
 	}
 	e.add(f.Name, "members", OK, "%d there", living)
 	if living > f.Limits.Max {
-		e.add(f.Name, "max", Wrong, "%d are there and max is %d: those that are idle would go until no more are "+
-			"left; raise max if "+
-			"that is not meant", living, f.Limits.Max)
+		e.add(f.Name, "max", Wrong, "%d are there and max is %d: idle ones would be stopped until max is reached; "+
+			"raise max if that is not meant", living, f.Limits.Max)
 	}
 	if l.Service != nil {
 		for _, note := range l.Service.Notes {
@@ -167,7 +165,7 @@ func (e *exam) members(ctx context.Context, f config.Fleet, members kind.Members
 	return true
 }
 
-// noteLevel tells whether a note stands in the way of sizing at all.
+// noteLevel tells whether a note of a fleet keeps Muster from sizing it.
 func noteLevel(note string) Level {
 	for _, grave := range []string{"operates the group", "cannot be sized", "launching is suspended"} {
 		if strings.Contains(note, grave) {
@@ -177,7 +175,7 @@ func noteLevel(note string) Level {
 	return Note
 }
 
-// queue measures a queue once.
+// queue reads a queue once.
 func (e *exam) queue(ctx context.Context, f config.Fleet, i int) {
 	q := f.Queues[i]
 	row, err := e.table.Queue(q)
@@ -204,7 +202,7 @@ func (e *exam) queue(ctx context.Context, f config.Fleet, i int) {
 	}
 }
 
-// wakes says how a source can be more than asked.
+// wakes says how a source can trigger a step before the next poll.
 func wakes(q kind.Queue) string {
 	var all []string
 	if q.Wakes != nil {
@@ -219,7 +217,7 @@ func wakes(q kind.Queue) string {
 	return "; it can wake the loop (" + strings.Join(all, ", ") + ")"
 }
 
-// unseen is an error when a queue answers and does not say what it holds: nothing would be scaled in.
+// unseen is the error of a queue that answers without its counts: scaling in would stop.
 func unseen(queue string, o muster.QueueObservation) error {
 	for _, s := range []struct {
 		name string
@@ -232,7 +230,7 @@ func unseen(queue string, o muster.QueueObservation) error {
 	return nil
 }
 
-// shown is a count, or that it is empty as far as one look tells.
+// shown renders a count; a doubted one is 0 as far as a single reading tells.
 func shown(s muster.Sample) string {
 	if s.Doubted {
 		return "0"
@@ -240,7 +238,7 @@ func shown(s muster.Sample) string {
 	return s.String()
 }
 
-// abilities are what a fleet can do beyond being listed and sized.
+// abilities are the optional ports of a fleet.
 func abilities(p *kind.Ports, delegated bool) []string {
 	var all []string
 	for _, a := range []struct {
@@ -257,7 +255,7 @@ func abilities(p *kind.Ports, delegated bool) []string {
 	return all
 }
 
-// owners looks for who else sizes a fleet.
+// owners checks whether other systems size the fleet.
 func (e *exam) owners(ctx context.Context, f config.Fleet, ports *kind.Ports) {
 	owned, ok := ports.Fleet.(interface {
 		Owners(context.Context) ([]string, error)
@@ -277,18 +275,17 @@ func (e *exam) owners(ctx context.Context, f config.Fleet, ports *kind.Ports) {
 	names := strings.Join(others, ", ")
 	switch {
 	case len(others) > 0 && sizer == nil:
-		e.add(f.Name, "owners", Wrong, "the scaling policy %s sizes it too: two who set one number undo each other; "+
-			"delete or disable "+
-			"the policy, or leave the size to AWS with delegate", names)
+		e.add(f.Name, "owners", Wrong, "the scaling policy %s sizes it too, and the two would undo each other's "+
+			"changes; delete or disable the policy, or leave the size to AWS with delegate", names)
 	case len(others) > 0:
-		e.add(f.Name, "owners", Note, "the scaling policy %s sizes it too: AWS rises when any policy wants to, and "+
-			"falls when all do", names)
+		e.add(f.Name, "owners", Note, "the scaling policy %s sizes it too: AWS scales out when any policy asks for "+
+			"it, and in when all do", names)
 	default:
-		e.add(f.Name, "owners", OK, "nobody else sizes it")
+		e.add(f.Name, "owners", OK, "nothing else sizes it")
 	}
 }
 
-// reports looks for what the workers of a fleet keep in its table.
+// reports checks whether the fleet's table holds reports of its workers.
 func (e *exam) reports(ctx context.Context, f config.Fleet) {
 	if f.ReportsTable == "" {
 		return
@@ -300,7 +297,7 @@ func (e *exam) reports(ctx context.Context, f config.Fleet) {
 	}
 	entries, err := table.Read(ctx, f.Name, time.Now())
 	if entries == nil && err != nil {
-		err = awsapi.Explain("read the reports of workers in the table "+f.ReportsTable+" of DynamoDB", region, err)
+		err = awsapi.Explain("read worker reports from the DynamoDB table "+f.ReportsTable, region, err)
 	}
 	var newest time.Time
 	for _, entry := range entries {

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Finding is one thing that was found.
+// Finding is the result of one check.
 type Finding struct {
-	// Fleet is empty for what concerns all.
+	// Fleet is empty for a finding that concerns all fleets.
 	Fleet string `json:"fleet,omitzero"`
-	// Check names what was looked at, as in "queue" or "abilities".
+	// Check names what was checked, as in "queue" or "abilities".
 	Check string `json:"check"`
 	Level Level  `json:"level"`
 	Text  string `json:"text"`
 }
 
-// Level says what a finding means for the one who reads it.
+// Level says how much a finding matters.
 type Level string
 
 // The levels, the gravest first.
@@ -41,8 +41,7 @@ func CountWrong(all []Finding) int {
 	return n
 }
 
-// Lines renders the findings, one line each, the gravest first: behind many lines that say ok nobody looks for one that
-// does not.
+// Lines renders the findings, one line each, the gravest first: a problem behind many lines of ok would be overlooked.
 func Lines(all []Finding) string {
 	var b strings.Builder
 	for _, level := range Levels() {
@@ -60,14 +59,14 @@ func Lines(all []Finding) string {
 	return b.String()
 }
 
-// findings gathers what is found.
+// findings collects results.
 type findings struct{ all []Finding }
 
 func (f *findings) add(fleet, check string, level Level, format string, args ...any) {
 	f.all = append(f.all, Finding{fleet, check, level, fmt.Sprintf(format, args...)})
 }
 
-// result adds what came of a look, and tells whether it succeeded.
+// result adds the result of a check, and tells whether it succeeded.
 func (f *findings) result(fleet, check string, err error, format string, args ...any) bool {
 	if err != nil {
 		f.add(fleet, check, Wrong, "%v", err)
@@ -80,7 +79,7 @@ func (f *findings) result(fleet, check string, err error, format string, args ..
 // oneLine joins the lines of a text.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// without returns the names but one.
+// without returns names without name.
 func without(names []string, name string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
 }

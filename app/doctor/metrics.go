@@ -11,13 +11,11 @@ import (
 	"github.com/muster-scale/muster/metrics"
 )
 
-// held is said of what is unknown.
-const held = "%s is unknown: %s; while that is so workers may be launched and nobody is let go: look whether its " +
-	"name, dimensions " +
-	"and region are right, and whether anything publishes it"
+// held describes an unknown value.
+const held = "%s is unknown: %s; meanwhile workers may be launched and none is stopped: check its name, dimensions " +
+	"and region, and whether anything publishes it"
 
-// signals reads once what a fleet is measured by. What is not there is a note, not a problem: perhaps nothing has
-// published it yet.
+// signals reads a fleet's signals once. An unknown one is a note and no problem: it may not have been published yet.
 func (e *exam) signals(ctx context.Context, f config.Fleet) {
 	for _, signal := range kind.SignalsOf(f) {
 		source, err := signal.Open(ctx, e.host, f, nil)
@@ -43,7 +41,7 @@ func (e *exam) signals(ctx context.Context, f config.Fleet) {
 	}
 }
 
-// metrics reads once the metrics that the policy of a fleet names.
+// metrics reads the metrics that a fleet's policy names once.
 func (e *exam) metrics(ctx context.Context, f config.Fleet) {
 	var queues []string
 	for _, q := range f.Queues {

@@ -9,7 +9,7 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// Running says what a running Muster finds wrong with itself, and with the work of its fleets.
+// Running checks the status of a running Muster and the work of its fleets.
 func Running(s server.Status) []Finding {
 	const check = "muster up"
 	var e findings
@@ -24,7 +24,7 @@ func Running(s server.Status) []Finding {
 		case !f.Sized():
 			e.add(f.Name, check, Note, "%s", status.Lifeline(f))
 		case !f.Ready:
-			e.add(f.Name, check, Note, "its queues and members were not all seen yet")
+			e.add(f.Name, check, Note, "its queues and members were not all read yet")
 		default:
 			sized++
 			e.work(f.Name, f.Observation, status.Troubles(f.Observation))
@@ -38,9 +38,9 @@ func Running(s server.Status) []Finding {
 	return e.all
 }
 
-// work finds what is wrong with the work of a fleet: an ok for all its parts would hide that nothing gets done. It is a
-// problem while at least half of the attempts fail, or a worker has had a message for longer than the objective and
-// fewer are in time than shall be.
+// work checks the work of a fleet: without it, doctor could print ok while no message gets finished. It is a problem
+// when at least half of the attempts fail. It is one, too, when a message has been in progress for longer than the
+// objective and fewer messages are in time than the objective asks for.
 func (e *findings) work(fleet string, o muster.Observation, troubles []string) {
 	p := o.Progress.Value()
 	if p.LastError != "" && p.Failed > 0 {
@@ -56,11 +56,11 @@ func (e *findings) work(fleet string, o muster.Observation, troubles []string) {
 	}
 }
 
-// NotRunning says that no Muster runs with the configuration, or that it could not be asked.
+// NotRunning is the finding that no Muster runs with the configuration, or that it did not answer.
 func NotRunning(err error) []Finding {
 	var e findings
 	if err == nil {
-		e.add("", "muster up", Note, "it does not run here, so nothing is known of its fleets")
+		e.add("", "muster up", Note, "it does not run here, so the state of its fleets is unknown")
 	} else {
 		e.add("", "muster up", Unchecked, "%v", err)
 	}

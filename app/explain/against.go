@@ -13,11 +13,11 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// shownDifferences is how many differences are shown to a person.
+// shownDifferences bounds the differences that are printed.
 const shownDifferences = 40
 
-// Against tells when a fleet that another system sizes had another size than Muster would have asked for. It is an
-// error when the fleet was never watched in shadow.
+// Against compares the size that another system gave a fleet with what Muster would have set. It is an error when the
+// fleet never ran in shadow mode.
 func Against(ctx context.Context, h *history.Reader, fleet string) (audit.Contrast, error) {
 	var records []muster.Record
 	if err := h.Read(ctx, fleet, time.Time{}, func(r muster.Record) bool {
@@ -33,13 +33,13 @@ func Against(ctx context.Context, h *history.Reader, fleet string) (audit.Contra
 		return c, fmt.Errorf("fleet %s: %w", fleet, err)
 	}
 	if !some {
-		return c, fmt.Errorf("the history has no decision of the fleet %s that was made in shadow; muster up "+
-			"--shadow, or shadow: true in the fleet's configuration, makes them", fleet)
+		return c, fmt.Errorf("the history has no decision of the fleet %s in shadow mode; run muster up --shadow, "+
+			"or set shadow: true in the fleet's configuration", fleet)
 	}
 	return c, nil
 }
 
-// PrintContrast prints the differences, the last ones of many.
+// PrintContrast prints the differences, or only the last ones if there are many.
 func PrintContrast(w io.Writer, c audit.Contrast) error {
 	const clock = "2006-01-02 15:04:05"
 	fmt.Fprintf(w, "%s was watched for %s, from %s to %s\n\n", c.Fleet, render.Seconds(c.Seconds),

@@ -7,7 +7,7 @@ import (
 	"github.com/muster-scale/muster/internal/misuse"
 )
 
-// FleetOf returns the fleet that was named in args, or the only one there is. Errors are about the request.
+// FleetOf returns the fleet in args, or the only fleet there is. Errors are about the request.
 func FleetOf(fleets, args []string) (string, error) {
 	switch {
 	case len(args) == 1 && slices.Contains(fleets, args[0]):
@@ -21,7 +21,7 @@ func FleetOf(fleets, args []string) (string, error) {
 	return "", misuse.Errorf("name a fleet; there is %s", misuse.Names(fleets, len(fleets)))
 }
 
-// Time reads a time: of today, or in full; no text is the zero time. Errors are about the setting at.
+// Time parses a time of today, or a full time. An empty text is the zero time. Errors are about the setting at.
 func Time(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

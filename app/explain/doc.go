@@ -1,4 +1,4 @@
-// Package explain says why a fleet has its size: it finds a recorded decision in the history ([Find]) or the present
-// one of the running muster up ([Explained.Present]), prints it ([Print]), recomputes decisions ([Verify]) and compares
-// with a system that sizes the fleet ([Against]). The arithmetic of an explanation is in package controller.
+// Package explain says why a fleet has its size. [Find] finds a recorded decision in the history, [Explained.Present]
+// asks the running muster up for the current one, and [Print] prints either. [Verify] recomputes decisions; [Against]
+// compares with another system that sizes the fleet. The arithmetic is in package controller.
 package explain

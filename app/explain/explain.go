@@ -16,21 +16,21 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// ErrNoDecision means that the history holds no decision that was asked for.
+// ErrNoDecision means that the history does not hold the requested decision.
 var ErrNoDecision = errors.New("the history holds no such decision")
 
-// Explained is the explanation of a decision, with what went wrong at workers about that time, as muster explain -o
+// Explained is the explanation of a decision, with the incidents at workers around that time, as muster explain -o
 // json prints it.
 type Explained struct {
 	audit.Explanation
-	// Recorded is the decision that was recorded last, where the one that is explained is the present one of the
-	// running program, which has no position.
+	// Recorded is the last recorded decision. It is set when the explained one is the current decision of a running
+	// muster up, which has no position in the history.
 	Recorded  *Recorded `json:"recorded,omitzero"`
 	Incidents Incidents `json:"incidents,omitzero"`
 }
 
-// Find explains a recorded decision of a fleet: the one in force at a time, the one with a sequence number, or for
-// neither the last one. The error matches [ErrNoDecision] when the history holds none.
+// Find explains a recorded decision of a fleet: the one in force at a time, or the one with a sequence number, or the
+// last one when both are zero. The error matches [ErrNoDecision] when the history holds none.
 func Find(ctx context.Context, h *history.Reader, fleet string, at time.Time, seq int64) (Explained, error) {
 	var found *muster.Record
 	var incidents Incidents
@@ -46,7 +46,7 @@ func Find(ctx context.Context, h *history.Reader, fleet string, at time.Time, se
 			return false
 		}
 		if _, lost := controller.Unencodable(r); lost && r.Position.Seq != seq {
-			return true // it was a hold, and says nothing more
+			return true // it was a hold, of which only the position is left
 		}
 		recorded, _, err := audit.Recompute(r, recent)
 		if err != nil {
@@ -111,7 +111,7 @@ func Print(w io.Writer, e audit.Explanation) {
 		fmt.Fprintf(w, "  %s\n", c.Sentence)
 	}
 	if len(e.Changes) == 0 {
-		fmt.Fprintln(w, "  no other backlog would have, at that instant")
+		fmt.Fprintln(w, "  no other backlog would have, at that time")
 	}
 }
 
@@ -123,7 +123,7 @@ func values(in []muster.Value) string {
 	return strings.Join(parts, ", ")
 }
 
-// Print prints the explanation, the decision that was recorded last, and what went wrong.
+// Print prints the explanation, the last recorded decision and the incidents.
 func (e Explained) Print(w io.Writer) {
 	Print(w, e.Explanation)
 	e.printRecorded(w)

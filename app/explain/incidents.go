@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// incidentAge is how long before a decision an incident is shown, maxIncidents how many are shown.
+	// incidentAge is how long before a decision an incident is still shown; maxIncidents bounds how many are shown.
 	incidentAge  = time.Hour
 	maxIncidents = 10
 )
 
-// Incident is what went wrong at a worker, as the history has it.
+// Incident is a problem that a worker reported, as the history holds it.
 type Incident struct {
 	At     time.Time `json:"at"`
 	Member string    `json:"member"`
@@ -26,10 +26,10 @@ type Incident struct {
 	protocol.Incident
 }
 
-// Incidents are the newest incidents of a history that is read from its beginning.
+// Incidents are the newest incidents while a history is read from its beginning.
 type Incidents []Incident
 
-// see takes in a record, if it is of an incident.
+// see adds a record, if it holds an incident.
 func (p *Incidents) see(r muster.Record) error {
 	if r.Kind != muster.Changed {
 		return nil
@@ -48,7 +48,7 @@ func (p *Incidents) see(r muster.Record) error {
 	return nil
 }
 
-// around returns those of the hour before the instant at, and those after it.
+// around returns the incidents from an hour before at on.
 func (p Incidents) around(at time.Time) Incidents {
 	return slices.DeleteFunc(slices.Clone(p), func(i Incident) bool { return at.Sub(i.At) > incidentAge })
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// Recorded is the decision of a fleet that was recorded last.
+// Recorded is the last recorded decision of a fleet.
 type Recorded struct {
 	Position muster.Position `json:"position"`
 	At       time.Time       `json:"at"`
@@ -24,8 +24,8 @@ type Recorded struct {
 	Sentence string          `json:"sentence"`
 }
 
-// Present explains what the muster up that runs with the configuration decides now, in place of what it recorded last;
-// where none runs, e stays what it is.
+// Present explains the current decision of the muster up that runs with the configuration, in place of the last
+// recorded one. It returns e unchanged when none runs.
 func (e Explained) Present(ctx context.Context, c *config.Config, fleet string) (Explained, error) {
 	var s server.Status
 	if err := client.Get(ctx, c, "/v1/status", &s); err != nil {
@@ -60,7 +60,7 @@ func (e Explained) Present(ctx context.Context, c *config.Config, fleet string) 
 	return now, nil
 }
 
-// printRecorded prints the decision that was recorded last, after the present one.
+// printRecorded prints the last recorded decision, after the current one.
 func (e Explained) printRecorded(w io.Writer) {
 	if r := e.Recorded; r != nil {
 		fmt.Fprintf(

@@ -19,7 +19,7 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// SpecOf returns the policy in force of a fleet of the running program.
+// SpecOf returns the policy that a fleet of the running program uses.
 func SpecOf(f server.FleetStatus) (spec policy.Spec, err error) {
 	if err := json.Unmarshal(f.Policy, &spec); err != nil {
 		return spec, fmt.Errorf("fleet %s: read the policy in force: %w; is the running muster up of this version?",
@@ -28,7 +28,7 @@ func SpecOf(f server.FleetStatus) (spec policy.Spec, err error) {
 	return spec, nil
 }
 
-// RecentOf reads from the history what the policy of a fleet would remember now; nothing where there is no history.
+// RecentOf reads from the history what a fleet's policy would remember now; nothing without a history.
 func RecentOf(ctx context.Context, c *config.Config, fleet string, spec policy.Spec) (muster.Recent, error) {
 	path := filepath.Join(c.Data, app.HistoryFile)
 	if _, err := os.Stat(path); err != nil {

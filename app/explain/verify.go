@@ -13,18 +13,18 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Verified is what came of recomputing the recorded decisions of a fleet.
+// Verified is the result of recomputing the recorded decisions of a fleet.
 type Verified struct {
 	Fleet    string `json:"fleet"`
 	Verified int    `json:"verified"`
-	// Skipped could not be checked: what their policy remembered was removed with old records, or it has another
-	// revision now.
+	// Skipped counts decisions that cannot be recomputed: earlier records which the policy needs were removed, or the
+	// policy has another revision now.
 	Skipped int    `json:"skipped"`
 	Failure string `json:"failure,omitzero"`
 }
 
-// Verify recomputes every recorded decision of the fleets, tells what came of each fleet, and returns all; never nil
-// without an error to read the history. The error names the fleets of which a decision is another one now.
+// Verify recomputes every recorded decision of the fleets, calls tell with the result of each fleet, and returns all
+// results. They are nil only when the history cannot be read. The error names the fleets with a different decision.
 func Verify(ctx context.Context, h *history.Reader, fleets []string, tell func(Verified)) ([]Verified, error) {
 	results := []Verified{}
 	var failures []error
@@ -48,14 +48,14 @@ func Verify(ctx context.Context, h *history.Reader, fleets []string, tell func(V
 	return results, errors.Join(failures...)
 }
 
-// Print says how many decisions were verified; nothing of a fleet that failed.
+// Print prints how many decisions were verified, or nothing for a fleet that failed.
 func (r Verified) Print(w io.Writer) {
 	if r.Failure != "" {
 		return
 	}
 	fmt.Fprintf(w, "%s: all %s recompute to the same bytes\n", r.Fleet, render.Plural(r.Verified, "recorded decision"))
 	if r.Skipped > 0 {
-		fmt.Fprintf(w, "%s: %d more could not be checked, because what they remembered was removed with old records, "+
-			"or their policy had another revision\n", r.Fleet, r.Skipped)
+		fmt.Fprintf(w, "%s: %d more could not be checked, because earlier records that they need were removed, or "+
+			"their policy had another revision\n", r.Fleet, r.Skipped)
 	}
 }

@@ -1,3 +1,3 @@
-// Package importing reads the files that muster import is given ([Files]) and describes for programs what became of
-// them ([Describe]). What the files mean is the matter of package config/foreign.
+// Package importing reads the input files of muster import ([Files]) and describes the result as JSON ([Describe]).
+// Package config/foreign interprets the files.
 package importing

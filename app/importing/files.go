@@ -12,8 +12,8 @@ import (
 	"github.com/muster-scale/muster/internal/misuse"
 )
 
-// Files reads the files that were named: a directory stands for its files of Terraform and those of the local modules
-// that they call, - for in. Errors are about the request.
+// Files reads the named files. A directory stands for its Terraform files and those of the local modules it calls; - is
+// in. Errors are about the request.
 func Files(in io.Reader, names []string) (files []foreign.File, err error) {
 	for _, name := range names {
 		if name == "-" {
@@ -49,13 +49,13 @@ func readFiles(names []string, called bool) (files []foreign.File, err error) {
 	return files, nil
 }
 
-// localModule matches the source of a module that is called by its directory.
+// localModule matches the source of a module that is given as a relative directory.
 var localModule = regexp.MustCompile(`(?m)(?:^\s*source\s*=|"source"\s*:)\s*"(\.\.?/[^"$]*)"`)
 
-// maxModules bounds how many directories are read for one.
+// maxModules bounds the directories that are read for one name.
 const maxModules = 200
 
-// modulesIn reads the module in a directory, and the local modules that it calls.
+// modulesIn reads the module in a directory and the local modules that it calls.
 func modulesIn(root string) (files []foreign.File, err error) {
 	directories := []string{filepath.Clean(root)}
 	for i := 0; i < len(directories) && i < maxModules; i++ {
@@ -64,7 +64,7 @@ func modulesIn(root string) (files []foreign.File, err error) {
 			return nil, err
 		}
 		if len(names) == 0 && i == 0 {
-			return nil, fmt.Errorf("%s is a directory without files of Terraform (*.tf); name files", root)
+			return nil, fmt.Errorf("%s is a directory without Terraform files (*.tf); name files", root)
 		}
 		of, err := readFiles(names, i > 0)
 		if err != nil {
@@ -82,15 +82,15 @@ func modulesIn(root string) (files []foreign.File, err error) {
 	return files, nil
 }
 
-// terraformFiles are the files of Terraform in a directory: the values of variables count in the first one alone, which
-// the caller sees to.
+// terraformFiles returns the Terraform files in a directory. Variable files count only for the root module; package
+// foreign ignores those of called ones.
 func terraformFiles(directory string) (names []string, err error) {
 	for _, pattern := range []string{
 		"*.tf", "*.tf.json", "terraform.tfvars", "*.auto.tfvars", "terraform.tfvars.json", "*.auto.tfvars.json",
 	} {
 		found, err := filepath.Glob(filepath.Join(directory, pattern))
 		if err != nil {
-			return nil, fmt.Errorf("look for files of Terraform in %s: %w", directory, err)
+			return nil, fmt.Errorf("find the Terraform files in %s: %w", directory, err)
 		}
 		names = append(names, found...)
 	}
@@ -98,7 +98,7 @@ func terraformFiles(directory string) (names []string, err error) {
 	return names, nil
 }
 
-// readBounded reads a little more than is accepted, so that the reader says what is wrong with a larger file.
+// readBounded reads one byte more than is accepted, so that the parser reports a file that is too large.
 func readBounded(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {

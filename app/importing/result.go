@@ -6,7 +6,7 @@ import (
 	"github.com/muster-scale/muster/kinds"
 )
 
-// Parse reads a configuration that was written by an import, which has no variables.
+// Parse reads a configuration that an import has written. It contains no environment variables.
 func Parse(text []byte) (*config.Config, error) {
 	return config.Parse("the configuration", text, func(string) (string, bool) { return "", false },
 		kinds.Table().Config())
@@ -17,17 +17,17 @@ type Result struct {
 	// Configuration is the text of the configuration, with its comments.
 	Configuration string  `json:"configuration"`
 	Fleets        []Fleet `json:"fleets"`
-	// Notes are what could not be carried over, or means something else, with their places.
+	// Notes say, with their place, what was not imported or has another meaning now.
 	Notes []config.Fault `json:"notes"`
 }
 
 // Fleet is one fleet of the configuration.
 type Fleet struct {
 	Name string `json:"name"`
-	// From says in words what it was; Kind is what it consists of: "asg", "ecs", "kubernetes" or "unknown".
+	// From describes the source in words. Kind is what the fleet consists of: "asg", "ecs", "kubernetes" or "unknown".
 	From string `json:"from"`
 	Kind string `json:"kind"`
-	// Queues are URLs, with REGION and ACCOUNT where nothing states them.
+	// Queues are URLs, with the placeholders REGION and ACCOUNT where the source does not state them.
 	Queues []string `json:"queues"`
 	Min    int      `json:"min"`
 	Max    int      `json:"max"`
@@ -36,7 +36,7 @@ type Fleet struct {
 	Remarks []string `json:"remarks"`
 }
 
-// Describe describes what was read, and the configuration that was written for it.
+// Describe describes an import and the configuration that was written for it.
 func Describe(r foreign.Result, written []byte) Result {
 	result := Result{Configuration: string(written), Notes: append([]config.Fault{}, r.Notes...)}
 	for _, f := range r.Fleets {

@@ -1,4 +1,3 @@
-// Package logs shows the logs of local fleets to people: which fleet's log is meant ([FleetOf]), which of its records
-// ([Read]), and how they look ([NewPrinter], [Failure], [Attempt]). What writes and keeps logs is package
-// internal/joblog.
+// Package logs prints the logs of local fleets: [FleetOf] chooses the fleet, [Read] the records, and [NewPrinter],
+// [Failure] and [Attempt] format them. Package internal/joblog writes and keeps the logs.
 package logs

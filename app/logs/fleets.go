@@ -11,7 +11,7 @@ import (
 	"github.com/muster-scale/muster/internal/misuse"
 )
 
-// Fleets returns the names of the fleets of local processes that are stated or have a log, sorted.
+// Fleets returns the names of the local fleets that are configured or have a log, sorted.
 func Fleets(c *config.Config) []string {
 	names := joblog.Fleets(app.LogsDir(c.Data))
 	for _, f := range c.Fleets {
@@ -23,17 +23,16 @@ func Fleets(c *config.Config) []string {
 	return slices.Compact(names)
 }
 
-// maxNamed bounds the names in an error.
+// maxNamed bounds the names that an error lists.
 const maxNamed = 20
 
-// FleetOf returns the fleet whose log is meant: the named one or, for no name, the only one. Errors are about the
-// request.
+// FleetOf returns the named fleet or, without a name, the only fleet with a log. Errors are about the request.
 func FleetOf(c *config.Config, name string) (string, error) {
 	names := Fleets(c)
 	for _, f := range c.Fleets {
 		if f.Name == name && !f.Local() {
-			return "", misuse.Errorf("the workers of fleet %s run on AWS and not on this machine: what their jobs "+
-				"print is where they run, for instance in CloudWatch Logs", name)
+			return "", misuse.Errorf("the workers of fleet %s run on AWS and not on this machine: their output is "+
+				"there, for instance in CloudWatch Logs", name)
 		}
 	}
 	switch {
@@ -42,7 +41,7 @@ func FleetOf(c *config.Config, name string) (string, error) {
 	case name == "" && len(names) == 1:
 		return names[0], nil
 	case name == "" && len(names) > 1:
-		return "", misuse.Errorf("there are logs of several fleets, name one: %s", strings.Join(names, ", "))
+		return "", misuse.Errorf("several fleets have logs, name one: %s", strings.Join(names, ", "))
 	}
 	text := fmt.Sprintf("there is no log of a fleet %.100q; there is %s", name,
 		misuse.Names(names[:min(maxNamed, len(names))], maxNamed))

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// shortID is how many characters of a message's id are shown.
+	// shortID is how many characters of a message's id are printed.
 	shortID = 8
-	// maxPeriod is how many lines a block may have that is repeated, and maxPlain how many repeated lines are shown as
-	// they are.
+	// maxPeriod is the most lines of a repeated block. maxPlain is how many repeated lines are printed before they are
+	// folded.
 	maxPeriod, maxPlain = 8, 2
-	// foldIdle is how long a count of repeated lines may wait for more while a log is followed.
+	// foldIdle is how long a followed log waits for more repetitions before it prints their count.
 	foldIdle = 2 * time.Second
 )
 
-// NewPrinter returns what prints records to out, one line each, without the date of now. Lines that repeat are folded
-// into one with a count, unless all is true. With failed the output of failed attempts is printed, too.
+// NewPrinter returns a printer of records to out, one line each. It leaves out today's date, as of now. It folds
+// repeated lines into one with a count, unless all is true. With failed it adds the output of failed attempts.
 func NewPrinter(out io.Writer, now time.Time, failed, all bool) Printer {
 	p := &printer{out: out, failed: failed, today: now.Local().Format(time.DateOnly)}
 	if all {
@@ -35,9 +35,9 @@ func NewPrinter(out io.Writer, now time.Time, failed, all bool) Printer {
 // printer prints records, one line each.
 type printer struct {
 	out io.Writer
-	// failed says that only failures are shown, and so with their output.
+	// failed means that only failures are printed, with their output.
 	failed bool
-	// today is a date that is left out.
+	// today is the date that is left out.
 	today string
 	err   error
 }
@@ -89,7 +89,7 @@ func labelOf(r joblog.Record) string {
 	return strings.ToLower(terminal.Escape(cmp.Or(r.Level, string(r.Kind)), ""))
 }
 
-// attemptText says on a line how an attempt failed and what comes next.
+// attemptText says on one line how an attempt failed and what happens next.
 func attemptText(f *joblog.Failure) string {
 	switch {
 	case f.DeadLetter:
@@ -100,7 +100,7 @@ func attemptText(f *joblog.Failure) string {
 	return Attempt(f)
 }
 
-// Attempt says on a line how an attempt failed: which one, after how long and why.
+// Attempt says on one line how an attempt failed: its number, its duration and the error.
 func Attempt(f *joblog.Failure) string {
 	attempt := "an attempt"
 	if f.Attempt > 0 {
@@ -109,31 +109,31 @@ func Attempt(f *joblog.Failure) string {
 	return fmt.Sprintf("%s after %s: %s", attempt, render.Seconds(f.TookSeconds), terminal.Escape(f.Error, ""))
 }
 
-// folding prints the first of lines, or of blocks of up to eight lines, that are repeated in a row, and a count of the
+// folding prints the first of repeated lines, or of repeated blocks of up to eight lines, and then a count of the
 // others.
 type folding struct {
 	printer *printer
-	// recent are the keys of the last lines that were printed, the newest last.
+	// recent are the keys of the last printed lines, the newest last.
 	recent []string
-	// period is how many lines the block has that is being repeated, 0 while none is; block are its keys, and held the
-	// records of a repetition that is not complete.
+	// period is the number of lines of the repeated block; 0 while nothing repeats. block holds the keys of these
+	// lines, and held the records of a repetition that is not complete yet.
 	period int
 	block  []string
 	held   []joblog.Record
-	// folded are the first records of complete repetitions, lines counts them all.
+	// folded are the first records of complete repetitions; lines counts all their records.
 	folded   []joblog.Record
 	lines    int
 	messages map[string]bool
-	// unnamed is true when there were more messages than the records name.
+	// unnamed is true when a record stands for several, whose messages are unknown.
 	unnamed bool
 	last    joblog.Record
 	takenAt time.Time
 }
 
-// maxMessages bounds the messages that are told apart in a count.
+// maxMessages bounds the distinct messages of a count.
 const maxMessages = 100_000
 
-// keyOf is by what records count as repeated: what they say, and not of which message.
+// keyOf identifies records that count as repetitions: the same text, whatever the message.
 func keyOf(r joblog.Record) string {
 	key := string(r.Kind) + "\x00" + r.Stream + "\x00" + r.Text
 	if r.Failure != nil {
@@ -171,7 +171,7 @@ func (f *folding) Show(r joblog.Record) error {
 	return f.plain(r)
 }
 
-// repeats returns of how many lines the block is that may be repeated from this key on; 0 if it is none of the last.
+// repeats returns the length of the block that key may repeat; 0 if it repeats none of the last lines.
 func (f *folding) repeats(key string) int {
 	for p := 1; p <= min(maxPeriod, len(f.recent)); p++ {
 		if f.recent[len(f.recent)-p] == key {
@@ -181,7 +181,7 @@ func (f *folding) repeats(key string) int {
 	return 0
 }
 
-// complete counts a whole repetition.
+// complete counts a complete repetition.
 func (f *folding) complete() {
 	if f.messages == nil {
 		f.messages = map[string]bool{}
@@ -200,7 +200,7 @@ func (f *folding) complete() {
 	f.held = f.held[:0]
 }
 
-// plain prints a line that repeats nothing.
+// plain prints a line that is no repetition.
 func (f *folding) plain(r joblog.Record) error {
 	if f.recent = append(f.recent, keyOf(r)); len(f.recent) > 2*maxPeriod {
 		f.recent = append(f.recent[:0], f.recent[len(f.recent)-maxPeriod:]...)
@@ -208,10 +208,10 @@ func (f *folding) plain(r joblog.Record) error {
 	return f.printer.Show(r)
 }
 
-// idle tells whether a count has waited long enough for more.
+// idle tells whether the last repetition is at least foldIdle ago.
 func (f *folding) idle() bool { return f.period > 0 && time.Since(f.takenAt) >= foldIdle }
 
-// end prints the count of what was repeated, and the lines of a repetition that did not become complete.
+// end prints the count of repetitions, and the lines of an incomplete one.
 func (f *folding) end() {
 	held := f.held
 	block := f.block
@@ -241,10 +241,10 @@ func (f *folding) end() {
 	}
 }
 
-// maxOutputShown bounds the part of an output that is shown on a line.
+// maxOutputShown bounds the output shown on a line, in characters.
 const maxOutputShown = 100
 
-// Failure says on a line why an attempt failed, with the last line of its output.
+// Failure says on one line why an attempt failed, with the last line of its output.
 func Failure(f *joblog.Failure) string {
 	text, _ := terminal.Clip(f.Error, 3*maxOutputShown)
 	output := f.Output[strings.LastIndexByte(f.Output, '\n')+1:]

@@ -9,8 +9,8 @@ import (
 	"github.com/muster-scale/muster/internal/misuse"
 )
 
-// Since reads from when on records are wanted: a duration before now, a time, or nothing for all. Errors are about the
-// setting since.
+// Since parses the time from which records are wanted: a duration before now, or a time. An empty text is the zero
+// time, for all. Errors are about the setting since.
 func Since(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -27,28 +27,28 @@ func Since(text string, now time.Time) (time.Time, error) {
 		"2026-01-02T15:04:05Z or 2026-01-02T15:04", text)
 }
 
-// MaxTail bounds [Options].Tail: so many records are kept in memory.
+// MaxTail bounds [Options].Tail, because these records are held in memory.
 const MaxTail = 100_000
 
-// Options say which records of a log are read.
+// Options select records of a log.
 type Options struct {
 	joblog.Query
-	// Tail is how many of the last records are wanted, at most [MaxTail]; 0 means all.
+	// Tail selects the last records, at most [MaxTail]; 0 selects all.
 	Tail int
-	// Follow goes on with new records until the context ends.
+	// Follow waits for new records until the context ends.
 	Follow bool
 }
 
-// Printer shows records one after another.
+// Printer prints records one after another.
 type Printer interface {
-	// Show shows a record.
+	// Show prints a record.
 	Show(r joblog.Record) error
-	// Pause is called when there is no record for the moment, and with last when there will be none.
+	// Pause is called when no record is available yet; last says that none will follow.
 	Pause(last bool) error
 }
 
-// Read shows the records of a fleet's log in the directory of logs, the oldest first, and returns how many. With
-// Follow the end of the context is no error.
+// Read prints the records of a fleet's log below dir, the oldest first, and returns their number. With Follow, the end
+// of the context is no error.
 func Read(ctx context.Context, dir, fleet string, o Options, p Printer) (shown int, err error) {
 	last := &lastRecords{most: o.Tail, visit: func(r joblog.Record) error {
 		shown++
@@ -66,7 +66,7 @@ func Read(ctx context.Context, dir, fleet string, o Options, p Printer) (shown i
 	return shown, err
 }
 
-// lastRecords passes on the last records of a log alone, until it is flushed, and then every one.
+// lastRecords keeps only the last records until it is flushed; afterwards it passes on every record.
 type lastRecords struct {
 	most    int
 	visit   func(joblog.Record) error

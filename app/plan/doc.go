@@ -1,4 +1,4 @@
-// Package plan decides what a configuration would set now, without doing anything ([Make]), and prints it with its
-// arithmetic and with what the objective has to expect ([Fleet.Print]). Use it before a configuration is put in force;
-// what is in force is explained by package explain.
+// Package plan computes what a configuration would set now, without changing anything ([Make]). It prints the decision
+// with its arithmetic and with what the objective can expect ([Fleet.Print]). Use it before a configuration is applied;
+// package explain is for the one in force.
 package plan

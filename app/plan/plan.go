@@ -19,21 +19,21 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// Fleet is one fleet in the answer of muster plan -o json.
+// Fleet is one fleet in the output of muster plan -o json.
 type Fleet struct {
 	Name string `json:"fleet"`
-	// Current is the size asked for now, Desired what the configuration would ask for.
+	// Current is the desired count now, Desired what the configuration would set.
 	Current int  `json:"current"`
 	Desired int  `json:"desired"`
 	Changes bool `json:"changes"`
-	// Outlook is what one worker fewer than desired, that many, and one more would make of the objective.
+	// Outlook says what to expect of one worker fewer than Desired, of Desired, and of one more.
 	Outlook []Prospect `json:"outlook"`
 	audit.Explanation
 }
 
-// Make decides for every fleet of the configuration on what is seen now: through the muster up that runs with it or,
-// when none runs, by opening the data itself. With a fault, c says only where muster up runs; then the plan is that of
-// the configuration in force, and the fault is the error when there is none.
+// Make decides for every fleet of the configuration on the current state: that of the muster up which runs with it or,
+// when none runs, of the data directory. If the configuration is invalid, fault says why and c only locates muster up.
+// Make then plans with the configuration in force, and returns fault when no muster up runs.
 func Make(ctx context.Context, c *config.Config, fault error) ([]Fleet, error) {
 	var s server.Status
 	err := client.Get(ctx, c, "/v1/status", &s)
@@ -70,7 +70,7 @@ func Make(ctx context.Context, c *config.Config, fault error) ([]Fleet, error) {
 	return plans, nil
 }
 
-// planInForce decides for every fleet of the running program with the policy that it was last seen to have.
+// planInForce decides for every fleet of the running program with its current policy.
 func planInForce(ctx context.Context, c *config.Config, s server.Status) ([]Fleet, error) {
 	plans := []Fleet{}
 	for _, f := range s.Fleets {
@@ -90,7 +90,7 @@ func planInForce(ctx context.Context, c *config.Config, s server.Status) ([]Flee
 	return plans, nil
 }
 
-// planWith decides with a policy on what was seen of a fleet.
+// planWith decides with a policy on an observation of a fleet.
 func planWith(ctx context.Context, c *config.Config, spec policy.Spec, o muster.Observation) (Fleet, error) {
 	recent, err := explain.RecentOf(ctx, c, o.Fleet, spec)
 	if err != nil {
@@ -109,12 +109,12 @@ func fleetOf(fleet string, spec policy.Spec, e audit.Explanation) Fleet {
 		Outlook: prospects(e.Observation, d.Desired, spec.PricePerHour), Explanation: e}
 }
 
-// planHere opens the data as muster up would, looks once, and steps without executing anything.
+// planHere opens the data as muster up would, reads everything once, and decides without executing anything.
 func planHere(ctx context.Context, c *config.Config) ([]Fleet, error) {
 	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"} // nothing is served
 	o := app.Options{Logger: slog.New(slog.DiscardHandler), Look: true}
 	if _, err := os.Stat(c.Data); errors.Is(err, os.ErrNotExist) {
-		// Nothing ran here yet: the plan is for an empty set-up, and leaves nothing behind.
+		// Muster never ran here: plan for an empty data directory, and leave none behind.
 		dir, err := os.MkdirTemp("", "muster-plan-")
 		if err != nil {
 			return nil, err

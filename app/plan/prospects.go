@@ -13,14 +13,14 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Prospect is what a size would make of the objective, with its price, as muster plan -o json prints it.
+// Prospect is what a size means for the objective, and its price, as muster plan -o json prints it.
 type Prospect struct {
 	planning.Outlook
-	// CostPerHour is what the size costs in an hour; zero without a price.
+	// CostPerHour is the price of the size per hour; zero when no price is set.
 	CostPerHour float64 `json:"cost_per_hour,omitzero"`
 }
 
-// prospects returns those of one worker fewer than n, of n and of one more.
+// prospects returns the prospects of n-1, n and n+1 workers.
 func prospects(o muster.Observation, n int, price float64) []Prospect {
 	all := []Prospect{}
 	for workers := max(0, n-1); workers <= n+1; workers++ {
@@ -34,10 +34,10 @@ func prospects(o muster.Observation, n int, price float64) []Prospect {
 	return all
 }
 
-// rounded drops digits that differ between kinds of processors.
+// rounded removes digits that differ between processors.
 func rounded(v, to float64) float64 { return math.Round(v*to) / to }
 
-// PrintOutlook prints a table of the prospects, then why numbers are missing.
+// PrintOutlook prints a table of the prospects, then the reasons of missing numbers.
 func PrintOutlook(w io.Writer, all []Prospect) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "\nif the size stayed at\n")
@@ -75,7 +75,7 @@ func seconds(e planning.Expectation) string {
 	return render.Seconds(e.Seconds)
 }
 
-// share renders a probability in per cent. It says 100 % of nothing that may be late.
+// share renders a probability in per cent. Only certainty prints as 100 %.
 func share(e planning.Expectation) string {
 	if !e.Known {
 		return "?"

@@ -1,3 +1,3 @@
-// Package publish publishes the metrics of fleets once, for cron, and sees to scaling policies that AWS follows
-// ([Once]). It sets no size. A running Muster publishes by itself: see package fleet/delegate.
+// Package publish publishes the metrics of fleets once, for cron, and maintains the scaling policies of AWS that use
+// them ([Once]). It sets no size. A running Muster publishes by itself: see package fleet/delegate.
 package publish

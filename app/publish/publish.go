@@ -14,24 +14,24 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// Fleet is one fleet in the answer of muster publish -o json.
+// Fleet is one fleet in the output of muster publish -o json.
 type Fleet struct {
 	Name string `json:"fleet"`
-	// Target is what AWS tracks; absent where nothing is delegated or it is not known.
+	// Target is the target that AWS tracks; absent when nothing is delegated or when it is unknown.
 	Target float64 `json:"target,omitzero"`
 	// Backlog is absent where it is unknown; Unknown then says why.
 	Backlog *float64 `json:"backlog,omitempty"`
 	Unknown string   `json:"unknown,omitzero"`
-	// InService and Slots are members in service and their slots.
+	// InService is the number of members in service, Slots the number of their slots.
 	InService int `json:"in_service"`
 	Slots     int `json:"slots"`
 	// Failure says why something was not published; empty otherwise.
 	Failure string `json:"failure,omitzero"`
 }
 
-// Once publishes the metrics of the named fleets, or of all for no name, and sees to their scaling policies. With lines
-// the metrics are written there in the embedded metric format, and not sent. What fails at a fleet is in its
-// [Fleet].Failure.
+// Once publishes the metrics of the named fleets, or of all when names is empty, and maintains their scaling policies.
+// If lines is not nil, it writes the metrics there in the embedded metric format and does not send them. A failure of a
+// fleet is in its [Fleet].Failure.
 func Once(ctx context.Context, c *config.Config, names []string, lines io.Writer) ([]Fleet, error) {
 	fleets := map[string]config.Fleet{}
 	for _, f := range c.Fleets {
@@ -70,7 +70,7 @@ func Once(ctx context.Context, c *config.Config, names []string, lines io.Writer
 	return all, nil
 }
 
-// handOnce publishes what is known of a fleet, and sees to its scaling policy where it has one.
+// handOnce publishes the metrics of a fleet, and maintains its scaling policy if it has one.
 func handOnce(ctx context.Context, host *kind.Host, f config.Fleet, h muster.Handover, lines io.Writer) error {
 	if sizer := kind.SizerOf(f); sizer != nil {
 		d, err := sizer.Open(ctx, host, f, lines)
@@ -86,7 +86,7 @@ func handOnce(ctx context.Context, host *kind.Host, f config.Fleet, h muster.Han
 	return p.Publish(ctx, h)
 }
 
-// Print prints a line for the fleet, and one for what is unknown or failed.
+// Print prints a line for the fleet, and one for each unknown value or failure.
 func (p Fleet) Print(w io.Writer) {
 	backlog := "unknown backlog"
 	if p.Backlog != nil {

@@ -24,25 +24,25 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// access looks at messages of the embedded queues and carries them in and out.
+// access reads, exports and imports messages of the embedded queues.
 type access interface {
 	// Peek looks at messages without receiving them.
 	Peek(ctx context.Context, name string, q server.PeekQuery) (server.PeekAnswer, error)
-	// export writes every message as a line, and returns how many there were; total is told first how many to expect.
+	// export writes every message as a line and returns their number. It first calls total with the expected number.
 	export(ctx context.Context, name string, to io.Writer, total func(int)) (int, error)
-	// load stores lines. The error is a [queue.LineError] where it is known which were stored; else nobody knows.
+	// load stores lines. A [queue.LineError] says which ones were stored; after another error that is unknown.
 	load(ctx context.Context, name string, lines []byte) (queue.Imported, error)
 }
 
 // Queues are the queues that a command works on: those of the running muster up or, when none runs, those in its data
-// directory. They are for use by one goroutine at a time.
+// directory. Only one goroutine at a time may use them.
 type Queues struct {
 	access
 	names   []string
-	service *queue.Service // nil with a running muster up
+	service *queue.Service // nil when a muster up runs
 }
 
-// Open finds the queues of the place. Nothing else may open the data directory until they are closed.
+// Open opens the queues of the place. Until they are closed, no other process can open the data directory.
 func Open(ctx context.Context, place client.Place) (*Queues, error) {
 	c, err := place()
 	if err != nil {
@@ -78,7 +78,7 @@ func (o *Queues) Close() error {
 	return o.service.Close()
 }
 
-// need returns an error when there is no queue of that name.
+// need returns an error when no queue has that name.
 func (o *Queues) need(name string) error {
 	if slices.Contains(o.names, name) {
 		return nil
@@ -86,7 +86,7 @@ func (o *Queues) need(name string) error {
 	return client.NoQueue(name, o.names)
 }
 
-// With opens the queues of the place for work on the named one, and closes them.
+// With opens the queues of the place, calls do if the named one exists, and closes them.
 func With(ctx context.Context, place client.Place, name string, do func(*Queues) error) error {
 	o, err := Open(ctx, place)
 	if err != nil {
@@ -98,8 +98,8 @@ func With(ctx context.Context, place client.Place, name string, do func(*Queues)
 	return errors.Join(err, o.Close())
 }
 
-// Names returns the names of the queues of the running muster up, or else of those that the configuration states, for
-// the completion of a command line.
+// Names returns queue names for the completion of a command line: those of the running muster up, or else those in the
+// configuration.
 func Names(ctx context.Context, place client.Place) ([]string, error) {
 	c, err := place()
 	if err != nil {
@@ -112,7 +112,7 @@ func Names(ctx context.Context, place client.Place) ([]string, error) {
 	return names.Queues, nil
 }
 
-// servedQueues are those of the running muster up, behind its HTTP API.
+// servedQueues are the queues of the running muster up, reached through its HTTP API.
 type servedQueues struct{ c *config.Config }
 
 func queuePath(name, rest string) string { return "/v1/queues/" + url.PathEscape(name) + "/" + rest }
@@ -139,19 +139,19 @@ func (s servedQueues) export(ctx context.Context, name string, to io.Writer, tot
 		total(n)
 	}
 	if _, err := io.Copy(to, resp.Body); err != nil {
-		return 0, fmt.Errorf("it ended before it was complete: %w", err)
+		return 0, fmt.Errorf("the export ended early: %w", err)
 	}
 	if text := resp.Trailer.Get(server.ExportError); text != "" {
 		return 0, errors.New(text)
 	}
 	n, err := strconv.Atoi(resp.Trailer.Get(server.ExportCount))
 	if err != nil {
-		return 0, errors.New("it ended before it was complete; is muster up still running?")
+		return 0, errors.New("the export ended early; is muster up still running?")
 	}
 	return n, nil
 }
 
-// loadPatience bounds one request of an import: above the time the server has for it.
+// loadPatience bounds one request of an import. It is longer than the time limit of the server.
 const loadPatience = time.Minute
 
 func (s servedQueues) load(ctx context.Context, name string, lines []byte) (queue.Imported, error) {
@@ -186,7 +186,7 @@ func (s servedQueues) load(ctx context.Context, name string, lines []byte) (queu
 	return done, nil
 }
 
-// ownQueues are those of a data directory that no muster up has open.
+// ownQueues are the queues of a data directory that no muster up has open.
 type ownQueues struct {
 	service *queue.Service
 	last    server.LastFailures

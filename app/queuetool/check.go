@@ -13,10 +13,10 @@ import (
 	"github.com/muster-scale/muster/queue/check"
 )
 
-// maxCheckShown bounds the lines of each kind that a person is shown.
+// maxCheckShown bounds the printed lines of each kind.
 const maxCheckShown = 20
 
-// PrintCheckup says what a check of the files of queues found.
+// PrintCheckup prints the result of a check of queue files.
 func PrintCheckup(w io.Writer, c *check.Result) error {
 	if c.Whole() {
 		if c.Kept != "" {
@@ -32,13 +32,13 @@ func PrintCheckup(w io.Writer, c *check.Result) error {
 		return err
 	}
 	if len(c.Damaged) > 0 {
-		fmt.Fprintf(w, "\n%s with a damaged content, which no worker gets:\n", render.Plural(len(c.Damaged), "message"))
+		fmt.Fprintf(w, "\n%s with damaged content, which no worker gets:\n", render.Plural(len(c.Damaged), "message"))
 		listed(w, c.Damaged, func(m check.Message) string {
 			return fmt.Sprintf("queue %s, sent %s, id %s, number %d", m.Queue, moment(m.Sent), m.ID, m.Sequence)
 		})
 	}
 	if len(c.Missing) > 0 {
-		fmt.Fprintln(w, "\nmessages may be missing that were sent")
+		fmt.Fprintln(w, "\nsome messages that were sent may be missing")
 		listed(w, c.Missing, gapText)
 	}
 	fmt.Fprintf(w, "\n%s\n", balance(c))
@@ -53,7 +53,7 @@ func PrintCheckup(w io.Writer, c *check.Result) error {
 	return err
 }
 
-// listed writes a line for each of all, up to a bound.
+// listed writes a line for each of all, up to maxCheckShown.
 func listed[T any](w io.Writer, all []T, line func(T) string) {
 	for _, one := range all[:min(len(all), maxCheckShown)] {
 		fmt.Fprintf(w, "  %s\n", line(one))
@@ -63,7 +63,7 @@ func listed[T any](w io.Writer, all []T, line func(T) string) {
 	}
 }
 
-// balance says how many messages there are.
+// balance says how many messages are whole and how many are missing.
 func balance(c *check.Result) string {
 	text := render.Plural(c.Messages, "message") + " whole"
 	if c.Lost > 0 {

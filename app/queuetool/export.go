@@ -18,7 +18,7 @@ import (
 	"github.com/muster-scale/muster/internal/terminal"
 )
 
-// ExportResult is what came of an export, as muster queue export -o json prints it.
+// ExportResult is the result of an export, as muster queue export -o json prints it.
 type ExportResult struct {
 	Queue string `json:"queue"`
 	// File is - for standard output.
@@ -26,8 +26,8 @@ type ExportResult struct {
 	Exported int    `json:"exported"`
 }
 
-// Export writes the messages of a queue as JSON lines to the file, or to out when the file is -. A file changes only
-// once every line arrived and is on disk. How far it is shows on progress.
+// Export writes the messages of a queue as JSON lines to the file, or to out when the file is -. An existing file
+// changes only once every line is on disk. It shows its progress on progress.
 func (o *Queues) Export(ctx context.Context, name, file string, out, progress io.Writer) (ExportResult, error) {
 	result := ExportResult{Queue: name, File: file}
 	counted := &lineCounter{to: out, shown: terminal.NewProgress(progress, "exported", 0)}
@@ -45,7 +45,7 @@ func (o *Queues) Export(ctx context.Context, name, file string, out, progress io
 	return result, err
 }
 
-// exportAll exports a queue and makes sure that every line arrived.
+// exportAll exports a queue and checks that every line arrived.
 func exportAll(ctx context.Context, o *Queues, name string, to *lineCounter) (int, error) {
 	n, err := o.export(ctx, name, to, func(total int) { to.shown.Total = total })
 	switch {
@@ -59,7 +59,7 @@ func exportAll(ctx context.Context, o *Queues, name string, to *lineCounter) (in
 	return n, nil
 }
 
-// lineCounter counts the lines that pass, and shows the count.
+// lineCounter counts the lines that are written, and shows the count.
 type lineCounter struct {
 	to    io.Writer
 	lines int
@@ -74,11 +74,11 @@ func (c *lineCounter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// writeWhole makes the file at path with what fill writes, compressed when the name ends in .gz. The file, or the one
-// that it replaces, changes only once everything is on disk.
+// writeWhole creates the file at path from what fill writes, compressed when the name ends in .gz. An existing file
+// changes only once everything is on disk.
 func writeWhole(path string, fill func(io.Writer) error) (err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // the file that a link names is replaced, not the link
+		path = real // replace the target of the link, not the link
 	}
 	switch stat, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -91,7 +91,7 @@ func writeWhole(path string, fill func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".part-*")
 	if err != nil {
 		if wrong, ok := errors.AsType[*fs.PathError](err); ok {
-			err = wrong.Err // the temporary file's name says nothing to anybody
+			err = wrong.Err // the name of the temporary file would only confuse
 		}
 		return fmt.Errorf("write %s: %w", path, err)
 	}

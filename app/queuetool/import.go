@@ -19,28 +19,28 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
-// ImportResult is what came of an import, as muster queue import -o json prints it, also when it fails.
+// ImportResult is the result of an import, as muster queue import -o json prints it, also after a failure.
 type ImportResult struct {
 	Queue string `json:"queue"`
 	// File is - for standard input.
 	File     string `json:"file"`
 	Imported int    `json:"imported"`
-	// Duplicates were sent to a FIFO queue within five minutes already, and are not there twice.
+	// Duplicates counts messages that a FIFO queue dropped, because they were sent within the last five minutes.
 	Duplicates int `json:"duplicates"`
-	// NextLine is the first line that was not taken: where to go on.
+	// NextLine is the first line that was not imported: where to continue.
 	NextLine int `json:"next_line"`
-	// Uncertain is the number of lines from NextLine on of which nobody knows whether they were taken.
+	// Uncertain is the number of lines, from NextLine on, that may or may not have been imported.
 	Uncertain int    `json:"uncertain"`
 	Error     string `json:"error,omitzero"`
 }
 
 const (
-	// importLines and importBytes bound what is sent at a time; a longer line goes alone.
+	// importLines and importBytes bound one request; a longer line is sent alone.
 	importLines = 500
 	importBytes = 1 << 20
 )
 
-// OpenLines opens a file of lines, decompressed when its name ends in .gz, or stdin for the name -.
+// OpenLines opens a file of lines, decompressed when its name ends in .gz; the name - is stdin.
 func OpenLines(name string, stdin io.Reader) (lines io.Reader, closeLines func() error, err error) {
 	if name == "-" {
 		if f, ok := stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -64,8 +64,8 @@ func OpenLines(name string, stdin io.Reader) (lines io.Reader, closeLines func()
 	return z, f.Close, nil
 }
 
-// Import sends the messages of a file of JSON lines to a queue, from the line from on; 1 is the first. The result is
-// right also after an error. How far it is shows on progress.
+// Import sends the messages of a file of JSON lines to a queue, starting at line from; 1 is the first. The result is
+// valid after an error, too. It shows its progress on progress.
 func (o *Queues) Import(ctx context.Context, name, file string, lines io.Reader, from int, progress io.Writer) (
 	ImportResult, error,
 ) {
@@ -79,14 +79,14 @@ func (o *Queues) Import(ctx context.Context, name, file string, lines io.Reader,
 	return in.result, err
 }
 
-// importing is an import under way. Its result is right at any time.
+// importing is a running import. Its result is valid at any time.
 type importing struct {
 	access access
 	result ImportResult
-	from   int // the first line that is wanted
+	from   int // the first line to import
 	line   int // the first line of the batch
 	batch  bytes.Buffer
-	lines  int // of the batch
+	lines  int // the number of lines in the batch
 	shown  *terminal.Progress
 }
 
@@ -116,7 +116,7 @@ func (in *importing) run(ctx context.Context, from io.Reader) error {
 	}
 	err := lines.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
-		err = fmt.Errorf("it is longer than %d bytes, which no message is", queue.MaxImportLine)
+		err = fmt.Errorf("it is longer than %d bytes, the longest line of a message", queue.MaxImportLine)
 	}
 	if err != nil {
 		return in.wrong(err)
@@ -127,7 +127,7 @@ func (in *importing) run(ctx context.Context, from io.Reader) error {
 	return nil
 }
 
-// send hands the batch over. It is not interrupted, so that what was taken is known.
+// send imports the batch. It is not interrupted, so that it is known which lines were imported.
 func (in *importing) send(ctx context.Context) error {
 	if in.lines == 0 {
 		return nil
@@ -142,8 +142,8 @@ func (in *importing) send(ctx context.Context) error {
 		wrong, known := errors.AsType[*queue.LineError](err)
 		if !known {
 			in.result.Uncertain = in.lines
-			return fmt.Errorf("import of %s: %w\n%s; nobody knows whether lines %d to %d were: look at the queue "+
-				"before you go on with --from-line %d",
+			return fmt.Errorf("import of %s: %w\n%s; lines %d to %d may or may not have been: look at the queue "+
+				"before you continue with --from-line %d",
 				in.file(), err, in.taken(), in.line, in.line+in.lines-1, in.line)
 		}
 		in.result.NextLine = in.line + wrong.Line - 1
@@ -157,7 +157,7 @@ func (in *importing) send(ctx context.Context) error {
 	return nil
 }
 
-// wrong is the error of the line that comes next.
+// wrong is the error of line NextLine.
 func (in *importing) wrong(err error) error {
 	return fmt.Errorf("%s:%d: %w\n%s", in.file(), in.result.NextLine, err, in.again("put it right"))
 }
@@ -173,7 +173,7 @@ func (in *importing) file() string {
 	return in.result.File
 }
 
-// again says how to go on, after what there is to do first.
+// again says how to continue, and what to do first.
 func (in *importing) again(first string) string {
 	if first != "" {
 		first += " and "
@@ -184,7 +184,7 @@ func (in *importing) again(first string) string {
 	return fmt.Sprintf("%s; %sgo on with --from-line %d", in.taken(), first, in.result.NextLine)
 }
 
-// taken says which lines were taken.
+// taken says which lines were imported.
 func (in *importing) taken() string {
 	if in.result.NextLine <= in.from {
 		return "nothing was taken in"
@@ -195,7 +195,7 @@ func (in *importing) taken() string {
 	return fmt.Sprintf("lines %d to %d were taken in (%s)", in.from, in.result.NextLine-1, in.result.Summary())
 }
 
-// Summary says in words how many messages were imported.
+// Summary says how many messages were imported.
 func (r ImportResult) Summary() string {
 	text := "imported " + render.Plural(r.Imported, "message") + " into " + r.Queue
 	if r.Duplicates > 0 {

@@ -20,25 +20,25 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// Row is one queue as muster queue ls -o json prints it.
+// Row is one queue, as muster queue ls -o json prints it.
 type Row struct {
 	Name     string `json:"name"`
 	URL      string `json:"url"`
 	Backlog  int    `json:"backlog"`
 	InFlight int    `json:"in_flight"`
-	// Working and Retrying are the messages in flight that workers hold, and those that wait for their retry; nil where
-	// that is not known.
+	// Working and Retrying divide the messages in flight into those in progress at workers and those that wait for
+	// their retry; nil where that is unknown.
 	Working  *int `json:"working,omitzero"`
 	Retrying *int `json:"retrying,omitzero"`
 	Delayed  int  `json:"delayed"`
 }
 
-// split tells what of the messages in flight waits for a retry.
+// split divides the messages in flight into those in progress and those waiting for a retry.
 func (r *Row) split(c server.QueueCounts) {
 	if c.Retrying == nil {
 		return
 	}
-	retrying := min(*c.Retrying, r.InFlight) // both were counted at different times
+	retrying := min(*c.Retrying, r.InFlight) // the two were counted at different times
 	working := r.InFlight - retrying
 	r.Working, r.Retrying = &working, &retrying
 }
@@ -54,7 +54,7 @@ func PrintRows(w io.Writer, rows []Row) error {
 	return t.Flush()
 }
 
-// orUnknown prints a number, or a question mark for one that is not known.
+// orUnknown renders a number, or a question mark for nil.
 func orUnknown(n *int) string {
 	if n == nil {
 		return "?"
@@ -62,8 +62,8 @@ func orUnknown(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// SplitInFlight puts into the rows what waits for a retry, where a muster up runs at the place that knows it. It
-// returns a line for each other region and account that has queues there.
+// SplitInFlight fills in Working and Retrying if a muster up runs at the place. It returns a line for each other region
+// and account with queues there.
 func SplitInFlight(ctx context.Context, place client.Place, where *Where, rows []Row) (others []string) {
 	c, err := place()
 	if err != nil || where.Endpoint != "" && where.Endpoint != "http://"+c.Listen.Queue {
@@ -71,7 +71,7 @@ func SplitInFlight(ctx context.Context, place client.Place, where *Where, rows [
 	}
 	var known server.QueueNames
 	if client.Get(ctx, c, "/v1/queues", &known) != nil {
-		return nil // the counts of the endpoint are all that there is
+		return nil // only the counts of the endpoint are known
 	}
 	for i := range rows {
 		rows[i].split(known.Counts[where.Key(rows[i].Name)])
@@ -92,8 +92,8 @@ func SplitInFlight(ctx context.Context, place client.Place, where *Where, rows [
 	return others
 }
 
-// List returns the queues of an endpoint with their counts, never nil without an error. Errors are as the SDK has them:
-// see [client.Explain].
+// List returns the queues of an endpoint with their counts; nil only with an error. Errors are those of the SDK: see
+// [client.Explain].
 func List(ctx context.Context, c *awssqs.Client) ([]Row, error) {
 	rows := []Row{}
 	pages := awssqs.NewListQueuesPaginator(c, &awssqs.ListQueuesInput{MaxResults: aws.Int32(1000)})

@@ -15,7 +15,7 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
-// sqsMover moves messages by the move tasks of an SQS endpoint.
+// sqsMover moves messages with the move tasks of an SQS endpoint.
 type sqsMover struct{ client *awssqs.Client }
 
 // arn returns the ARN of a queue.
@@ -31,7 +31,7 @@ func (s sqsMover) arn(ctx context.Context, name string) (*string, error) {
 	}
 	arn, ok := out.Attributes[string(types.QueueAttributeNameQueueArn)]
 	if !ok {
-		return nil, fmt.Errorf("ask for the ARN of queue %s: the endpoint does not tell it", name)
+		return nil, fmt.Errorf("read the ARN of queue %s: the endpoint does not return it", name)
 	}
 	return &arn, nil
 }
@@ -92,7 +92,7 @@ func (s sqsMover) cancel(ctx context.Context, m Move) error {
 	return client.Explain(err)
 }
 
-// ownMover moves messages in a data directory that no muster up has open.
+// ownMover moves messages within a data directory that no muster up has open.
 type ownMover struct{ service *queue.Service }
 
 func (o ownMover) start(ctx context.Context, from, to string, perSecond int) error {
@@ -121,15 +121,15 @@ func (o ownMover) cancel(ctx context.Context, m Move) error {
 	return err
 }
 
-// notMovable says what to do about a move that cannot begin.
+// notMovable says what to do when a move cannot start.
 func notMovable(from string, err error) error {
 	if err == nil {
 		return nil
 	}
 	switch text := err.Error(); {
 	case strings.Contains(text, "must be configured as a Dead Letter Queue"):
-		return fmt.Errorf("redrive %s: it is nobody's dead-letter queue; name one that is, as dead_letter: {queue: "+
-			"%s, after: 5} below queues: makes it", from, from)
+		return fmt.Errorf("redrive %s: it is not the dead-letter queue of any queue; name one that is, or set "+
+			"dead_letter: {queue: %s, after: 5} below queues:", from, from)
 	case strings.Contains(text, "already a task running"):
 		return fmt.Errorf("redrive %s: a move is running already; see it with --status, or end it with --cancel", from)
 	case strings.Contains(text, "cannot be the same"):

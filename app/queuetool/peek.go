@@ -17,7 +17,7 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// PrintPeek prints the messages that were found for a query: a table for a short one, else a block for each.
+// PrintPeek prints the messages that a query found: as a table if it is short, else as a block each.
 func PrintPeek(w io.Writer, a server.PeekAnswer, q server.PeekQuery) error {
 	var err error
 	switch {
@@ -34,13 +34,13 @@ func PrintPeek(w io.Writer, a server.PeekAnswer, q server.PeekQuery) error {
 		_, err = fmt.Fprintf(w, "why messages failed is not known: %s\n", a.LastErrorsUnknown)
 	}
 	if err == nil && a.Cut {
-		_, err = fmt.Fprintln(w, "there are more, which would make the answer too large; muster queue export takes "+
-			"them all")
+		_, err = fmt.Fprintln(w, "more messages exist, which would make the answer too large; muster queue export "+
+			"writes all of them")
 	}
 	return err
 }
 
-// tableBody is how many characters of a body a line has room for.
+// tableBody is how many characters of a body a row of the table shows.
 const tableBody = 60
 
 func printPeekTable(w io.Writer, messages []server.PeekedMessage) error {
@@ -108,7 +108,7 @@ func printPeekBlocks(w io.Writer, messages []server.PeekedMessage) error {
 	return nil
 }
 
-// lastErrorCell says in a table why a message failed last.
+// lastErrorCell is the last error of a message, for a table.
 func lastErrorCell(f *joblog.Failure) string {
 	if f == nil {
 		return "-"
@@ -116,7 +116,7 @@ func lastErrorCell(f *joblog.Failure) string {
 	return logs.Failure(f)
 }
 
-// printLastError says why a message failed last, with the end of what its job printed.
+// printLastError prints the last error of a message, with the end of its job's output.
 func printLastError(w io.Writer, f *joblog.Failure) {
 	if f == nil {
 		return
@@ -128,7 +128,7 @@ func printLastError(w io.Writer, f *joblog.Failure) {
 	}
 }
 
-// attributeText renders an attribute, with at most so many characters; 0 means all.
+// attributeText renders an attribute, cut to most characters; 0 means no cut.
 func attributeText(a server.PeekedAttribute, most int) string {
 	if a.Binary != nil {
 		return strconv.Itoa(len(a.Binary)) + " bytes"

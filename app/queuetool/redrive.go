@@ -16,7 +16,7 @@ import (
 	"github.com/muster-scale/muster/internal/terminal"
 )
 
-// The statuses of a move that goes on, and of one that is over.
+// The statuses of a move that runs, and of one that is complete.
 const (
 	running   = "running"
 	completed = "completed"
@@ -25,23 +25,23 @@ const (
 // Move is a move of messages out of a queue, as muster queue redrive -o json prints it.
 type Move struct {
 	Queue string `json:"queue"`
-	// To is empty when each message goes back to where it came from.
+	// To is empty when each message goes back to its source queue.
 	To string `json:"to,omitzero"`
 	// Status is running, completed, cancelled or failed.
 	Status string `json:"status"`
-	// Failure says in words why it failed.
+	// Failure says why it failed.
 	Failure string    `json:"failure,omitzero"`
 	Started time.Time `json:"started"`
 	// PerSecond limits the messages moved in a second; 0 means no limit.
 	PerSecond int `json:"per_second"`
-	// Moved of ToMove messages are moved: those that waited when the move began.
+	// Moved counts the moved messages, out of the ToMove messages that waited when the move began.
 	Moved  int `json:"moved"`
 	ToMove int `json:"to_move"`
-	// id names the move where it runs.
+	// id identifies the move where it runs.
 	id string
 }
 
-// mover moves messages out of a queue. A move that was started goes on by itself.
+// mover moves messages out of a queue. A started move continues by itself.
 type mover interface {
 	start(ctx context.Context, from, to string, perSecond int) error
 	// moves returns the last moves, the newest first.
@@ -50,17 +50,16 @@ type mover interface {
 	cancel(ctx context.Context, m Move) error
 }
 
-// Redrive moves messages out of the queue From: to the queue To, or back to where they came from when To is empty.
+// Redrive moves messages out of the queue From: to the queue To or, when To is empty, back to their source queues.
 type Redrive struct {
 	From, To string
-	// Here is true when the messages are moved by this process. Then the move goes on for as long as the process runs.
+	// Here is true when this process moves the messages. The move then lasts only as long as the process.
 	Here  bool
 	mover mover
 }
 
-// WithRedrive finds who can move messages out of the queue from: the SQS endpoint that where has, or that of the
-// running muster up, or else the data directory of the place. The names are bare; an empty to means back to where
-// messages came from.
+// WithRedrive chooses what moves messages out of the queue from: the SQS endpoint of where, or that of the running
+// muster up, or else the data directory of the place. The names are bare. An empty to means back to the source queues.
 func WithRedrive(ctx context.Context, place client.Place, where *Where, from, to string, do func(Redrive) error) error {
 	if err := where.Check(); err != nil {
 		return err
@@ -76,7 +75,7 @@ func WithRedrive(ctx context.Context, place client.Place, where *Where, from, to
 				return err
 			}
 		}
-		if o.service != nil { // the data directory keeps queues by their keys
+		if o.service != nil { // a data directory knows queues by their scoped names
 			r := Redrive{From: where.Key(from), To: where.Key(to), Here: true, mover: ownMover{o.service}}
 			return errors.Join(do(r), o.Close())
 		}
@@ -106,18 +105,17 @@ func (r Redrive) last(ctx context.Context) (Move, error) {
 		return Move{}, err
 	}
 	if len(all) == 0 {
-		return Move{}, fmt.Errorf("redrive %s: the move that was begun is not to be found; see muster queue redrive "+
+		return Move{}, fmt.Errorf("redrive %s: the move that was started is not listed; see muster queue redrive "+
 			"%s --status",
 			r.From, r.From)
 	}
 	return all[0], nil
 }
 
-// pollEvery is the time between two looks at a running move.
+// pollEvery is the interval between two readings of a running move.
 const pollEvery = 200 * time.Millisecond
 
-// Wait shows on progress how far the move is until it is over, and returns what became of it. A context that ends
-// leaves the move alone.
+// Wait shows the progress of the move until it is over, and returns the result. If the context ends, the move goes on.
 func (r Redrive) Wait(ctx context.Context, m Move, progress io.Writer) (Move, error) {
 	shown := terminal.NewProgress(progress, "moved", 0)
 	defer shown.Done()
@@ -137,7 +135,7 @@ func (r Redrive) Wait(ctx context.Context, m Move, progress io.Writer) (Move, er
 	return m, nil
 }
 
-// Cancel ends the running move and returns what became of it. What was moved stays moved.
+// Cancel stops the running move and returns the result. Messages that were moved stay moved.
 func (r Redrive) Cancel(ctx context.Context) (Move, error) {
 	m, err := r.last(ctx)
 	if err != nil || m.Status != running {
@@ -149,7 +147,7 @@ func (r Redrive) Cancel(ctx context.Context) (Move, error) {
 	return r.last(ctx)
 }
 
-// Failed returns an error for a move that is over and not complete.
+// Failed returns an error for a move that ended before it was complete.
 func (r Redrive) Failed(m Move) error {
 	if m.Status == running || m.Status == completed {
 		return nil
@@ -158,7 +156,7 @@ func (r Redrive) Failed(m Move) error {
 		because(m.Failure))
 }
 
-// Print says what became of a move that did not fail.
+// Print prints the result of a move that did not fail.
 func (r Redrive) Print(w io.Writer, m Move) error {
 	to := "back to where they came from"
 	if m.To != "" {
@@ -169,9 +167,9 @@ func (r Redrive) Print(w io.Writer, m Move) error {
 	case m.ToMove == 0:
 		_, err = fmt.Fprintf(w, "no message waits in %s\n", r.From)
 	case m.Status == completed:
-		_, err = fmt.Fprintf(w, "moved %s of %s %s\n", render.Plural(m.Moved, "message"), r.From, to)
+		_, err = fmt.Fprintf(w, "moved %s from %s %s\n", render.Plural(m.Moved, "message"), r.From, to)
 	default:
-		_, err = fmt.Fprintf(w, "moving %s of %s %s\nsee how far it is with: muster queue redrive %s --status\n",
+		_, err = fmt.Fprintf(w, "moving %s from %s %s\nsee how far it is with: muster queue redrive %s --status\n",
 			render.Plural(m.ToMove, "message"), r.From, to, r.From)
 	}
 	return err
@@ -211,7 +209,7 @@ func because(failure string) string {
 	return ": " + failure
 }
 
-// failureWords says what a person can do about the failure of a move.
+// failureWords explains the failure code of a move.
 func failureWords(code string) string {
 	switch {
 	case code == "":

@@ -17,20 +17,20 @@ import (
 	"github.com/muster-scale/muster/sqsapi"
 )
 
-// DefaultRegion and DefaultAccount are those of the embedded queues that the configuration names.
+// DefaultRegion and DefaultAccount are the scope of the embedded queues in the configuration.
 const (
 	DefaultRegion  = "us-east-1"
 	DefaultAccount = "000000000000"
 )
 
-// Where says where the queues of a command are. Each region and account of an embedded queue has queues of its own.
+// Where says where the queues of a command are. An embedded queue has separate queues for each region and account.
 type Where struct {
 	// Endpoint is the URL of an SQS endpoint; empty for that of the configuration. An empty Region is that of the
-	// environment, an empty Account the default one.
+	// environment, an empty Account is DefaultAccount.
 	Endpoint, Region, Account string
 }
 
-// Check returns an error when the place is none that can be.
+// Check returns an error when the region, the account or their combination is invalid.
 func (p *Where) Check() error {
 	if p.Region != "" && !queue.ValidScope(p.Region, DefaultAccount) {
 		return misuse.Setting("region", "found %.50q, allowed are up to 32 lower-case letters, digits and hyphens, "+
@@ -46,8 +46,8 @@ func (p *Where) Check() error {
 	return nil
 }
 
-// Name returns the bare name of the queue that a person named: by its name, its URL, or as REGION:ACCOUNT:NAME. It
-// takes from there what p leaves open; what p has may not differ from it.
+// Name returns the bare name of a queue given by its name, its URL, or as REGION:ACCOUNT:NAME. It fills in the parts of
+// p that are empty, and returns an error for a part that differs.
 func (p *Where) Name(named string) (string, error) {
 	name, endpoint, err := client.QueueName(named)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *Where) Name(named string) (string, error) {
 	return bare, p.Check()
 }
 
-// accountIn is the account in the URL of a queue on this machine; empty elsewhere, where it need not be said.
+// accountIn returns the account in the URL of a queue on this machine. Elsewhere it is empty: the credentials decide.
 func accountIn(queueURL string) string {
 	u, err := url.Parse(queueURL)
 	if err != nil || !awsapi.Local(queueURL) {
@@ -87,7 +87,7 @@ func accountIn(queueURL string) string {
 	return account
 }
 
-// Key returns the name by which the embedded queue keeps the queue of a bare name.
+// Key returns the scoped name of a queue, as the embedded queue stores it.
 func (p *Where) Key(name string) string {
 	region := cmp.Or(p.Region, DefaultRegion)
 	if region == sqsapi.LocalRegion {
@@ -100,8 +100,8 @@ func (p *Where) Key(name string) string {
 	return queue.Scoped(region, account, name)
 }
 
-// Client returns a client for the queues there, and puts the region of that client into p. The place is asked where p
-// has no endpoint.
+// Client returns a client for these queues, and sets p.Region to the client's region. It calls place only if p has no
+// endpoint.
 func (p *Where) Client(ctx context.Context, place client.Place) (*awssqs.Client, error) {
 	if err := p.Check(); err != nil {
 		return nil, err

@@ -1,3 +1,3 @@
-// Package status prints how the fleets of a running Muster are ([Print]), as muster status does, and the lines about a
-// fleet that an explanation shows, too. It computes nothing: what it prints is what the API answered, [server.Status].
+// Package status prints the state of the fleets of a running Muster ([Print]), as muster status does, and the lines
+// about a fleet that explanations share. It computes nothing: it prints the answer of the API, [server.Status].
 package status

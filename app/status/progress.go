@@ -10,8 +10,8 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// atWorkers is how many messages workers hold: at most those in flight, where those that wait for a retry are not
-// known.
+// atWorkers renders how many messages are in progress at workers. Where retries are unknown, the messages in flight are
+// the upper bound.
 func atWorkers(o muster.Observation) string {
 	if p := o.Progress.Value(); p.Working.Known || !o.InFlight().Known {
 		return count(p.Working)
@@ -19,8 +19,7 @@ func atWorkers(o muster.Observation) string {
 	return "<=" + count(o.InFlight())
 }
 
-// shareInTime renders the share of messages in time. Nothing that is less than all reads as all, and nothing above 0 as
-// none.
+// shareInTime renders the share of messages in time. Only a share of exactly 1 prints as 100%, and only 0 as 0%.
 func shareInTime(s muster.Sample) string {
 	if !s.Known {
 		return "?"
@@ -36,8 +35,8 @@ func shareInTime(s muster.Sample) string {
 	}
 }
 
-// PrintProgress says what fails, waits for a retry or is late, and nothing where all goes well. told is true where the
-// failed attempts and the last error are said in another place.
+// PrintProgress prints failures, messages waiting for a retry and late ones; nothing when all goes well. told is true
+// when the caller prints failed attempts and the last error itself.
 func PrintProgress(w io.Writer, o muster.Observation, told bool) {
 	if parts := troubles(o, told); len(parts) > 0 {
 		fmt.Fprintf(w, "  work: %s\n", strings.Join(parts, ", "))
@@ -49,7 +48,7 @@ func PrintProgress(w io.Writer, o muster.Observation, told bool) {
 	}
 }
 
-// Troubles are what fails, waits for a retry or is late at a fleet; none where all goes well.
+// Troubles lists failures, messages waiting for a retry and late ones; none when all goes well.
 func Troubles(o muster.Observation) []string { return troubles(o, false) }
 
 func troubles(o muster.Observation, told bool) (parts []string) {
@@ -82,7 +81,7 @@ func troubles(o muster.Observation, told bool) (parts []string) {
 	return parts
 }
 
-// heldLate says which worker has had a message for longer than the objective allows: its work may hang.
+// heldLate names the worker with a message in progress for longer than the objective: its work may hang.
 func heldLate(p muster.Progress) string {
 	verb := "has"
 	if p.Held > 1 {
@@ -92,7 +91,7 @@ func heldLate(p muster.Progress) string {
 		render.Plural(p.Held, "message"), verb, render.Seconds(math.Round(p.HeldLongest)), p.HeldBy)
 }
 
-// each says how long failed attempts take.
+// each says how long a failed attempt takes on average.
 func each(e muster.Estimate) string {
 	if !e.Known {
 		return ""

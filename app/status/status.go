@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -20,7 +21,7 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// Print prints the fleets of a running Muster; failed says what failed of late at one, and nothing when nothing did:
+// Print prints the fleets of a running Muster. failed returns the recent failures of a fleet, or an empty text, as
 // [FailedLately] does.
 func Print(w io.Writer, s server.Status, failed func(fleet string) string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -28,7 +29,7 @@ func Print(w io.Writer, s server.Status, failed func(fleet string) string) error
 		"\tDESIRED\tIN SERVICE\tBUSY\tPENDING\tDRAINING\tSILENT")
 	for _, f := range s.Fleets {
 		if !f.Sized() {
-			// what was seen last says nothing about now
+			// the last observation is out of date
 			f.Observation = muster.Observation{Objective: f.Observation.Objective}
 		}
 		o, c := f.Observation, f.Observation.Capacity
@@ -92,13 +93,13 @@ func Print(w io.Writer, s server.Status, failed func(fleet string) string) error
 	return nil
 }
 
-// maxBusy bounds the members that are named when a fleet stops.
+// maxBusy bounds the busy members that are listed when a fleet stops.
 const maxBusy = 20
 
-// Lifeline says in words where a fleet stands that is not sized and has not failed.
+// Lifeline describes the phase of a fleet that is not sized and has not failed.
 func Lifeline(f server.FleetStatus) string {
 	if f.Phase != string(lifecycle.Stopping) {
-		return f.Phase + ": it is not sized yet"
+		return f.Phase + ": the fleet is not sized yet"
 	}
 	text, separator := "stopping: its workers finish what they hold", ": "
 	told := 0
@@ -113,7 +114,7 @@ func Lifeline(f server.FleetStatus) string {
 	return text
 }
 
-// objective renders a latency objective, which is not known before a fleet was seen.
+// objective renders a latency objective, which is unknown until the fleet was read once.
 func objective(o muster.Objective) string {
 	if o.Latency == 0 {
 		return "?"
@@ -121,7 +122,7 @@ func objective(o muster.Objective) string {
 	return render.Seconds(o.Latency.Seconds())
 }
 
-// count and age render what is unknown as a question mark, never as zero.
+// count and age render an unknown value as a question mark, never as zero.
 func count(s muster.Sample) string {
 	if !s.Known {
 		return "?"
@@ -136,11 +137,11 @@ func age(s muster.Sample) string {
 	return render.Seconds(s.Value)
 }
 
-// lately is how far back status says what failed.
+// lately is how far back status shows failures.
 const lately = 5 * time.Minute
 
-// FailedLately says what failed in the last five minutes at a fleet of local processes, as its log in the data
-// directory has it; empty for nothing.
+// FailedLately says what failed in the last five minutes at a local fleet, from its log in the data directory; empty if
+// nothing did.
 func FailedLately(ctx context.Context, data, fleet string, now time.Time) string {
 	recent, err := joblog.Recent(ctx, app.LogsDir(data), fleet, now.Add(-lately))
 	if err != nil || recent.Last == nil {
@@ -150,4 +151,58 @@ func FailedLately(ctx context.Context, data, fleet string, now time.Time) string
 		render.Plural(recent.Failed, "attempt"),
 		int(lately.Minutes()), render.Seconds(max(0, now.Sub(recent.Last.At).Seconds())), logs.Failure(recent.Last),
 		fleet)
+}
+
+// Classes describes the classes of messages on one line; empty for a fleet without classes.
+func Classes(o muster.Observation) string {
+	all := make([]string, 0, len(o.Classes))
+	for _, c := range o.Classes {
+		all = append(all, fmt.Sprintf("%s %s %% taking %s", cmp.Or(c.Name, "(none)"),
+			render.Number(math.Round(1000*c.Share)/10), render.Seconds(c.Processing.MeanSeconds)))
+	}
+	return strings.Join(all, ", ")
+}
+
+// Crowds says how the processing time depends on the messages in progress, for members that share a machine. It is
+// empty unless at least two such numbers were measured.
+func Crowds(o muster.Observation) string {
+	if o.Sharing == nil || len(o.Sharing.Crowds) < 2 {
+		return ""
+	}
+	all := make([]string, 0, len(o.Sharing.Crowds))
+	for _, c := range o.Sharing.Crowds {
+		all = append(all, fmt.Sprintf("%s with %s", render.Seconds(c.MeanSeconds),
+			render.Number(math.Round(10*c.Busy)/10)))
+	}
+	return strings.Join(all, ", ") + fmt.Sprintf(" (on %s)", render.Plural(o.Sharing.Cores, "core"))
+}
+
+const (
+	// incidentAge is how long an incident is shown; maxIncidents bounds how many are shown of a fleet.
+	incidentAge  = time.Hour
+	maxIncidents = 10
+)
+
+// printIncidents prints the recent incidents at the workers of a fleet, the newest first.
+func printIncidents(w io.Writer, f server.FleetStatus, now time.Time) {
+	type line struct {
+		member string
+		server.IncidentStatus
+	}
+	var lines []line
+	for _, m := range f.Members {
+		for _, i := range m.Incidents {
+			if now.Sub(i.At) <= incidentAge {
+				lines = append(lines, line{m.ID, i})
+			}
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return b.At.Compare(a.At) })
+	for _, l := range lines[:min(len(lines), maxIncidents)] {
+		fmt.Fprintf(w, "  incident %s ago on %s: %s (%d so far): %s\n", render.Seconds(max(0, now.Sub(l.At).Seconds())),
+			l.member, l.Kind, l.Count, l.Text)
+	}
+	if more := len(lines) - maxIncidents; more > 0 {
+		fmt.Fprintf(w, "  and %d more incidents within the hour\n", more)
+	}
 }

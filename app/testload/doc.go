@@ -1,3 +1,3 @@
-// Package testload sends messages to a queue at a stated rate, as muster send does: test load whose bodies say how long
-// the work takes, or the lines of a file. Load for simulated runs is made by package sim/trace.
+// Package testload sends test messages to a queue at a given rate, as muster send does. Their bodies say how long the
+// work takes, or come from the lines of a file. Package sim/trace makes the load of simulated runs.
 package testload

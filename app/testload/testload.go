@@ -21,31 +21,31 @@ import (
 	"github.com/muster-scale/muster/internal/terminal"
 )
 
-// Load is test load: which messages are sent, and how fast.
+// Load describes test load: its messages and its rate.
 type Load struct {
-	// Count is how many messages, Body the body of each. Duration above 0 makes bodies that hold a processing duration,
-	// with the coefficient of variation Spread, drawn by the seed.
+	// Count is the number of messages, Body the body of each. With a Duration above 0, each body is a processing
+	// duration instead: a lognormal draw with the coefficient of variation Spread, from the seed Seed.
 	Count    int
 	Body     string
 	Duration time.Duration
 	Spread   float64
 	Seed     uint64
-	// Bodies is a file with one body a line, or - for standard input; empty for none. Count is then the most that are
-	// sent, and 1 means all.
+	// Bodies is a file with one body per line, or - for standard input; empty for none. Count then bounds the number of
+	// messages, except that 1 means all.
 	Bodies string
-	// Rate is how many messages are sent in a second, 0 as fast as it goes. Over is how long sending takes, in place of
-	// Rate.
+	// Rate is the number of messages per second; 0 sends as fast as possible. Over is how long sending takes, as an
+	// alternative to Rate.
 	Rate float64
 	Over time.Duration
 }
 
 const (
-	// maxLoad bounds the messages, batchSize those in one request.
+	// maxLoad bounds the messages of a load, batchSize those of one request.
 	maxLoad   = 10_000_000
 	batchSize = 10
 )
 
-// Make returns the bodies to send. What is wrong with the load or with the file of bodies is an error.
+// Make returns the bodies to send, or an error about the load or the file of bodies.
 func (l *Load) Make(stdin io.Reader) ([]string, error) {
 	switch {
 	case l.Count < 1 || l.Count > maxLoad:
@@ -106,7 +106,7 @@ func (l *Load) lines(stdin io.Reader) ([]string, error) {
 	return bodies, nil
 }
 
-// Send sends the bodies at the wanted rate to the queue at url, shows on progress how far it is, and returns how many
+// Send sends the bodies at the requested rate to the queue at url, with its progress on progress. It returns how many
 // were accepted, also with an error.
 func (l *Load) Send(ctx context.Context, client *awssqs.Client, url string, bodies []string, progress io.Writer) (
 	sent int, err error,
@@ -121,7 +121,7 @@ func (l *Load) Send(ctx context.Context, client *awssqs.Client, url string, bodi
 	for sent < len(bodies) {
 		n := min(batchSize, len(bodies)-sent)
 		if rate > 0 {
-			// Messages go out when they are due, so that a slow answer does not lower the rate.
+			// Each message has its own due time, so that a slow answer does not lower the rate.
 			due := started.Add(time.Duration(float64(sent) / rate * float64(time.Second)))
 			if err := host.Sleep(ctx, time.Until(due)); err != nil {
 				return sent, err
@@ -139,7 +139,7 @@ func (l *Load) Send(ctx context.Context, client *awssqs.Client, url string, bodi
 }
 
 func sendBatch(ctx context.Context, client *awssqs.Client, url string, bodies []string) error {
-	// A batch is at most 1 MiB in all: large bodies go alone.
+	// A request holds at most 1 MiB, so large bodies are split into several.
 	size := 0
 	for _, b := range bodies {
 		size += len(b)

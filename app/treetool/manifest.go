@@ -10,7 +10,7 @@ import (
 	"github.com/muster-scale/muster/tree"
 )
 
-// Manifest is a list of children, one JSON object a line.
+// Manifest is a file of children, one JSON object per line.
 type Manifest struct {
 	path  string
 	file  io.Closer // nil: nothing to close
@@ -18,7 +18,7 @@ type Manifest struct {
 	line  int
 }
 
-// OpenManifest opens the list at path; - is stdin, and no path an empty list.
+// OpenManifest opens the file at path. - is stdin, and an empty path is an empty list.
 func OpenManifest(path string, stdin io.Reader) (*Manifest, error) {
 	m := &Manifest{path: path}
 	var from io.Reader = bytes.NewReader(nil)

@@ -20,15 +20,15 @@ import (
 	"github.com/muster-scale/muster/tree/runner"
 )
 
-// Trees are the trees that commands work on.
+// Trees locates the trees that a command works on.
 type Trees struct {
-	// Place says where the data directory is and, for the keys of its queue, where muster up serves queues.
+	// Place locates the data directory, and muster up for the keys of its queue.
 	Place client.Place
 	// Path is the file of the trees, or dynamodb: and the name of a table; empty for the file of the data directory.
 	Path string
 }
 
-// open opens the trees; make makes what they are kept in when it is not there.
+// open opens the trees. With make it creates a missing store.
 func (f Trees) open(ctx context.Context, make bool) (app.TreeStore, error) {
 	path := f.Path
 	if path == "" {
@@ -43,15 +43,15 @@ func (f Trees) open(ctx context.Context, make bool) (app.TreeStore, error) {
 		return nil, misuse.Setting("trees", "found %q, %w", path, app.ErrTreesPlace)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = misuse.Errorf("there are no trees in %s; submit one, or name the file with --trees or the "+
-			"configuration with -f",
+		err = misuse.Errorf("%s holds no trees; submit one, or name the file with --trees or the configuration "+
+			"with -f",
 			path)
 	}
 	return s, err
 }
 
-// With opens the trees, does something with them and closes them. With make what they are kept in is made when it is
-// not there. The error says what can be done about what was refused.
+// With opens the trees, calls do and closes them. With make it creates a missing store. The error says what to do about
+// a refused operation.
 func (f Trees) With(ctx context.Context, make bool, do func(tree.Store, *runner.Operator) error) error {
 	store, err := f.open(ctx, make)
 	if err != nil {
@@ -64,20 +64,20 @@ func (f Trees) With(ctx context.Context, make bool, do func(tree.Store, *runner.
 	return errors.Join(explain(err), store.Close())
 }
 
-// explain says what a person can do about what trees refuse.
+// explain says what a person can do about a refused operation.
 func explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, tree.ErrNoRoot):
-		return misuse.Errorf("%w; muster tree status lists those that there are", err)
+		return misuse.Errorf("%w; muster tree status lists the existing ones", err)
 	case errors.Is(err, tree.ErrState), dynamotree.Is(err):
 		return err
 	}
 	return client.Explain(err)
 }
 
-// NewID names a tree by the time, and by chance where two begin together.
+// NewID names a tree by the time; random digits tell trees of the same second apart.
 func NewID(at time.Time) string {
 	var chance [4]byte
 	rand.Read(chance[:]) // never fails

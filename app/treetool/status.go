@@ -15,7 +15,7 @@ import (
 	"github.com/muster-scale/muster/tree/runner"
 )
 
-// Status is one tree as muster tree status -o json prints it. What is unknown is left out.
+// Status is one tree, as muster tree status -o json prints it. It leaves out unknown values.
 type Status struct {
 	ID          string         `json:"id"`
 	Queue       string         `json:"queue"`
@@ -24,7 +24,7 @@ type Status struct {
 	Round       int            `json:"round"`
 	SubmittedAt time.Time      `json:"submitted_at"`
 	FinishedAt  time.Time      `json:"finished_at,omitzero"`
-	// Completion is the id of the last round's end.
+	// Completion is the id of the end of the last round.
 	Completion string      `json:"completion,omitzero"`
 	Limits     tree.Limits `json:"limits"`
 	Visited    bool        `json:"visited"`
@@ -34,12 +34,12 @@ type Status struct {
 	Open       int64       `json:"open"`
 	Waiting    int64       `json:"waiting"`
 	Out        int64       `json:"out"`
-	// ExpectedNodes is how many nodes there will be in all if open nodes have as many children as others of their depth
-	// had. Unless ExpectedKnown there are open nodes at a depth of which none is done: they count without children, and
-	// the number may be far too low. The least there can be is Created.
+	// ExpectedNodes estimates the nodes in all: open nodes get as many children as finished ones of their depth. If
+	// ExpectedKnown is false, some depth has open nodes and no finished one. They then count without children, and the
+	// estimate may be far too low. The lower bound is Created.
 	ExpectedNodes float64 `json:"expected_nodes"`
 	ExpectedKnown bool    `json:"expected_known"`
-	// PerSecond is how many nodes were settled in a second lately, LeftSeconds how long the rest takes at that pace.
+	// PerSecond is the recent rate of settled nodes. LeftSeconds is how long the rest takes at that rate.
 	PerSecond       *float64     `json:"per_second,omitempty"`
 	LeftSeconds     *float64     `json:"left_s,omitempty"`
 	SlotTimeSeconds float64      `json:"slot_time_s"`
@@ -54,7 +54,7 @@ type Level struct {
 	Done    int64 `json:"done"`
 	Failed  int64 `json:"failed"`
 	Open    int64 `json:"open"`
-	// Branching is how many children a node that is done has on average.
+	// Branching is the mean number of children of a finished node.
 	Branching *float64 `json:"branching,omitempty"`
 }
 
@@ -67,7 +67,7 @@ type FailedNode struct {
 	Reason   string `json:"reason"`
 }
 
-// StatusOf describes a tree, with some of its failed nodes, at an instant.
+// StatusOf describes a tree at a time, with the given failed nodes.
 func StatusOf(r tree.Root, failed []tree.Node, at time.Time) Status {
 	outlook := r.Outlook()
 	s := Status{
@@ -102,7 +102,7 @@ func StatusOf(r tree.Root, failed []tree.Node, at time.Time) Status {
 	return s
 }
 
-// Look reads a tree, with at most most of its failed nodes, and describes it as it is now.
+// Look reads a tree, with at most most of its failed nodes, and describes its current state.
 func Look(ctx context.Context, store tree.Store, p *runner.Operator, id string, most int) (Status, error) {
 	r, err := p.Root(ctx, id)
 	if err != nil {
@@ -112,7 +112,7 @@ func Look(ctx context.Context, store tree.Store, p *runner.Operator, id string, 
 	return StatusOf(r, failed, time.Now().UTC()), err
 }
 
-// All describes the trees of a store as they are now; never nil without an error.
+// All describes the current state of all trees of a store; nil only with an error.
 func All(ctx context.Context, store tree.Store) ([]Status, error) {
 	roots, err := store.Roots(ctx)
 	if err != nil {
@@ -135,7 +135,7 @@ func PrintTable(w io.Writer, rows []Status) error {
 	return t.Flush()
 }
 
-// left says how long the rest takes, ? when nobody knows.
+// left says how long the rest takes; ? when that is unknown.
 func (s Status) left() string {
 	switch {
 	case s.Open == 0:
@@ -146,7 +146,7 @@ func (s Status) left() string {
 	return render.Seconds(math.Ceil(*s.LeftSeconds))
 }
 
-// Line says in a line how far a tree is.
+// Line describes the progress of a tree on one line.
 func (s Status) Line() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %d done", s.ID, s.State, s.Done)
@@ -169,8 +169,8 @@ func (s Status) Line() string {
 	return b.String()
 }
 
-// inAll says of how many nodes in all. Only those that there are make a lower bound: what open nodes will name is a
-// guess by what others named, also where it is a larger number.
+// inAll estimates the number of nodes in all. Only existing nodes make a lower bound: the children of open nodes are
+// extrapolated from those of others, even where the estimate is the larger number.
 func (s Status) inAll() string {
 	expected := render.Number(math.Round(s.ExpectedNodes))
 	switch {
@@ -182,7 +182,7 @@ func (s Status) inAll() string {
 	return fmt.Sprintf(", of at least %d", s.Created)
 }
 
-// Print prints a tree as it is at an instant: by depth, with its failed nodes.
+// Print prints the state of a tree at a time, by depth, with its failed nodes.
 func (s Status) Print(w io.Writer, at time.Time) error {
 	end := at
 	if !s.FinishedAt.IsZero() {

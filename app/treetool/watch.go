@@ -13,10 +13,10 @@ import (
 	"github.com/muster-scale/muster/tree/runner"
 )
 
-// everyLine is how often a line appears elsewhere than on a terminal while nothing changes.
+// everyLine is how often an unchanged line is printed elsewhere than on a terminal.
 const everyLine = 10 * time.Second
 
-// UnfinishedError means that a tree had not ended when the time to watch it was over. The tree goes on.
+// UnfinishedError means that [Watch] reached its timeout before the tree ended. The tree goes on.
 type UnfinishedError struct {
 	ID      string
 	Timeout time.Duration
@@ -27,9 +27,9 @@ func (e *UnfinishedError) Error() string {
 	return fmt.Sprintf("the tree %s has not ended within %s; it goes on", e.ID, e.Timeout)
 }
 
-// Watch shows on out how far a tree is until it ends, and returns how it ended. It looks each time that every is over.
-// With a timeout above 0 it gives up after that with an [UnfinishedError]. On a terminal the line is drawn in place;
-// elsewhere a line appears every ten seconds and when the state changes.
+// Watch shows the progress of a tree on out until the tree ends, and returns its final state. It reads the tree at the
+// interval every. A timeout above 0 ends it with an [UnfinishedError]. On a terminal it redraws one line; elsewhere it
+// prints a line every ten seconds and when the state changes.
 func Watch(ctx context.Context, store tree.Store, p *runner.Operator, id string, every, timeout time.Duration,
 	out io.Writer,
 ) (Status, error) {

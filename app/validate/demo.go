@@ -19,31 +19,31 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// circumstances are what a demo run met on this machine: what the simulator is told, so that only the model is
-// compared.
+// circumstances are the measured conditions of a demo run. The simulator gets them as input, so that the comparison
+// concerns the model alone.
 type circumstances struct {
-	// sent are the instants of the messages since the controller's first look, ascending, work how long those took that
-	// were begun first, second and so on.
+	// sent are the times of the messages since the controller's first step, ascending. work are the processing times,
+	// in the order in which the work began.
 	sent, work []time.Duration
-	// boots are the times from the launch of each member until it took messages, in the order of launch; handover is
-	// the mean time from the end of the work on a message until its worker has the next.
+	// boots are the times from a member's launch until it took messages, in the order of launch. handover is the mean
+	// time from the end of the work on a message until its worker has the next.
 	boots    []time.Duration
 	handover time.Duration
 }
 
-// Figure is one figure of a run of the demo, for real and in the simulator, over the repetitions.
+// Figure is one figure of a demo run, real and simulated, over all repetitions.
 type Figure struct {
 	Name   string `json:"name"`
 	Policy string `json:"policy"`
 	Figure string `json:"figure"`
-	// Real and Simulated are the repetitions, in seconds.
+	// Real and Simulated hold a value in seconds for each repetition.
 	Real      []float64 `json:"real"`
 	Simulated []float64 `json:"simulated"`
-	// Off is the median of how far the simulator was off in a repetition, as a share of what was real.
+	// Off is the median relative error of the simulator over the repetitions.
 	Off float64 `json:"off"`
 }
 
-// Demo plays the demo and simulates it so often, and compares both. What it measures is told on progress.
+// Demo runs and simulates the demo several times, and compares both. It prints its measurements to progress.
 func Demo(ctx context.Context, repetitions int, progress io.Writer) ([]Figure, error) {
 	var all [][2][]demo.Result
 	for i := range repetitions {
@@ -75,8 +75,8 @@ func Demo(ctx context.Context, repetitions int, progress io.Writer) ([]Figure, e
 	return compareDemos(all), nil
 }
 
-// compareDemos compares the repetitions, each of which is real and simulated. What a repetition met is what its
-// simulation is told, so they are compared pair by pair; the median forgives single repetitions, because a policy that
+// compareDemos compares the real and the simulated run of each repetition. Each simulation has the measured conditions
+// of its real run, so they are compared pair by pair. The median forgives single repetitions, because a policy that
 // waits for the last moment sometimes decides by a millisecond.
 func compareDemos(all [][2][]demo.Result) []Figure {
 	figures := []struct {
@@ -103,7 +103,7 @@ func compareDemos(all [][2][]demo.Result) []Figure {
 	return rows
 }
 
-// simulateDemo makes a run of the demo in the simulator, and adds it up as the real one is.
+// simulateDemo simulates a run of the demo and returns its result, computed as that of the real one.
 func simulateDemo(r demo.Run, c circumstances) (demo.Result, error) {
 	tally, err := simulateRun(r, c)
 	if err != nil {
@@ -112,7 +112,7 @@ func simulateDemo(r demo.Run, c circumstances) (demo.Result, error) {
 	return tally.Result(r), nil
 }
 
-// simulateRun makes a run in the simulator.
+// simulateRun simulates a run.
 func simulateRun(r demo.Run, c circumstances) (*demo.Tally, error) {
 	settings, err := app.Settings(r.Fleet)
 	if err != nil {
@@ -147,7 +147,7 @@ func simulateRun(r demo.Run, c circumstances) (*demo.Tally, error) {
 	return tally, contest.Broken([]sim.Result{result})
 }
 
-// sentReader reads messages by when they were sent and how long their work takes.
+// sentReader is a trace of messages with the given send times and processing times.
 type sentReader struct{ sent, work []time.Duration }
 
 // Next implements [trace.Reader].
@@ -160,7 +160,7 @@ func (s *sentReader) Next() (trace.Message, error) {
 	return m, nil
 }
 
-// circumstancesOf returns what a run met. The run must be over.
+// circumstancesOf returns the measured conditions of a run that is over.
 func circumstancesOf(m demo.Measured) circumstances {
 	var c circumstances
 	var finishes []demo.Finish
@@ -175,7 +175,7 @@ func circumstancesOf(m demo.Measured) circumstances {
 		c.work = append(c.work, f.Done.Sub(f.Began))
 	}
 	slices.Sort(c.sent)
-	// What a worker measures includes the start and the end of the process, which the process itself cannot see.
+	// A worker's measurement includes the start and the end of the process, which the process itself cannot measure.
 	measured := time.Duration(m.Processing.MeanSeconds * float64(time.Second))
 	around := max(0, measured-mean(c.work))
 	for i := range c.work {
@@ -199,8 +199,8 @@ func mean(all []time.Duration) (mean time.Duration) {
 	return mean
 }
 
-// pace returns the mean time from one end of work to the next of the same worker. There are always messages to be had,
-// so what is beyond the work itself is the way to the next one.
+// pace returns the mean time from one completion to the next of the same worker. Messages always wait in the demo, so
+// the time beyond the work itself is the handover.
 func pace(workers map[string][]time.Time) time.Duration {
 	sum, n := time.Duration(0), 0
 	for _, ends := range workers {
@@ -213,7 +213,7 @@ func pace(workers map[string][]time.Time) time.Duration {
 	return sum / time.Duration(n)
 }
 
-// median returns the middle one; of an even number, the mean of the middle two.
+// median returns the middle value, or the mean of the two middle ones.
 func median(all []float64) float64 {
 	all = slices.Sorted(slices.Values(all))
 	n := len(all)
@@ -237,7 +237,7 @@ func PrintDemo(w io.Writer, rows []Figure, repetitions int) error {
 	return err
 }
 
-// Disagreement returns an error when the simulator is off by more than the share within, as in 0.05.
+// Disagreement returns an error when the simulator is off by more than within, as in 0.05.
 func Disagreement(rows []Figure, within float64) error {
 	worst := slices.MaxFunc(rows, func(a, b Figure) int { return cmp.Compare(math.Abs(a.Off), math.Abs(b.Off)) })
 	if math.Abs(worst.Off) <= within {

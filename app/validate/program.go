@@ -10,7 +10,7 @@ import (
 	"github.com/muster-scale/muster/app/demo"
 )
 
-// lineIn is what is read of a line of the worker.
+// lineIn holds the fields that are used of a line from the worker.
 type lineIn struct {
 	Type     string `json:"type"`
 	Messages []struct {
@@ -31,10 +31,9 @@ type lineOut struct {
 	Error    string `json:"error,omitzero"`
 }
 
-// SleepLines is the program of the workers in the steady run: it speaks JSON lines, as docs/worker-protocol.md
-// specifies them, and sleeps for the duration that each message holds, one minute at most. It answers lines of in on
-// out until there are no more. Each message that is done adds a line to log, as [demo.WriteDone] does, if log is not
-// nil; worker is the process id of the worker.
+// SleepLines is the program of the workers in the steady run. It speaks JSON lines as docs/worker-protocol.md specifies
+// them, and sleeps for the duration in each body, at most one minute. It reads in until its end and answers on out. If
+// log is not nil, it logs each finished message there, as [demo.WriteDone] does; worker is the worker's process id.
 func SleepLines(in io.Reader, out, log io.Writer, worker int) error {
 	lines, answers := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
 	for {

@@ -24,22 +24,21 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
-// The steady run: short messages at an even rate, for workers that take seconds to start and of which nothing is
-// stated. So many messages for each second of work are what an autoscaler takes for a storm when it goes by their
-// number.
+// The steady run: short messages at an even rate, for workers that take seconds to start, without any duration in the
+// configuration. An autoscaler that goes by the number of messages takes it for a storm.
 const (
 	steadyWork  = 20 * time.Millisecond
 	steadyEvery = 4 * time.Millisecond // a load of five workers
 	steadyStart = 3 * time.Second
 	steadyLimit = 20 * time.Second
 	steadyMax   = 60
-	// steadyRest is how long the last messages may take beyond their objective.
+	// steadyRest is how long after their objective the last messages may be finished.
 	steadyRest = 30 * time.Second
 )
 
-// The most by which the simulator and the live program may differ in the steady run, and by how many workers the
-// largest size may exceed what the load needs. Idle workers are let go by what one poll sees, so chance decides when
-// they go, and whether one has to come back: that alone moves worker-seconds by some 15 %, and launches by some.
+// The largest differences between the simulator and the live program in the steady run, and how far the peak may exceed
+// what the load needs. Idle workers are stopped by what a single poll sees. So chance decides when they stop and
+// whether one must be launched again; that alone moves worker-seconds by some 15 %, and launches by a few.
 const (
 	steadyWorkers  = 4    // workers at the peak
 	steadyLaunches = 8    // launches
@@ -48,7 +47,7 @@ const (
 	steadySpare    = 5
 )
 
-// SteadyResult is what one steady run came to.
+// SteadyResult is the result of one steady run.
 type SteadyResult struct {
 	Messages      int     `json:"messages"`
 	Processed     int     `json:"processed"`
@@ -60,11 +59,11 @@ type SteadyResult struct {
 	WorkerSeconds float64 `json:"worker_seconds"`
 }
 
-// Steady is a steady run, for real and simulated. Get one from [CompareSteady].
+// Steady is a steady run, real and simulated, as [CompareSteady] returns it.
 type Steady struct {
 	Real      SteadyResult `json:"real"`
 	Simulated SteadyResult `json:"simulated"`
-	// NeededWorkers is how many workers the load keeps busy, with the way from one message to the next.
+	// NeededWorkers is how many workers the load keeps busy, including the handover between messages.
 	NeededWorkers float64 `json:"needed_workers"`
 }
 
@@ -84,9 +83,9 @@ func steadyConfig(dir, self string) (*config.Config, demo.Run) {
 	return c, demo.Run{Test: demo.Test{Name: "steady", Duration: steadyWork}, Fleet: f}
 }
 
-// CompareSteady makes a steady run of the given length and simulates it. Messages of 20 ms come every 4 ms, for workers
-// that take seconds to start. It starts this program as worker: `muster validate sleep-lines`. What it measures is told
-// on progress.
+// CompareSteady makes a steady run of the given length and simulates it. Messages of 20 ms arrive every 4 ms, for
+// workers that take seconds to start. They run this program: `muster validate sleep-lines`. It prints its measurements
+// to progress.
 func CompareSteady(ctx context.Context, length time.Duration, progress io.Writer) (*Steady, error) {
 	fmt.Fprintf(progress, "%s with a message of %s each %s\n", length, steadyWork, steadyEvery)
 	r, tally, err := runSteady(ctx, length, progress)
@@ -112,10 +111,10 @@ func CompareSteady(ctx context.Context, length time.Duration, progress io.Writer
 	return x, nil
 }
 
-// steadyMessages is how many messages a run of that length sends.
+// steadyMessages is the number of messages of a run of that length.
 func steadyMessages(length time.Duration) int { return int(length / steadyEvery) }
 
-// runSteady makes a steady run with a real queue and real workers.
+// runSteady makes a real steady run.
 func runSteady(ctx context.Context, length time.Duration, progress io.Writer) (r demo.Run, tally *demo.Tally,
 	err error) {
 	dir, err := os.MkdirTemp("", "muster-steady-")
@@ -152,7 +151,7 @@ func runSteady(ctx context.Context, length time.Duration, progress io.Writer) (r
 	return r, tally, err
 }
 
-// steadyMain sends the messages, and waits until all are finished or the last ones are long overdue.
+// steadyMain sends the messages, and waits until all are finished or steadyRest is over.
 func steadyMain(ctx context.Context, a *app.App, r demo.Run, tally *demo.Tally, length time.Duration) error {
 	for !a.Ready() {
 		if err := host.Sleep(ctx, 20*time.Millisecond); err != nil {
@@ -188,7 +187,7 @@ func steadyMain(ctx context.Context, a *app.App, r demo.Run, tally *demo.Tally, 
 	return nil
 }
 
-// steadyOf adds up a steady run of so many messages.
+// steadyOf returns the result of a steady run of so many messages.
 func steadyOf(m demo.Measured, messages int) SteadyResult {
 	x := SteadyResult{Messages: messages, PeakWorkers: m.Peak, Launches: len(m.Launched)}
 	last, inTime := m.Started, 0
@@ -213,8 +212,8 @@ func steadyOf(m demo.Measured, messages int) SteadyResult {
 	return x
 }
 
-// steadyCircumstances returns what a steady run met. Its workers wait for messages now and then, so the way to the
-// next one is that to a message which had been waiting.
+// steadyCircumstances returns the measured conditions of a steady run. Its workers wait for messages now and then, so
+// only handovers to a message that was already waiting count.
 func steadyCircumstances(m demo.Measured) circumstances {
 	c := circumstancesOf(m)
 	var slept time.Duration
@@ -227,8 +226,8 @@ func steadyCircumstances(m demo.Measured) circumstances {
 	return c
 }
 
-// wayToTheNext is the median time between two messages of a worker of which the second had been waiting for a while
-// when the first was finished; 0 where there are none. The messages of each worker may come in any order.
+// wayToTheNext is the median handover of all messages that had been waiting for a while when their worker finished the
+// previous one; 0 if there are none. The messages of a worker may be in any order.
 func wayToTheNext(workers map[string][]demo.Finish) time.Duration {
 	const while = 50 * time.Millisecond
 	var gaps []time.Duration
@@ -250,13 +249,13 @@ func wayToTheNext(workers map[string][]demo.Finish) time.Duration {
 	return gaps[len(gaps)/2]
 }
 
-// steadyRow is one figure of a steady run, and the most by which it may differ, in the unit of the figure.
+// steadyRow is one figure of a steady run, and the allowed difference, in the unit of the figure.
 type steadyRow struct {
 	figure, real, simulated, difference, allowed string
 	met                                          bool
 }
 
-// rows are the figures that are judged.
+// rows are the figures that are compared.
 func (x Steady) rows() []steadyRow {
 	a, b := x.Real, x.Simulated
 	whole := func(figure string, real, simulated, allowed int) steadyRow {
@@ -281,7 +280,7 @@ func (x Steady) rows() []steadyRow {
 	}
 }
 
-// Disagreement returns an error when real and simulated differ by more than is allowed, or either launches a storm.
+// Disagreement returns an error when real and simulated differ by too much, or when either launches far too many.
 func (x Steady) Disagreement() error {
 	var all []error
 	if x.Real.Twice > 0 {
@@ -297,7 +296,7 @@ func (x Steady) Disagreement() error {
 	return errors.Join(all...)
 }
 
-// Print prints the figures as a table, under a line that says what was run.
+// Print prints the figures as a table, below a line that describes the run.
 func (x Steady) Print(w io.Writer) error {
 	fmt.Fprintf(w, "\nSteady: %d messages of %s, one each %s, within %s; workers start in %s, nothing is stated of "+
 		"either.\n",

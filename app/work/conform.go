@@ -7,16 +7,16 @@ import (
 	"github.com/muster-scale/muster/worker/execution"
 )
 
-// Samples are the bodies of messages that show whether a command or an endpoint keeps to the protocol of workers.
+// Samples are message bodies for a check of a command or an endpoint against the worker protocol.
 type Samples struct {
 	// Good must succeed. There is at least one.
 	Good []string
-	// Node is that of a node of a tree which has children, Bad must fail. Either is nil where there is none.
+	// Node is the body of a tree node that has children. Bad is a body that must fail. Either may be nil.
 	Node, Bad *string
 }
 
-// Conform checks what does the work against the protocol of workers, without a queue, tells each finding as it comes,
-// and returns all of them and whether the protocol is kept.
+// Conform checks a command or an endpoint against the worker protocol, without a queue. It calls tell with each
+// finding, and returns all findings and whether the check passed.
 func Conform(ctx context.Context, s Settings, samples Samples, tell func(execution.Finding)) (
 	all []execution.Finding, kept bool, err error,
 ) {
@@ -53,7 +53,7 @@ func Conform(ctx context.Context, s Settings, samples Samples, tell func(executi
 	return c.Findings(), c.Passed(), nil
 }
 
-// check returns an error when there is no such command.
+// check returns an error when the command does not exist.
 func (m *Execution) check() error {
 	if m.HTTP != "" {
 		return nil

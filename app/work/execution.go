@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/muster-scale/muster/internal/misuse"
@@ -14,25 +15,25 @@ import (
 	"github.com/muster-scale/muster/worker/sqsqueue"
 )
 
-// Execution says what does the work, and what becomes of messages whose attempts are used up.
+// Execution says what does the work, and where messages without an attempt left go.
 type Execution struct {
-	// Command is run for each message; with Lines once for each slot, to speak lines of JSON. It is empty where HTTP is
-	// the URL to which messages are posted, with the type ContentType.
+	// Command runs for each message, or with Lines once for each slot, to speak JSON lines. It is empty when messages
+	// are posted to the URL HTTP, with the content type ContentType.
 	Command           execution.Command
 	Lines             bool
 	HTTP, ContentType string
-	// StartLimit is how long a command of lines may take to say that it is ready.
+	// StartLimit is how long a command of JSON lines may take until it is ready.
 	StartLimit time.Duration
-	// DeadLetter is the URL of the queue for messages whose attempts are used up, or empty. Data is the directory in
-	// which attempts are counted.
+	// DeadLetter is the URL of the queue for messages without an attempt left, or empty. Data is the directory in which
+	// attempts are counted.
 	Data, DeadLetter string
-	// Trees says where the trees are whose nodes are worked on.
+	// Trees locates the trees whose nodes are worked on.
 	Trees Trees
 
 	nodes *nodeWork
 }
 
-// run works until the worker has left.
+// run works until the worker ends.
 func (m *Execution) run(ctx context.Context, o worker.Options) (err error) {
 	ledger, err := m.openDeadLetters(ctx, &o)
 	if err != nil {
@@ -47,7 +48,7 @@ func (m *Execution) run(ctx context.Context, o worker.Options) (err error) {
 	return worker.Run(ctx, o)
 }
 
-// open puts into o what does the work. What close does comes after the run.
+// open sets the work in o. Call close after the run.
 func (m *Execution) open(ctx context.Context, o *worker.Options) (close func(), err error) {
 	switch {
 	case m.HTTP != "":
@@ -75,7 +76,7 @@ func (m *Execution) open(ctx context.Context, o *worker.Options) (close func(), 
 	return m.nodes.close, nil
 }
 
-// openDeadLetters puts into o where attempts are counted and where messages go that have used them up.
+// openDeadLetters sets in o where attempts are counted and where messages go that have used them up.
 func (m *Execution) openDeadLetters(ctx context.Context, o *worker.Options) (io.Closer, error) {
 	if o.MaxAttempts == 0 {
 		return io.NopCloser(nil), nil
@@ -92,10 +93,29 @@ func (m *Execution) openDeadLetters(ctx context.Context, o *worker.Options) (io.
 	return ledger, nil
 }
 
-// deadLetters returns the URL of the queue for dead letters, if there is one.
+// deadLetters returns the URL of the dead-letter queue, if there is one.
 func (m *Execution) deadLetters() []string {
 	if m.DeadLetter == "" {
 		return nil
 	}
 	return []string{m.DeadLetter}
+}
+
+// SortVariables divides the command's variables: those with a value are set, the others are inherited.
+func (m *Execution) SortVariables() error {
+	var names []string
+	for _, v := range m.Command.Env {
+		name, _, set := strings.Cut(v, "=")
+		switch {
+		case !set:
+			names = append(names, v)
+		case name == "" || strings.HasPrefix(name, "MUSTER_"):
+			return misuse.Errorf("--env: found a value for %q, allowed is a name that does not begin with MUSTER_",
+				name)
+		default:
+			m.Command.Set = append(m.Command.Set, v)
+		}
+	}
+	m.Command.Env = names
+	return nil
 }

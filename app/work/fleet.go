@@ -9,8 +9,8 @@ import (
 	"github.com/muster-scale/muster/internal/misuse"
 )
 
-// Take makes the settings those of workers as the keys of a configuration describe them. What is zero there is left as
-// it is, where the worker has a default of its own. Errors are about the request.
+// Take fills the settings from the keys of a configuration. Zero values stay zero where the worker has its own default.
+// Errors are about the request.
 func (s *Settings) Take(w config.Workers) error {
 	if err := s.Log.UnmarshalText([]byte(cmp.Or(w.Log, "warn"))); err != nil {
 		return misuse.Errorf("--log: found %q, allowed is debug, info, warn or error", w.Log)
@@ -27,9 +27,9 @@ func (s *Settings) Take(w config.Workers) error {
 	return nil
 }
 
-// TakeStarted makes the settings those of a worker that a fleet started, as the environment has them, and takes them
-// out of there. ok is false where no fleet did. Workers that share a machine cannot share its protection: the first to
-// be idle would lift it.
+// TakeStarted fills the settings from the environment that a fleet gives a worker it starts, and removes them from
+// there. ok is false when no fleet started it. Such a worker does not protect its machine: workers share it, and the
+// first idle one would lift the protection.
 func (s *Settings) TakeStarted(lookup func(string) (string, bool), unset func(string) error) (ok bool, err error) {
 	text, ok := lookup(app.WorkVariable)
 	if !ok {
@@ -37,7 +37,7 @@ func (s *Settings) TakeStarted(lookup func(string) (string, bool), unset func(st
 	}
 	told, err := app.ReadStarted(text)
 	if err != nil {
-		return true, misuse.Errorf("read what the worker is to do from %s: %w", app.WorkVariable, err)
+		return true, misuse.Errorf("read the worker's settings from %s: %w", app.WorkVariable, err)
 	}
 	if err := s.Take(told.Workers); err != nil {
 		return true, err

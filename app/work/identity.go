@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// memberAuto asks for the member's id from what the worker runs on.
+	// memberAuto derives the member's id from the machine or task.
 	memberAuto = "auto"
-	// hookAuto asks for the one lifecycle hook of the group.
+	// hookAuto uses the only lifecycle hook of the group.
 	hookAuto = "auto"
-	// hookDir is where, in the directory of their data, the workers of an instance meet.
+	// hookDir is the folder of the data directory in which the workers of an instance coordinate their hook.
 	hookDir = "instance"
-	// protectInstance asks for scale-in protection of the instance, and protectionDir is where, in the directory of
-	// their data, the workers meet that share it.
+	// protectInstance protects the instance from scale-in. protectionDir is the folder of the data directory in which
+	// its workers coordinate that.
 	protectInstance, protectionDir = "instance", "protection"
-	// memberVariable is how a fleet names its members.
+	// memberVariable is where a fleet passes the name of a member.
 	memberVariable = "MUSTER_MEMBER"
 )
 
-// member returns the id of the member that a worker runs on: the one that is given or, for auto, what its fleet says,
-// the id of its task, which is the last part of its ARN, the id of its instance, or its host and process.
+// member returns the id of the member: given or, for auto, the first of these that exists. The name from the fleet, the
+// last part of the task's ARN, the instance id, or host and process id.
 func (s Placement) member(ctx context.Context, given string) (string, error) {
 	if given != memberAuto {
 		return given, nil
@@ -60,8 +60,8 @@ func (s Placement) metadataDisabled() bool {
 	return strings.EqualFold(s.getenv("AWS_EC2_METADATA_DISABLED"), "true")
 }
 
-// lifecycle puts the hook that keeps the instance into o, and its protection from scale-in. The workers of the instance
-// meet in the directory data.
+// lifecycle sets the lifecycle hook of the instance and its scale-in protection in o. The workers of an instance
+// coordinate both in the directory data.
 func (s *Placement) lifecycle(ctx context.Context, o *worker.Options, configure func(context.Context) (aws.Config,
 	error), data string) error {
 	what := "--lifecycle-hook"
@@ -74,10 +74,10 @@ func (s *Placement) lifecycle(ctx context.Context, o *worker.Options, configure 
 		return misuse.Errorf("--auto-scaling-group: found it without --lifecycle-hook or --protection instance, " +
 			"which need it; give both or neither")
 	}
-	looks := s.Hook == "" || s.Notices == "auto" || s.Notices == "ec2" // the end for which a hook waits is a notice
+	looks := s.Hook == "" || s.Notices == "auto" || s.Notices == "ec2" // the hook waits for a notice
 	if !looks || s.metadataDisabled() || !s.onEC2() && s.Notices != "ec2" {
-		return misuse.Errorf("%s: found no instance of EC2 that looks for notices, on which alone there is one; "+
-			"leave it out, or use --notices ec2", what)
+		return misuse.Errorf("%s: found no EC2 instance that watches for notices, which it needs; leave it out, "+
+			"or use --notices ec2", what)
 	}
 	id, err := placement.EC2(ctx, s.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), nil)
 	if err != nil {

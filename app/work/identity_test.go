@@ -62,8 +62,8 @@ func TestTheLifecycleHookNeedsAnInstance(t *testing.T) {
 		{"the only one", "auto", "", "auto", instance, true, ""},
 		{"by name", "finish", "workers", "ec2", instance, true, ""},
 		{"a group alone", "", "workers", "auto", instance, false, "without --lifecycle-hook"},
-		{"a laptop", "auto", "", "auto", nil, false, "no instance of EC2"},
-		{"an instance that looks for no notices", "auto", "", "none", instance, false, "no instance of EC2"},
+		{"a laptop", "auto", "", "auto", nil, false, "no EC2 instance"},
+		{"an instance that looks for no notices", "auto", "", "none", instance, false, "no EC2 instance"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := Placement{Hook: row.hook, Group: row.group, Notices: row.notices,
@@ -95,7 +95,7 @@ func TestTheProtectionOfAnInstanceNeedsOne(t *testing.T) {
 		{"its group is named", Placement{Notices: "auto", Group: "workers"}, there, time.Minute, ""},
 		{"it looks for no notices", Placement{Notices: "none"}, there, time.Minute, ""},
 		{"it has a hook besides", Placement{Notices: "auto", Hook: "auto"}, there, time.Minute, ""},
-		{"a laptop", Placement{Notices: "auto"}, nil, time.Minute, "no instance of EC2"},
+		{"a laptop", Placement{Notices: "auto"}, nil, time.Minute, "no EC2 instance"},
 		{"a worker that is never idle", Placement{Notices: "auto"}, there, 0, "found no --idle"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/muster-scale/muster/worker/execution"
 )
 
-// jobLogs keeps what the jobs of a worker print, what the worker itself logs, and the last failure of each message. It
-// is [worker.Failures].
+// jobLogs writes the output of a worker's jobs, the worker's own log, and the last failure of each message. It
+// implements [worker.Failures].
 type jobLogs struct {
 	fleet, member string
 	log           *joblog.Log
@@ -22,24 +22,24 @@ type jobLogs struct {
 
 var _ worker.Failures = (*jobLogs)(nil)
 
-// openJobLogs opens the log of a fleet below dir for a worker. What goes wrong with it is logged by trouble.
+// openJobLogs opens the log of a fleet below dir for a worker. Write errors are logged by trouble.
 func openJobLogs(dir, fleet, member string, trouble *slog.Logger) *jobLogs {
 	fleet = cmp.Or(fleet, "work")
 	told := func(err error) {
 		if err != nil {
-			trouble.Warn("what jobs print cannot be kept; the work goes on", "err", err)
+			trouble.Warn("the output of jobs cannot be logged; the work goes on", "err", err)
 		}
 	}
 	return &jobLogs{fleet, member, joblog.Open(dir, fleet, member, told), joblog.OpenFailures(dir, told)}
 }
 
-// close writes what is left.
+// close flushes the log.
 func (k *jobLogs) close() error {
 	k.failures.Close()
 	return k.log.Close()
 }
 
-// printed takes a line of a job.
+// printed logs a line of a job's output.
 func (k *jobLogs) printed(p execution.Printed) {
 	k.log.Write(joblog.Record{Kind: joblog.Output, Message: p.Message, Stream: p.Stream, Text: p.Text})
 }
@@ -72,7 +72,7 @@ func (k *jobLogs) Failed(f worker.Failure) {
 // Settled implements [worker.Failures].
 func (k *jobLogs) Settled(m worker.Message) { k.failures.Forget(m.ID) }
 
-// describeFailure puts the error of an attempt into its failure.
+// describeFailure copies the error of an attempt into its failure.
 func describeFailure(failure *joblog.Failure, err error) {
 	failure.Error = err.Error()
 	if exit, ok := errors.AsType[*execution.ExitError](err); ok {

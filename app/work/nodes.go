@@ -21,21 +21,21 @@ import (
 	"github.com/muster-scale/muster/worker/execution"
 )
 
-// whenCompleteLimit bounds the program that is told of a completion.
+// whenCompleteLimit bounds the run of the --when-complete program.
 const whenCompleteLimit = 5 * time.Minute
 
-// Trees says where the trees are whose nodes are worked on. A file is opened for the first message that names a node.
+// Trees locates the trees whose nodes are worked on. A file is opened for the first message that is a node.
 type Trees struct {
-	// Path is the file of the trees, or dynamodb:TABLE. WhenComplete is a program that is run for each tree that is
-	// complete. Both may be empty.
+	// Path is the file of the trees, or dynamodb:TABLE. WhenComplete is a program that runs for each completed tree.
+	// Both may be empty.
 	Path, WhenComplete string
 }
 
-// nodeWork works on the nodes of trees, and on all other messages.
+// nodeWork works on tree nodes and on all other messages.
 type nodeWork struct {
 	Trees
 
-	// One of command and batch does the work: batch gets several messages at once.
+	// Either command or batch does the work; batch gets several messages at once.
 	command execution.Command
 	batch   func(context.Context, []worker.Message) []error
 	logger  *slog.Logger
@@ -44,7 +44,7 @@ type nodeWork struct {
 	runner  *runner.Runner
 }
 
-// do works on any message.
+// do works on one message.
 func (w *nodeWork) do(ctx context.Context, m worker.Message) error {
 	if _, isNode, _ := tree.Decode(m.Body); !isNode {
 		return w.command.Run(ctx, m)
@@ -56,7 +56,7 @@ func (w *nodeWork) do(ctx context.Context, m worker.Message) error {
 	return r.Do(ctx, m)
 }
 
-// doBatch works on any messages, several at once.
+// doBatch works on several messages at once.
 func (w *nodeWork) doBatch(ctx context.Context, batch []worker.Message) []error {
 	if !slices.ContainsFunc(batch, func(m worker.Message) bool { _, isNode, _ := tree.Decode(m.Body); return isNode }) {
 		return w.batch(ctx, batch)
@@ -65,12 +65,12 @@ func (w *nodeWork) doBatch(ctx context.Context, batch []worker.Message) []error 
 	if err == nil {
 		return r.DoBatch(ctx, batch)
 	}
-	// Nobody knows where the trees are, which is no reason for others to wait.
+	// Without a store, nodes fail, but other messages do not wait for them.
 	return withoutNodes(w.batch, err)(ctx, batch)
 }
 
-// openTable opens the trees where they are in a table. It comes while the environment has the keys of AWS: those of an
-// embedded queue, which take their place, are not for a table.
+// openTable opens the trees if they are in a table. It must run while the environment still has the keys of AWS, before
+// those of an embedded queue replace them.
 func (w *nodeWork) openTable(ctx context.Context) (err error) {
 	if strings.HasPrefix(w.Path, app.TablePrefix) {
 		w.store, err = app.OpenTrees(ctx, w.Path, false)
@@ -91,7 +91,7 @@ func (w *nodeWork) open(ctx context.Context) (*runner.Runner, error) {
 		return nil, fmt.Errorf("the message names a node of a tree, and nothing says where the trees are; give "+
 			"--trees or set %s", app.TreesVariable)
 	}
-	// A file made here would be empty: the tree is elsewhere.
+	// A missing file is not created: it would be empty, and the tree is elsewhere.
 	store, err := w.store, error(nil)
 	if store == nil {
 		store, err = app.OpenTrees(context.WithoutCancel(ctx), w.Path, false)
@@ -117,7 +117,7 @@ func (w *nodeWork) open(ctx context.Context) (*runner.Runner, error) {
 	return r, nil
 }
 
-// announce runs the program that is told of completions: the completion in JSON on its standard input.
+// announce runs the --when-complete program with a completion as JSON on its standard input.
 func (w *nodeWork) announce(ctx context.Context, c tree.Completion) error {
 	told, err := json.Marshal(c)
 	if err != nil {
@@ -137,7 +137,7 @@ func (w *nodeWork) announce(ctx context.Context, c tree.Completion) error {
 	return nil
 }
 
-// close closes the file, if it was opened.
+// close closes the store, if it was opened.
 func (w *nodeWork) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,7 +146,7 @@ func (w *nodeWork) close() {
 	}
 }
 
-// withoutNodes fails messages that name nodes of trees, and works on the others.
+// withoutNodes fails messages that are tree nodes, and works on the others.
 func withoutNodes(do func(context.Context, []worker.Message) []error, failure error) func(context.Context,
 	[]worker.Message) []error {
 	return func(ctx context.Context, batch []worker.Message) []error {

@@ -13,32 +13,31 @@ import (
 	"github.com/muster-scale/muster/worker/placement"
 )
 
-// taskGrace is how long messages may take in a task that is stopped, unless told otherwise: ECS waits 30 s before it
-// kills, and giving back takes up to 10.
+// taskGrace is the default grace in an ECS task that is stopped. ECS kills the task after 30 s, and returning messages
+// takes up to 10 s.
 const taskGrace = 20 * time.Second
 
-// Placement says what of its machine or task a worker goes by. Make one with [NewPlacement].
+// Placement says how a worker uses its machine or task. Make one with [NewPlacement].
 type Placement struct {
-	// Notices says where notices of an end are looked for: auto, ec2, ecs or none. Protection is auto, instance or
-	// none.
+	// Notices says where to watch for notices of an end: auto, ec2, ecs or none. Protection is auto, instance or none.
 	Notices, Protection string
-	// Hook is the name of a lifecycle hook, or auto for the only one; Group that of its Auto Scaling group. Both may be
+	// Hook is the name of a lifecycle hook, or auto for the only one. Group is its Auto Scaling group. Both may be
 	// empty.
 	Hook, Group string
-	// instance is the id of the instance that the hook keeps; it is known once [Placement.lifecycle] has put one.
+	// instance is the id of the instance with the hook; [Placement.lifecycle] sets it.
 	instance string
-	// getenv and readFile are those of the system.
+	// getenv and readFile are os.Getenv and os.ReadFile, except in tests.
 	getenv   func(name string) string
 	readFile func(path string) ([]byte, error)
 }
 
-// NewPlacement returns a placement by the environment and the files of this machine.
+// NewPlacement returns a placement with the environment and files of this machine.
 func NewPlacement() Placement {
 	return Placement{getenv: os.Getenv, readFile: os.ReadFile}
 }
 
-// Apply tells the worker where to look for notices of an end, and how to protect itself. In a task of ECS it sets the
-// grace, unless that was given. Errors are about the request. It asks nothing of the network.
+// Apply sets in o where to watch for notices of an end, and the protection of the machine or task. In an ECS task it
+// sets the grace, unless graceGiven. It makes no network call. Errors are about the request.
 func (s Placement) Apply(o *worker.Options, graceGiven bool) error {
 	agent, task := s.getenv("ECS_AGENT_URI"), s.getenv("ECS_CONTAINER_METADATA_URI_V4")
 	disabled := s.metadataDisabled()
@@ -76,8 +75,8 @@ func (s Placement) Apply(o *worker.Options, graceGiven bool) error {
 		}
 	case protectInstance:
 		if o.IdleStop <= 0 {
-			return misuse.Errorf("--protection instance: found no --idle, without which the worker is never idle " +
-				"and its instance protected for good; give how long it may find nothing, as in --idle 30s")
+			return misuse.Errorf("--protection instance: found no --idle, without which the worker never counts as " +
+				"idle and protects its instance forever; give the idle time after which it stops, as in --idle 30s")
 		}
 	case "none":
 	default:
@@ -86,8 +85,8 @@ func (s Placement) Apply(o *worker.Options, graceGiven bool) error {
 	return nil
 }
 
-// onEC2 tells whether this is an instance of EC2 whose metadata can be reached, without asking the network: by what the
-// environment says, or by the names that the virtual machine gives itself. A Fargate task has no such metadata.
+// onEC2 tells whether this is an EC2 instance with reachable metadata, without a network call: from the environment, or
+// from the vendor names of the virtual machine. A Fargate task has no such metadata.
 func (s Placement) onEC2() bool {
 	switch {
 	case s.getenv("AWS_EXECUTION_ENV") == "AWS_ECS_FARGATE":
@@ -99,11 +98,11 @@ func (s Placement) onEC2() bool {
 	if err == nil && strings.TrimSpace(string(vendor)) == "Amazon EC2" {
 		return true
 	}
-	uuid, err := s.readFile("/sys/hypervisor/uuid") // of the older instances
+	uuid, err := s.readFile("/sys/hypervisor/uuid") // older instances
 	return err == nil && strings.HasPrefix(string(uuid), "ec2")
 }
 
-// task is the task of Amazon ECS that this is in; it is empty elsewhere. Its name is that of the member.
+// task returns the ECS task of this process; empty elsewhere. The member is named after it.
 func (s Placement) task(ctx context.Context) (placement.TaskIdentity, error) {
 	uri := s.getenv("ECS_CONTAINER_METADATA_URI_V4")
 	if uri == "" || s.Notices == "none" {
@@ -111,19 +110,19 @@ func (s Placement) task(ctx context.Context) (placement.TaskIdentity, error) {
 	}
 	task, err := placement.FindECSTask(ctx, uri, nil)
 	if err != nil {
-		return task, fmt.Errorf("find out which task this is: %w; with --notices none and --member it need not be "+
-			"known", err)
+		return task, fmt.Errorf("find the ECS task of this worker: %w; --notices none and --member do without it",
+			err)
 	}
 	return task, nil
 }
 
-// stay waits for the end of a task that was released. A service would start another in place of one that ends by itself
-// before its count is lowered.
+// stay waits until a released task is stopped. If it exited by itself before its service's count is lowered, the
+// service would replace it.
 func (s Placement) stay(ctx context.Context, log *slog.Logger) {
 	if ctx.Err() != nil {
 		return
 	}
-	log.Info("released: the task waits until its service ends it")
+	log.Info("released: the task waits until its service stops it")
 	ctx, done := context.WithCancel(ctx)
 	defer done()
 	placement.ECSNotices{MetadataURI: s.getenv("ECS_CONTAINER_METADATA_URI_V4"), Every: time.Second}.Watch(ctx,

@@ -112,7 +112,7 @@ func TestATaskNamesItsMemberAndStaysUntilItsServiceEndsIt(t *testing.T) {
 		t.Fatal("a task that shall be stopped stays")
 	}
 	server.Close()
-	if _, err := s.task(t.Context()); err == nil || !strings.Contains(err.Error(), "find out which task this is") {
+	if _, err := s.task(t.Context()); err == nil || !strings.Contains(err.Error(), "find the ECS task of this worker") {
 		t.Errorf("got %v without metadata", err)
 	}
 }

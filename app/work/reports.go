@@ -19,21 +19,21 @@ import (
 	"github.com/muster-scale/muster/worker/dynamoreport"
 )
 
-// entryEvery is how often a worker puts its report into a table, besides at each change.
+// entryEvery is how often a worker writes its report to a table, in addition to every change.
 const entryEvery = 10 * time.Second
 
-// Reporting says where a worker reports to.
+// Reporting says where a worker sends its reports.
 type Reporting struct {
-	// To are http, cloudwatch[:NAMESPACE], emf[:NAMESPACE] or dynamodb:TABLE, each at most once. Every is the period of
-	// the metrics: 5s, 10s, 30s or 1m.
+	// To holds http, cloudwatch[:NAMESPACE], emf[:NAMESPACE] or dynamodb:TABLE, each at most once. Every is the period
+	// of the metrics: 5s, 10s, 30s or 1m.
 	To    []string
 	Every time.Duration
-	// configure reads the AWS configuration, where it is not nil; it is called only where the configuration is needed.
+	// configure reads the AWS configuration, when it is needed; nil uses the default one.
 	configure func(context.Context) (aws.Config, error)
 	out       io.Writer
 }
 
-// apply puts into o the outlets for all reports that no controller answers.
+// apply adds to o the outlets for reports, except those to a controller.
 func (r *Reporting) apply(ctx context.Context, o *worker.Options, api string) error {
 	if !slices.Contains(cloudwatch.Periods(), r.Every) {
 		return fmt.Errorf("--report-every: found %s, allowed is 5s, 10s, 30s or 1m", r.Every)
@@ -60,7 +60,7 @@ func (r *Reporting) apply(ctx context.Context, o *worker.Options, api string) er
 	return nil
 }
 
-// outlet returns the outlet of one kind; that of http has no sink, because its controller answers.
+// outlet returns the outlet of one kind. http has no sink, because its controller answers.
 func (r *Reporting) outlet(kind, name string, o worker.Options, api string, cfg *aws.Config) (worker.Outlet, error) {
 	metrics := cloudwatch.Options{Namespace: name, Fleet: o.Fleet}
 	switch {
@@ -77,7 +77,7 @@ func (r *Reporting) outlet(kind, name string, o worker.Options, api string, cfg 
 		sink, err := cloudwatch.NewLines(r.out, metrics)
 		return worker.Outlet{Sink: sink, Name: "standard output", Every: r.Every}, err
 	case kind == "dynamodb" && o.Fleet == "":
-		return worker.Outlet{}, errors.New("found no fleet, by whose name the table is read; give it by --fleet")
+		return worker.Outlet{}, errors.New("found no fleet, which is part of the table's key; give it by --fleet")
 	case kind == "dynamodb":
 		sink, err := dynamoreport.New(dynamodb.NewFromConfig(*cfg), name)
 		return worker.Outlet{Sink: sink, Name: "the table " + name, Every: entryEvery, Changes: true}, err
@@ -100,7 +100,7 @@ func (r *Reporting) load(ctx context.Context, into **aws.Config) error {
 	return nil
 }
 
-// configuration is that of clients for no queue.
+// configuration returns the AWS configuration for clients other than those of queues.
 func (r *Reporting) configuration(ctx context.Context) (aws.Config, error) {
 	if r.configure != nil {
 		return r.configure(ctx)

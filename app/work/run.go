@@ -16,30 +16,30 @@ import (
 	"github.com/muster-scale/muster/worker/sqsqueue"
 )
 
-// Settings say what a worker does. The zero value of what is not said is no default: the command line has those.
+// Settings say what a worker does. Zero values are no defaults: the command line has those.
 type Settings struct {
-	// Options are those of the worker that are plain values, as its slots and its name. [Run] adds what it opens.
+	// Options are the plain values among the worker's options, as its slots and its name. [Run] adds what it opens.
 	Options worker.Options
-	// Queues are the URLs of the queues to work for, Place says where an embedded queue keeps its keys.
+	// Queues are the URLs of the queues to serve. Place says where an embedded queue keeps its keys.
 	Queues []string
 	Place  client.Place
-	// API is the URL of the controller, Token the one for it; without a URL there is none.
+	// API is the URL of the controller, or empty. Token is the token for it.
 	API, Token string
-	// Log is from which level on is logged: to LogTo or, when Logs is no empty text, below that directory of logs.
+	// Log is the lowest level that is logged: to LogTo or, if Logs is not empty, below that directory.
 	Log   slog.Level
 	LogTo io.Writer
 	Logs  string
-	// MemberNamed is true when Options.Member was chosen and is not a default: then it is not taken from the task.
+	// MemberNamed is true when the user chose Options.Member; then the name of the task does not replace it.
 	MemberNamed bool
 	Execution   Execution
 	Placement   Placement
 	Reporting   Reporting
-	// Lines is where metrics go that are lines.
+	// Lines is where metrics in the embedded metric format go.
 	Lines io.Writer
 }
 
-// Run works until the worker has left: idle for long enough, told to end, or at the end of the context. It changes the
-// environment of this process, whose programs inherit it, and is called once.
+// Run works until the worker ends: after its idle time, on a stop request, or when the context ends. It changes the
+// environment of this process, which its programs inherit, so it may be called only once.
 func Run(ctx context.Context, s Settings) (ended error) {
 	o := s.Options
 	task, err := s.Placement.task(ctx)
@@ -79,7 +79,7 @@ func Run(ctx context.Context, s Settings) (ended error) {
 		o.Reporter = reporter
 	}
 	if err := descendants.Adopt(); err != nil {
-		o.Logger.Warn("programs that leave the group of the command will not be ended with it", "err", err)
+		o.Logger.Warn("programs that leave the process group of the command will not be ended with it", "err", err)
 	}
 	defer descendants.EndAll()
 	if err := s.Execution.run(ctx, o); err != nil {
@@ -91,12 +91,12 @@ func Run(ctx context.Context, s Settings) (ended error) {
 	return nil
 }
 
-// logger returns the logger to LogTo.
+// logger returns a logger to LogTo.
 func (s *Settings) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(s.LogTo, &slog.HandlerOptions{Level: s.Log}))
 }
 
-// useKeys gives the AWS SDK the keys of an embedded queue: those that the worker was given, or those of the place.
+// useKeys gives the AWS SDK the keys of an embedded queue: those of the environment, or those of the place.
 func (s *Settings) useKeys() {
 	if client.UseGivenKeys() {
 		return
@@ -106,8 +106,8 @@ func (s *Settings) useKeys() {
 	}
 }
 
-// prepare makes ready what is reached with keys for AWS: the reports, the instance's hook and protection, and the table
-// of trees. It comes before the keys of an embedded queue are taken from its directory, which are not for AWS.
+// prepare sets up what uses the keys of AWS: reports, the instance's hook and protection, and a table of trees. It
+// comes before useKeys, which may replace those keys by the embedded queue's.
 func (s *Settings) prepare(ctx context.Context, o *worker.Options) error {
 	s.Execution.nodes = &nodeWork{Trees: s.Execution.Trees}
 	s.Reporting.out = s.Lines
@@ -120,7 +120,7 @@ func (s *Settings) prepare(ctx context.Context, o *worker.Options) error {
 	return s.Execution.nodes.openTable(ctx)
 }
 
-// keepLogs has the worker keep its logs below the directory, when there is one, in place of LogTo.
+// keepLogs makes the worker log below the directory Logs, if there is one, instead of to LogTo.
 func (s *Settings) keepLogs(o *worker.Options) (end func() error) {
 	if s.Logs == "" {
 		return func() error { return nil }
@@ -132,7 +132,7 @@ func (s *Settings) keepLogs(o *worker.Options) (end func() error) {
 	return k.close
 }
 
-// openQueues puts into o the queue, or the queues, to work for.
+// openQueues sets in o the queues to serve.
 func openQueues(ctx context.Context, o *worker.Options, urls []string) error {
 	var queues []worker.Queue
 	for _, url := range urls {

@@ -22,7 +22,7 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// arena are the circumstances of simulated runs, as flags state them.
+// arena holds the conditions of simulated runs, from flags.
 type arena struct {
 	g        *global
 	options  trace.Options
@@ -38,11 +38,11 @@ type arena struct {
 	stated   stated
 	poll     time.Duration
 	world    []string
-	// fleet is the one of the configuration that is played; nil for a policy alone. missing says what of it is not
-	// simulated.
+	// fleet is the simulated fleet of the configuration; nil to simulate a policy alone. missing lists what the
+	// simulation leaves out.
 	fleet   *config.Fleet
 	missing []string
-	// suite is true where several scenarios are played, each with what it is about.
+	// suite is true when several scenarios are played, each with its own settings.
 	suite bool
 
 	html, svg  string
@@ -54,26 +54,26 @@ func (a *arena) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.DurationVar(&a.latency, "objective", 5*time.Minute, "the latency objective; a scenario has its own")
 	f.Float64Var(&a.quantile, "quantile", 0.99, "the share of messages that must be in time")
-	f.DurationVar(&a.late, "late", 0, "what a late message is worth, as the time of one worker; 0s: its boot, 1m at "+
-		"least, 100 x the work of a message at most")
+	f.DurationVar(&a.late, "late", 0, "what a late message costs, as the time of one worker; 0s: its boot, at least "+
+		"1m, at most 100 x the work of a message")
 	f.DurationVar(&a.boot, "boot", time.Minute,
 		"the true boot time of a worker; with -f by default workers.boot; a scenario has its own")
 	f.IntVar(&a.slots, "slots", 1, "how many messages a worker handles at once")
-	f.IntVar(&a.cores, "cores", 0, "how many cores all workers share, as processes of one machine do: with more of "+
-		"them at work each takes longer in proportion; 0 is enough")
+	f.IntVar(&a.cores, "cores", 0, "how many cores all workers share, as processes of one machine do: with more "+
+		"workers busy than cores, each takes longer in proportion; 0 means enough cores")
 	f.IntVar(&a.min, "min", 0, "the least workers")
 	f.IntVar(&a.max, "max", 500, "the most workers")
 	a.stated.flags(cmd)
 	f.DurationVar(&a.poll, "poll", time.Second, "the time between two polls of the queue")
 	f.StringArrayVar(&a.world, "world", nil, "parameters of the world as KEY=VALUE,KEY=VALUE; see below")
 	f.StringVar(&a.format, "format", "",
-		"of the trace: csv, swf or counts; found by name and content when it is not given")
+		"of the trace: csv, swf or counts; by default found from its name and content")
 	f.DurationVar(&a.options.Service, "service", 0, "for counts: the mean service")
 	f.Float64Var(&a.options.ServiceCV, "service-cv", 0, "for counts: the service's standard deviation over its mean")
 	f.StringVar(&a.spread, "spread", "",
 		"for counts: how messages are spread over their interval, even (the default) or poisson")
-	f.StringVar(&a.html, "report", "", "write a page with the curves, every decision and the cost to this file, .html")
-	f.StringVar(&a.svg, "svg", "", "write the curves, or of several runs attainment against cost, to this file, .svg")
+	f.StringVar(&a.html, "report", "", "write a page with the curves, every decision and the cost to this .html file")
+	f.StringVar(&a.svg, "svg", "", "write the curves, or for several runs attainment against cost, to this .svg file")
 	f.StringArrayVar(&a.thresholds, "threshold", nil,
 		"fail with exit code 4 when missed, as 'in_time_ratio>=0.99'; may be repeated")
 	f.BoolVar(&a.noLimit, "no-limit", false, "do not compute the lower bounds of the cost")
@@ -106,7 +106,7 @@ func completeWorld(_ *cobra.Command, _ []string, text string) ([]cobra.Completio
 	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// event returns what the flags and the trace's name say.
+// event returns the event that the flags and the trace's name describe.
 func (a *arena) event(cmd *cobra.Command, name string) (contest.Event, error) {
 	a.options.Format, a.options.Spread = trace.Format(a.format), trace.Spread(a.spread)
 	if s, ok := trace.FindScenario(name); ok {
@@ -163,7 +163,7 @@ func (a *arena) event(cmd *cobra.Command, name string) (contest.Event, error) {
 	return e, traceUsage(err)
 }
 
-// worldHint adds the parameter that was probably meant to the error about an unknown one.
+// worldHint suggests the parameter that was probably meant, for an unknown one.
 func worldHint(key string, err error) error {
 	var names []string
 	for _, p := range sim.Parameters() {
@@ -185,8 +185,8 @@ func traceUsage(err error) error {
 	return usage(err)
 }
 
-// takeOver fills in what the scenario says and no flag does. A fleet of the configuration keeps its own, but for the
-// boot that the scenario is about.
+// takeOver fills in the scenario's settings, except those given by flags. A fleet of the configuration keeps its own,
+// but for the boot time, which the scenario is about.
 func (a *arena) takeOver(cmd *cobra.Command, s trace.Scenario) {
 	for flag, set := range map[string]func(){
 		"objective": func() { a.latency = s.Objective.Latency },
@@ -201,7 +201,7 @@ func (a *arena) takeOver(cmd *cobra.Command, s trace.Scenario) {
 	}
 }
 
-// configured makes the event and the contender those of a fleet of the configuration. Flags that were given win.
+// configured takes the event's settings from a fleet of the configuration, except those given by flags.
 func (a *arena) configured(cmd *cobra.Command, fleet string) (contest.Contender, error) {
 	c, err := a.g.load()
 	if err != nil {
@@ -233,10 +233,9 @@ func (a *arena) configured(cmd *cobra.Command, fleet string) (contest.Contender,
 	a.stated.boot = f.Workers.Boot
 	a.fleet = &f
 	played := f
-	played.Policy.Processing = 0 // the event states it
-	played.Policy.Shadow = false // in a simulated world nobody else is in charge
-	played.Policy.Delegate, played.Sizer = nil,
-		nil // and no cloud tracks: the policy whose target it would take is played
+	played.Policy.Processing = 0                    // the event states it
+	played.Policy.Shadow = false                    // in the simulation no other system sizes the fleet
+	played.Policy.Delegate, played.Sizer = nil, nil // nor does target tracking: its policy is simulated instead
 	settings, err := app.Settings(played)
 	if err != nil {
 		return contest.Contender{}, err
@@ -244,14 +243,14 @@ func (a *arena) configured(cmd *cobra.Command, fleet string) (contest.Contender,
 	return contest.Configured(settings, f.Workers.Idle), nil
 }
 
-// leftOut says what of a fleet is not simulated. It goes beside the result, which programs may read.
+// leftOut prints what of a fleet is not simulated. It goes to standard error, because programs may read the result.
 func (a *arena) leftOut(w io.Writer) {
 	for _, what := range a.missing {
 		fmt.Fprintf(w, "not simulated: %s\n", what)
 	}
 }
 
-// fleetOf returns the fleet of the given name, or the only one.
+// fleetOf returns the named fleet, or the only one.
 func fleetOf(c *config.Config, name string) (config.Fleet, error) {
 	var names []string
 	for _, f := range c.Fleets {
@@ -267,7 +266,7 @@ func fleetOf(c *config.Config, name string) (config.Fleet, error) {
 	return config.Fleet{}, fmt.Errorf("there is no fleet %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// write writes the pictures that were asked for.
+// write writes the requested pictures.
 func (a *arena) write(runs []report.Run, svg func(io.Writer) error) error {
 	title := "Muster: simulated runs"
 	if len(runs) > 0 {
@@ -277,7 +276,7 @@ func (a *arena) write(runs []report.Run, svg func(io.Writer) error) error {
 	return errors.Join(err, durable.Replace(a.svg, svg))
 }
 
-// checkFiles finds out before minutes of work that the pictures could not be written.
+// checkFiles checks that the pictures can be written, before minutes of work.
 func (a *arena) checkFiles() error {
 	for _, file := range []struct{ flag, path string }{{"--report", a.html}, {"--svg", a.svg}} {
 		if file.path == "" {
@@ -292,7 +291,7 @@ func (a *arena) checkFiles() error {
 	return nil
 }
 
-// lessCollecting lets the garbage collector run less often, for work that makes much garbage and keeps little; the
+// lessCollecting makes the garbage collector run less often, for work with much garbage and little live memory. The
 // returned function undoes that.
 func lessCollecting() func() {
 	before := debug.SetGCPercent(400)

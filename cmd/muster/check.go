@@ -55,7 +55,7 @@ func newCheck(g *global) *cobra.Command {
 			for _, f := range c.Fleets {
 				watched := ""
 				if f.Policy.Shadow {
-					watched = ", watched only: another system sizes it"
+					watched = ", in shadow mode: another system sizes it"
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "  %s: %d to %d workers for %s, %s (%s)%s\n", f.Name, f.Limits.Min,
 					f.Limits.Max,
@@ -69,7 +69,7 @@ func newCheck(g *global) *cobra.Command {
 	}
 }
 
-// allRemarks are those on the configuration, and on this machine for it, sorted by place.
+// allRemarks returns the remarks on the configuration and on its use on this machine, sorted by place.
 func allRemarks(c *config.Config, cores int) []config.Fault {
 	remarks := append(c.Remarks(), c.CoreRemarks(cores)...)
 	slices.SortStableFunc(remarks, func(a, b config.Fault) int {

@@ -21,7 +21,7 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// comparing is what muster compare was asked for.
+// comparing is muster compare with its flags.
 type comparing struct {
 	*arena
 	policies  []string
@@ -30,9 +30,9 @@ type comparing struct {
 	sweep     bool
 	page      bool
 	parallel  int
-	// only is the fleet of the configuration that is compared; empty where there is one.
+	// only names the compared fleet of the configuration; empty if there is only one.
 	only string
-	// command is the command line as it was given.
+	// command is the command line.
 	command []string
 }
 
@@ -182,7 +182,7 @@ func (c *comparing) events(cmd *cobra.Command, args []string) ([]contest.Event, 
 	return events, nil
 }
 
-// seedList reads --seeds: numbers and ranges.
+// seedList parses --seeds: numbers and ranges.
 func (c *comparing) seedList(args []string) ([]uint64, error) {
 	if c.seeds == "" {
 		if len(args) > 0 && !trace.Generated(args[0]) {
@@ -193,7 +193,7 @@ func (c *comparing) seedList(args []string) ([]uint64, error) {
 	return numberRanges("--seeds", c.seeds, 1000)
 }
 
-// numberRanges reads the value of a flag: numbers and ranges, separated by commas, of at most most numbers each.
+// numberRanges parses the value of a flag: numbers and ranges, separated by commas, of at most most numbers each.
 func numberRanges(flag, text string, most uint64) ([]uint64, error) {
 	var all []uint64
 	for _, part := range strings.Split(text, ",") {
@@ -213,7 +213,7 @@ func numberRanges(flag, text string, most uint64) ([]uint64, error) {
 	return all, nil
 }
 
-// flagValue is the value of a flag as it is written behind its name.
+// flagValue renders the value of a flag for a command line.
 func flagValue(f *pflag.Flag) string {
 	if f.Value.Type() == "bool" {
 		return ""

@@ -11,10 +11,10 @@ import (
 	"github.com/muster-scale/muster/kinds"
 )
 
-// defaultFile is the configuration of commands for which none is named, when it is there.
+// defaultFile is the default configuration, if it exists.
 const defaultFile = "muster.yaml"
 
-// file returns the configuration that was named, or else the one in this directory; empty when there is none.
+// file returns the named configuration, or else the default one; empty if there is none.
 func (g *global) file() string {
 	if g.config != "" {
 		return g.config
@@ -25,7 +25,7 @@ func (g *global) file() string {
 	return ""
 }
 
-// needFile returns the configuration for a command that cannot do without.
+// needFile returns the configuration, for a command that needs one.
 func (g *global) needFile(command string) (string, error) {
 	path := g.file()
 	if path == "" {
@@ -35,12 +35,12 @@ func (g *global) needFile(command string) (string, error) {
 	return path, nil
 }
 
-// empty is the configuration of an empty set-up.
+// empty is the configuration that is used when there is no file.
 func empty() *config.Config {
 	return &config.Config{Data: ".muster", Listen: config.Listen{Queue: "127.0.0.1:9324", API: "127.0.0.1:9325"}}
 }
 
-// load reads the configuration, or returns the one of an empty set-up when there is none.
+// load reads the configuration, or returns the empty one when there is no file.
 func (g *global) load() (*config.Config, error) {
 	path := g.file()
 	if path == "" {
@@ -50,8 +50,8 @@ func (g *global) load() (*config.Config, error) {
 	return c, usage(err)
 }
 
-// place reads where the program runs that was started with the configuration. A fault elsewhere in the file does not
-// keep a command from asking that program: it is noted once, for [global.noted].
+// place reads where the program with this configuration runs. Another fault in the file does not matter for that: it is
+// kept for [global.noted].
 func (g *global) place() (*config.Config, error) {
 	path := g.file()
 	if path == "" {
@@ -65,10 +65,10 @@ func (g *global) place() (*config.Config, error) {
 	return c, nil
 }
 
-// noted says that the file has a fault that did not matter.
+// noted prints the fault that did not matter.
 func (g *global) noted(errOut io.Writer) {
 	if faults, ok := errors.AsType[config.Faults](g.fault); ok && !g.json() {
-		fmt.Fprintf(errOut, "muster: what runs is shown, although the configuration has %s; muster check shows all: "+
+		fmt.Fprintf(errOut, "muster: this is what runs, although the configuration has %s; muster check shows all: "+
 			"%s\n",
 			render.Plural(len(faults), "fault"), faults[0].String())
 	}

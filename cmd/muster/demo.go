@@ -13,11 +13,12 @@ func newDemo(g *global) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "See the main job done: queues, decisions, worker processes, in under a minute",
-		Long: `Demo runs two published tests of queue scaling, twenty times as fast: 50 messages of 1.25 s, then of 2.5 s,
-are to finish within 15 s, and a worker takes 4.5 s to boot. Each test runs under the policies exact, deadline (with a
-scale of 0.95, because starting a process is not twenty times as fast) and dynamic-backlog. The last was written for
-these tests and here waits as its alarms do: three points a minute (3 s) apart before a rise, fifteen before a fall. Queues, worker processes and times are real; all is on this machine, in
-a temporary directory, and ends by itself.`,
+		Long: `Demo runs two published tests of queue scaling, twenty times as fast. 50 messages of 1.25 s, then of 2.5 s,
+must finish within 15 s, and a worker takes 4.5 s to boot. Each test runs under the policies exact, deadline and
+dynamic-backlog. deadline runs with a scale of 0.95, because starting a process is not twenty times as fast. The tests
+were published for dynamic-backlog, which waits here as its alarms do: for three datapoints, 3 s apart, before it scales
+out, and for fifteen before it scales in. Queues, worker processes and times are real. All of it runs on this machine,
+in a temporary directory, and ends by itself.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			view := demo.NewView(cmd.OutOrStdout(), g.json(), cmd.ErrOrStderr())
 			tally, err := demo.Play(cmd.Context(), view)
@@ -35,7 +36,7 @@ a temporary directory, and ends by itself.`,
 	}
 }
 
-// newSleepBody is the work of the demo and of test load: it sleeps as long as the message says.
+// newSleepBody is the work of the demo and of test load: it sleeps for the duration in the message.
 func newSleepBody(*global) *cobra.Command {
 	return &cobra.Command{
 		Use: "sleep-body", Hidden: true,

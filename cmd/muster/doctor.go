@@ -18,12 +18,12 @@ import (
 func newDoctor(g *global) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor -f FILE",
-		Short: "Check, by looking alone, what a configuration needs to work",
-		Long: `Doctor finds out what can be known before the first write: whether there are credentials and a region, whether
-the queues, groups, clusters and services exist and may be looked at, who else sizes them, and what each source and fleet
-is able to do. It changes nothing. What only a write could tell, it says.
+		Short: "Check, without changing anything, whether a configuration can work",
+		Long: `Doctor checks what can be known before the first write: whether there are credentials and a region, whether the
+queues, groups, clusters and services exist and may be read, who else sizes them, and what each source and fleet can do.
+It changes nothing. It names what only a write could show.
 
-It ends with 1 when something is wrong.`,
+It ends with exit code 1 when it finds a problem.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := g.needFile("doctor"); err != nil {
 				return err
@@ -38,7 +38,7 @@ It ends with 1 when something is wrong.`,
 	}
 }
 
-// running asks the muster up that runs with the configuration, if one does, what is wrong with it.
+// running asks the running muster up, if there is one, for its problems.
 func running(ctx context.Context, g *global, c *config.Config) []doctor.Finding {
 	var s server.Status
 	switch err := client.Get(ctx, c, "/v1/status", &s); {

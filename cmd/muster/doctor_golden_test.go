@@ -49,9 +49,9 @@ func TestDoctorSaysWhenACooldownIsShorterThanTheMetricIsLate(t *testing.T) {
 	}
 	for _, row := range []struct{ name, fleets, says string }{
 		{"AWS's own cooldown and a long boot", service("", "4m"), "the scaling policy muster-slides waits 5m0s after " +
-			"a rise, and its metric shows what that did only after 6m0s"},
+			"a scale-out, but its metric shows the effect only after 6m0s"},
 		{"one that was configured too short", service("cooldown: 90s", "30s"),
-			"muster-slides waits 1m30s after a rise"},
+			"muster-slides waits 1m30s after a scale-out"},
 		{"one that is long enough", service("cooldown: 6m", "4m"), ""},
 		{"AWS's own and a short boot", service("", "60s"), ""},
 	} {

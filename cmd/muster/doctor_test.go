@@ -124,7 +124,7 @@ func TestDoctorChecksByLookingAlone(t *testing.T) {
 		{"a group", groupWeb, nil, 0, []string{
 			"ok         credentials: found by", "ok         region: eu-west-1", "ok         web queue: work has a " +
 				"backlog of 48", "ok         web members: the Auto Scaling group web",
-			"ok         web members: 3 there", "Releaser, Protector, WarmPool, Expecter", "nobody else sizes it",
+			"ok         web members: 3 there", "Releaser, Protector, WarmPool, Expecter", "nothing else sizes it",
 			"unchecked  web permissions: autoscaling:SetDesiredCapacity",
 		}},
 		{"a service", taskWeb, nil, 0, []string{"tasks members: the service web of the cluster prod",

@@ -70,7 +70,7 @@ out again; then set your own anew, or open another shell.`,
 	return cmd
 }
 
-// warnReplaced says what the lines replace.
+// warnReplaced says what the printed lines replace.
 func warnReplaced(errOut io.Writer, keys sqsapi.Keys) {
 	own := os.Getenv("AWS_ACCESS_KEY_ID")
 	var has []string
@@ -98,7 +98,7 @@ func printEnv(cmd *cobra.Command, g *global, set []client.Variable) error {
 	return printJSON(cmd.OutOrStdout(), map[string]any{"set": values, "unset": client.Competing()})
 }
 
-// printUnset prints nothing where the shell has other keys: they are not ours to take away.
+// printUnset prints nothing if the shell has other keys, which must stay.
 func printUnset(cmd *cobra.Command, g *global, set []client.Variable) error {
 	var names []string
 	ours := false
@@ -110,7 +110,7 @@ func printUnset(cmd *cobra.Command, g *global, set []client.Variable) error {
 		names = []string{}
 		fmt.Fprintln(
 			cmd.ErrOrStderr(),
-			"muster env: this shell has not the keys of the embedded queue, so nothing is taken out",
+			"muster env: this shell does not have the keys of the embedded queue, so nothing is unset",
 		)
 	}
 	if g.json() {

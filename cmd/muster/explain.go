@@ -25,11 +25,11 @@ func newExplain(g *global) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [FLEET]",
 		Short: "Say why a fleet has its size, why not more, and what would change it",
-		Long: `Explain says why the present decision of the running muster up has its number, why it is no larger and what would
-change it, and which decision was recorded last: a hold is recorded once a minute. When none runs, and with --at or
---seq, it reads a decision back from the history. With --verify it recomputes every recorded decision from its
-recorded inputs and compares the result byte for byte. With --against it shows, for a fleet that is sized by
-another system and watched (muster up --shadow), when its size differed from what Muster would have asked for.`,
+		Long: `Explain says why the current decision of the running muster up has its number, why it is no larger and what would
+change it. It also shows the last recorded decision: a hold is recorded once a minute. When no muster up runs, and with
+--at or --seq, it explains a decision from the history. With --verify it recomputes every recorded decision from its
+recorded inputs and compares the result byte for byte. With --against it shows, for a fleet in shadow mode (muster up
+--shadow), when its size differed from what Muster would have set.`,
 		Example: "  muster explain thumbnails\n  muster explain thumbnails --at 12:03:10\n  muster explain " +
 			"--verify\n  muster explain thumbnails --against",
 		Args: cobra.MaximumNArgs(1),
@@ -44,7 +44,7 @@ another system and watched (muster up --shadow), when its size differed from wha
 	return cmd
 }
 
-// run says why a fleet has its size, or what else the flags ask of the history.
+// run explains a decision, or does what else the flags ask.
 func (x explaining) run(cmd *cobra.Command, g *global, args []string) error {
 	if x.against && (x.verify || x.at != "" || x.seq != 0) {
 		return usage(errors.New("--against shows all times at once; leave out --at, --seq and --verify"))
@@ -95,7 +95,7 @@ func (x explaining) run(cmd *cobra.Command, g *global, args []string) error {
 	return nil
 }
 
-// showAgainst shows when a fleet had another size than Muster would have asked for.
+// showAgainst shows when a fleet had another size than Muster would have set.
 func showAgainst(cmd *cobra.Command, g *global, h *history.Reader, fleet string) error {
 	c, err := explain.Against(cmd.Context(), h, fleet)
 	if err != nil {
@@ -107,7 +107,7 @@ func showAgainst(cmd *cobra.Command, g *global, h *history.Reader, fleet string)
 	return explain.PrintContrast(cmd.OutOrStdout(), c)
 }
 
-// verifyAll recomputes the recorded decisions of all fleets, and prints what came of each.
+// verifyAll recomputes the recorded decisions of all fleets, and prints the results.
 func verifyAll(cmd *cobra.Command, g *global, h *history.Reader, fleets []string) error {
 	out := cmd.OutOrStdout()
 	all, err := explain.Verify(cmd.Context(), h, fleets, func(v explain.Verified) {

@@ -10,16 +10,16 @@ import (
 	"github.com/muster-scale/muster/config"
 )
 
-// failure is an error as commands print it on standard error under -o json.
+// failure is the error of a command as it is printed on standard error with -o json.
 type failure struct {
 	Error string `json:"error"`
 	// Code is the exit code.
 	Code int `json:"code"`
-	// Faults are those of the configuration, if that is what is wrong.
+	// Faults are the faults of the configuration, if that is the problem.
 	Faults []config.Fault `json:"faults,omitzero"`
 }
 
-// printFailure prints why a command ends; nothing where it said so already.
+// printFailure prints why a command failed, unless it has printed that already.
 func printFailure(errOut io.Writer, coded *exitError, asJSON bool) {
 	faults, isFaults := errors.AsType[config.Faults](coded)
 	switch {
@@ -33,7 +33,7 @@ func printFailure(errOut io.Writer, coded *exitError, asJSON bool) {
 	}
 }
 
-// wantsJSON tells whether the arguments ask for JSON. It reads them by itself: what is wrong may be the arguments.
+// wantsJSON tells whether the arguments ask for JSON. It parses them itself, because they may be invalid.
 func wantsJSON(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]

@@ -17,7 +17,7 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// carrying is what muster import was asked for.
+// carrying is muster import with its flags.
 type carrying struct {
 	comparing
 	written, trace, fleet string
@@ -118,7 +118,7 @@ func queueNames(f config.Fleet) (names []string) {
 	return names
 }
 
-// compare replays the trace under the fleet's policy, the rule it was taken from where that is known, and deadline.
+// compare replays the trace under the fleet's policy, the rule that it was imported from if known, and deadline.
 func (x *carrying) compare(cmd *cobra.Command, r foreign.Result, written []byte) error {
 	c, err := importing.Parse(written)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/muster-scale/muster/config/keys"
 )
 
-// keyFlags declares a flag for each key of a configuration that can be an option, but for those without. The notes, by
-// flag, are said behind what the reference says of the key.
+// keyFlags declares a flag for each key of a configuration that can be an option, except those in without. notes are
+// added, by flag, to the key's description.
 func keyFlags(f *pflag.FlagSet, all []keys.Key, notes map[string]string, without ...string) {
 	for _, o := range keys.Options(all) {
 		if slices.Contains(without, o.Name) {
@@ -22,7 +22,7 @@ func keyFlags(f *pflag.FlagSet, all []keys.Key, notes map[string]string, without
 	}
 }
 
-// keyFlag is the value of a flag that is a key.
+// keyFlag is the value of a flag for a key.
 type keyFlag struct{ keys.Option }
 
 // Type implements [pflag.Value]: it names the value in the help.

@@ -64,7 +64,7 @@ describes them.`, joblog.Files*joblog.FileMegabytes),
 	return cmd
 }
 
-// completeLogs completes the name of a fleet that has, or may have, a log.
+// completeLogs completes the name of a local fleet.
 func (g *global) completeLogs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	c, err := g.load()
 	if err != nil || len(args) > 0 {
@@ -73,7 +73,7 @@ func (g *global) completeLogs(_ *cobra.Command, args []string, _ string) ([]stri
 	return logs.Fleets(c), cobra.ShellCompDirectiveNoFileComp
 }
 
-// run shows the records that are selected.
+// run shows the selected records.
 func (r *reading) run(ctx context.Context, fleet string, out, errOut io.Writer) (err error) {
 	if r.o.Since, err = logs.Since(r.since, time.Now()); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (r *reading) run(ctx context.Context, fleet string, out, errOut io.Writer) 
 	return err
 }
 
-// jsonLines shows each record as an object on a line of its own.
+// jsonLines prints each record as a line of JSON.
 type jsonLines struct{ to *json.Encoder }
 
 // Show implements [logs.Printer].
@@ -110,7 +110,7 @@ func (l jsonLines) Show(r joblog.Record) error { return l.to.Encode(r) }
 // Pause implements [logs.Printer].
 func (l jsonLines) Pause(bool) error { return nil }
 
-// narrowed says by what records were left out.
+// narrowed describes the selection, for a log without a selected record.
 func (r *reading) narrowed() string {
 	text := ""
 	if r.o.Failed {

@@ -26,8 +26,8 @@ const (
 
 func main() { os.Exit(run()) }
 
-// run runs the command line of this process and returns its exit code. The first interrupt ends the command in order;
-// the second kills it.
+// run runs the command line of this process and returns its exit code. The first interrupt ends the command gracefully,
+// the second at once.
 func run() int {
 	collectLater(os.Getenv)
 	ctx, stop := context.WithCancel(context.Background())
@@ -58,7 +58,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	return coded.code
 }
 
-// withCode returns the error of a command with the exit code that it ends the process with.
+// withCode adds to the error of a command its exit code.
 func withCode(err error) *exitError {
 	if coded, ok := errors.AsType[*exitError](err); ok {
 		return coded
@@ -76,7 +76,7 @@ func withCode(err error) *exitError {
 	return &exitError{exitUsage, err}
 }
 
-// exitError is an error with the exit code it ends the process with.
+// exitError is an error with an exit code.
 type exitError struct {
 	code int
 	err  error

@@ -13,10 +13,10 @@ func newPlan(g *global) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan -f FILE [FLEET]",
 		Short: "Show what a configuration would set now, with the arithmetic",
-		Long: `Plan applies the configuration to what is seen now and shows the decision, without doing anything. It sees
-through the running muster up, so that a changed configuration can be tried before it is put in force; when
-none runs, it opens the data itself. While the file has a fault it plans with the configuration in force. A table says what the objective has to expect of that size, of one worker fewer
-and of one more.`,
+		Long: `Plan applies the configuration to the current state and shows the decision, without changing anything. It reads
+the state from the running muster up, so that a changed configuration can be tried before it is applied; when none runs,
+it opens the data itself. While the file has a fault it plans with the configuration in force. A table shows what to
+expect for the objective from that size, from one worker fewer and from one more.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := g.needFile("plan"); err != nil {

@@ -14,12 +14,12 @@ func newPublish(g *global) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "publish -f FILE [FLEET...]",
 		Short: "Publish the metrics of fleets once, for cron",
-		Long: `Publish looks once at the queues and the members of fleets, publishes backlog per worker, acceptable backlog per
+		Long: `Publish reads the queues and the members of fleets once, publishes backlog per worker, acceptable backlog per
 worker, mean processing duration, workers and utilization to CloudWatch, and ends. For a fleet with delegate it also
-sees to the scaling policy and its target, when that differs by more than delegate.change. It sets no size.
+updates the scaling policy, when its target differs by more than delegate.change. It sets no size.
 
-It sees through the running muster up; when none runs, it looks itself. With --emf the metrics are written to
-standard output as lines in the embedded metric format, for CloudWatch Logs, and not sent. A cron line for each minute:
+It reads from the running muster up, or directly when none runs. With --emf it writes the metrics to standard output in
+the embedded metric format, for CloudWatch Logs, and sends nothing. A cron line for each minute:
 
   * * * * * muster publish -f /etc/muster.yaml`,
 		Example: "  muster publish -f muster.yaml\n  muster publish -f muster.yaml --emf thumbnails",
@@ -42,7 +42,7 @@ standard output as lines in the embedded metric format, for CloudWatch Logs, and
 			}
 			said := cmd.OutOrStdout()
 			if lines {
-				said = cmd.ErrOrStderr() // standard output has the metrics
+				said = cmd.ErrOrStderr() // standard output is for the metrics
 			}
 			if g.json() {
 				err = printJSON(said, map[string]any{"fleets": all})

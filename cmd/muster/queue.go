@@ -12,7 +12,7 @@ import (
 )
 
 func newQueue(g *global) *cobra.Command {
-	cmd := &cobra.Command{Use: "queue", Short: "List, create, purge and check queues; look at messages, redrive, " +
+	cmd := &cobra.Command{Use: "queue", Short: "List, create, purge and check queues; peek at messages, redrive, " +
 		"export and import them"}
 	cmd.AddCommand(newQueueList(g), newQueueCreate(g), newQueuePurge(g), newQueuePeek(g), newQueueRedrive(g),
 		newQueueExport(g), newQueueImport(g),
@@ -20,7 +20,7 @@ func newQueue(g *global) *cobra.Command {
 	return cmd
 }
 
-// whereFlags gives a command the flags for where its queues are.
+// whereFlags adds the flags that locate queues.
 func whereFlags(cmd *cobra.Command, w *queuetool.Where) {
 	f := cmd.Flags()
 	f.StringVar(&w.Endpoint, "endpoint", "",
@@ -32,8 +32,8 @@ func whereFlags(cmd *cobra.Command, w *queuetool.Where) {
 		"the account of the queues, for an embedded queue (default: "+queuetool.DefaultAccount+")")
 }
 
-// completeQueues completes a queue's name as the first argument: from the running muster up, or else from the
-// configuration. What follows is a file.
+// completeQueues completes a queue's name as the first argument, from the running muster up or else from the
+// configuration. Further arguments are files.
 func (g *global) completeQueues(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault

@@ -45,14 +45,14 @@ Exit codes: 0 nothing is damaged, or all that is whole was repaired; 1 something
 				err = queuetool.PrintCheckup(cmd.OutOrStdout(), found)
 			}
 			if err == nil && !found.Whole() && found.Kept == "" {
-				err = &exitError{exitFailed, nil} // all was said
+				err = &exitError{exitFailed, nil} // the result is printed already
 			}
 			return err
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&data, "data", "", "the data directory (default: that of the configuration)")
-	f.BoolVar(&repair, "repair", false, "go on with what is whole, and keep the damaged files")
+	f.BoolVar(&repair, "repair", false, "move the whole messages to new files, and keep the damaged files")
 	cmd.MarkFlagDirname("data")
 	return cmd
 }

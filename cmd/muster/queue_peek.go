@@ -16,9 +16,9 @@ func newQueuePeek(g *global) *cobra.Command {
 	body := ""
 	cmd := &cobra.Command{
 		Use: "peek NAME", Short: "Show messages of a queue without receiving them", Args: cobra.ExactArgs(1),
-		Long: `Peek shows messages in the order in which they were sent. Nothing is received: no receive is counted, and
-nobody waits for a message that was looked at. It asks the running muster up; when none runs, it looks into
-the data directory itself.`,
+		Long: `Peek shows messages in the order in which they were sent. It receives nothing: no receive is counted, and no
+worker waits for a message because of it. It asks the running muster up; when none runs, it reads the data directory
+itself.`,
 		Example: "  muster queue peek thumbnails-dead\n  muster queue peek thumbnails --from in-flight " +
 			"--limit 100 -o json",
 		ValidArgsFunction: g.completeQueues,
@@ -57,7 +57,7 @@ the data directory itself.`,
 	}
 	f := cmd.Flags()
 	f.IntVar(&q.Limit, "limit", 10, fmt.Sprintf("how many messages, 1 to %d", queue.MaxPeek))
-	f.StringVar(&q.From, "from", "", "only those that are waiting, in-flight, delayed or damaged")
+	f.StringVar(&q.From, "from", "", "only messages that are waiting, in-flight, delayed or damaged")
 	f.StringVar(&body, "body", "", "full or short (default short, but full with -o json)")
 	cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions([]string{"waiting", "in-flight", "delayed",
 		"damaged"}, cobra.ShellCompDirectiveNoFileComp))

@@ -38,10 +38,10 @@ func newQueueRedrive(g *global) *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use: "redrive NAME", Short: "Move dead letters back to where they came from", Args: cobra.ExactArgs(1),
-		Long: `Redrive moves the messages that wait in a dead-letter queue back to the queues they came from, or to another
-one. They arrive as if sent now. The move goes on by itself, also after a restart of muster up; --wait stays
-until it is over, --status shows it, --cancel ends it. One move at a time may run for a queue. Without a
-running muster up the messages are moved in its data directory, and redrive stays until that is done.`,
+		Long: `Redrive moves the messages that wait in a dead-letter queue back to their source queues, or to another queue. They
+arrive as if sent now. The move continues by itself, also after a restart of muster up; --wait waits until it is over,
+--status shows it, --cancel stops it. A queue can have one running move. Without a running muster up, redrive moves the
+messages in its data directory, and waits until that is done.`,
 		Example: `  muster queue redrive thumbnails-dead --wait
   muster queue redrive thumbnails-dead --to thumbnails --rate 10
   muster queue redrive thumbnails-dead --status`,
@@ -64,12 +64,12 @@ running muster up the messages are moved in its data directory, and redrive stay
 	}
 	f := cmd.Flags()
 	whereFlags(cmd, &where)
-	f.StringVar(&to, "to", "", "the queue to move to; by default each message goes back to where it came from")
+	f.StringVar(&to, "to", "", "the queue to move to; by default each message goes back to its source queue")
 	f.IntVar(&o.perSecond, "rate", 0, fmt.Sprintf("the most messages a second, 1 to %d (default: as fast as it goes)",
 		queue.MaxMoveRate))
-	f.BoolVar(&o.wait, "wait", false, "stay until the move is over")
+	f.BoolVar(&o.wait, "wait", false, "wait until the move is over")
 	f.BoolVar(&o.status, "status", false, "show the last moves out of the queue")
-	f.BoolVar(&o.end, "cancel", false, "end the running move; what was moved stays moved")
+	f.BoolVar(&o.end, "cancel", false, "stop the running move; moved messages stay moved")
 	cmd.RegisterFlagCompletionFunc("to", func(c *cobra.Command, _ []string, word string) ([]string,
 		cobra.ShellCompDirective) {
 		return g.completeQueues(c, nil, word)
@@ -77,7 +77,7 @@ running muster up the messages are moved in its data directory, and redrive stay
 	return cmd
 }
 
-// run does with the move what the flags say, and prints what came of it.
+// run does what the flags say, and prints the result.
 func (o redriveOptions) run(cmd *cobra.Command, g *global, r queuetool.Redrive) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	switch {
@@ -98,7 +98,7 @@ func (o redriveOptions) run(cmd *cobra.Command, g *global, r queuetool.Redrive) 
 		if g.json() {
 			return printJSON(out, m)
 		}
-		_, err = fmt.Fprintf(out, "cancelled after %d of %d messages; what was moved stays moved\n", m.Moved, m.ToMove)
+		_, err = fmt.Fprintf(out, "cancelled after %d of %d messages; moved messages stay moved\n", m.Moved, m.ToMove)
 		return err
 	}
 	m, err := r.Start(ctx, o.perSecond)

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// global holds the flags that every command knows.
+// global holds the flags of all commands.
 type global struct {
 	config string
 	output string
-	// fault is what is wrong with the configuration where that did not matter.
+	// fault is a fault of the configuration that did not matter.
 	fault error
 }
 
@@ -32,14 +32,14 @@ func commands() []command {
 	}
 }
 
-// command is one command, by the word that calls it.
+// command is a command and its name.
 type command struct {
 	word string
 	make func(*global) *cobra.Command
 }
 
-// called returns the one command that the arguments begin with. When they begin with anything else, as they do for help
-// and completion, it returns all. Making them all takes longer than many a command runs.
+// called returns the command that the arguments begin with. If they begin with something else, as for help and
+// completion, it returns all commands. Making all of them takes longer than many a command runs.
 func called(args []string) []command {
 	all := commands()
 	for _, c := range all {
@@ -50,7 +50,7 @@ func called(args []string) []command {
 	return all
 }
 
-// newRoot returns muster with what the arguments need of its commands.
+// newRoot returns muster with the commands that the arguments need.
 func newRoot(args []string) *cobra.Command {
 	g := &global{}
 	root := &cobra.Command{
@@ -92,8 +92,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 plan has changes
 	return root
 }
 
-// addVersionFlag makes muster --version print the version, and muster alone its help. cobra has a flag of its own for
-// that, whose output takes a template: with templates the linker keeps every method of every type.
+// addVersionFlag makes muster --version print the version, and muster alone its help. cobra's own flag uses a template,
+// and with templates the linker keeps every method of every type.
 func addVersionFlag(root *cobra.Command) {
 	version := root.Flags().BoolP("version", "v", false, "version for muster")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -105,8 +105,7 @@ func addVersionFlag(root *cobra.Command) {
 	}
 }
 
-// withUsageErrors makes wrong arguments of any command below cmd an error of usage, with a suggestion for a word that
-// was mistyped.
+// withUsageErrors makes wrong arguments of all commands below cmd a usage error, with a suggestion for a mistyped word.
 func withUsageErrors(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		withUsageErrors(c)
@@ -137,12 +136,12 @@ func (g *global) json() bool { return g.output == "json" }
 
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false) // no page is made of it, and people read it
+	e.SetEscapeHTML(false) // people read it, and it never becomes part of a page
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
 
-// newLogger logs to w, one line an event.
+// newLogger logs to w, one line per event.
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }

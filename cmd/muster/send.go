@@ -56,8 +56,8 @@ func newSend(g *global) *cobra.Command {
 		"bodies that hold a processing duration, for muster work -- muster sleep-body")
 	f.Float64Var(&l.Spread, "spread", 0, "how much durations vary: standard deviation over mean, lognormal")
 	f.Uint64Var(&l.Seed, "seed", 1, "the seed of the durations")
-	f.Float64Var(&l.Rate, "rate", 0, "messages a second; 0 sends as fast as it goes")
-	f.DurationVar(&l.Over, "over", 0, "send evenly over so long, in place of --rate")
+	f.Float64Var(&l.Rate, "rate", 0, "messages a second; 0 sends as fast as possible")
+	f.DurationVar(&l.Over, "over", 0, "send evenly over this time, in place of --rate")
 	cmd.MarkFlagRequired("queue")
 	return cmd
 }

@@ -25,9 +25,9 @@ func newSimulate(g *global) *cobra.Command {
 		Use:   "simulate TRACE",
 		Short: "Replay a trace under a policy: what would have happened?",
 		Long: `Simulate replays a trace with the controller, policies, roster and worker leases of production in virtual time. The
-same trace, flags and seed give the same bytes. TRACE is a file, a generator or a scenario, as muster trace has them.
-A policy is one of ours or another autoscaler's rule, of which NAME[VALUE] sets the main setting. -f FILE --fleet NAME
-plays that fleet: with its policy, objective and limits, and with the delays of what it consists of and of its queue.
+same trace, flags and seed give the same bytes. TRACE is a file, a generator or a scenario, as for muster trace. A
+policy is one of Muster's or the rule of another autoscaler; NAME[VALUE] sets its main setting. -f FILE --fleet NAME simulates
+that fleet: its policy, objective and limits, and the delays of its kind and its queue.
 
 ` + toldHelp + "\n\n" + worldHelp(),
 		Example: `  muster simulate requests.csv.gz --policy exact --objective 60s --boot 60s
@@ -46,13 +46,13 @@ plays that fleet: with its policy, objective and limits, and with the delays of 
 	a.flags(cmd)
 	cmd.Flags().StringVar(&policyName, "policy", "", "the policy: "+strings.Join(contest.Names(), ", "))
 	cmd.Flags().StringVar(&fleet, "fleet", "",
-		"the fleet of the configuration (-f) that is played")
-	cmd.Flags().Uint64Var(&seed, "seed", 1, "the seed of everything that is drawn")
+		"the fleet of the configuration (-f) to simulate")
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "the seed of all random draws")
 	cmd.RegisterFlagCompletionFunc("policy", completePolicy)
 	return cmd
 }
 
-// contender returns the policy that the flags name.
+// contender returns the policy that the flags select.
 func (a *arena) contender(cmd *cobra.Command, name, fleet string) (contest.Contender, error) {
 	if a.g.config != "" || fleet != "" {
 		c, err := a.configured(cmd, fleet)
@@ -70,7 +70,7 @@ func (a *arena) contender(cmd *cobra.Command, name, fleet string) (contest.Conte
 	return c, nil
 }
 
-// simulate makes one run and shows what it came to.
+// simulate makes one run and prints the result.
 func (a *arena) simulate(cmd *cobra.Command, name string, c contest.Contender, seed uint64) error {
 	limits, err := threshold.OfResults(a.thresholds)
 	if err != nil {

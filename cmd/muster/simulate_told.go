@@ -12,24 +12,24 @@ import (
 	"github.com/muster-scale/muster/sim/contest"
 )
 
-// The words that --processing takes in place of a duration.
+// The words that --processing accepts in place of a duration.
 const (
 	statesNone = "none"
 	statesMean = "mean"
 )
 
-// toldHelp says what a policy knows in a simulated run.
+// toldHelp explains what a policy knows in a simulated run.
 const toldHelp = `A policy knows what its configuration states and what was measured, as in production. Without -f the
 configuration states neither the mean processing duration nor the boot time; with -f it states the policy.processing and
 the workers.boot of the fleet. --processing and --boot-known state more. A policy begins with a boot time of 1m0s where
 none is stated. Other autoscalers whose rule has a place for the mean processing duration are told the trace's own,
 because an engineer who runs them measures it first; where the configuration states a duration, they are told that.`
 
-// stated is what the configuration of a simulated fleet states of durations.
+// stated is what the configuration of a simulated fleet says about durations.
 type stated struct {
 	// processing is none, mean or a duration.
 	processing string
-	// bootKnown states the true boot time, and boot, when above 0, a boot time that may differ from it.
+	// bootKnown states the true boot time. boot, if above 0, is a stated boot time that may differ from it.
 	bootKnown bool
 	boot      time.Duration
 }
@@ -47,7 +47,7 @@ func (s *stated) flags(cmd *cobra.Command) {
 	}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// tell completes the event with what is stated.
+// tell adds the stated durations to the event.
 func (s *stated) tell(e *contest.Event) error {
 	e.BootPrior, e.TellBoot = s.boot, s.bootKnown
 	switch s.processing {
@@ -66,7 +66,7 @@ func (s *stated) tell(e *contest.Event) error {
 	return nil
 }
 
-// hint suggests what was probably meant by a value that --processing does not take.
+// hint suggests what was probably meant by an invalid --processing.
 func (s *stated) hint(err error) string {
 	if _, number := strconv.ParseFloat(s.processing, 64); err != nil && number == nil {
 		return fmt.Sprintf("; say %q for seconds", s.processing+"s")

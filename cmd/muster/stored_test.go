@@ -67,8 +67,8 @@ func TestDoctorLooksAtTheTableOfReports(t *testing.T) {
 			"fleet, the newest of "},
 		{"none does", false, "", 0, "note       web reports: the table reports has none of this fleet: start its " +
 			"workers with muster work --report dynamodb:reports --fleet web"},
-		{"there is no table", false, "ResourceNotFoundException", 1, "wrong      web reports: read the reports of " +
-			"workers in the table reports of DynamoDB: ResourceNotFoundException"},
+		{"there is no table", false, "ResourceNotFoundException", 1, "wrong      web reports: read worker " +
+			"reports from the DynamoDB table reports: ResourceNotFoundException"},
 		{"it may not be read", true, "AccessDeniedException", 1, "allow dynamodb:Query"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

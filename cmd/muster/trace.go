@@ -16,7 +16,7 @@ import (
 	"github.com/muster-scale/muster/sim/trace/statistics"
 )
 
-// measurement is what muster trace was asked for.
+// measurement is muster trace with its flags.
 type measurement struct {
 	options  trace.Options
 	format   string
@@ -63,7 +63,7 @@ func newTrace(g *global) *cobra.Command {
 	return cmd
 }
 
-// traceHelp says what can be read, and lists what can be generated.
+// traceHelp explains the inputs, and lists the generators and scenarios.
 func traceHelp() string {
 	var b strings.Builder
 	b.WriteString(`Trace reads the messages of a trace once and says what they are like: how many, how fast, how bursty, how
@@ -152,7 +152,7 @@ func (m *measurement) check() error {
 	return nil
 }
 
-// takeOver fills in what the scenario says and no flag does.
+// takeOver fills in the scenario's settings, except those given by flags.
 func (m *measurement) takeOver(cmd *cobra.Command, s trace.Scenario) {
 	for flag, set := range map[string]func(){
 		"objective": func() { m.goal.Objective.Latency = s.Objective.Latency },
@@ -166,7 +166,7 @@ func (m *measurement) takeOver(cmd *cobra.Command, s trace.Scenario) {
 	}
 }
 
-// traceError marks what is wrong in a file as such, not as a failure.
+// traceError marks a fault in a trace file as a usage error.
 func traceError(err error) error {
 	if _, fault := errors.AsType[*trace.Fault](err); fault {
 		return usage(err)
@@ -174,7 +174,7 @@ func traceError(err error) error {
 	return err
 }
 
-// completeTrace completes a generator, its settings or a scenario; the shell completes files when there is none.
+// completeTrace completes a generator, its settings or a scenario, and else files.
 func completeTrace(_ *cobra.Command, args []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

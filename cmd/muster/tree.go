@@ -35,7 +35,7 @@ several machines; submit makes the table.`,
 	return cmd
 }
 
-// forest is where the trees of a command are.
+// forest locates the trees of a command.
 type forest struct {
 	*global
 	treetool.Trees
@@ -44,7 +44,7 @@ type forest struct {
 func newTreePause(f *forest) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use: "pause ID", Short: "Keep a tree from going on; work in hand finishes", Args: cobra.ExactArgs(1),
+		Use: "pause ID", Short: "Pause a tree; work in progress finishes", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: f.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.With(cmd.Context(), false, func(_ tree.Store, p *runner.Operator) error {
@@ -62,7 +62,7 @@ func newTreePause(f *forest) *cobra.Command {
 func newTreeResume(f *forest) *cobra.Command {
 	var l tree.Limits
 	cmd := &cobra.Command{
-		Use: "resume ID", Short: "Let a paused tree go on, with other limits perhaps", Args: cobra.ExactArgs(1),
+		Use: "resume ID", Short: "Resume a paused tree, optionally with other limits", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: f.complete,
 		Example:           "  muster tree resume photos --nodes 5000000",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -84,7 +84,7 @@ func newTreeResume(f *forest) *cobra.Command {
 	return cmd
 }
 
-// given returns the old limits with those that the flags give.
+// given returns the old limits, changed by the flags.
 func given(f *pflag.FlagSet, old, l tree.Limits) tree.Limits {
 	for name, set := range map[string]func(){
 		"depth": func() { old.Depth = l.Depth }, "fan-out": func() { old.FanOut = l.FanOut },
@@ -104,11 +104,11 @@ func newTreeRetry(f *forest) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "retry ID", Short: "Work on the failed nodes of a tree again", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: f.complete,
-		Long: `Retry opens the failed nodes of a tree again, with all their attempts, and nothing else: what is done stays done.
-A tree that was complete begins another round, whose end is announced by a completion of its own.
+		Long: `Retry opens the failed nodes of a tree again, with all their attempts, and nothing else: finished nodes stay
+finished. A tree that was complete begins another round, whose end is announced by another completion.
 
-With --lost it sends the open nodes once more, for messages that are not in the queue any more: purged, expired or
-moved to a dead-letter queue. Those that are there come twice, which does no harm.`,
+With --lost it sends the open nodes once more, for messages that were lost from the queue: purged, expired or moved to a
+dead-letter queue. Messages that are still there then come twice, which does no harm.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.With(cmd.Context(), false, func(_ tree.Store, p *runner.Operator) error {
 				what, again := "retried", p.Retry
@@ -133,7 +133,7 @@ moved to a dead-letter queue. Those that are there come twice, which does no har
 
 func newTreeCancel(f *forest) *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel ID", Short: "End a tree: open nodes count as failed, and their messages go when they are received",
+		Use: "cancel ID", Short: "End a tree: open nodes count as failed, and their messages are deleted when received",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: f.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -152,8 +152,8 @@ func newTreeRemove(f *forest) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rm ID...", Short: "Forget trees that have ended", Args: cobra.MinimumNArgs(1),
 		ValidArgsFunction: f.complete,
-		Long: `Rm forgets trees that have ended, with all their nodes, so that what they are kept in stays small. One that runs or is
-paused is refused; with --force it is cancelled first. Its messages go when they are received. The name is free again.`,
+		Long: `Rm deletes trees that have ended, with all their nodes, so that their store stays small. It refuses a running or
+paused tree; with --force it cancels the tree first. Its messages are deleted when received. The name is free again.`,
 		Example: "  muster tree rm photos",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.With(cmd.Context(), false, func(_ tree.Store, p *runner.Operator) error {
@@ -176,7 +176,7 @@ paused is refused; with --force it is cancelled first. Its messages go when they
 	return cmd
 }
 
-// report prints what was done with a tree.
+// report prints the result of an operation on a tree.
 func (f *forest) report(cmd *cobra.Command, p *runner.Operator, id, what string) error {
 	r, err := p.Root(cmd.Context(), id)
 	if err != nil {
@@ -189,7 +189,7 @@ func (f *forest) report(cmd *cobra.Command, p *runner.Operator, id, what string)
 	return err
 }
 
-// removal says what can be done about a tree that is not removed.
+// removal says what to do about a tree that cannot be removed.
 func removal(err error) error {
 	if errors.Is(err, tree.ErrState) {
 		return fmt.Errorf("%w; wait for its end, or use --force", err)

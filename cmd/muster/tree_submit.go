@@ -14,7 +14,7 @@ import (
 	"github.com/muster-scale/muster/tree/runner"
 )
 
-// limitFlags gives a command the flags for the limits of a tree.
+// limitFlags adds the flags for the limits of a tree.
 func limitFlags(f *pflag.FlagSet, l *tree.Limits) {
 	f.IntVar(&l.Depth, "depth", 0, "how deep nodes may lie below the root node, where work goes on sequentially; -1 "+
 		"allows no children (default 100)")
@@ -106,7 +106,7 @@ With --manifest the children of the root node are listed in a file, one JSON obj
 	return cmd
 }
 
-// targets puts URLs in the place of the names of queues.
+// targets replaces the names of queues by their URLs.
 func (f *forest) targets(s *tree.Spec) (err error) {
 	if s.Queue, err = client.QueueURL(f.place, s.Queue); err == nil {
 		s.Final.Queue, err = client.QueueURL(f.place, s.Final.Queue)

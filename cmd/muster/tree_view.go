@@ -68,10 +68,10 @@ func (f *forest) all(cmd *cobra.Command, store tree.Store) error {
 func newTreeWatch(f *forest) *cobra.Command {
 	var every, timeout time.Duration
 	cmd := &cobra.Command{
-		Use: "watch ID", Short: "Show how far a tree is until it ends", Args: cobra.ExactArgs(1),
-		Long: `Watch shows how far a tree is, how fast it goes and how long the rest will take, until the tree ends. It ends
-with exit code 0 when all nodes are done, and with 1 when some failed or the tree was cancelled. With --timeout it ends
-with 4 when the tree has not ended by then; the tree goes on. Off a terminal a line of its own appears every ten seconds and when
+		Use: "watch ID", Short: "Show the progress of a tree until it ends", Args: cobra.ExactArgs(1),
+		Long: `Watch shows the progress of a tree, its speed and the remaining time, until the tree ends. It ends with exit code
+0 when all nodes are done, and with 1 when some failed or the tree was cancelled. With --timeout it ends with 4 when the
+tree has not ended by then; the tree goes on. Elsewhere than on a terminal it prints a line every ten seconds and when
 the state changes.`,
 		ValidArgsFunction: f.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -86,12 +86,12 @@ the state changes.`,
 			})
 		},
 	}
-	cmd.Flags().DurationVar(&every, "every", time.Second, "the time between two looks")
+	cmd.Flags().DurationVar(&every, "every", time.Second, "the interval between two readings")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long to watch at most; 0 is until the tree ends")
 	return cmd
 }
 
-// watch shows a tree until it ends, or until the timeout is over when that is above 0, and prints how it ended.
+// watch shows a tree until it ends or the timeout, if above 0, is over, and prints its final state.
 func (f *forest) watch(
 	cmd *cobra.Command, store tree.Store, p *runner.Operator, id string, every, timeout time.Duration,
 ) error {

@@ -24,9 +24,9 @@ func newUp(g *global) *cobra.Command {
 SQS endpoint, a controller for each fleet, the worker processes and the HTTP API. Without -f it starts an
 empty set-up with a queue called default.
 
-The first interrupt lets workers finish what they hold; the second leaves them to finish by themselves.
-The configuration is read again when its file changes, or on a hang-up signal; one with a fault is refused, and
-the one before stays in force.`,
+The first interrupt lets workers finish what they hold; after the second, muster up ends and they finish by themselves.
+It reloads the configuration when the file changes, or on a hang-up signal. It refuses one with a fault, and the one
+before stays in force.`,
 		Example: `  muster up
   muster up -f muster.yaml`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -54,7 +54,7 @@ the one before stays in force.`,
 func up(ctx context.Context, c *config.Config, o app.Options, out, errOut io.Writer) error {
 	o.Logger = newLogger(errOut, slog.LevelInfo)
 	if err := descendants.Adopt(); err != nil {
-		o.Logger.Warn("what a worker runs that is killed may go on", "error", err)
+		o.Logger.Warn("programs that a killed worker started may go on", "error", err)
 	}
 	said := console.New(out, app.LogsDir(c.Data), thisProgram().Version)
 	o.Notify = said.Outcome

@@ -40,7 +40,7 @@ than the table says, or when more workers are launched than a few above what the
 	return cmd
 }
 
-// validateOptions are the command line of validate.
+// validateOptions are the flags of validate.
 type validateOptions struct {
 	repetitions int
 	within      float64
@@ -62,7 +62,7 @@ func (o validateOptions) check() error {
 	return nil
 }
 
-// runValidate makes the runs that are asked for, prints them and returns what disagrees.
+// runValidate makes the requested runs, prints them and returns disagreements.
 func runValidate(cmd *cobra.Command, g *global, o validateOptions) error {
 	out := cmd.OutOrStdout()
 	var rows []validate.Figure

@@ -9,10 +9,10 @@ import (
 	"github.com/muster-scale/muster/internal/built"
 )
 
-// version is set when a release is built. It is empty elsewhere: what was built then says the module's own version.
+// version is set by the build of a release. If it is empty, the module's own version counts.
 var version = ""
 
-// thisProgram is what is known of the running program.
+// thisProgram describes the running program.
 func thisProgram() built.Program {
 	info, _ := debug.ReadBuildInfo()
 	return built.From(version, info)

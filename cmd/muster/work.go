@@ -23,9 +23,9 @@ import (
 // working is muster work with its flags.
 type working struct {
 	work.Settings
-	// workers is what the flags say that are keys of a configuration, too.
+	// workers holds the flags that are also keys of a configuration.
 	workers config.Workers
-	// conformance checks what does the work with the samples, and ends.
+	// conformance checks the command or endpoint with the samples, and ends.
 	conformance           bool
 	samples               []string
 	badSample, nodeSample string
@@ -40,7 +40,7 @@ func newWork(g *global) *cobra.Command {
 		Use:   "work --queue NAME|URL -- COMMAND [ARGUMENT...]",
 		Short: "Handle the messages of a queue with any command",
 		Long: `Work receives messages and runs the command once for each: the body on standard input, the rest in
-MUSTER_... variables. Exit status 0 deletes the message; any other gives it back, to be tried again later.
+MUSTER_... variables. Exit status 0 deletes the message; any other returns it to the queue, to be retried later.
 There is no shell: write -- sh -c '...' if you want one.
 
 With --json-lines the command is started once for each slot, gets messages as lines of JSON and answers
@@ -81,13 +81,13 @@ It works against the embedded queue and against Amazon SQS, with a controller (-
 		"the worker's name on its member, by default the member's: of several workers on one member each needs its "+
 			"own, and keeps it over restarts")
 	f.StringVar(&w.Logs, "logs", os.Getenv(app.LogsVariable),
-		"the directory of the logs, in which what jobs print is kept, and what the worker logs in place of standard "+
-			"error; muster logs reads them")
+		"the directory for logs: the output of jobs, and the worker's own log instead of standard error; muster logs "+
+			"reads them")
 	w.executionFlags(f)
 	return cmd
 }
 
-// executionFlags are the flags for what does the work, and for what becomes of what fails.
+// executionFlags adds the flags for the command or endpoint, and for failed messages.
 func (w *working) executionFlags(f *pflag.FlagSet) {
 	m := &w.Execution
 	f.StringVar(&m.ContentType, "content-type", "application/json", "with --http, the type of the messages")
@@ -115,7 +115,7 @@ func defaultData() string {
 	return ".muster"
 }
 
-// fits tells whether the flags and the command line after them fit together.
+// fits returns an error when the flags and the command line do not fit together.
 func (w *working) fits(argv []string) error {
 	m := w.workers
 	switch {
@@ -139,8 +139,8 @@ func (w *working) fits(argv []string) error {
 	return nil
 }
 
-// check reads what the flags, the arguments and the environment say, and whether it fits together. A worker that a
-// fleet has started is told all in the environment.
+// check reads the flags, the arguments and the environment, and checks that they fit together. A worker that a fleet
+// started gets all its settings from the environment.
 func (w *working) check(g *global, flags *pflag.FlagSet, args []string) error {
 	started, err := false, error(nil)
 	if flags.NFlag() == 0 && len(args) == 0 {
@@ -158,7 +158,7 @@ func (w *working) check(g *global, flags *pflag.FlagSet, args []string) error {
 	return w.Placement.Apply(&w.Options, started || flags.Changed("grace"))
 }
 
-// stated takes what the flags and the arguments say.
+// stated reads the flags and the arguments.
 func (w *working) stated(g *global, flags *pflag.FlagSet, args []string) (err error) {
 	if err := keys.CheckOptions(w.workers.Keys(), flags.Changed); err != nil {
 		return usage(err)
@@ -176,7 +176,7 @@ func (w *working) stated(g *global, flags *pflag.FlagSet, args []string) (err er
 	return w.Take(w.workers)
 }
 
-// run works until the worker has left, or checks the work and ends.
+// run works until the worker ends, or checks conformance.
 func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
 	flags := cmd.Flags()
 	if err := w.check(g, flags, args); err != nil {
@@ -190,7 +190,7 @@ func (w *working) run(g *global, cmd *cobra.Command, args []string) error {
 	return work.Run(cmd.Context(), w.Settings)
 }
 
-// conform checks what does the work against the protocol, and prints a line for each rule.
+// conform checks the command or endpoint against the protocol, and prints a line for each rule.
 func (w *working) conform(g *global, cmd *cobra.Command) error {
 	samples := work.Samples{Good: w.samples}
 	if cmd.Flags().Changed("bad-sample") {

@@ -20,7 +20,7 @@ import (
 // mostWorlds bounds the numbers of one range.
 const mostWorlds = 100_000
 
-// worldPlay is what muster worlds was asked for.
+// worldPlay is muster worlds with its flags.
 type worldPlay struct {
 	g           *global
 	numbers     string
@@ -76,7 +76,7 @@ with exit code 4 when the first policy misses a limit of one.`,
 	return cmd
 }
 
-// quantityHelp says what is drawn, in lines of at most 120 columns.
+// quantityHelp describes the drawn quantities, in lines of at most 120 columns.
 func quantityHelp() string {
 	const indent, width = "             ", 120
 	var lines []string

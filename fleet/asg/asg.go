@@ -21,53 +21,52 @@ type Launching string
 
 // The ways of launching.
 const (
-	// Auto launches by name where the group allows that, and by size elsewhere.
+	// Auto launches by name if the group allows that, and by size otherwise.
 	Auto Launching = "auto"
 	// BySize sets the group's desired size.
 	BySize Launching = "size"
-	// ByName calls LaunchInstances. In a group of several zones it spreads instances over them, unless the options name
-	// one.
+	// ByName calls LaunchInstances. In a group with several zones it spreads instances over them, unless the options
+	// name a zone.
 	ByName Launching = "name"
 )
 
 // Options describe a fleet. Group is required.
 type Options struct {
-	// Group is the name of the Auto Scaling group, Region where it is; empty means that of the SDK's configuration.
+	// Group is the name of the Auto Scaling group, Region its region; empty means that of the SDK's configuration.
 	Group, Region string
-	// Min and Max are the fleet's limits; they only make notes of what the group does not allow.
+	// Min and Max are the fleet's limits, used only for notes about limits of the group that conflict.
 	Min, Max int
-	// Launch is [Auto] when empty. Zone is the one in which instances are launched by name; empty means all of the
-	// group's.
+	// Launch is [Auto] when empty. Zone is the zone for launches by name; empty means all zones of the group.
 	Launch Launching
 	Zone   string
-	// Protect tells that the controller has instances protected; it only silences notes.
+	// Protect says that the controller protects instances; it only suppresses notes.
 	Protect bool
-	// Warm says how instances of the warm pool are kept, where [Fleet.SetWarm] is called.
+	// Warm configures the warm pool, for [Fleet.SetWarm].
 	Warm Warm
-	// Every is the time between looks at a group that changes; zero means 5 s.
+	// Every is the interval between readings while the group changes; zero means 5 s.
 	Every time.Duration
 }
 
 // Fleet is a fleet of instances. It implements [muster.Fleet], [muster.Releaser], [muster.Protector], [muster.WarmPool]
-// and [muster.Expecter]. It is safe for use by several goroutines.
+// and [muster.Expecter]. Several goroutines may use it.
 type Fleet struct {
 	o      Options
 	region *region
-	// writing is held by the one who changes the group.
+	// writing is a lock for changes of the group.
 	writing chan struct{}
 
 	mu sync.Mutex
-	// launched says when each instance was first seen.
+	// launched is when each instance was first seen.
 	launched map[string]time.Time
-	// order is the newest order that launched something.
+	// order is the newest order that launched an instance.
 	order ordered
-	// refreshing is the state of an instance refresh, as of refreshAt.
+	// refreshing is the state of an instance refresh at refreshAt.
 	refreshing string
 	refreshAt  time.Time
-	// prepared is what was seen of the warm pool; what is in it is replaced, never changed.
+	// prepared is the state of the warm pool; its contents are replaced, never changed.
 	prepared prepared
-	// sizeOnly is true once launching by name was refused for good; faults counts the orders for which the service had
-	// a fault since it last worked.
+	// sizeOnly is true once launching by name was refused for good. faults counts the orders in a row that met a fault
+	// of the service.
 	sizeOnly bool
 	faults   int
 }
@@ -80,13 +79,13 @@ var (
 	_ muster.Expecter  = (*Fleet)(nil)
 )
 
-// refreshEvery is how often the group is asked whether an instance refresh is under way.
+// refreshEvery is how often to ask for an instance refresh.
 const refreshEvery = 10 * time.Minute
 
-// Fleet returns the fleet of a group. Nothing is called.
+// Fleet returns the fleet of a group. It makes no call.
 func (g *Groups) Fleet(o Options) (*Fleet, error) {
 	if o.Group == "" {
-		return nil, fmt.Errorf("size an Auto Scaling group: found no name of it, one is needed")
+		return nil, fmt.Errorf("size an Auto Scaling group: found no name, which is required")
 	}
 	r, err := g.region(o.Region)
 	if err != nil {
@@ -96,13 +95,13 @@ func (g *Groups) Fleet(o Options) (*Fleet, error) {
 	return &Fleet{o: o, region: r, writing: make(chan struct{}, 1), launched: map[string]time.Time{}}, nil
 }
 
-// expectEvery is how far looks are apart at least, however often something is expected.
+// expectEvery is the shortest interval between readings, however often Expect is called.
 const expectEvery = 2 * time.Second
 
 // Expect implements [muster.Expecter].
 func (f *Fleet) Expect() { f.region.expect(f.o.Group, expectEvery) }
 
-// Members implements [muster.Fleet]: instances that count towards the group's size, and those that are ending.
+// Members implements [muster.Fleet]: the instances that count towards the group's size, and those that are ending.
 func (f *Fleet) Members(ctx context.Context) (muster.Listing, error) {
 	s := f.region.look(ctx, f.o.Group, f.o.Every)
 	switch {
@@ -145,12 +144,12 @@ func (f *Fleet) Members(ctx context.Context) (muster.Listing, error) {
 	return l, nil
 }
 
-// refresh tells the state of an instance refresh that is under way, asking rarely; empty where none is, or nobody may
-// know.
+// refresh returns the state of a running instance refresh, reading it rarely. It is empty when there is none, or when
+// the credentials may not read it.
 func (f *Fleet) refresh(ctx context.Context) string {
 	f.mu.Lock()
 	if f.refreshAt.IsZero() {
-		// Where there are many groups, they do not all ask at once.
+		// Many groups do not all ask at once.
 		f.refreshAt = time.Now().Add(f.region.share(f.o.Group, refreshEvery) - refreshEvery)
 	}
 	state, due := f.refreshing, time.Since(f.refreshAt) >= refreshEvery
@@ -183,7 +182,7 @@ func (f *Fleet) refresh(ctx context.Context) string {
 	return state
 }
 
-// take waits for the turn to change the group, and returns what gives it back.
+// take waits for the lock for changes, and returns its release.
 func (f *Fleet) take(ctx context.Context) (func(), error) {
 	select {
 	case f.writing <- struct{}{}:
@@ -193,7 +192,7 @@ func (f *Fleet) take(ctx context.Context) (func(), error) {
 	}
 }
 
-// hold takes the group for a write, as [Fleet.take] does, and surveys it as it is now. done lets it go.
+// hold takes the lock as [Fleet.take] does, and surveys the current group. done releases it.
 func (f *Fleet) hold(ctx context.Context) (s survey, done func(), err error) {
 	if done, err = f.take(ctx); err != nil {
 		return s, nil, err
@@ -206,7 +205,26 @@ func (f *Fleet) hold(ctx context.Context) (s survey, done func(), err error) {
 	return surveyOf(g), done, nil
 }
 
-// explain says what was attempted on the group.
+// explain adds the attempted operation and the group to an error.
 func (f *Fleet) explain(what string, err error) error {
 	return awsapi.Explain(what+" the Auto Scaling group "+f.o.Group, f.region.name, err)
+}
+
+// Owners returns the names of the group's scaling policies: each of them changes its size, too.
+func (f *Fleet) Owners(ctx context.Context) (owners []string, err error) {
+	in := &autoscaling.DescribePoliciesInput{AutoScalingGroupName: aws.String(f.o.Group)}
+	for more := true; more; more = in.NextToken != nil {
+		out, err := f.region.client.DescribePolicies(ctx, in)
+		if err != nil {
+			return nil, f.explain("ask who else sizes", err)
+		}
+		for _, p := range out.ScalingPolicies {
+			if p.Enabled == nil || *p.Enabled {
+				owners = append(owners, aws.ToString(p.PolicyName))
+			}
+		}
+		in.NextToken = out.NextToken
+	}
+	slices.Sort(owners)
+	return owners, nil
 }

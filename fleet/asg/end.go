@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	// maxProtect is how many instances one call protects.
+	// maxProtect bounds the instances of one call.
 	maxProtect = 50
-	// maxEnd is how many instances are ended before a launch that waits gets its turn.
+	// maxEnd is how many instances are ended before a waiting launch gets its turn.
 	maxEnd = 20
 )
 
-// End implements [muster.Releaser]. It ends the named instances that live, each by a call that lowers the group's
-// desired size by its weight, so that the group starts no other in its place. Where the size is lower than what lives
-// already, because somebody else has lowered it, the call does not lower it further. With a warm pool that takes
-// instances back they go there.
+// End implements [muster.Releaser]. It ends the named living instances. Each call lowers the group's desired size by
+// the instance's weight, so that the group does not replace it. If something else has lowered the size already, it is
+// not lowered again. Instances return to a warm pool that reuses them.
 func (f *Fleet) End(ctx context.Context, members []string) error {
 	var failures []error
 	for some := range slices.Chunk(members, maxEnd) {
@@ -85,14 +84,14 @@ func (f *Fleet) endSome(ctx context.Context, members []string) error {
 	return errors.Join(failures...)
 }
 
-// gone tells whether an instance is gone or going already.
+// gone tells whether an instance has ended or is ending already.
 func gone(err error) bool {
 	_, going := errors.AsType[*types.ScalingActivityInProgressFault](err)
 	return going || strings.Contains(err.Error(), "No managed instance found")
 }
 
-// reuses tells whether the group's own scale-in takes exactly these instances into its warm pool: it does when all
-// others are protected.
+// reuses tells whether the group's own scale-in would move exactly these instances to its warm pool: all others must be
+// protected.
 func (f *Fleet) reuses(s survey, ids []string) bool {
 	pool := s.WarmPoolConfiguration
 	if pool == nil || pool.Status != "" || pool.InstanceReusePolicy == nil ||
@@ -112,7 +111,7 @@ func (f *Fleet) reuses(s survey, ids []string) bool {
 	return units >= s.min() && s.desired() >= s.units
 }
 
-// giveBack lets the group's scale-in choose among the released instances alone. Doing it twice changes nothing.
+// giveBack makes the group's scale-in choose among the released instances alone. It is idempotent.
 func (f *Fleet) giveBack(ctx context.Context, s survey, ids []string) error {
 	if err := f.setProtection(ctx, ids, false); err != nil {
 		return err
@@ -129,7 +128,7 @@ func (f *Fleet) giveBack(ctx context.Context, s survey, ids []string) error {
 	return f.explain("give instances back to the warm pool of", err)
 }
 
-// Protect implements [muster.Protector]. Instances that are not in service are left out: they cannot be protected yet.
+// Protect implements [muster.Protector]. It skips instances that are not in service, which AWS cannot protect yet.
 func (f *Fleet) Protect(ctx context.Context, members []string) error {
 	s, done, err := f.hold(ctx)
 	if err != nil {
@@ -158,16 +157,16 @@ func (f *Fleet) setProtection(ctx context.Context, ids []string, protected bool)
 	return errors.Join(failures...)
 }
 
-// Warm says how the instances of a warm pool are kept.
+// Warm configures a warm pool.
 type Warm struct {
 	// State is Stopped, Running or Hibernated; Stopped when empty.
 	State string
-	// Reuse has released instances go back into the pool in place of ending.
+	// Reuse returns released instances to the pool.
 	Reuse bool
 }
 
-// SetWarm implements [muster.WarmPool]: the group keeps so many instances prepared, whatever its size is. It calls
-// nothing when that is how it is.
+// SetWarm implements [muster.WarmPool]: the group keeps that many instances prepared, at any size. It makes no call if
+// the pool is configured so already.
 func (f *Fleet) SetWarm(ctx context.Context, members int) error {
 	s, done, err := f.hold(ctx)
 	if err != nil {
@@ -199,8 +198,8 @@ func (f *Fleet) SetWarm(ctx context.Context, members int) error {
 		return nil
 	}
 	_, err = f.region.client.PutWarmPool(ctx, &autoscaling.PutWarmPoolInput{
-		// The pool holds what is prepared beyond the size, and MinSize at least; with both the same it holds that many
-		// at any size.
+		// The pool holds the prepared capacity beyond the size, and at least MinSize. With both equal it holds that
+		// many at any size.
 		AutoScalingGroupName: aws.String(f.o.Group), MinSize: aws.Int32(n), MaxGroupPreparedCapacity: aws.Int32(n),
 		PoolState:           state,
 		InstanceReusePolicy: &types.InstanceReusePolicy{ReuseOnScaleIn: aws.Bool(f.o.Warm.Reuse)},

@@ -16,16 +16,15 @@ import (
 )
 
 const (
-	// maxNames is how many groups one call describes.
+	// maxNames bounds the groups of one call.
 	maxNames = 50
-	// gather is how long the first who asks waits for others, whose groups then come with the same call.
+	// gather is how long the first caller waits for others, whose groups then share its call.
 	gather = 50 * time.Millisecond
-	// forget is how long after the last ask a group is described no more.
+	// forget is how long after its last use a group is no longer described.
 	forget = 10 * time.Minute
 )
 
-// Groups describes Auto Scaling groups for all fleets of a controller, 50 in a call. It is safe for use by several
-// goroutines.
+// Groups describes Auto Scaling groups for all fleets of a controller, 50 in a call. Several goroutines may use it.
 type Groups struct {
 	account *awsapi.Account
 
@@ -33,7 +32,7 @@ type Groups struct {
 	regions map[string]*region
 }
 
-// NewGroups returns a describer of groups. Nothing is called.
+// NewGroups returns Groups. It makes no call.
 func NewGroups(account *awsapi.Account) *Groups {
 	return &Groups{account: account, regions: map[string]*region{}}
 }
@@ -42,28 +41,28 @@ func NewGroups(account *awsapi.Account) *Groups {
 type region struct {
 	name   string
 	client *autoscaling.Client
-	// turn is held by the one who describes.
+	// turn is a lock for describing.
 	turn chan struct{}
 
 	mu     sync.Mutex
 	groups map[string]*described
 }
 
-// described is what is known of one group.
+// described is the state of one group.
 type described struct {
 	name    string
 	pace    awsapi.Pace
 	askedAt time.Time
 	seen
-	// print tells whether anything changed between two looks.
-	print string
+	// fingerprint is the fingerprint of the group at the last reading, to detect changes.
+	fingerprint string
 }
 
-// seen is one look at a group. Before the first its instant is zero.
+// seen is one reading of a group. Its time is zero before the first.
 type seen struct {
-	// at is when it was asked for.
+	// at is when the reading began.
 	at time.Time
-	// group is nil where there is none, or failure says why nobody knows.
+	// group is nil if it does not exist, or if failure says why it is unknown.
 	group   *types.AutoScalingGroup
 	failure error
 }
@@ -84,8 +83,8 @@ func (g *Groups) region(name string) (*region, error) {
 	return r, nil
 }
 
-// entry returns what is known of a group, which is looked at at least so often while it changes. The caller holds the
-// lock.
+// entry returns the state of a group, and makes every the upper bound of its reading interval while it changes. The
+// caller holds the lock.
 func (r *region) entry(name string, every time.Duration) *described {
 	d := r.groups[name]
 	if d == nil {
@@ -96,7 +95,7 @@ func (r *region) entry(name string, every time.Duration) *described {
 	return d
 }
 
-// look returns the group as it was last described, or describes it when that is due.
+// look returns the last reading of the group, or a new one when that is due.
 func (r *region) look(ctx context.Context, name string, every time.Duration) seen {
 	if s, fresh := r.cached(name, every); fresh {
 		return s
@@ -108,7 +107,7 @@ func (r *region) look(ctx context.Context, name string, every time.Duration) see
 		return seen{at: time.Now(), failure: ctx.Err()}
 	}
 	if s, fresh := r.cached(name, every); fresh {
-		return s // somebody described it meanwhile
+		return s // another caller described it meanwhile
 	}
 	select {
 	case <-time.After(gather):
@@ -135,9 +134,9 @@ func (r *region) cached(name string, every time.Duration) (seen, bool) {
 	return d.seen, !d.at.IsZero() && !d.pace.Due(now)
 }
 
-// due returns the names of the groups that are due now or soon, and forgets those that nobody asks for. Whatever is due
-// within half of the slowest rate comes along, if its own last look is not newer than the fastest rate: so groups that
-// were first seen at different times come to be described together.
+// due returns the names of the groups to describe now, and drops unused ones. It adds groups that will be due within
+// half of the slowest interval, unless they were read within the fastest one. So groups that were first read at
+// different times come to share calls.
 func (r *region) due(now time.Time) (names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,7 +152,7 @@ func (r *region) due(now time.Time) (names []string) {
 	return names
 }
 
-// describe asks for up to 50 groups and notes what came.
+// describe reads up to 50 groups.
 func (r *region) describe(ctx context.Context, names []string) {
 	at := time.Now()
 	found := map[string]*types.AutoScalingGroup{}
@@ -182,13 +181,13 @@ func (r *region) describe(ctx context.Context, names []string) {
 			d.pace.Failed(at)
 			continue
 		}
-		print := printOf(d.group)
-		d.pace.Looked(at, print != d.print)
-		d.print = print
+		fingerprint := fingerprintOf(d.group)
+		d.pace.Looked(at, fingerprint != d.fingerprint)
+		d.fingerprint = fingerprint
 	}
 }
 
-// now describes one group at once, whatever is known of it.
+// now describes one group at once.
 func (r *region) now(ctx context.Context, name string) (*types.AutoScalingGroup, error) {
 	r.expect(name, 0)
 	r.mu.Lock()
@@ -209,7 +208,7 @@ func (r *region) now(ctx context.Context, name string) (*types.AutoScalingGroup,
 	return d.group, nil
 }
 
-// expect makes the next look at a group a fresh one, once the last is so old.
+// expect makes the next reading of a group a fresh one, once the last is older than apart.
 func (r *region) expect(name string, apart time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,8 +222,8 @@ func missing(name, region string) error {
 		"credentials; create it, or put asg.group and asg.region right", name, region)
 }
 
-// printOf sums up what of a group matters to whether it changes.
-func printOf(g *types.AutoScalingGroup) string {
+// fingerprintOf returns a fingerprint of a group, which changes when the group does.
+func fingerprintOf(g *types.AutoScalingGroup) string {
 	if g == nil {
 		return "none"
 	}
@@ -237,11 +236,11 @@ func printOf(g *types.AutoScalingGroup) string {
 	return text
 }
 
-// fewGroups is up to how many groups may all ask for something at once.
+// fewGroups is up to how many groups may make the same request at once.
 const fewGroups = 20
 
-// share returns how long the named group waits with what it does every so often, so that many groups are spread over
-// that time.
+// share returns how long the named group delays a request that it makes at each interval, to spread many groups over
+// it.
 func (r *region) share(name string, every time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -249,6 +248,6 @@ func (r *region) share(name string, every time.Duration) time.Duration {
 		return 0
 	}
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(name)) // a hash takes everything
+	_, _ = h.Write([]byte(name)) // never fails
 	return time.Duration(float64(every) * float64(h.Sum32()) / (1 << 32))
 }

@@ -10,33 +10,33 @@ import (
 	"github.com/muster-scale/muster/kind"
 )
 
-// Config is an EC2 Auto Scaling group that a fleet consists of. The instances start their workers themselves.
+// Config is the EC2 Auto Scaling group of a fleet. Its instances start their own workers.
 type Config struct {
-	// Group is the group's name, 1 to 255 characters. Region is where it is; empty means that of the fleet's queue on
+	// Group is the group's name, 1 to 255 characters. Region is its region; empty means that of the fleet's queue on
 	// SQS, or else of the account.
 	Group, Region string
-	// Launch says how instances are launched: "auto" (the default), "size" or "name". Zone is the one in which they are
-	// launched by name.
+	// Launch says how instances are launched: "auto" (the default), "size" or "name". Zone is the zone for launches by
+	// name.
 	Launch, Zone string
-	// Protect has instances protected from the group's own scale-in; true by default.
+	// Protect protects instances from the group's own scale-in; true by default.
 	Protect bool
-	// Reports is "required" (the default) where workers report to the controller, "none" where they do not.
+	// Reports is "required" (the default) if workers report to the controller, else "none".
 	Reports string
-	// WarmPool is what is kept prepared; nil leaves the group's warm pool alone.
+	// WarmPool configures the group's warm pool; nil leaves it alone.
 	WarmPool *WarmPool
 }
 
-// WarmPool is how many instances are kept prepared, and how.
+// WarmPool is the number and state of instances that are kept prepared.
 type WarmPool struct {
 	// Size is 0 to 1000; 0 removes the pool.
 	Size int
 	// State is "stopped" (the default), "running" or "hibernated".
 	State string
-	// Reuse has released instances go back into the pool.
+	// Reuse returns released instances to the pool.
 	Reuse bool
 }
 
-// prepareTimeout bounds what is done to a group's warm pool before its fleet is sized.
+// prepareTimeout bounds the changes to a group's warm pool before its fleet is sized.
 const prepareTimeout = time.Minute
 
 // Kind is the row of the kind.
@@ -81,7 +81,8 @@ func (w *WarmPool) keys() []keys.Key {
 
 func (c *Config) checkProtect(s *keys.Source, path string, protect bool) {
 	if c.Reports == config.ReportsNone && protect {
-		s.Fault(path, "found true with reports: none, allowed is false: nobody could say when the protection may end",
+		s.Fault(path, "found true with reports: none, allowed is false: without reports it is unknown "+
+			"when the protection may end",
 			"workers that do not report protect their own instance while they are busy")
 	}
 }
@@ -105,9 +106,8 @@ func (c *Config) Check(s *keys.Source, at string, f *config.Fleet) {
 // Describe implements [kind.Members].
 func (c *Config) Describe() string { return "the Auto Scaling group " + c.Group }
 
-// World implements [kind.Members]. A call to the service is taken to last half a second, an instance of a stopped pool
-// to start in half a minute, and one of a running pool in five seconds: docs/simulation.md says so, and how to say
-// otherwise.
+// World implements [kind.Members]. It assumes half a second for a call to the service, half a minute for the start of
+// an instance from a stopped pool, and five seconds from a running pool. docs/simulation.md says how to change that.
 func (c *Config) World() kind.World {
 	w := kind.World{Order: 500 * time.Millisecond}
 	if p := c.WarmPool; p != nil {
@@ -122,7 +122,7 @@ func (c *Config) World() kind.World {
 	return w
 }
 
-// unreported says what is not simulated of workers that do not report.
+// unreported says what the simulation leaves out for workers that do not report.
 const unreported = "its workers do not report, and the group chooses which of them end; here they report, and only " +
 	"idle ones end"
 
@@ -139,7 +139,7 @@ func (c *Config) Writes(delegated bool) []string {
 	return all
 }
 
-// GroupsOf are the groups of all fleets of a host.
+// GroupsOf returns the groups that all fleets of a host share.
 func GroupsOf(ctx context.Context, h *kind.Host) (*Groups, error) {
 	return kind.SharedOnAWS(ctx, h, NewGroups)
 }

@@ -15,41 +15,41 @@ import (
 )
 
 const (
-	// poolEvery is how often the instances of a warm pool are looked at while nothing changes; while something does, at
-	// every look at the group.
+	// poolEvery is how often to read a warm pool while nothing changes. While the group changes, it is read with it.
 	poolEvery = time.Minute
-	// poolDenied is how often that is tried where it is not allowed.
+	// poolDenied is how often to retry without permission.
 	poolDenied = 10 * time.Minute
-	// maxPoolPages bounds the reads of one look at a warm pool, of 50 instances each.
+	// maxPoolPages bounds the pages of one reading of a warm pool, of 50 instances each.
 	maxPoolPages = 40
 )
 
-// prepared is what was seen of a group's warm pool.
+// prepared is one reading of a group's warm pool.
 type prepared struct {
-	// at is when it was last asked for, and print what the group was like then; due is when to ask again in any case.
-	at, due time.Time
-	print   string
-	// moving is true while instances are on their way into it.
+	// at is when the reading began, and fingerprint that of the group then. due is when to read again in any case.
+	at, due     time.Time
+	fingerprint string
+	// moving is true while instances are entering the pool.
 	moving bool
-	// ready is how many instances wait in it; nil where nobody can tell, for the reason failure.
+	// ready is how many instances wait in the pool; nil if unknown, for the reason failure.
 	ready   *int
 	failure string
-	// from is when each instance was last seen in the pool or out of it, for those that were in it; strange are the
-	// others of which nobody knows where they came from.
+	// from is when each instance from the pool was last seen, in the pool or in the group. strange are the instances of
+	// unknown origin.
 	from    map[string]time.Time
 	strange map[string]bool
 }
 
-// pool brings what is known of the group's warm pool up to date with a look at the group. The caller does not hold the
-// lock: only one look at a time gets here.
+// pool returns the state of the warm pool after a reading of the group. The caller does not hold the lock, and makes
+// one call at a time.
 func (f *Fleet) pool(ctx context.Context, s seen, v survey) prepared {
 	f.mu.Lock()
 	p := f.prepared
 	f.mu.Unlock()
 	if v.WarmPoolConfiguration == nil {
 		p = prepared{}
-	} else if print := printOf(s.group); s.at.After(p.at) && (p.print != print || p.moving || !s.at.Before(p.due)) {
-		p = f.readPool(ctx, s.at, print, v, p)
+	} else if now := fingerprintOf(s.group); s.at.After(p.at) &&
+		(p.fingerprint != now || p.moving || !s.at.Before(p.due)) {
+		p = f.readPool(ctx, s.at, now, v, p)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,15 +57,15 @@ func (f *Fleet) pool(ctx context.Context, s seen, v survey) prepared {
 	return p
 }
 
-// readPool reads the pool. What is in last is not changed.
-func (f *Fleet) readPool(ctx context.Context, at time.Time, print string, v survey, last prepared) prepared {
-	p := prepared{at: at, due: at.Add(poolEvery), print: print, from: map[string]time.Time{},
+// readPool reads the pool. It does not change last.
+func (f *Fleet) readPool(ctx context.Context, at time.Time, fingerprint string, v survey, last prepared) prepared {
+	p := prepared{at: at, due: at.Add(poolEvery), fingerprint: fingerprint, from: map[string]time.Time{},
 		strange: map[string]bool{}}
 	instances, err := f.poolInstances(ctx)
 	if err != nil {
 		p.failure, p.from = err.Error(), last.from
 		if awsapi.KindOf(err) == awsapi.Denied {
-			p.due, p.print, p.moving = at.Add(poolDenied), print, false
+			p.due, p.fingerprint, p.moving = at.Add(poolDenied), fingerprint, false
 		}
 	}
 	ready := 0
@@ -86,7 +86,7 @@ func (f *Fleet) readPool(ctx context.Context, at time.Time, print string, v surv
 			if _, lives := v.find(id); lives {
 				was = at
 			}
-			if _, in := p.from[id]; !in && at.Sub(was) < poolDenied { // on its way between the two
+			if _, in := p.from[id]; !in && at.Sub(was) < poolDenied { // on its way from the pool to the group
 				p.from[id] = was
 			}
 		}
@@ -113,7 +113,7 @@ func (f *Fleet) poolInstances(ctx context.Context) (all []types.Instance, err er
 	for range maxPoolPages {
 		out, err := f.region.client.DescribeWarmPool(ctx, in)
 		if err != nil {
-			return nil, f.explain("look at the warm pool of", err)
+			return nil, f.explain("read the warm pool of", err)
 		}
 		all = append(all, out.Instances...)
 		if in.NextToken = out.NextToken; in.NextToken == nil {
@@ -123,7 +123,7 @@ func (f *Fleet) poolInstances(ctx context.Context) (all []types.Instance, err er
 	return all, nil
 }
 
-// tier says where an instance came from, as far as is known.
+// tier says whether an instance came from the pool; empty if unknown.
 func (p prepared) tier(id string) muster.Tier {
 	switch _, in := p.from[id]; {
 	case in:
@@ -134,12 +134,13 @@ func (p prepared) tier(id string) muster.Tier {
 	return muster.Cold
 }
 
-// note says that the pool cannot be read.
+// note adds a note if the pool cannot be read.
 func (p prepared) note(notes []string) []string {
 	if p.failure == "" || len(notes) >= muster.MaxNotes {
 		return notes
 	}
-	text := fmt.Sprintf("boots from the warm pool and others are learned together, because it cannot be read: %s",
+	text := fmt.Sprintf("boot times from the warm pool and of cold starts are learned together, because the "+
+		"pool cannot be read: %s",
 		p.failure)
 	return append(notes, text[:min(len(text), muster.MaxNoteBytes)])
 }

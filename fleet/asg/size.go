@@ -18,22 +18,22 @@ import (
 	"github.com/muster-scale/muster/internal/awsapi"
 )
 
-// maxLaunch is how many instances one call launches by name.
+// maxLaunch bounds the instances of one launch by name.
 const maxLaunch = 100
 
-// ordered is an order that launched something, as far as its instances are awaited.
+// ordered is the newest order with launches, while its instances are awaited.
 type ordered struct {
 	at    time.Time
 	names []string
-	// looked is when the group's activities were last looked at for failures.
+	// looked is when the group's activities were last read.
 	looked time.Time
 	// failed are the names whose launch failed, with the reason.
 	failed map[string]string
 }
 
-// SetDesired implements [muster.Fleet]. The group's size becomes order.Total in its own units, and never less than what
-// lives; where that is what it is, nothing is called. With order.Shrink it may be less, and the group ends instances
-// that are not protected. A size beyond the group's maximum is set to the maximum, and then is an error.
+// SetDesired implements [muster.Fleet]. It sets the group's size to order.Total, in the group's units, and never below
+// the living instances; it makes no call if that is the size already. With order.Shrink the size may be lower, and the
+// group ends unprotected instances. A size above the group's maximum becomes the maximum, with an error.
 func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
 	s, done, err := f.hold(ctx)
 	if err != nil {
@@ -54,8 +54,7 @@ func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
 		short = fmt.Errorf("%s: found its maximum %d, and %d is needed; it has been set to the maximum: raise that, "+
 			"or lower max of the fleet", what, s.max(), want)
 		if want = s.max(); want < s.units && !order.Shrink {
-			// The group ends what is above a maximum that was lowered; Muster has no part in that, and leaves the size
-			// alone.
+			// The group itself ends instances above a lowered maximum. Muster leaves the size alone.
 			return short
 		}
 	}
@@ -80,7 +79,7 @@ func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
 	return errors.Join(f.explain(fmt.Sprintf("set the size %d of", want), err), short)
 }
 
-// await remembers an order whose instances are still to come.
+// await records an order whose instances are still to come.
 func (f *Fleet) await(order muster.Order) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,8 +88,7 @@ func (f *Fleet) await(order muster.Order) {
 	}
 }
 
-// byName tells whether instances are launched by name: where the group's way of launching is simple enough that nothing
-// is lost.
+// byName tells whether to launch by name: the group must be simple enough for it.
 func (f *Fleet) byName(s survey) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,16 +96,16 @@ func (f *Fleet) byName(s survey) bool {
 	return f.o.Launch == ByName || f.o.Launch == Auto && simple && !f.sizeOnly
 }
 
-// maxFaults is after how many orders that met a fault of the service instances are no longer launched by name.
+// maxFaults is after how many orders with a fault of the service launching by name is given up.
 const maxFaults = 3
 
-// fallsBack tells whether the size is to be set because a launch by name failed, and remembers where that will always
-// be so: this group, these credentials or this service cannot launch by name. The size is absolute, so what was
-// launched before the failure is not launched again.
+// fallsBack tells whether to set the size because a launch by name failed. It records if this group, these credentials
+// or this service can never launch by name. The size is absolute, so instances launched before the failure are not
+// launched again.
 func (f *Fleet) fallsBack(err error) bool {
 	e, ok := errors.AsType[*awsapi.Error](err)
 	if !ok || strings.Contains(e.Code, "ResourceContention") {
-		return false // another change of the group is under way, and would refuse the size too
+		return false // another change of the group is under way, and would refuse the size, too
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,14 +121,14 @@ func (f *Fleet) fallsBack(err error) bool {
 	return true
 }
 
-// works notes that launching by name works.
+// works records that launching by name works.
 func (f *Fleet) works() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.faults = 0
 }
 
-// unimplemented tells whether what answered has no such action, as stand-ins for AWS have not.
+// unimplemented tells whether the server does not know the action, as some replacements for AWS.
 func unimplemented(e *awsapi.Error) bool {
 	code, message := strings.ToLower(e.Code), strings.ToLower(e.Message)
 	return e.Status == http.StatusNotImplemented || strings.Contains(code, "invalidaction") ||
@@ -140,23 +138,23 @@ func unimplemented(e *awsapi.Error) bool {
 		strings.Contains(message, "has not been implemented")
 }
 
-// token is a client token of at most 64 characters.
+// token returns a client token of at most 64 characters.
 func token(order string, part int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", order, part))
 	return hex.EncodeToString(sum[:16])
 }
 
 const (
-	// activitiesAfter is how long after an order its failures are looked for, and how often again while instances are
-	// missing.
+	// activitiesAfter is how long after an order to look for its failures; activitiesEvery is the interval while
+	// instances are missing.
 	activitiesAfter = 10 * time.Second
 	activitiesEvery = 30 * time.Second
-	// awaitFor is how long failures of an order are looked for.
+	// awaitFor is how long to look for failures of an order.
 	awaitFor = 15 * time.Minute
 )
 
-// failedLaunches returns the ordered members whose launch the group reports as failed, as members that have ended. The
-// group goes on trying by itself; the controller lowers its size, and tries again when its own rules say so.
+// failedLaunches returns the ordered members whose launch failed, as ended members. The group keeps trying; the
+// controller lowers its size, and retries by its own rules.
 func (f *Fleet) failedLaunches(ctx context.Context, at time.Time, s survey) (ended []muster.Member) {
 	f.mu.Lock()
 	o := &f.order
@@ -175,7 +173,7 @@ func (f *Fleet) failedLaunches(ctx context.Context, at time.Time, s survey) (end
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if why != "" && f.order.at.Equal(since) {
-		// The oldest order is filled first, so what failed is the last of it.
+		// The oldest names are filled first, so the last ones have failed.
 		for _, name := range o.names[len(o.names)-short:] {
 			if o.failed[name] == "" {
 				o.failed[name] = why
@@ -190,13 +188,13 @@ func (f *Fleet) failedLaunches(ctx context.Context, at time.Time, s survey) (end
 	return ended
 }
 
-// failure returns why the newest launch since the instant failed, in the group's words; empty when none did.
+// failure returns why the newest launch since a time failed, as the group says it; empty if none did.
 func (f *Fleet) failure(ctx context.Context, since time.Time) string {
 	out, err := f.region.client.DescribeScalingActivities(ctx, &autoscaling.DescribeScalingActivitiesInput{
 		AutoScalingGroupName: aws.String(f.o.Group), MaxRecords: aws.Int32(20),
 	})
 	if err != nil {
-		return "" // the instances are missing either way, and the boot deadline says so
+		return "" // the boot deadline will notice the missing instances
 	}
 	for _, a := range out.Activities {
 		launching := strings.Contains(aws.ToString(a.Description), "Launching")

@@ -13,17 +13,16 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// survey is a described group with its instances sorted out.
+// survey is a described group with its instances sorted by state.
 type survey struct {
 	*types.AutoScalingGroup
 	name string
-	// living count towards the group's desired size; ending are on their way out; aside are in standby or retained,
-	// which the group does not count.
+	// living instances count towards the group's desired size. ending ones are terminating. aside ones are in standby
+	// or retained, which the group does not count.
 	living, ending, aside []types.Instance
-	// units is the weight of the living, which is their number where there are no weights.
+	// units is the total weight of the living instances: their number if there are no weights.
 	units int
-	// weight is what a further instance is taken to weigh: the smallest of the weights that the group may launch, at
-	// least 1.
+	// weight is the assumed weight of the next instance: the smallest that the group may launch, at least 1.
 	weight int
 }
 
@@ -33,7 +32,7 @@ func surveyOf(g *types.AutoScalingGroup) survey {
 		switch state := string(i.LifecycleState); {
 		case state == "Terminating:Retained" || state == "Standby" || state == "EnteringStandby":
 			s.aside = append(s.aside, i)
-		case strings.HasPrefix(state, "Warmed:"): // of the pool, not of the group
+		case strings.HasPrefix(state, "Warmed:"): // in the warm pool
 		case strings.HasPrefix(state, "Terminat") || strings.HasPrefix(state, "Detach"):
 			s.ending = append(s.ending, i)
 		default:
@@ -51,8 +50,8 @@ func unitsOf(i types.Instance) int {
 	return 1
 }
 
-// weightOf takes the smallest weight: a size that rises too little is raised again at the next look, one that rises too
-// much starts machines for nothing.
+// weightOf returns the smallest weight. A size that is too low is raised at the next reading; one that is too high
+// starts needless instances.
 func weightOf(g *types.AutoScalingGroup) int {
 	weight := 0
 	if m := g.MixedInstancesPolicy; m != nil && m.LaunchTemplate != nil {
@@ -70,7 +69,7 @@ func (s survey) desired() int { return int(aws.ToInt32(s.DesiredCapacity)) }
 func (s survey) min() int     { return int(aws.ToInt32(s.MinSize)) }
 func (s survey) max() int     { return int(aws.ToInt32(s.MaxSize)) }
 
-// aim is the group's desired size in members: those that live, and as many more as it takes at the least weight.
+// aim is the group's desired size in members: the living ones, and the missing ones at the smallest weight.
 func (s survey) aim() int {
 	missing := s.desired() - s.units
 	if missing >= 0 {
@@ -79,13 +78,13 @@ func (s survey) aim() int {
 	return max(0, len(s.living)-(-missing)/s.weight)
 }
 
-// unitsFor is the desired size for so many members in all, of which those that live are some. It is never below what
-// the living weigh: a size below that would end some.
+// unitsFor is the desired size for total members. It is never below the weight of the living ones, because a lower size
+// would end some.
 func (s survey) unitsFor(total int) int {
 	return s.units + max(0, total-len(s.living))*s.weight
 }
 
-// unitsBelow is the desired size for fewer members than live: the group chooses who ends.
+// unitsBelow is the desired size for fewer members than live: the group chooses which ones end.
 func (s survey) unitsBelow(total int) int {
 	return max(0, s.units-max(0, len(s.living)-total)*s.weight)
 }
@@ -104,7 +103,7 @@ func (s survey) suspended(process string) bool {
 		func(p types.SuspendedProcess) bool { return aws.ToString(p.ProcessName) == process })
 }
 
-// operator names who else owns the group; empty for nobody.
+// operator names the service that operates the group; empty for none.
 func (s survey) operator() string {
 	if s.Operator == nil {
 		return ""
@@ -112,11 +111,11 @@ func (s survey) operator() string {
 	return aws.ToString(s.Operator.Principal)
 }
 
-// mayChange returns why the group cannot be changed by anybody but somebody else, or now.
+// mayChange returns an error if the group cannot be changed by Muster, or not now.
 func (s survey) mayChange(what string) error {
 	if o := s.operator(); o != "" {
-		return fmt.Errorf("%s: found that %s operates the group, which alone may change it; let it size the group, "+
-			"or give the fleet a group of its own", what, o)
+		return fmt.Errorf("%s: found that %s operates the group, and only that service may change it; let it size the "+
+			"group, or give the fleet its own group", what, o)
 	}
 	if status := aws.ToString(s.Status); status != "" {
 		return fmt.Errorf("%s: found the group in the state %q; it can be changed when it is not being deleted", what,
@@ -131,7 +130,7 @@ func (s survey) mayChange(what string) error {
 	return nil
 }
 
-// notes say what stands in the way or may surprise.
+// notes list settings of the group that prevent sizing or have surprising effects.
 func (s survey) notes(o Options, refreshing string) []string {
 	var notes []string
 	note := func(when bool, format string, args ...any) {

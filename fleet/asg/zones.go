@@ -14,14 +14,14 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// zone is a zone of a group, and how many instances are there.
+// zone is a zone of a group, with the number of instances in it.
 type zone struct {
 	name string
 	has  int
 }
 
-// zonesFor returns the zones in which instances of the group may be launched by name: the one of the options, or all of
-// the group's with what lives in each. A group of one zone needs none to be named, which is the empty name.
+// zonesFor returns the zones for launches by name: that of the options, or all of the group's with their living
+// instances. A group with one zone needs no name, so its zone has an empty one.
 func (f *Fleet) zonesFor(s survey) []zone {
 	switch {
 	case len(s.AvailabilityZones) <= 1:
@@ -42,8 +42,8 @@ func (f *Fleet) zonesFor(s survey) []zone {
 	return all
 }
 
-// spread says how many of n instances go into each zone so that the zones become as even as they can: always into the
-// one that has the fewest, of several the first by name.
+// spread distributes n instances so that the zones become as even as possible: always to the zone with the fewest, and
+// among equals to the first by name.
 func spread(n int, zones []zone) []int {
 	into := make([]int, len(zones))
 	for range n {
@@ -59,7 +59,7 @@ func spread(n int, zones []zone) []int {
 	return into
 }
 
-// launching is a launch by name as it goes on.
+// launching is a launch by name in progress.
 type launching struct {
 	order    muster.Order
 	launched int
@@ -67,9 +67,9 @@ type launching struct {
 	calls    int
 }
 
-// launch launches n instances by name. It is false when that cannot be done to this group, and the size is to be set
-// instead. In a group of several zones they are spread as its own balance would, and what a zone has no capacity for
-// goes to the others, unless the group is to be balanced whatever happens.
+// launch launches n instances by name. handled is false if this group does not allow that: then set the size instead.
+// In a group with several zones it spreads them as the group would. Instances for which a zone has no capacity go to
+// others, unless the group demands balance.
 func (f *Fleet) launch(ctx context.Context, order muster.Order, s survey, n int) (handled bool, err error) {
 	l := launching{order: order}
 	zones := f.zonesFor(s)
@@ -102,8 +102,8 @@ func (f *Fleet) launch(ctx context.Context, order muster.Order, s survey, n int)
 	return true, nil
 }
 
-// launchIn launches n instances in a zone and returns how many of them it did not get; onlyHere is true where another
-// zone may have them. The client tokens derive from the order: one that is given twice launches once.
+// launchIn launches n instances in a zone and returns how many are missing. onlyHere is true if another zone may have
+// the capacity. The client tokens derive from the order, so a repeated order launches once.
 func (f *Fleet) launchIn(ctx context.Context, l *launching, zone string, round, n int) (missing int, onlyHere bool,
 	err error) {
 	for part := 0; n > 0; part++ {
@@ -145,14 +145,14 @@ func (f *Fleet) launchIn(ctx context.Context, l *launching, zone string, round, 
 	return 0, false, nil
 }
 
-// failed says what could not be launched, and why.
+// failed says how many instances were launched, and why not all.
 func (l launching) failed(f *Fleet) error {
 	return fmt.Errorf("launch instances in the Auto Scaling group %s: %d of %d started; %s; the next attempts wait, "+
 		"or add instance types and zones to the group",
 		f.o.Group, l.launched, len(l.order.Launch), strings.Join(l.failures[:min(3, len(l.failures))], "; "))
 }
 
-// add adds what could not be launched before to an error.
+// add adds the failures so far to an error.
 func (l launching) add(f *Fleet, err error) error {
 	if len(l.failures) == 0 {
 		return err

@@ -19,54 +19,51 @@ import (
 	"github.com/muster-scale/muster/internal/awsapi"
 )
 
-// Formula says what AWS tracks.
+// Formula is the metric that AWS tracks.
 type Formula string
 
 // The formulas.
 const (
 	// BacklogPerWorker is the backlog divided by the members in service.
 	BacklogPerWorker Formula = "backlog-per-worker"
-	// Utilization is backlog and messages in flight, divided by the slots. InFlight leaves the backlog out.
+	// Utilization is backlog plus messages in flight, divided by the slots. InFlight is without the backlog.
 	Utilization Formula = "worker-utilization"
 	InFlight    Formula = "in-flight"
 )
 
-// Options say what is handed over. Account, Fleet and Formula are required, and Group, or Cluster and Service.
+// Options describe a delegation. Account, Fleet and Formula are required, and Group, or Cluster and Service.
 type Options struct {
 	Account *awsapi.Account
-	// Region is where group, service and queues are; empty means that of the SDK's configuration.
+	// Region is the region of group, service and queues; empty means that of the SDK's configuration.
 	Region string
-	// Fleet names the fleet, and with it the scaling policy and the dimension of the metrics.
+	// Fleet is the fleet's name, in the name of the scaling policy and the dimension of the metrics.
 	Fleet string
-	// Group is an Auto Scaling group; Cluster and Service are a service of ECS, and Min and Max its sizes.
+	// Group is an Auto Scaling group. Cluster and Service are an ECS service, and Min and Max its limits.
 	Group, Cluster, Service string
 	Min, Max                int
 	// Queues are the names of the queues on SQS, for metric math.
 	Queues  []string
 	Formula Formula
-	// Math has CloudWatch compute what is tracked from the metrics of queue and fleet; otherwise Muster publishes it.
+	// Math makes CloudWatch compute the metric from those of queue and fleet; otherwise Muster publishes it.
 	Math bool
 	// Namespace is where metrics are published; Muster when empty.
 	Namespace string
-	// Period is 10 s, 30 s or a minute, which is also the default.
+	// Period is 10 s, 30 s or a minute (the default).
 	Period time.Duration
-	// ChangePercent is by how much the target that AWS has may differ from the one that is handed over, per hundred,
-	// before it is put again: a round that remembers nothing must not put it each time. Zero means that it may not
-	// differ.
+	// ChangePercent is by how many per cent the current target may differ from a new one without being replaced. A run
+	// without memory must not replace it each time. Zero replaces it for any difference.
 	ChangePercent float64
-	// Cooldown is how long AWS waits after a rise of a service before the next; zero leaves that to AWS, which takes 5
-	// minutes.
+	// Cooldown is how long AWS waits between two scale-outs of a service; zero uses the default of AWS, 5 minutes.
 	Cooldown time.Duration
-	// KeepUp has AWS raise the size only.
+	// KeepUp lets AWS only scale out.
 	KeepUp bool
-	// Lines, if it is set, gets the metrics as lines in the embedded metric format, for CloudWatch Logs; they are not
-	// published otherwise.
+	// Lines gets the metrics in the embedded metric format, for CloudWatch Logs, instead of CloudWatch; may be nil.
 	Lines io.Writer
 	// CloudWatch changes the options of the client for metrics.
 	CloudWatch []func(*cloudwatch.Options)
 }
 
-// Publisher publishes the metrics of a fleet. It is safe for use by several goroutines.
+// Publisher publishes the metrics of a fleet. Several goroutines may use it.
 type Publisher struct {
 	o       Options
 	region  string
@@ -74,8 +71,7 @@ type Publisher struct {
 	metrics *cloudwatch.Client
 }
 
-// NewPublisher returns a publisher for a fleet, which may be of any kind. Nothing is called. Account, Fleet and Formula
-// are required.
+// NewPublisher returns a publisher for a fleet of any kind. It makes no call. Account, Fleet and Formula are required.
 func NewPublisher(o Options) (*Publisher, error) {
 	if o.Account == nil || o.Fleet == "" {
 		return nil, fmt.Errorf("publish the metrics of the fleet %q: an account and a name are needed", o.Fleet)
@@ -89,26 +85,27 @@ func NewPublisher(o Options) (*Publisher, error) {
 		metrics: cloudwatch.NewFromConfig(cfg, o.CloudWatch...)}, nil
 }
 
-// Delegate hands over. It implements [muster.Delegator] and is safe for use by several goroutines.
+// Delegate publishes the metric and maintains the scaling policy. It implements [muster.Delegator]; several goroutines
+// may use it.
 type Delegate struct {
 	*Publisher
 	policy tracker
 
 	mu sync.Mutex
-	// target is what the policy was last seen with, at checked.
+	// target is the policy's target when it was last read, at checked.
 	target  float64
 	checked time.Time
 }
 
 var _ muster.Delegator = (*Delegate)(nil)
 
-// tracker keeps a scaling policy.
+// tracker maintains a scaling policy.
 type tracker interface {
-	// ensure makes the policy track the target, and tells whether it had to be put.
+	// ensure makes the policy track the target, and tells whether it had to be replaced.
 	ensure(ctx context.Context, name string, target float64) (put bool, err error)
 }
 
-// New returns a delegate. Nothing is called.
+// New returns a delegate. It makes no call.
 func New(o Options) (*Delegate, error) {
 	if o.Account == nil || o.Fleet == "" || (o.Group == "") == (o.Cluster == "" || o.Service == "") {
 		return nil, fmt.Errorf("delegate the fleet %q: found the group %q, the cluster %q and the service %q; a "+
@@ -136,11 +133,10 @@ func New(o Options) (*Delegate, error) {
 // PolicyName is the name of the scaling policy of a fleet.
 func PolicyName(fleet string) string { return "muster-" + fleet }
 
-// recheck is how often the policy is looked at although nothing should have changed it.
+// recheck is how often to read the policy although nothing should have changed it.
 const recheck = 5 * time.Minute
 
-// HandOver implements [muster.Delegator]: it publishes what is known, and puts the scaling policy when that is not as
-// it should be.
+// HandOver implements [muster.Delegator]: it publishes the metrics, and replaces the scaling policy if it differs.
 func (d *Delegate) HandOver(ctx context.Context, h muster.Handover) error {
 	published := d.Publish(ctx, h)
 	if !(h.Target > 0) {
@@ -165,12 +161,12 @@ func (d *Publisher) explain(what string, err error) error {
 	return awsapi.Explain(what+" "+d.what, d.region, err)
 }
 
-// near tells whether a target that AWS has may stay.
+// near tells whether the current target may stay.
 func (d *Delegate) near(has, target float64) bool {
 	return math.Abs(has-target) <= has*d.o.ChangePercent/100
 }
 
-// above is what is tracked while messages wait and nobody serves them: the target and more.
+// above is the tracked value while messages wait and no worker is in service: it exceeds the target.
 func above(backlog, target float64) float64 { return backlog + target }
 
 func number(v float64) *float64 { return aws.Float64(v) }

@@ -24,7 +24,7 @@ const (
 	MetricUtilization      = "WorkerUtilization"
 )
 
-// dimension is the one dimension of all published metrics; its value is the fleet's name.
+// dimension is the only dimension of all published metrics; its value is the fleet's name.
 const dimension = "Fleet"
 
 // figure is one metric with its value.
@@ -34,8 +34,8 @@ type figure struct {
 	value float64
 }
 
-// figures are what is known at a handover. What is unknown is not published: a hole says so, and a zero would not. What
-// other articles call a worker is a slot here: TotalWorkers counts slots.
+// figures returns the known metrics. An unknown one is not published: a gap shows that it is unknown, and a zero would
+// not. TotalWorkers counts slots, which AWS's articles call workers.
 func (d *Publisher) figures(h muster.Handover) (all []figure) {
 	add := func(name string, unit types.StandardUnit, v float64) { all = append(all, figure{name, unit, v}) }
 	if h.Capacity.Known {
@@ -70,7 +70,7 @@ func (d *Publisher) figures(h muster.Handover) (all []figure) {
 	return all
 }
 
-// Publish sends what is known, in one call, or writes it as a line.
+// Publish sends the known metrics in one call, or writes them as a line.
 func (d *Publisher) Publish(ctx context.Context, h muster.Handover) error {
 	figures := d.figures(h)
 	if len(figures) == 0 {
@@ -98,7 +98,7 @@ func (d *Publisher) Publish(ctx context.Context, h muster.Handover) error {
 	return d.explain("publish the metrics of", err)
 }
 
-// resolution is 1 where the metrics are of high resolution, else 60.
+// resolution is the storage resolution, in seconds: 1 for high resolution, else 60.
 func (d *Publisher) resolution() int {
 	if d.o.Period < time.Minute {
 		return 1
@@ -106,7 +106,8 @@ func (d *Publisher) resolution() int {
 	return 60
 }
 
-// emf is the embedded metric format: an object that CloudWatch Logs turns into metrics. At is rounded to milliseconds.
+// emf returns the metrics in the embedded metric format, which CloudWatch Logs turns into metrics. At is rounded to
+// milliseconds.
 func emf(namespace, fleet string, at time.Time, resolution int, figures []figure) ([]byte, error) {
 	type metric struct{ Name, Unit string }
 	type fine struct {

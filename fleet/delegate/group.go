@@ -36,7 +36,7 @@ func (g groupPolicy) ensure(ctx context.Context, name string, target float64) (b
 	return true, g.explain("put the scaling policy of", err)
 }
 
-// same tells whether two configurations say the same, as far as they can be written down.
+// same tells whether two configurations are equal as JSON.
 func same(a, b any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
@@ -70,7 +70,7 @@ func (g groupPolicy) tracking(target float64) *types.TargetTrackingConfiguration
 	return c
 }
 
-// group are the dimensions as EC2 Auto Scaling takes them.
+// group returns the dimensions for EC2 Auto Scaling.
 func (s stat) group() (all []types.MetricDimension) {
 	for i := 0; i+1 < len(s.dimensions); i += 2 {
 		all = append(all, types.MetricDimension{Name: aws.String(s.dimensions[i]),

@@ -18,24 +18,23 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// Config says that AWS's own target tracking sizes a fleet: Muster provides the metric and the target, and sets no
-// size.
+// Config leaves the size of a fleet to the target tracking of AWS: Muster provides the metric and the target, and sets
+// no size.
 type Config struct {
-	// Metric is "published" (the default) where Muster publishes the metric that is tracked, "math" where CloudWatch
-	// computes it from metrics that AWS publishes.
+	// Metric is "published" (the default) if Muster publishes the tracked metric, or "math" if CloudWatch computes it
+	// from metrics of AWS.
 	Metric string
-	// Namespace is where Muster publishes; by default Muster.
+	// Namespace is the namespace of the published metrics; by default Muster.
 	Namespace string
-	// Period is that of the metric: 10 s, 30 s or a minute, by default a minute, which is the only one for a service
-	// and for "math".
+	// Period is the period of the metric: 10 s, 30 s or a minute. A minute is the default, and the only one for a
+	// service and for "math".
 	Period time.Duration
-	// ChangePercent is by how much the target must move before it is set again, MinAge how long it stays at least.
+	// ChangePercent is by how much the target must change before it is set again; MinAge is how long it stays at least.
 	ChangePercent float64
 	MinAge        time.Duration
-	// Cooldown is how long AWS waits after a rise of a service before it rises again; zero leaves it to AWS, which
-	// waits 5 minutes.
+	// Cooldown is how long AWS waits between two scale-outs of a service; zero uses the default of AWS, 5 minutes.
 	Cooldown time.Duration
-	// ScaleIn is false where AWS may raise the size only; true by default.
+	// ScaleIn is false if AWS may only scale out; true by default.
 	ScaleIn bool
 }
 
@@ -45,7 +44,7 @@ const (
 	MetricMath      = "math"
 )
 
-// arrives is how long CloudWatch takes until a value that was published can be judged: about a minute.
+// arrives is how long after publication CloudWatch can evaluate a value: about a minute.
 const arrives = time.Minute
 
 // Kind is the row of the kind.
@@ -170,8 +169,8 @@ func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, lines i
 	return New(o)
 }
 
-// PublisherOf returns what publishes what is known of a fleet of any kind, for those who track it. With lines its
-// metrics go there in place of CloudWatch's API.
+// PublisherOf returns a publisher of the metrics of a fleet of any kind. If lines is not nil, it writes them there
+// instead of calling CloudWatch.
 func PublisherOf(ctx context.Context, h *kind.Host, f config.Fleet, lines io.Writer) (kind.Publisher, error) {
 	account, err := h.Account(ctx)
 	if err != nil {
@@ -182,7 +181,7 @@ func PublisherOf(ctx context.Context, h *kind.Host, f config.Fleet, lines io.Wri
 	})
 }
 
-// formulaOf is what AWS tracks in place of a policy.
+// formulaOf returns the metric that AWS tracks for a policy.
 func formulaOf(s policy.Spec) Formula {
 	switch {
 	case !s.BySlots():
@@ -193,9 +192,9 @@ func formulaOf(s policy.Spec) Formula {
 	return Utilization
 }
 
-// Notes implements [kind.Sizer]. They are the scaling policies of a service that rise again before their metric can
-// show what the last rise did: once the new tasks have booted, the period in which they count is over, and its value
-// has arrived.
+// Notes implements [kind.Sizer]. It warns of scaling policies of a service that may scale out again before their metric
+// shows the last scale-out. That takes until the new tasks have booted, their first period is over, and its value has
+// arrived.
 func (c *Config) Notes(ctx context.Context, f config.Fleet, ports *kind.Ports) []string {
 	s, ok := ports.Fleet.(interface {
 		Cooldowns(context.Context) (map[string]time.Duration, error)
@@ -205,7 +204,7 @@ func (c *Config) Notes(ctx context.Context, f config.Fleet, ports *kind.Ports) [
 	}
 	all, err := s.Cooldowns(ctx)
 	if err != nil {
-		return nil // that they cannot be read was found already
+		return nil // another check has reported that error
 	}
 	ours := PolicyName(f.Name)
 	if all[ours] = c.Cooldown; c.Cooldown == 0 {
@@ -216,11 +215,10 @@ func (c *Config) Notes(ctx context.Context, f config.Fleet, ports *kind.Ports) [
 	var notes []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if wait := all[name]; wait < shows {
-			notes = append(notes, fmt.Sprintf("the scaling policy %s waits %s after a rise, and its metric shows "+
-				"what that did only "+
-				"after %s (%s of boot, a period of %s, and about %s until CloudWatch has it): it rises again "+
-				"meanwhile, beyond what is "+
-				"needed; state delegate.cooldown, or ScaleOutCooldown of a policy of your own, of at least %s",
+			notes = append(notes, fmt.Sprintf("the scaling policy %s waits %s after a scale-out, but its metric "+
+				"shows the effect only after %s (%s of boot, a period of %s, and about %s until CloudWatch has it): "+
+				"it scales out again meanwhile, beyond what is needed; set delegate.cooldown, or ScaleOutCooldown "+
+				"of your own policy, to at least %s",
 				name, in(wait), in(shows), in(boot), in(c.Period), in(arrives), in(shows)))
 		}
 	}

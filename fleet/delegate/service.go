@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/applicationautoscaling/types"
 )
 
-// servicePolicy is the scaling policy of a service of ECS.
+// servicePolicy is the scaling policy of an ECS service.
 type servicePolicy struct {
 	*Delegate
 	client *applicationautoscaling.Client
@@ -47,7 +47,7 @@ func (s servicePolicy) ensure(ctx context.Context, name string, target float64) 
 	return true, s.explain("put the scaling policy of", err)
 }
 
-// register tells Application Auto Scaling of the service and its limits, when it does not know them.
+// register registers the service and its limits with Application Auto Scaling, if that is missing or different.
 func (s servicePolicy) register(ctx context.Context) error {
 	out, err := s.client.DescribeScalableTargets(ctx, &applicationautoscaling.DescribeScalableTargetsInput{
 		ServiceNamespace: types.ServiceNamespaceEcs, ResourceIds: []string{*s.resource()},
@@ -102,7 +102,7 @@ func (s servicePolicy) tracking(target float64) *types.TargetTrackingScalingPoli
 	return c
 }
 
-// service are the dimensions as Application Auto Scaling takes them.
+// service returns the dimensions for Application Auto Scaling.
 func (s stat) service() (all []types.MetricDimension) {
 	for i := 0; i+1 < len(s.dimensions); i += 2 {
 		all = append(all, types.MetricDimension{Name: aws.String(s.dimensions[i]),

@@ -9,11 +9,11 @@ import (
 // stat is a metric with the statistic that is tracked.
 type stat struct {
 	namespace, name, stat string
-	// dimensions are names and values in turn.
+	// dimensions are alternating names and values.
 	dimensions []string
 }
 
-// query is one part of a metric that CloudWatch computes.
+// query is one step of a metric that CloudWatch computes.
 type query struct {
 	id string
 	// expression is empty for a stat.
@@ -21,12 +21,12 @@ type query struct {
 	stat       stat
 }
 
-// own is a metric that Muster publishes.
+// own returns a metric that Muster publishes.
 func (d *Publisher) own(name string) stat {
 	return stat{d.o.Namespace, name, "Average", []string{dimension, d.o.Fleet}}
 }
 
-// published is the metric that is tracked where Muster publishes it.
+// published is the tracked metric if Muster publishes it.
 func (d *Publisher) published() stat {
 	if d.o.Formula == BacklogPerWorker {
 		return d.own(MetricBacklogPerWorker)
@@ -34,8 +34,8 @@ func (d *Publisher) published() stat {
 	return d.own(MetricUtilization)
 }
 
-// computed are the queries of what is tracked where CloudWatch computes it; the last one is tracked. A queue that
-// publishes nothing, because nobody used it, counts as it was last.
+// computed returns the queries of a tracked metric that CloudWatch computes; the last query is tracked. For an unused
+// queue, which publishes nothing, the last value counts.
 func (d *Delegate) computed(target float64) []query {
 	var all []query
 	sum := func(id, metric string) string {
@@ -67,7 +67,7 @@ func (d *Delegate) computed(target float64) []query {
 		query{id: "utilization", expression: "IF(FILL(workers, 0) > 0, utilizationRatio, IF(totalWork > 0, 1, 0))"})
 }
 
-// inService is AWS's own count of members: the group must collect it, and the cluster must have Container Insights.
+// inService is AWS's own count of members. The group must collect group metrics, or the cluster use Container Insights.
 func (d *Delegate) inService() stat {
 	if d.o.Group != "" {
 		return stat{"AWS/AutoScaling", "GroupInServiceInstances", "Average",

@@ -13,33 +13,33 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Capacity are the instances of an Auto Scaling group that the tasks of a service are placed on.
+// Capacity is the Auto Scaling group on whose instances the tasks of a service run.
 type Capacity struct {
 	// TasksPerInstance is how many tasks fit on one instance, at least 1.
 	TasksPerInstance int
-	// Group sizes the group, as package fleet/asg does: its orders count instances, and it sets no size beyond the
-	// group's maximum. Ender ends instances by name, and lowers the group's size by as many.
+	// Group sizes the group, as package fleet/asg does: its orders count instances and respect the group's maximum.
+	// Ender ends instances by name and lowers the group's size by as many.
 	Group muster.Fleet
 	Ender muster.Releaser
-	// Name is the group's name, for what is said to people.
+	// Name is the group's name, for messages.
 	Name string
-	// Keep leaves instances that hold no task to others, such as ECS's managed scaling.
+	// Keep leaves idle instances to others, such as ECS's managed scaling.
 	Keep bool
 }
 
-// expect makes the next look at the group a fresh one.
+// expect makes the next reading of the group a fresh one.
 func (c *Capacity) expect() {
 	if e, ok := c.Group.(muster.Expecter); ok {
 		e.Expect()
 	}
 }
 
-// instances is how many instances so many tasks need.
+// instances is how many instances that many tasks need.
 func (c *Capacity) instances(tasks int) int {
 	return (tasks + c.TasksPerInstance - 1) / c.TasksPerInstance
 }
 
-// raise has the group provide room for so many tasks, whatever it has now. It never lowers the group.
+// raise makes the group large enough for that many tasks. It never lowers its size.
 func (c *Capacity) raise(ctx context.Context, p place, id string, tasks int) error {
 	need := c.instances(tasks)
 	l, err := c.Group.Members(ctx)
@@ -64,15 +64,14 @@ func (c *Capacity) raise(ctx context.Context, p place, id string, tasks int) err
 	return nil
 }
 
-// hosts are the instances of a group, as ECS and the group know them.
+// hosts are the instances of a group.
 type hosts struct {
-	// living is how many instances the group has; idle are those of them that hold no task, by their ids, oldest
-	// registration first.
+	// living is the number of the group's instances; idle are the ids of those without a task.
 	living int
 	idle   []string
 }
 
-// hosts finds the instances that hold no task.
+// hosts reads the instances and finds those without a task.
 func (c *Capacity) hosts(ctx context.Context, p place) (hosts, error) {
 	l, err := c.Group.Members(ctx)
 	if err != nil {
@@ -99,11 +98,11 @@ func (c *Capacity) hosts(ctx context.Context, p place) (hosts, error) {
 			return h, nil
 		}
 	}
-	return hosts{}, fmt.Errorf("list the instances under %s: found more than %d pages of them, allowed are up to that",
-		p.what, maxPages)
+	return hosts{}, fmt.Errorf("list the instances under %s: found more than the %d pages that are allowed", p.what,
+		maxPages)
 }
 
-// idle adds to h those of the instances that are of the group and hold no task.
+// idle adds to h the instances that belong to the group and have no task.
 func (c *Capacity) idle(ctx context.Context, p place, h *hosts, group, arns []string) error {
 	if len(arns) == 0 {
 		return nil
@@ -122,8 +121,8 @@ func (c *Capacity) idle(ctx context.Context, p place, h *hosts, group, arns []st
 	return nil
 }
 
-// spare are the instances to end: idle ones, as many as there are beyond what the service needs. There are none while
-// tasks have no place, since ECS may place them any moment, and none where others see to that.
+// spare returns the instances to end: the idle ones beyond what the service needs. It returns none while tasks wait for
+// placement, because ECS may place them on these instances, and none with Keep.
 func (c *Capacity) spare(h hosts, svc types.Service, living int) []string {
 	if c.Keep || int(svc.RunningCount+svc.PendingCount) < int(svc.DesiredCount) || svc.PendingCount > 0 {
 		return nil

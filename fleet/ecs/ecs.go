@@ -13,8 +13,7 @@ import (
 	"github.com/muster-scale/muster/internal/awsapi"
 )
 
-// Clusters makes the fleets of a controller, which share one client for each region. It is safe for use by several
-// goroutines.
+// Clusters makes the fleets of a controller, which share one client per region. Several goroutines may use it.
 type Clusters struct {
 	account *awsapi.Account
 
@@ -29,7 +28,7 @@ type region struct {
 	scaling *applicationautoscaling.Client
 }
 
-// NewClusters returns a maker of fleets. Nothing is called.
+// NewClusters returns Clusters. It makes no call.
 func NewClusters(account *awsapi.Account) *Clusters {
 	return &Clusters{account: account, regions: map[string]*region{}}
 }
@@ -49,13 +48,13 @@ func (c *Clusters) region(name string) (*region, error) {
 	return r, nil
 }
 
-// place is a cluster in a region, with the words for what is done there.
+// place is a cluster in a region, with its name for messages.
 type place struct {
 	*region
 	cluster string
-	// what names the fleet's own part of the cluster, as in "the service web of the cluster prod".
+	// what names the fleet's part of the cluster, as in "the service web of the cluster prod".
 	what string
-	// turn is held by the one who changes something.
+	// turn is a lock for changes.
 	turn chan struct{}
 }
 
@@ -63,7 +62,7 @@ func newPlace(r *region, cluster, what string) place {
 	return place{region: r, cluster: cluster, what: what + " of the cluster " + cluster, turn: make(chan struct{}, 1)}
 }
 
-// take waits for the turn to change something, and returns what gives it back.
+// take waits for the lock for changes, and returns its release.
 func (p place) take(ctx context.Context) (func(), error) {
 	select {
 	case p.turn <- struct{}{}:
@@ -73,7 +72,7 @@ func (p place) take(ctx context.Context) (func(), error) {
 	}
 }
 
-// explain says what was attempted.
+// explain adds the attempted operation to an error.
 func (p place) explain(what string, err error) error {
 	return awsapi.Explain(what+" "+p.what, p.name, err)
 }

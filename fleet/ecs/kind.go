@@ -12,38 +12,39 @@ import (
 	"github.com/muster-scale/muster/kind"
 )
 
-// Config is what a fleet on Amazon ECS consists of: the tasks of a service, or tasks that are started without one. The
-// tasks start their workers themselves.
+// Config is a fleet on Amazon ECS: the tasks of a service, or tasks that are started without one. The tasks start their
+// own workers.
 type Config struct {
-	// Cluster is the cluster's name or ARN. Region is where it is; empty means that of the fleet's queue on SQS, or
-	// else of the account.
+	// Cluster is the cluster's name or ARN. Region is its region; empty means that of the fleet's queue on SQS, or else
+	// of the account.
 	Cluster, Region string
-	// Service is the service's name; TaskDefinition is what is started without one: FAMILY, FAMILY:REVISION or an ARN.
-	// One of them is stated.
+	// Service is the service's name. TaskDefinition is for tasks without a service: FAMILY, FAMILY:REVISION or an ARN.
+	// Exactly one of them is set.
 	Service, TaskDefinition string
-	// LaunchType is "fargate", "ec2", "external" or empty, Providers the capacity providers in its place, and Network
-	// where tasks are: all for tasks without a service.
+	// LaunchType is "fargate", "ec2", "external" or empty. Providers are capacity providers instead of a launch type.
+	// Network is the tasks' network. All are for tasks without a service.
 	LaunchType string
 	Providers  []Provider
 	Network    Network
-	// Protect has tasks of a service protected from scale-in; true by default.
+	// Protect protects tasks of a service from scale-in; true by default. Reports is "required" (the default) if
+	// workers report to the controller, else "none".
 	Protect bool
 	// Reports is "required" (the default) where workers report to the controller, "none" where they do not.
 	Reports string
-	// Under is the Auto Scaling group that a service's tasks are placed on; nil on Fargate.
+	// Under is the Auto Scaling group on which a service's tasks run; nil on Fargate.
 	Under *Under
 }
 
-// Under is a group of instances under a service.
+// Under is the group of instances under a service.
 type Under struct {
-	// Group is the group's name, TasksPerInstance how many tasks fit on one instance: 1 to 1,000.
+	// Group is the group's name. TasksPerInstance is how many tasks fit on one instance: 1 to 1,000.
 	Group            string
 	TasksPerInstance int
-	// Shrink has instances ended that hold no task; true by default.
+	// Shrink ends instances without a task; true by default.
 	Shrink bool
 }
 
-// The bounds of lists.
+// The bounds of lists, and of names in bytes.
 const (
 	maxProviders      = 20
 	maxSubnets        = 16
@@ -159,8 +160,8 @@ func (c *Config) checkService(s *keys.Source, at string) {
 		}
 	}
 	if c.Reports == config.ReportsNone && c.Protect {
-		s.Fault(at+".protect", "found true with reports: none, allowed is false: nobody could say when the "+
-			"protection may end",
+		s.Fault(at+".protect", "found true with reports: none, allowed is false: without reports it is unknown when "+
+			"the protection may end",
 			"workers that do not report protect their own task while they are busy")
 	}
 	if u := c.Under; u != nil {
@@ -212,7 +213,7 @@ func (c *Config) Describe() string {
 	return fmt.Sprintf("tasks of %s in the cluster %s", c.TaskDefinition, c.Cluster)
 }
 
-// World implements [kind.Members]. A call to the service is taken to last half a second.
+// World implements [kind.Members]. It assumes half a second for a call to the service.
 func (c *Config) World() kind.World {
 	w := kind.World{Order: 500 * time.Millisecond}
 	if c.Reports == config.ReportsNone {
@@ -262,7 +263,7 @@ func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, _ *kind
 	return &kind.Ports{Fleet: service, Releaser: service, Protector: service, Trimmer: service, Expecter: service}, nil
 }
 
-// open opens the group under a service, sized for the service's tasks.
+// open opens the group under a service, with the service's limits in instances.
 func (u *Under) open(ctx context.Context, h *kind.Host, f config.Fleet) (*Capacity, error) {
 	groups, err := asg.GroupsOf(ctx, h)
 	if err != nil {

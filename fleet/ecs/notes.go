@@ -16,7 +16,7 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// notes say for a person what stands in the way or may surprise.
+// notes list, for a person, settings that prevent sizing or have surprising effects.
 type notes []string
 
 func (n *notes) add(when bool, format string, args ...any) {
@@ -25,7 +25,8 @@ func (n *notes) add(when bool, format string, args ...any) {
 	}
 }
 
-// telling is how long an event of a service counts as news.
+// telling is how long an event of a service is reported. service adds notes on the service, and on other systems that
+// change its count.
 const telling = 10 * time.Minute
 
 // service notes what the service says of itself, and who else changes its count.
@@ -50,7 +51,7 @@ func (n *notes) service(svc types.Service, o ServiceOptions, owners []string) {
 	}
 }
 
-// trouble returns the newest event of a service since an instant that tells of something that does not work.
+// trouble returns the newest event of a service since a time that reports a problem.
 func trouble(svc types.Service, since time.Time) (string, bool) {
 	for _, e := range svc.Events { // newest first
 		text := aws.ToString(e.Message)
@@ -65,11 +66,11 @@ func trouble(svc types.Service, since time.Time) (string, bool) {
 	return "", false
 }
 
-// unplacedAfter is how long after an order its missing tasks are asked after.
+// unplacedAfter is how long after an order its missing tasks are looked for.
 const unplacedAfter = 20 * time.Second
 
-// unplaced are the ordered members that ECS cannot place, as it says itself, as members that have ended. ECS goes on
-// trying; the controller lowers the count, and tries again when its own rules say so.
+// unplaced returns the ordered members that ECS reports it cannot place, as ended members. ECS keeps trying; the
+// controller lowers the count, and retries by its own rules.
 func (f *Service) unplaced(at time.Time, svc types.Service, living int) (ended []muster.Member) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,10 +90,10 @@ func (f *Service) unplaced(at time.Time, svc types.Service, living int) (ended [
 	return ended
 }
 
-// ownersEvery is how often is asked who else changes the count, and what the capacity providers are.
+// ownersEvery is how often to read the scaling policies and the capacity providers.
 const ownersEvery = 10 * time.Minute
 
-// scaledBy returns the scaling policies that change the service's count, asking rarely; none where nobody may know.
+// scaledBy returns the scaling policies that change the service's count, reading them rarely; none without permission.
 func (f *Service) scaledBy(ctx context.Context) []string {
 	f.mu.Lock()
 	owners, due := f.owners, time.Since(f.ownersAt) >= ownersEvery
@@ -113,8 +114,8 @@ func (f *Service) scaledBy(ctx context.Context) []string {
 	return owners
 }
 
-// Owners returns the names of the scaling policies of Application Auto Scaling that change the service's count as well,
-// with two reads. A service that is not registered there, or whose scaling is suspended both ways, has none.
+// Owners returns the names of the scaling policies of Application Auto Scaling that change the service's count, too. A
+// service that is not registered there, or whose scaling is suspended both ways, has none.
 func (f *Service) Owners(ctx context.Context) ([]string, error) {
 	policies, err := f.policies(ctx)
 	var owners []string
@@ -125,10 +126,10 @@ func (f *Service) Owners(ctx context.Context) ([]string, error) {
 	return owners, err
 }
 
-// DefaultCooldown is how long a policy of Application Auto Scaling that states nothing waits after a rise of a service.
+// DefaultCooldown is the default cooldown of Application Auto Scaling after a scale-out of a service.
 const DefaultCooldown = 5 * time.Minute
 
-// Cooldowns returns how long each scaling policy that tracks a target waits after a rise, by its name, with two reads.
+// Cooldowns returns the scale-out cooldown of each scaling policy that tracks a target, by name.
 func (f *Service) Cooldowns(ctx context.Context) (map[string]time.Duration, error) {
 	policies, err := f.policies(ctx)
 	all := map[string]time.Duration{}
@@ -144,7 +145,7 @@ func (f *Service) Cooldowns(ctx context.Context) (map[string]time.Duration, erro
 	return all, err
 }
 
-// policies are those of Application Auto Scaling that are in force.
+// policies returns the active policies of Application Auto Scaling.
 func (f *Service) policies(ctx context.Context) ([]scaling.ScalingPolicy, error) {
 	resource := "service/" + last(f.cluster) + "/" + last(f.o.Service)
 	targets, err := f.scaling.DescribeScalableTargets(ctx, &applicationautoscaling.DescribeScalableTargetsInput{
@@ -171,7 +172,7 @@ func (f *Service) policies(ctx context.Context) ([]scaling.ScalingPolicy, error)
 	return policies.ScalingPolicies, nil
 }
 
-// capacity notes whether ECS sizes the group too, and what else stands in the way of that.
+// capacity adds notes on whether ECS sizes the group too, and on other conflicts.
 func (n *notes) capacity(c *Capacity, svc types.Service, providers []types.CapacityProvider) {
 	names := strategy(svc)
 	n.add(len(names) > 1, "the service %s has several capacity providers: %s; instances are counted for one, and the "+
@@ -191,7 +192,7 @@ func strategy(svc types.Service) (names []string) {
 	return names
 }
 
-// providedBy returns the service's capacity providers on groups, asking rarely; none where nobody may know.
+// providedBy returns the service's capacity providers on groups, reading them rarely; none without permission.
 func (f *Service) providedBy(ctx context.Context, svc types.Service) []types.CapacityProvider {
 	names := slices.DeleteFunc(strategy(svc), func(name string) bool { return strings.HasPrefix(name, "FARGATE") })
 	f.mu.Lock()
@@ -205,7 +206,7 @@ func (f *Service) providedBy(ctx context.Context, svc types.Service) []types.Cap
 	}
 	out, err := f.ecs.DescribeCapacityProviders(ctx, &ecs.DescribeCapacityProvidersInput{CapacityProviders: names})
 	if err != nil {
-		return nil // whoever may not know that sizes the group all the same
+		return nil // sizing the group works without this permission
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

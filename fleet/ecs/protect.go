@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// maxProtected is how many tasks one call protects.
+	// maxProtected bounds the tasks of one call.
 	maxProtected = 10
-	// protectFor is how long a protection lasts, and renewAt how long before its end a task counts as exposed. A
-	// controller that is gone must not keep a deployment waiting for days.
+	// protectFor is the term of a protection. renewAt is how long before its end a task counts as exposed. The term is
+	// short, because a controller that is gone must not delay a deployment for days.
 	protectFor = time.Hour
 	renewAt    = 20 * time.Minute
 )
 
-// expose marks the members that run and that ECS may stop. Nothing is asked unless the controller protects.
+// expose marks the running members that ECS may stop. It makes no call unless the controller protects tasks.
 func (f *Service) expose(ctx context.Context, at time.Time, s seen) error {
 	if !f.o.Protect {
 		return nil
@@ -45,7 +45,7 @@ func (f *Service) expose(ctx context.Context, at time.Time, s seen) error {
 	return nil
 }
 
-// protectedUntil says until when tasks are protected; those that are not are missing.
+// protectedUntil returns until when tasks are protected; unprotected ones are missing.
 func (f *Service) protectedUntil(ctx context.Context, ids []string) (map[string]time.Time, error) {
 	until := map[string]time.Time{}
 	for batch := range slices.Chunk(ids, maxDescribed) {
@@ -63,7 +63,7 @@ func (f *Service) protectedUntil(ctx context.Context, ids []string) (map[string]
 	return until, nil
 }
 
-// Protect implements [muster.Protector], for an hour. Tasks that do not run yet are protected when they do.
+// Protect implements [muster.Protector], for an hour. It skips tasks that do not run yet.
 func (f *Service) Protect(ctx context.Context, members []string) error {
 	done, err := f.take(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func (f *Service) Protect(ctx context.Context, members []string) error {
 	return f.protection(ctx, members, true)
 }
 
-// shield protects those of the tasks that are not protected for some while.
+// shield protects the tasks whose protection ends within five minutes.
 func (f *Service) shield(ctx context.Context, ids []string) error {
 	until, err := f.protectedUntil(ctx, ids)
 	if err != nil {
@@ -85,7 +85,7 @@ func (f *Service) shield(ctx context.Context, ids []string) error {
 		slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return until[id].After(soon) }), true)
 }
 
-// protection protects tasks, or lifts that. Tasks that are gone are no failure.
+// protection protects tasks, or lifts their protection. Ended tasks are no failure.
 func (f *Service) protection(ctx context.Context, ids []string, on bool) error {
 	what := "lift the protection of tasks of"
 	if on {
@@ -107,7 +107,7 @@ func (f *Service) protection(ctx context.Context, ids []string, on bool) error {
 	return errors.Join(failures...)
 }
 
-// unprotected explains why some tasks of a call are not protected.
+// unprotected returns an error with the reasons why tasks of a call are not protected.
 func unprotected(what string, all []types.Failure) error {
 	reasons := map[string]int{}
 	var order []string

@@ -12,8 +12,7 @@ import (
 	"github.com/muster-scale/muster/internal/awsapi"
 )
 
-// whyEnded says why a task ended; empty for an orderly end: its own with the code 0, or one that ECS or somebody asked
-// for.
+// whyEnded says why a task ended. It is empty for a normal end: exit code 0, or a stop by ECS or a person.
 func whyEnded(t types.Task) string {
 	said := strings.TrimRight(aws.ToString(t.StoppedReason), ".")
 	switch t.StopCode {
@@ -42,7 +41,7 @@ func whyEnded(t types.Task) string {
 	return ""
 }
 
-// refused says in words why ECS started fewer tasks than were asked for, each reason once.
+// refused says why ECS started fewer tasks than requested, each reason once.
 func refused(failures []types.Failure) string {
 	var all []string
 	for _, f := range failures {
@@ -60,7 +59,7 @@ func refused(failures []types.Failure) string {
 	return strings.Join(all, "; ")
 }
 
-// remedies say what to do about what ECS says, by a part of it in small letters. The first that fits counts.
+// remedies say what to do about a reason of ECS, by a lower-case part of its text. The first match counts.
 var remedies = [...]struct{ part, do string }{
 	{"resource:cpu", "no instance of the cluster has that much CPU free: add instances, or larger ones"},
 	{"resource:memory", "no instance of the cluster has that much memory free: add instances, or larger ones"},
@@ -90,7 +89,7 @@ var remedies = [...]struct{ part, do string }{
 	{"inactive", "it is being deleted: give the fleet another"},
 }
 
-// remedy says what to do about a reason, with what joins the two; empty where nobody knows.
+// remedy returns what to do about a reason, after a colon; empty if unknown.
 func remedy(reason string) string {
 	small := strings.ToLower(reason)
 	for _, r := range remedies {
@@ -101,7 +100,7 @@ func remedy(reason string) string {
 	return ""
 }
 
-// withRemedy adds what to do to an error with which ECS refuses a call as the cluster is now.
+// withRemedy adds what to do to an error of ECS about the state of the cluster.
 func withRemedy(err error) error {
 	e, ok := errors.AsType[*awsapi.Error](err)
 	if !ok || e.Kind == awsapi.Denied || e.Kind == awsapi.Throttled || remedy(e.Message) == "" {

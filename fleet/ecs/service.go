@@ -20,42 +20,41 @@ import (
 
 // ServiceOptions describe the fleet of a service. Cluster and Service are required.
 type ServiceOptions struct {
-	// Cluster and Service are names or ARNs, Region is where they are; empty means that of the SDK's configuration.
+	// Cluster and Service are names or ARNs. Region is their region; empty means that of the SDK's configuration.
 	Cluster, Service, Region string
-	// Protect tells that the controller has tasks protected; without, nothing asks whether they are.
+	// Protect says that the controller protects tasks; otherwise their protection is not read.
 	Protect bool
-	// Capacity are the instances that the service's tasks are placed on; nil on Fargate, and where ECS alone sees to
-	// them.
+	// Capacity is the group on whose instances the tasks run; nil on Fargate, and where only ECS sizes it.
 	Capacity *Capacity
-	// Owner is the scaling policy that is meant to size the service, where Muster does not; empty otherwise.
+	// Owner is the scaling policy that Muster delegates the size to; empty if it does not.
 	Owner string
-	// Every is the time between looks while something changes; zero means 5 s.
+	// Every is the interval between readings while the service changes; zero means 5 s.
 	Every time.Duration
 }
 
 // Service is the fleet of a service's tasks. It implements [muster.Fleet], [muster.Releaser], [muster.Protector],
-// [muster.Trimmer] and [muster.Expecter], and is safe for use by several goroutines.
+// [muster.Trimmer] and [muster.Expecter]. Several goroutines may use it.
 type Service struct {
 	o ServiceOptions
 	place
-	look *lookout
+	look *taskReader
 
 	mu sync.Mutex
-	// order is the newest order that launched something.
+	// order is the newest order that launched a task.
 	order ordered
-	// owners are the scaling policies that change the count too, as of ownersAt.
+	// owners are the scaling policies that change the count, too, as read at ownersAt.
 	owners   []string
 	ownersAt time.Time
-	// providers are the service's capacity providers, as of providersAt.
+	// providers are the service's capacity providers, as read at providersAt.
 	providers   []types.CapacityProvider
 	providersAt time.Time
 }
 
-// ordered is an order whose tasks are awaited.
+// ordered is the newest order with launches, while its tasks are awaited.
 type ordered struct {
 	at    time.Time
 	names []string
-	// failed is why the last short of them have no task.
+	// failed is why the last short names have no task.
 	failed string
 	short  int
 }
@@ -68,7 +67,7 @@ var (
 	_ muster.Expecter  = (*Service)(nil)
 )
 
-// Service returns the fleet of a service. Nothing is called.
+// Service returns the fleet of a service. It makes no call.
 func (c *Clusters) Service(o ServiceOptions) (*Service, error) {
 	what := "the service " + last(o.Service)
 	if o.Cluster == "" || o.Service == "" {
@@ -83,7 +82,7 @@ func (c *Clusters) Service(o ServiceOptions) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("size %s: %w", what, err)
 	}
-	return &Service{o: o, place: newPlace(r, o.Cluster, what), look: newLookout(cmp.Or(o.Every, awsapi.Fast))}, nil
+	return &Service{o: o, place: newPlace(r, o.Cluster, what), look: newTaskReader(cmp.Or(o.Every, awsapi.Fast))}, nil
 }
 
 // Expect implements [muster.Expecter].
@@ -94,7 +93,7 @@ func (f *Service) Expect() {
 	}
 }
 
-// Members implements [muster.Fleet]: the tasks of the service, in all its deployments, and those that ended lately.
+// Members implements [muster.Fleet]: the tasks of the service in all its deployments, and recently ended ones.
 func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
 	return f.look.members(ctx, func(ctx context.Context) (muster.Listing, error) {
 		at := time.Now().UTC().Round(0)
@@ -102,7 +101,7 @@ func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
 		if err != nil {
 			return muster.Listing{}, err
 		}
-		if l, same := f.look.same(at, calm(svc)); same {
+		if l, same := f.look.same(at, quietService(svc)); same {
 			return l, nil
 		}
 		f.look.begin()
@@ -127,11 +126,11 @@ func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
 			notes.capacity(c, svc, f.providedBy(ctx, svc))
 		}
 		l.Service.Notes = notes
-		return f.look.whole(l, calm(svc)), nil
+		return f.look.whole(l, quietService(svc)), nil
 	})
 }
 
-// survey describes the service and its tasks.
+// survey reads the service and its tasks.
 func (f *Service) survey(ctx context.Context, at time.Time) (types.Service, seen, error) {
 	svc, err := f.now(ctx)
 	if err != nil {
@@ -141,14 +140,14 @@ func (f *Service) survey(ctx context.Context, at time.Time) (types.Service, seen
 	return svc, s, err
 }
 
-// tasks looks at the tasks of the service.
+// tasks reads the tasks of the service.
 func (f *Service) tasks(ctx context.Context, at time.Time, svc types.Service) (seen, error) {
 	arns, err := f.list(ctx, ecs.ListTasksInput{ServiceName: aws.String(f.o.Service)})
 	if err != nil {
 		return seen{}, err
 	}
 	if int(svc.RunningCount+svc.PendingCount) < int(svc.DesiredCount) {
-		// Tasks that ended before anybody saw them tell why others do not come.
+		// Tasks that ended between two readings say why others are missing.
 		ended, err := f.list(ctx, ecs.ListTasksInput{ServiceName: aws.String(f.o.Service),
 			DesiredStatus: types.DesiredStatusStopped})
 		if err != nil {
@@ -173,7 +172,7 @@ func (f *Service) now(ctx context.Context) (types.Service, error) {
 	return out.Services[0], nil
 }
 
-// mayChange returns why the count of a service cannot be set.
+// mayChange returns an error if the count of a service cannot be set.
 func (f *Service) mayChange(svc types.Service) error {
 	switch status := aws.ToString(svc.Status); {
 	case status != "ACTIVE":
@@ -185,11 +184,10 @@ func (f *Service) mayChange(svc types.Service) error {
 	return nil
 }
 
-// deploying tells whether tasks of two deployments live side by side.
+// deploying tells whether tasks of two deployments exist.
 func deploying(svc types.Service) bool { return len(svc.Deployments) > 1 }
 
-// hold takes the service for a write, as [Service.take] does, and surveys it as it is now, if it may be changed. done
-// lets it go.
+// hold takes the lock as [Service.take] does, and surveys the current service, if it may be changed. done releases it.
 func (f *Service) hold(ctx context.Context) (svc types.Service, s seen, done func(), err error) {
 	if done, err = f.take(ctx); err != nil {
 		return svc, s, nil, err
@@ -204,10 +202,11 @@ func (f *Service) hold(ctx context.Context) (svc types.Service, s seen, done fun
 	return svc, s, done, nil
 }
 
-// SetDesired implements [muster.Fleet]. The service's count becomes order.Total and never less than what lives; where
-// that is what it is, nothing is called. With order.Shrink it may be less, and ECS stops tasks that are not protected.
-// While a deployment replaces tasks both kinds live, and the count becomes order.Desired or stays. Instances are asked
-// for first; too few of them are an error once the count is set: ECS places what is missing when there is room.
+// SetDesired implements [muster.Fleet]. It sets the service's count to order.Total, and never below the living tasks;
+// it makes no call if that is the count already. With order.Shrink the count may be lower, and ECS stops unprotected
+// tasks. During a deployment, tasks of both kinds live, and the count becomes order.Desired or stays. Instances are
+// ordered first. Too few of them are an error after the count is set, because ECS places the missing tasks when there
+// is room.
 func (f *Service) SetDesired(ctx context.Context, order muster.Order) error {
 	svc, s, done, err := f.hold(ctx)
 	if err != nil {
@@ -248,11 +247,11 @@ func (f *Service) await(order muster.Order) {
 	}
 }
 
-// End implements [muster.Releaser]: it has ECS stop exactly the named tasks that live. All other running tasks are
-// protected first; if that fails nothing is done, because ECS could stop a busy one. Then the protection of the named
-// is lifted, and the count falls by as many. Where it is lower already, as after the same call made before, it stays.
-// While a deployment is under way only the protection is lifted: the deployment stops old tasks that have none, and new
-// ones go when it is over.
+// End implements [muster.Releaser]: it makes ECS stop exactly the named living tasks. It first protects all other
+// running tasks; if that fails it does nothing, because ECS could stop a busy one. Then it lifts the protection of the
+// named ones and lowers the count by as many. A count that was lowered already, by an earlier identical call, stays.
+// During a deployment it only lifts the protection: the deployment stops unprotected old tasks, and new ones end after
+// it.
 func (f *Service) End(ctx context.Context, members []string) error {
 	svc, s, done, err := f.hold(ctx)
 	if err != nil {
@@ -285,8 +284,8 @@ func (f *Service) End(ctx context.Context, members []string) error {
 	return f.set(ctx, svc, lowered(int(svc.DesiredCount), len(s.living), len(going)))
 }
 
-// lowered is the count that has ECS stop so many of those that live, of which desired may have been lowered for some
-// already.
+// lowered returns the count that makes ECS stop going of the living tasks. The count desired may have been lowered for
+// some of them already.
 func lowered(desired, living, going int) int {
 	if desired >= living {
 		return desired - going
@@ -294,7 +293,7 @@ func lowered(desired, living, going int) int {
 	return min(desired, living-going)
 }
 
-// Trim implements [muster.Trimmer]: it ends instances that hold no task, as far as the service has no use for them.
+// Trim implements [muster.Trimmer]: it ends instances without a task that the service does not need.
 func (f *Service) Trim(ctx context.Context) error {
 	if f.o.Capacity == nil {
 		return nil

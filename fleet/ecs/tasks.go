@@ -18,48 +18,47 @@ import (
 	"github.com/muster-scale/muster/internal/awsapi"
 )
 
-// maxRun is how many tasks one call starts.
+// maxRun bounds the tasks of one call.
 const maxRun = 10
 
 // TaskOptions describe a fleet of tasks without a service. Fleet, Cluster and Definition are required.
 type TaskOptions struct {
-	// Fleet names the fleet: its tasks are known by it, as what started them.
+	// Fleet is the fleet's name, which marks its tasks.
 	Fleet string
-	// Cluster is a cluster's name or ARN, Region where it is; empty means that of the SDK's configuration.
+	// Cluster is a cluster's name or ARN, Region its region; empty means that of the SDK's configuration.
 	Cluster, Region string
 	// Definition is the task definition: FAMILY, FAMILY:REVISION or an ARN.
 	Definition string
-	// LaunchType is FARGATE, EC2 or EXTERNAL, Providers a strategy of capacity providers. At most one of them is
-	// stated; with neither, the cluster's own strategy holds.
+	// LaunchType is FARGATE, EC2 or EXTERNAL, Providers a strategy of capacity providers. At most one is set; with
+	// neither, the cluster's own strategy applies.
 	LaunchType string
 	Providers  []Provider
-	// Network is where tasks of the network mode awsvpc are, which those on Fargate all are.
+	// Network is the network of tasks in the mode awsvpc, which is the only one on Fargate.
 	Network Network
-	// Every is the time between looks while something changes; zero means 5 s.
+	// Every is the interval between readings while something changes; zero means 5 s.
 	Every time.Duration
 }
 
-// Provider is one capacity provider of a strategy: the first Base tasks are its own, and of the others it gets its
-// share by Weight.
+// Provider is one capacity provider of a strategy. It gets the first Base tasks, and a share by Weight of the others.
 type Provider struct {
 	Name         string
 	Base, Weight int
 }
 
-// Network is where tasks are.
+// Network is the network of tasks.
 type Network struct {
 	Subnets, SecurityGroups []string
 	// PublicIP gives each task a public address.
 	PublicIP bool
 }
 
-// Tasks is a fleet of tasks without a service. It implements [muster.Fleet], [muster.Releaser] and [muster.Expecter],
-// and is safe for use by several goroutines.
+// Tasks is a fleet of tasks without a service. It implements [muster.Fleet], [muster.Releaser] and [muster.Expecter].
+// Several goroutines may use it.
 type Tasks struct {
 	o TaskOptions
 	place
-	look *lookout
-	// startedBy is the mark that the fleet's tasks bear.
+	look *taskReader
+	// startedBy is the mark of the fleet's tasks.
 	startedBy string
 }
 
@@ -69,7 +68,7 @@ var (
 	_ muster.Expecter = (*Tasks)(nil)
 )
 
-// Tasks returns a fleet of tasks without a service. Nothing is called.
+// Tasks returns a fleet of tasks without a service. It makes no call.
 func (c *Clusters) Tasks(o TaskOptions) (*Tasks, error) {
 	what := "the tasks of the fleet " + o.Fleet
 	if o.Fleet == "" || o.Cluster == "" || o.Definition == "" {
@@ -84,13 +83,13 @@ func (c *Clusters) Tasks(o TaskOptions) (*Tasks, error) {
 		return nil, fmt.Errorf("start %s: %w", what, err)
 	}
 	return &Tasks{
-		o: o, place: newPlace(r, o.Cluster, what), look: newLookout(cmp.Or(o.Every, awsapi.Fast)),
+		o: o, place: newPlace(r, o.Cluster, what), look: newTaskReader(cmp.Or(o.Every, awsapi.Fast)),
 		startedBy: mark(o.Fleet),
 	}, nil
 }
 
-// mark is what the tasks of a fleet bear as startedBy, which allows letters, digits, hyphens, slashes and underscores:
-// a name with others gets them replaced, and a sum, so that no two fleets have the same.
+// mark returns the startedBy of a fleet's tasks. It allows letters, digits, hyphens, slashes and underscores. In other
+// names the characters are replaced and a hash is added, so that no two fleets share a mark.
 func mark(fleet string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
@@ -104,7 +103,7 @@ func mark(fleet string) string {
 	return "muster/" + plain
 }
 
-// token is a client token of at most 64 characters.
+// token returns a client token of at most 64 characters.
 func token(order string, part int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", order, part))
 	return hex.EncodeToString(sum[:16])
@@ -113,7 +112,7 @@ func token(order string, part int) string {
 // Expect implements [muster.Expecter].
 func (f *Tasks) Expect() { f.look.expect() }
 
-// Members implements [muster.Fleet]: the tasks that the fleet started, by their mark, and those that ended lately.
+// Members implements [muster.Fleet]: the tasks with the fleet's mark, and recently ended ones.
 func (f *Tasks) Members(ctx context.Context) (muster.Listing, error) {
 	return f.look.members(ctx, func(ctx context.Context) (muster.Listing, error) {
 		at := time.Now().UTC().Round(0)
@@ -121,7 +120,7 @@ func (f *Tasks) Members(ctx context.Context) (muster.Listing, error) {
 		if err != nil {
 			return muster.Listing{}, err
 		}
-		if l, same := f.look.same(at, calmTasks(arns)); same {
+		if l, same := f.look.same(at, quietTasks(arns)); same {
 			return l, nil
 		}
 		f.look.begin()
@@ -135,15 +134,14 @@ func (f *Tasks) Members(ctx context.Context) (muster.Listing, error) {
 				living++
 			}
 		}
-		// ECS names the tasks, so they are members of a service as far as names go; it aims at what lives.
+		// ECS names the tasks, as it does for a service. The desired count is the number of living ones.
 		return f.look.whole(muster.Listing{At: at, Members: s.members, Service: &muster.Service{Desired: living}},
-			calmTasks(arns)), nil
+			quietTasks(arns)), nil
 	})
 }
 
-// SetDesired implements [muster.Fleet]: it starts as many tasks as the order has names to launch, ten in a call. The
-// client tokens of the calls derive from the order, so that an order given twice starts them once. A size without
-// launches calls nothing.
+// SetDesired implements [muster.Fleet]. It starts as many tasks as the order has names to launch, ten in a call. The
+// client tokens derive from the order, so that a repeated order starts them once. Without names it makes no call.
 func (f *Tasks) SetDesired(ctx context.Context, order muster.Order) error {
 	if len(order.Launch) == 0 {
 		return nil
@@ -170,7 +168,7 @@ func (f *Tasks) SetDesired(ctx context.Context, order muster.Order) error {
 			f.look.started(time.Now().UTC().Round(0), aws.ToString(t.TaskArn))
 		}
 		if failures = append(failures, out.Failures...); len(failures) > 0 {
-			break // where some find no place the others will not either
+			break // if some find no place, others will not either
 		}
 	}
 	if started == len(order.Launch) {
@@ -180,7 +178,7 @@ func (f *Tasks) SetDesired(ctx context.Context, order muster.Order) error {
 		cmp.Or(refused(failures), "ECS does not say why"))
 }
 
-// run is the call that starts n tasks, the part-th of an order.
+// run returns the request that starts n tasks, the part-th of an order.
 func (f *Tasks) run(order muster.Order, part, n int) *ecs.RunTaskInput {
 	in := &ecs.RunTaskInput{
 		Cluster: aws.String(f.cluster), TaskDefinition: aws.String(f.o.Definition), Count: aws.Int32(int32(n)),
@@ -206,7 +204,7 @@ func (f *Tasks) run(order muster.Order, part, n int) *ecs.RunTaskInput {
 	return in
 }
 
-// End implements [muster.Releaser]: it stops the named tasks that still live. Nothing starts others in their place.
+// End implements [muster.Releaser]: it stops the named living tasks. Nothing replaces them.
 func (f *Tasks) End(ctx context.Context, members []string) error {
 	done, err := f.take(ctx)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/muster-scale/muster/kind"
 )
 
-// Config is a fleet of processes of this machine. What they are stands with the fleet's workers, so it has no keys of
-// its own.
+// Config is a fleet of processes on this machine. It has no keys: the fleet's workers describe the processes.
 type Config struct{}
 
 // Kind is the row of the kind.
@@ -44,7 +43,7 @@ func (*Config) World() kind.World { return kind.World{Local: true} }
 // Writes implements [kind.Members].
 func (*Config) Writes(bool) []string { return nil }
 
-// parts are the process fleets that a fleet is made of: one, or one for each part of its split.
+// parts are the process fleets of a fleet: one, or one for each part of its split.
 type parts []part
 
 type part struct {
@@ -53,7 +52,7 @@ type part struct {
 	close     func() error
 }
 
-// Open implements [kind.Members]. It adopts the workers that still run.
+// Open implements [kind.Members]. It adopts running workers.
 func (*Config) Open(_ context.Context, h *kind.Host, f config.Fleet, left *kind.Ports) (*kind.Ports, error) {
 	if left != nil {
 		return left, left.Change(f)
@@ -104,7 +103,7 @@ func (p parts) shares() []split.Part {
 	return all
 }
 
-// change makes workers that are started from now on what f says. The parts are those of f.
+// change applies f to workers that start from now on. Its parts are those of f.
 func (p parts) change(h *kind.Host, f config.Fleet) error {
 	for i, of := range f.Parts() {
 		start, err := h.Local().Start(f, of)
@@ -116,19 +115,19 @@ func (p parts) change(h *kind.Host, f config.Fleet) error {
 	return nil
 }
 
-// end ends all workers once they have finished what they hold.
+// end stops all workers after their messages in progress.
 func (p parts) end() {
 	var all sync.WaitGroup
 	for _, one := range p {
 		all.Go(func() {
 			one.processes.Close(context.Background())
-			_ = one.close() // that the log cannot be written was said
+			_ = one.close() // a write error was logged before
 		})
 	}
 	all.Wait()
 }
 
-// closeLogs closes the logs of parts that were opened in vain. Their workers, if any were adopted, go on.
+// closeLogs closes the logs of parts when opening failed. Adopted workers go on.
 func (p parts) closeLogs() error {
 	var failures []error
 	for _, one := range p {

@@ -22,18 +22,18 @@ import (
 const (
 	memberSuffix = ".member"
 	logSuffix    = ".log"
-	// MemberFD is the descriptor under which a worker finds the file whose lock says that it lives; the environment
-	// variable MUSTER_MEMBER_FD names it too. A process that inherits it keeps the member alive, so a worker must not
-	// hand it on.
+	// MemberFD is the descriptor of a worker's member file, whose lock shows that the worker lives. The environment
+	// variable MUSTER_MEMBER_FD names it, too. A process that inherits it keeps the member alive, so a worker must not
+	// pass it on.
 	MemberFD = 3
-	// logTail is how much of a failed worker's log is read for the reason.
+	// logTail is how much of a failed worker's log is searched for the reason, in bytes.
 	logTail = 4096
-	// collectMost is how much of what a process printed is collected at once, from its end: it prints no more between
-	// two looks, unless something is wrong with it.
+	// collectMost is how much output is collected at once, from its end. A process prints more between two readings
+	// only if something is wrong with it.
 	collectMost = 256 << 10
 )
 
-// memberFile is what a member's file holds.
+// memberFile is the content of a member's file.
 type memberFile struct {
 	ID         string    `json:"id"`
 	PID        int       `json:"pid"`
@@ -42,7 +42,7 @@ type memberFile struct {
 
 func (f *Fleet) path(id string) string { return filepath.Join(f.o.Dir, id+memberSuffix) }
 
-// forget removes the file of a member, and its log unless that says why it failed and nobody collected it.
+// forget removes the file of a member, and its log unless that holds the uncollected reason of a failure.
 func (f *Fleet) forget(id string, failed bool) {
 	os.Remove(f.path(id))
 	if !failed || f.o.Printed != nil {
@@ -81,8 +81,8 @@ func (f *Fleet) files(suffix string) ([]string, error) {
 	return ids, err
 }
 
-// wait collects the process when it ends, so that it never becomes a zombie. What a worker left behind that was killed
-// comes to this process, where the system can do that, and must not go on: its messages will be received again.
+// wait waits for the process to end, so that it never becomes a zombie. Children of a killed worker become children of
+// this process, where the system supports that. They are ended, because the worker's messages will be received again.
 func (f *Fleet) wait(m *member, cmd *exec.Cmd) {
 	err := cmd.Wait()
 	descendants.End("")
@@ -99,20 +99,19 @@ func (f *Fleet) wait(m *member, cmd *exec.Cmd) {
 	f.end(m, failure)
 }
 
-// collect hands on what the process of a member printed since the last time, and empties its file, so that it stays
-// small. A line that is printed between the reading and the emptying is lost. The caller holds the lock, or nobody else
-// knows f.
+// collect passes on the output of a member since the last time, and empties its file. A line that is printed between
+// reading and emptying is lost. The caller holds the lock, unless f is still private.
 func (f *Fleet) collect(m *member) {
 	if f.o.Printed == nil {
 		return
 	}
 	path := filepath.Join(f.o.Dir, m.id+logSuffix)
 	if stat, err := os.Stat(path); err != nil || stat.Size() == 0 {
-		return // it printed nothing, or has ended and was collected then
+		return // no output, or the process has ended and was collected
 	}
 	log, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		f.o.Logger.Warn("what a worker printed could not be read", "fleet", f.o.Fleet, "member", m.id, "error", err)
+		f.o.Logger.Warn("reading a worker's output failed", "fleet", f.o.Fleet, "member", m.id, "error", err)
 		return
 	}
 	defer log.Close()
@@ -131,12 +130,12 @@ func (f *Fleet) collect(m *member) {
 	}
 	f.o.Printed(m.id, lines)
 	if err := log.Truncate(0); err != nil {
-		f.o.Logger.Warn("what a worker printed could not be removed from its file", "fleet", f.o.Fleet, "member", m.id,
+		f.o.Logger.Warn("emptying a worker's output file failed", "fleet", f.o.Fleet, "member", m.id,
 			"error", err)
 	}
 }
 
-// readEnd returns the end of a file, and how many bytes there are before it.
+// readEnd returns the end of a file, and the number of bytes before it.
 func readEnd(file *os.File, most int64) (text []byte, left int64) {
 	end, err := file.Seek(0, io.SeekEnd)
 	if err == nil {
@@ -150,8 +149,8 @@ func readEnd(file *os.File, most int64) (text []byte, left int64) {
 	return text, left
 }
 
-// lastLine is the last line that a member printed. The text goes into the history and onto terminals: what steers a
-// terminal has no business there.
+// lastLine is the last output line of a member. It goes into the history and onto terminals, so control characters are
+// replaced.
 func (f *Fleet) lastLine(m *member) string {
 	last := m.last
 	if f.o.Printed == nil {
@@ -198,8 +197,8 @@ func readMember(path string) (*member, bool, error) {
 	if json.Unmarshal(text, &file) == nil {
 		m.pid, m.launchedAt = file.PID, file.LaunchedAt
 	}
-	// A file without a process id belongs to a start that was cut short; a living process behind it is listed all the
-	// same, only it cannot be signalled.
+	// A file without a process id belongs to an interrupted start. Its process, if it lives, is listed, but cannot be
+	// signalled.
 	return m, alive, nil
 }
 

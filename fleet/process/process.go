@@ -22,7 +22,7 @@ import (
 type Options struct {
 	// Fleet is the fleet's name.
 	Fleet string
-	// Dir holds the member files; it is made if need be and belongs to this fleet alone.
+	// Dir holds the member files. It is created if missing, and no other fleet may use it.
 	Dir string
 	// Argv is the program of a worker and its arguments. There is no shell.
 	Argv []string
@@ -30,8 +30,8 @@ type Options struct {
 	WorkDir string
 	// Env returns the environment of the named member, as "NAME=value".
 	Env func(member string) []string
-	// Printed is called with the lines that a member's own process printed, and may be nil: they then stay in the file
-	// of the member until it ends in order. It must not wait.
+	// Printed is called with the output lines of a member's own process, and must not block. When it is nil, they stay
+	// in the member's file until it ends without error.
 	Printed func(member string, lines []string)
 	Logger  *slog.Logger
 }
@@ -53,21 +53,21 @@ var (
 	_ muster.Releaser = (*Fleet)(nil)
 )
 
-// member is a process that lives, as far as was seen.
+// member is a process that was alive when last checked.
 type member struct {
 	id         string
 	pid        int
 	launchedAt time.Time
-	// child is false for a process that was started by a controller before this one.
+	// child is false for a process that an earlier controller started.
 	child bool
-	// last is the last line that it printed, as far as that was collected.
+	// last is its last collected output line.
 	last string
 }
 
 const (
-	// maxEnded is how many ended members a listing shows: the latest.
+	// maxEnded bounds the ended members in a listing; the latest are kept.
 	maxEnded = 200
-	// termWait is how long a released process may take to end after it was asked to.
+	// termWait is how long after SIGTERM a process may take to end.
 	termWait = 5 * time.Second
 )
 
@@ -100,8 +100,7 @@ func New(o Options) (*Fleet, error) {
 	return f, nil
 }
 
-// Change makes the workers that are started from now on another program, with another environment by member; those that
-// live stay what they are.
+// Change sets the program and the environment of workers that start from now on. Running ones stay as they are.
 func (f *Fleet) Change(argv []string, env func(member string) []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -130,8 +129,8 @@ func (f *Fleet) Members(context.Context) (muster.Listing, error) {
 	return l, nil
 }
 
-// SetDesired implements [muster.Fleet]: it starts the members that the order names and that never were started before.
-// It tries each of them once and returns what failed, joined.
+// SetDesired implements [muster.Fleet]. It starts the ordered members that were never started before. It tries each one
+// once and returns the failures, joined.
 func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
 	var failures []error
 	for _, id := range order.Launch {
@@ -145,8 +144,8 @@ func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
 	return errors.Join(failures...)
 }
 
-// End implements [muster.Releaser]: it asks the processes to end, and kills those that have not after five seconds.
-// They hold no message.
+// End implements [muster.Releaser]. It sends the processes SIGTERM, and SIGKILL after five seconds. They have no
+// message in progress.
 func (f *Fleet) End(ctx context.Context, members []string) error {
 	ctx, stop := context.WithTimeout(ctx, termWait)
 	defer stop()
@@ -158,8 +157,8 @@ func (f *Fleet) End(ctx context.Context, members []string) error {
 	return nil
 }
 
-// Close ends all members for an operator's shutdown: they are asked to finish what they hold and to end. When ctx ends
-// first, they are killed. It returns how many were. A member whose process id is not known can only be waited for.
+// Close ends all members at an operator's shutdown: they finish their messages in progress and exit. When ctx ends
+// first, they are killed. It returns how many were killed. It can only wait for a member without a known process id.
 func (f *Fleet) Close(ctx context.Context) (killed int) {
 	all := f.living()
 	f.signal(syscall.SIGTERM, all)
@@ -185,8 +184,8 @@ func (f *Fleet) living() []string {
 	return ids
 }
 
-// signal sends sig to each of the members that is alive, SIGKILL to its whole process group, and returns those it was
-// sent to. The lock says who is alive, not the process id.
+// signal sends sig to each member that is alive, SIGKILL to its whole process group, and returns those it signalled.
+// The lock tells who is alive, because process ids are reused.
 func (f *Fleet) signal(sig syscall.Signal, ids []string) (sent []string) {
 	for _, id := range ids {
 		f.mu.Lock()
@@ -200,7 +199,7 @@ func (f *Fleet) signal(sig syscall.Signal, ids []string) (sent []string) {
 		}
 		target := m.pid
 		if sig == syscall.SIGKILL {
-			// its whole group; the commands it runs have groups of their own, and end with it where the system can do
+			// the whole group; the worker's commands have their own groups and end with it where the system supports
 			// that
 			target = -m.pid
 		}
@@ -215,7 +214,7 @@ func (f *Fleet) signal(sig syscall.Signal, ids []string) (sent []string) {
 	return sent
 }
 
-// gone waits until none of the members lives, and returns false when ctx ends first.
+// gone waits until none of the members lives; it returns false when ctx ends first.
 func (f *Fleet) gone(ctx context.Context, ids []string) bool {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -239,7 +238,7 @@ func (f *Fleet) gone(ctx context.Context, ids []string) bool {
 	}
 }
 
-// end moves m from the living to the ended. The caller holds the lock.
+// end moves m to the ended members. The caller holds the lock.
 func (f *Fleet) end(m *member, failure string) {
 	f.collect(m)
 	delete(f.members, m.id)

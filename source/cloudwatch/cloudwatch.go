@@ -14,7 +14,7 @@ import (
 	"github.com/muster-scale/muster/metricmath"
 )
 
-// Signal is what a number means to a queue.
+// Signal is the meaning of a number for a queue.
 type Signal string
 
 // The signals. Counts are of messages, ages and durations in seconds.
@@ -26,28 +26,28 @@ const (
 	Processing Signal = "processing"
 )
 
-// Measure says where one signal comes from.
+// Measure says how to measure one signal.
 type Measure struct {
 	Signal Signal
-	// Queries are a list as GetMetricData takes it: metrics and expressions, one of which returns its points.
+	// Queries are the queries for GetMetricData: metrics and expressions, exactly one of which returns its points.
 	Queries []metricmath.Query
-	// ByAWS has CloudWatch compute the list. Otherwise it is computed here.
+	// ByAWS makes CloudWatch evaluate the queries; otherwise this package does.
 	ByAWS bool
 }
 
-// Options are what a [Source] measures. Queue, Reader and at least one measure are required.
+// Options say what a [Source] measures. Queue, Reader and at least one measure are required.
 type Options struct {
-	// Queue is the name under which it is shown.
+	// Queue is the name of the measured queue in observations.
 	Queue string
-	// Region is where the metrics are; empty means that of the SDK's configuration.
+	// Region is the region of the metrics; empty means that of the SDK's configuration.
 	Region   string
 	Reader   *awsmetrics.Reader
 	Measures []Measure
-	// Base measures what no measure is for; nil leaves that unknown.
+	// Base measures the signals without a measure; nil leaves them unknown.
 	Base muster.Source
 }
 
-// Source measures by metrics. It implements [muster.Source]. It is safe for use by several goroutines.
+// Source measures by metrics. It implements [muster.Source]. Several goroutines may use it.
 type Source struct {
 	o     Options
 	parts []*part
@@ -55,7 +55,7 @@ type Source struct {
 
 var _ muster.Source = (*Source)(nil)
 
-// part is one measure with its program.
+// part is one measure with its compiled program.
 type part struct {
 	Measure
 	program metricmath.Program
@@ -69,16 +69,16 @@ type part struct {
 }
 
 const (
-	// window is how far back expressions see: enough for running sums and for metrics that come rarely.
+	// window is how far back expressions can see: enough for running sums and for rare metrics.
 	window = 15 * time.Minute
-	// byAWSEvery is how often CloudWatch computes a list.
+	// byAWSEvery is the interval at which CloudWatch evaluates queries.
 	byAWSEvery = time.Minute
-	// late is by how much metrics of a minute lag behind: the minute that is under way, the one before, whose end they
-	// are read up to a minute after, and what it takes until that one is complete.
+	// late is the lag of metrics with a period of a minute: the current minute, the minute before, which is read up to
+	// a minute after its end, and the time until that is complete.
 	late = 2*time.Minute + awsmetrics.Settle
 )
 
-// New returns the source, or what is wrong with its measures.
+// New returns the source, or an error about its measures.
 func New(o Options) (*Source, error) {
 	s := &Source{o: o}
 	seen := map[Signal]bool{}
@@ -131,7 +131,7 @@ func partOf(m Measure) (*part, error) {
 	return p, nil
 }
 
-// Observe implements [muster.Source]. What is not measured is unknown.
+// Observe implements [muster.Source]. Signals without a measure or a base are unknown.
 func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 	q := s.base(ctx)
 	shown := q.Published.Value()
@@ -161,7 +161,7 @@ func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 	return q, ctx.Err()
 }
 
-// base returns what the measures are put into.
+// base returns the observation to which the measures are added.
 func (s *Source) base(ctx context.Context) muster.QueueObservation {
 	why := "no metric was named for it"
 	if s.o.Base != nil {
@@ -175,7 +175,7 @@ func (s *Source) base(ctx context.Context) muster.QueueObservation {
 	return muster.QueueObservation{Queue: s.o.Queue, Backlog: none, InFlight: none, Delayed: none, OldestAge: none}
 }
 
-// late is by how much the counts that metrics give lag behind; nothing where they give none.
+// late is the lag of the measured counts; 0 if no count is measured.
 func (s *Source) late() time.Duration {
 	for _, p := range s.parts {
 		if p.Signal == Backlog || p.Signal == InFlight {
@@ -185,7 +185,7 @@ func (s *Source) late() time.Duration {
 	return 0
 }
 
-// compute evaluates the program on what was read.
+// compute evaluates the program on the metrics that were read.
 func (p *part) compute(reads []awsmetrics.Read) muster.Sample {
 	in := metricmath.Inputs{Series: map[string]metricmath.Series{}}
 	var at time.Time
@@ -204,14 +204,14 @@ func (p *part) compute(reads []awsmetrics.Read) muster.Sample {
 	case !point.Known:
 		return muster.Unknown(at, cmp.Or(reason, "the expression gave no single series"))
 	case point.Value == 0 && len(value.Silent) > 0:
-		// The language makes a zero of metrics that nobody publishes; nobody is let go because of that.
+		// An expression over unpublished metrics can give zero. A doubted zero stops no worker.
 		return muster.Doubt(at, fmt.Sprintf("it is zero, but %s had no datapoint in the last %s",
 			strings.Join(value.Silent, ", "), render.Seconds(window.Seconds())))
 	}
 	return muster.Measured(start.Add(p.program.Period()), point.Value)
 }
 
-// byAWS has CloudWatch compute the list, once a minute.
+// byAWS makes CloudWatch evaluate the queries, once a minute.
 func (s *Source) byAWS(ctx context.Context, p *part) muster.Sample {
 	p.mu.Lock()
 	defer p.mu.Unlock()

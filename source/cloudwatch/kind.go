@@ -19,23 +19,23 @@ import (
 	"github.com/muster-scale/muster/metrics"
 )
 
-// Config says what a fleet is measured by in CloudWatch, in place of what its queue says of itself, or beside it.
+// Config measures a fleet by CloudWatch metrics, instead of the queue's own counts or in addition to them.
 type Config struct {
-	// Region is where the metrics are; empty means that of the fleet's queue on SQS, or else of the account.
+	// Region is the region of the metrics; empty means that of the fleet's queue on SQS, or else of the account.
 	Region string
-	// Measured has the signals that are stated.
+	// Measured holds the configured signals.
 	Measured map[Signal]*Stated
 }
 
-// Stated is one signal: a metric, or an expression over several.
+// Stated is one configured signal: a metric, or an expression over several.
 type Stated struct {
-	// Queries are what CloudWatch's GetMetricData takes; exactly one returns its points. They compile, unless ByAWS.
+	// Queries are queries for GetMetricData; exactly one returns its points. They compile, unless ByAWS.
 	Queries []metricmath.Query
-	// ByAWS has CloudWatch compute the expression, which alone can compute some.
+	// ByAWS makes CloudWatch evaluate the expression, which some need.
 	ByAWS bool
 }
 
-// signals are the signals that metrics can give, in the order of their keys, each with what the reference says of it.
+// signals are the signals that metrics can give, in the order of their keys, with their descriptions.
 func signals() []struct {
 	Signal
 	what string
@@ -55,7 +55,7 @@ func signals() []struct {
 const (
 	maxMetrics    = 20
 	maxDimensions = 30
-	// resultID names what the expression of a signal returns.
+	// resultID is the id of a signal's expression.
 	resultID = "muster_result"
 )
 
@@ -89,7 +89,7 @@ func (c *Config) Keys() []keys.Key {
 	return rows
 }
 
-// written is a signal as the text has it.
+// written is a signal as the configuration states it.
 type written struct {
 	metric     metric
 	expression string
@@ -97,7 +97,7 @@ type written struct {
 	byAWS      bool
 }
 
-// metric is a metric as the text has it.
+// metric is a metric as the configuration states it.
 type metric struct {
 	id, namespace, name, stat string
 	dimensions                []string
@@ -128,7 +128,7 @@ func (m *metric) keys() []keys.Key {
 	}
 }
 
-// stated makes what CloudWatch takes of a signal.
+// stated converts a signal to queries.
 func (w *written) stated(d *keys.Decoder, path string) *Stated {
 	shown, hidden := true, false
 	if !d.Has(keys.Join(path, "expression")) {
@@ -235,7 +235,7 @@ func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, base mu
 	return New(o)
 }
 
-// readerOf is the reader of all fleets of a host.
+// readerOf returns the reader that all fleets of a host share.
 func readerOf(ctx context.Context, h *kind.Host) (*awsmetrics.Reader, error) {
 	account, err := h.Account(ctx)
 	if err != nil {
@@ -244,7 +244,8 @@ func readerOf(ctx context.Context, h *kind.Host) (*awsmetrics.Reader, error) {
 	return kind.Shared(h, func() *awsmetrics.Reader { return awsmetrics.NewReader(account) }), nil
 }
 
-// MeterOf returns what reads the metrics that a fleet's policy names. AWS is called by the first policy that needs any.
+// MeterOf returns a reader of the metrics that a fleet's policy names. It calls AWS only for a policy that needs
+// metrics.
 func MeterOf(h *kind.Host, f config.Fleet) metrics.Meter { return meter{h, f} }
 
 type meter struct {

@@ -9,19 +9,19 @@ import (
 	"github.com/muster-scale/muster/metrics"
 )
 
-// Meter reads the metrics of a metric-math policy that nobody here tells. It implements [metrics.Meter]. It is safe for
-// use by several goroutines.
+// Meter reads the metrics of a metric-math policy that Muster does not measure itself. It implements [metrics.Meter].
+// Several goroutines may use it.
 type Meter struct {
-	// Reader reads them together with those of all other fleets, no more than once a minute.
+	// Reader reads them together with those of all other fleets, at most once a minute.
 	Reader *awsmetrics.Reader
-	// Region is where they are; empty means that of the SDK's configuration.
+	// Region is their region; empty means that of the SDK's configuration.
 	Region string
 }
 
 var _ metrics.Meter = Meter{}
 
-// Metrics implements [metrics.Meter]. Periods that are not complete yet are left out; what cannot be read is unknown
-// with its reason, so there is never an error.
+// Metrics implements [metrics.Meter]. It leaves out incomplete periods. An unreadable metric is unknown with its
+// reason, so there is never an error.
 func (m Meter) Metrics(ctx context.Context, queries []metrics.Query) ([]metrics.Series, error) {
 	stats := make([]metricmath.MetricStat, len(queries))
 	longest := 0
@@ -41,7 +41,7 @@ func (m Meter) Metrics(ctx context.Context, queries []metrics.Query) ([]metrics.
 	return all, nil
 }
 
-// seriesOf is what was read of a metric: the newest periods that an observation carries.
+// seriesOf converts the newest periods of a metric.
 func seriesOf(q metrics.Query, r awsmetrics.Read) metrics.Series {
 	s := metrics.Series{Key: q.Key(), Known: r.Failure == "", Reason: r.Failure}
 	if !s.Known {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/queue"
 )
 
@@ -13,7 +12,7 @@ import (
 type Source struct {
 	queues *queue.Service
 	name   string
-	// dead is another queue for its dead letters than its own; empty for none.
+	// dead is a further dead-letter queue, beside the queue's own; empty for none.
 	dead string
 }
 
@@ -35,7 +34,7 @@ func (s Source) Observe(context.Context) (muster.QueueObservation, error) {
 	if !c.OldestSent.IsZero() {
 		age = max(0, c.At.Sub(c.OldestSent).Seconds())
 	}
-	at := time.Now().UTC() // the queue's own clock never steps; samples carry the instant they were received
+	at := time.Now().UTC() // the queue's clock never steps back, but samples carry wall-clock times
 	q := muster.QueueObservation{
 		Queue:   s.name,
 		Backlog: muster.Measured(at, float64(c.Visible)), InFlight: muster.Measured(at, float64(c.InFlight)),
@@ -49,39 +48,3 @@ func (s Source) Observe(context.Context) (muster.QueueObservation, error) {
 
 // Wakes implements [muster.Notifier].
 func (s Source) Wakes() (<-chan struct{}, func()) { return s.queues.Subscribe(s.name) }
-
-// WithDeadLetters returns s, where workers move messages to the queue of the given name whose attempts are used up. It
-// may be the queue for dead letters that the measured one has itself; empty means that there is no other.
-func (s Source) WithDeadLetters(name string) Source {
-	s.dead = name
-	return s
-}
-
-// deadLetters puts into q how many dead letters there are, where there is a place for them.
-func (s Source) deadLetters(q *muster.QueueObservation, c queue.Counts, at time.Time) {
-	dead := c.DeadLetters
-	if s.dead != "" && s.dead != c.DeadLetterQueue {
-		if d, err := s.queues.Counts(s.dead); err == nil {
-			dead = max(0, dead) + d.Visible + d.InFlight + d.Delayed
-		}
-	}
-	if dead >= 0 {
-		q.DeadLetters = muster.Measured(at, float64(dead))
-	}
-}
-
-// retries puts into q what waits for a retry.
-func retries(q *muster.QueueObservation, c queue.Counts, at time.Time) {
-	if c.Unsure > 0 {
-		why := render.Plural(c.Unsure, "message") +
-			" in flight since before the queue was opened may be at a worker or wait for a retry"
-		q.Retrying, q.OldestRetry = muster.Unknown(at, why), muster.Unknown(at, why)
-		return
-	}
-	q.Retrying, q.OldestRetry = muster.Measured(at, float64(c.Returned)), muster.Measured(at, 0)
-	for _, g := range c.ReturnedSent {
-		age := max(0, c.At.Sub(g.Oldest).Seconds())
-		q.OldestRetry.Value = max(q.OldestRetry.Value, age)
-		q.RetryAges = append(q.RetryAges, muster.Waiting{AgeSeconds: age, Messages: float64(g.Messages)})
-	}
-}

@@ -31,8 +31,8 @@ func open(_ context.Context, h *kind.Host, f config.Fleet, i int) (kind.Queue, e
 			f.Queues[i].Name)
 	}
 	source := New(h.Queues(), f.Queues[i].Name)
-	dead := f.Parts()[0].Workers.DeadLetter // that of the queue unless it is stated
-	if i == 0 && dead.Own() {               // once, however many queues have their dead letters there
+	dead := f.Parts()[0].Workers.DeadLetter // by default that of the queue
+	if i == 0 && dead.Own() {               // count it once for a fleet of several queues
 		source = source.WithDeadLetters(dead.Name)
 	}
 	return kind.Queue{Source: source, Wakes: source}, nil

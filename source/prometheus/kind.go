@@ -16,14 +16,14 @@ import (
 	"github.com/muster-scale/muster/kind"
 )
 
-// Config says what a fleet is measured by in Prometheus, in place of what its queue says of itself, or beside it.
+// Config measures a fleet by Prometheus queries, instead of the queue's own counts or in addition to them.
 type Config struct {
-	// URL is where the server is. Token is a bearer token for it, which is sent over https or on this machine alone;
-	// empty for none.
+	// URL is the address of the server. Token is a bearer token for it, sent only over https or on this machine; empty
+	// for none.
 	URL, Token string
-	// Interval is how often the server scrapes what the queries name: 1 s to 1 h, by default 1 min.
+	// Interval is the scrape interval of the queried targets: 1 s to 1 h, by default 1 min.
 	Interval time.Duration
-	// Queries are in PromQL, by signal.
+	// Queries are PromQL queries by signal.
 	Queries map[Signal]string
 }
 
@@ -83,7 +83,7 @@ func checkURL(s *keys.Source, path, text string) {
 	}
 }
 
-// checkToken refuses to send a token in the clear.
+// checkToken refuses a token that would be sent unencrypted.
 func (c *Config) checkToken(s *keys.Source, path, token string) {
 	u, err := url.Parse(c.URL)
 	if token != "" && err == nil && u.Scheme == "http" && !config.IsLoopback(u.Hostname()) {

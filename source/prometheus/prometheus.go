@@ -16,7 +16,7 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Signal is what a number means to a queue.
+// Signal is the meaning of a number for a queue.
 type Signal string
 
 // The signals. Counts are of messages, ages and durations in seconds.
@@ -28,31 +28,31 @@ const (
 	Processing Signal = "processing"
 )
 
-// Options are what a [Source] measures. Queue, URL and at least one query are required.
+// Options say what a [Source] measures. Queue, URL and at least one query are required.
 type Options struct {
-	// Queue is the name under which it is shown.
+	// Queue is the name of the measured queue in observations.
 	Queue string
-	// URL is where the server is; its API is below that path.
+	// URL is the address of the server; its API is below that path.
 	URL string
 	// Token is sent as a bearer token; empty for none.
 	Token string
-	// Interval is how often the server scrapes: by so much its numbers lag behind.
+	// Interval is the server's scrape interval, by which its numbers lag behind.
 	Interval time.Duration
-	// Queries are in PromQL, by signal.
+	// Queries are PromQL queries by signal.
 	Queries map[Signal]string
-	// Base measures what no query is for; nil leaves that unknown.
+	// Base measures the signals without a query; nil leaves them unknown.
 	Base muster.Source
-	// HTTP makes the requests; nil means a client of its own.
+	// HTTP makes the requests; nil means a default client.
 	HTTP *http.Client
 }
 
 const (
-	// timeout bounds one query, maxAnswer the bytes of its answer.
+	// timeout bounds one query, maxAnswer its answer in bytes.
 	timeout   = 5 * time.Second
 	maxAnswer = 1 << 20
 )
 
-// Source measures by queries. It implements [muster.Source]. It is safe for use by several goroutines.
+// Source measures by queries. It implements [muster.Source]. Several goroutines may use it.
 type Source struct {
 	o    Options
 	http *http.Client
@@ -61,7 +61,7 @@ type Source struct {
 
 var _ muster.Source = (*Source)(nil)
 
-// New returns the source. Nothing is called.
+// New returns the source. It makes no call.
 func New(o Options) (*Source, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || len(o.Queries) == 0 {
@@ -71,14 +71,14 @@ func New(o Options) (*Source, error) {
 	}
 	s := &Source{o: o, http: o.HTTP, api: strings.TrimSuffix(o.URL, "/") + "/api/v1/query"}
 	if s.http == nil {
-		// A redirect could take the token elsewhere.
+		// A redirect could send the token to another server.
 		refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		s.http = &http.Client{Timeout: timeout, CheckRedirect: refuse}
 	}
 	return s, nil
 }
 
-// Observe implements [muster.Source]. What is not measured is unknown.
+// Observe implements [muster.Source]. Signals without a query or a base are unknown.
 func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 	q := s.base(ctx)
 	shown := q.Published.Value()
@@ -104,7 +104,7 @@ func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 	return q, ctx.Err()
 }
 
-// base returns what the measures are put into.
+// base returns the observation to which the queries are added.
 func (s *Source) base(ctx context.Context) muster.QueueObservation {
 	why := "no query was stated for it"
 	if s.o.Base != nil {
@@ -118,7 +118,7 @@ func (s *Source) base(ctx context.Context) muster.QueueObservation {
 	return muster.QueueObservation{Queue: s.o.Queue, Backlog: none, InFlight: none, Delayed: none, OldestAge: none}
 }
 
-// sample asks for one number.
+// sample makes a query for one number.
 func (s *Source) sample(ctx context.Context, query string) muster.Sample {
 	a, err := s.ask(ctx, query)
 	at := time.Now().UTC().Round(0) // samples carry the instant they were received
@@ -132,7 +132,7 @@ func (s *Source) sample(ctx context.Context, query string) muster.Sample {
 	return muster.Measured(at, v)
 }
 
-// answer is what the API answers to a query.
+// answer is an answer of the API.
 type answer struct {
 	Status, Error string
 	Warnings      []string
@@ -179,7 +179,7 @@ func (s *Source) ask(ctx context.Context, query string) (answer, error) {
 	return a, nil
 }
 
-// number is the one number of an answer, or why there is none.
+// number returns the number of an answer, or why there is none.
 func (a answer) number() (v float64, reason string) {
 	var point [2]any
 	switch a.Data.ResultType {

@@ -12,7 +12,7 @@ import (
 	"github.com/muster-scale/muster/kind"
 )
 
-// Kind is the row of the kind: a queue that is named by its URL.
+// Kind is the row of the kind: a queue that is identified by its URL.
 func Kind() kind.QueueRow {
 	return kind.QueueRow{
 		QueueKind: config.QueueKind{
@@ -25,7 +25,7 @@ func Kind() kind.QueueRow {
 	}
 }
 
-// refer reads the URL of a queue. One on this machine is reached without encryption, and costs nothing to look at.
+// refer parses the URL of a queue. A queue on this machine may use http, and reading it costs nothing.
 func refer(text string) (q config.QueueRef, found, allowed string) {
 	q = config.QueueRef{URL: text}
 	u, err := url.Parse(text)

@@ -9,19 +9,19 @@ import (
 
 // Metrics reads metrics of CloudWatch.
 type Metrics interface {
-	// Newest returns the newest complete datapoint of each metric in a region, one for each; it says of each that it is
-	// unknown and why where there is none. It reads no more than once a minute, whoever asks.
+	// Newest returns the newest complete datapoint of each metric in a region; a metric without one is unknown with its
+	// reason. It reads at most once a minute, for all callers together.
 	Newest(ctx context.Context, region string, stats ...metricmath.MetricStat) []muster.Sample
 }
 
-// queueMetrics are those of one queue.
+// queueMetrics are the metrics of one queue.
 type queueMetrics struct {
 	from   Metrics
 	region string
 	stats  []metricmath.MetricStat
 }
 
-// period is that of SQS's own metrics, in seconds.
+// period is the period of SQS's own metrics, in seconds.
 const period = 60
 
 func metricsOf(from Metrics, region, queue string) *queueMetrics {
@@ -39,8 +39,8 @@ func metricsOf(from Metrics, region, queue string) *queueMetrics {
 	return m
 }
 
-// fill puts what CloudWatch knows into q. An age follows the clock for as long as messages wait: what was the age at
-// the end of a minute is at least that later on, so the sample keeps its own instant and is not moved.
+// fill adds the metrics to q. The age at the end of a minute is a lower bound of the age now, so its sample keeps its
+// time.
 func (m *queueMetrics) fill(ctx context.Context, q *muster.QueueObservation) {
 	samples := m.from.Newest(ctx, m.region, m.stats...)
 	q.OldestAge = samples[0]

@@ -20,29 +20,26 @@ import (
 )
 
 const (
-	// emptyLooks and emptyFor are how many looks in a row must show a queue empty, and over how long, before that is
-	// believed.
+	// emptyLooks and emptyFor are how many readings in a row, over how long, must show a queue empty.
 	emptyLooks = 3
 	emptyFor   = 20 * time.Second
-	// secondLook is how long after a change a FIFO queue is looked at again.
+	// secondLook is how long after a change a FIFO queue is read again.
 	secondLook = time.Second
 	fifoSuffix = ".fifo"
-	// settles is how far the counts lag behind at any time, as a rule; AWS promises no more than a minute after the
-	// last send.
+	// settles is the usual lag of the counts; AWS promises no more than a minute after the last send.
 	settles = time.Second
-	// exactEvery is how often a queue on this machine may be looked at.
+	// exactEvery is the shortest interval between readings of a queue on this machine.
 	exactEvery = 50 * time.Millisecond
 )
 
-// Options say how queues are looked at. Account is required.
+// Options say how queues are read. Account is required.
 type Options struct {
 	Account *awsapi.Account
-	// Metrics reads what CloudWatch knows of queues; nil leaves ages and rates unknown.
+	// Metrics reads the queues' CloudWatch metrics; nil leaves ages and rates unknown.
 	Metrics Metrics
 }
 
-// Queues hands out the sources of queues: one for each, however many fleets ask. It is safe for use by several
-// goroutines.
+// Queues makes the sources of queues: one for each, shared by all fleets. Several goroutines may use it.
 type Queues struct {
 	o Options
 
@@ -50,15 +47,15 @@ type Queues struct {
 	all map[string]*Source
 }
 
-// NewQueues returns the sources of queues. Nothing is called.
+// NewQueues returns Queues. It makes no call.
 func NewQueues(o Options) *Queues { return &Queues{o: o, all: map[string]*Source{}} }
 
-// Queue returns the source of the queue with the given URL, which is looked at every so often while it changes, and at
-// least twice a minute or every so often, whichever is rarer, while it does not. Zero means 5 s; the shortest time that
-// anybody asked for holds. The queue itself is not asked for.
+// Queue returns the source of the queue with the given URL. It is read at the interval every while it changes;
+// otherwise at that interval or twice a minute, whichever is rarer. Zero means 5 s, and the shortest requested interval
+// wins. Queue makes no call.
 //
-// A queue on this machine is no queue of Amazon's: its counts are exact, so they are believed at once, and nobody minds
-// how often it is looked at.
+// A queue on this machine is not Amazon's: its counts are exact, so they are believed at once, and it may be read at
+// any rate.
 func (q *Queues) Queue(queueURL string, every time.Duration) (*Source, error) {
 	every = cmp.Or(every, awsapi.Fast)
 	q.mu.Lock()
@@ -94,7 +91,7 @@ func (s *Source) atLeast(every time.Duration) {
 	s.pace.Fast = min(s.pace.Fast, every)
 }
 
-// attributes is the one call that a source makes.
+// attributes is the only call that a source makes.
 type attributes interface {
 	GetQueueAttributes(context.Context, *sqs.GetQueueAttributesInput,
 		...func(*sqs.Options)) (*sqs.GetQueueAttributesOutput, error)
@@ -107,23 +104,23 @@ type Source struct {
 	metrics           *queueMetrics
 	// exact is true for a queue on this machine.
 	exact bool
-	// turn is held by the one who looks.
+	// turn is a lock for reading.
 	turn chan struct{}
 
 	mu   sync.Mutex
 	pace awsapi.Pace
-	// last is what the last look gave, or failure why it gave nothing; neither before the first.
+	// last is the last reading, or failure its error; both are empty before the first.
 	last    *muster.QueueObservation
 	failure error
-	// counts are what the last look that succeeded showed; zeros is how many in a row showed nothing, since zeroAt.
+	// counts are those of the last successful reading. zeros is how many readings in a row were all zero, since zeroAt.
 	counts   [3]float64
 	seen     bool
 	lookedAt time.Time
 	zeros    int
 	zeroAt   time.Time
-	// emptyAt is when it was last believed to be empty.
+	// emptyAt is when the queue last counted as empty.
 	emptyAt time.Time
-	// again is true while a second look is due, waking while somebody is going to be woken for one.
+	// again is true while a second reading is due; waking is true while a timer for one runs.
 	again     bool
 	waking    bool
 	listeners map[chan struct{}]struct{}
@@ -157,7 +154,7 @@ func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 	return q, nil
 }
 
-// clip corrects an age from before the queue was last empty: nothing that waits is older than that.
+// clip limits an age that predates the last time the queue was empty: no waiting message is older than that.
 func (s *Source) clip(q *muster.QueueObservation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +164,7 @@ func (s *Source) clip(q *muster.QueueObservation) {
 	}
 }
 
-// cached returns what the last look gave, when it is not time for another.
+// cached returns the last reading, if the next is not due.
 func (s *Source) cached(now time.Time) (q muster.QueueObservation, err error, fresh bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +219,7 @@ func (s *Source) look(ctx context.Context) (muster.QueueObservation, error) {
 	s.failure = nil
 	late := 0.0
 	if !s.exact && !s.lookedAt.IsZero() {
-		// What is new may have come right after the look before.
+		// A new message may have come right after the last reading.
 		late = (settles + min(max(0, now.Sub(s.lookedAt)), awsapi.Slow)).Seconds()
 	}
 	s.lookedAt = now
@@ -234,7 +231,7 @@ func (s *Source) look(ctx context.Context) (muster.QueueObservation, error) {
 	return *s.last, nil
 }
 
-// paced sets when to look next. The caller holds the lock.
+// paced schedules the next reading. The caller holds the lock.
 func (s *Source) paced(now time.Time, counts [3]float64) {
 	changed := s.seen && counts != s.counts
 	s.pace.Looked(now, changed || !s.seen)
@@ -248,7 +245,7 @@ func (s *Source) paced(now time.Time, counts [3]float64) {
 	}
 }
 
-// believe makes the counts of an empty queue unknown until several looks have shown it empty. The caller holds the
+// believe makes the counts of an empty queue unknown until several readings have shown it empty. The caller holds the
 // lock.
 func (s *Source) believe(at time.Time, samples *[3]muster.Sample) {
 	if samples[0].Value+samples[1].Value+samples[2].Value > 0 {
@@ -272,8 +269,8 @@ func (s *Source) believe(at time.Time, samples *[3]muster.Sample) {
 	s.emptyAt = at
 }
 
-// Expect implements [muster.Expecter]. Looks are at least a second apart, however often something is expected, and a
-// FIFO queue is looked at again a second later.
+// Expect implements [muster.Expecter]. Readings are at least a second apart, however often it is called, and a FIFO
+// queue is read again a second later.
 func (s *Source) Expect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -292,7 +289,7 @@ func (s *Source) Expect() {
 	time.AfterFunc(wait, func() {
 		s.mu.Lock()
 		s.waking = false
-		if now := time.Now(); now.Sub(s.lookedAt) >= secondLook { // else somebody has just looked
+		if now := time.Now(); now.Sub(s.lookedAt) >= secondLook { // unless it has just been read
 			s.pace.Within(now, 0)
 		}
 		s.mu.Unlock()
@@ -300,7 +297,7 @@ func (s *Source) Expect() {
 	})
 }
 
-// Wakes implements [muster.Notifier]: it wakes for second looks, and for nothing else.
+// Wakes implements [muster.Notifier]: it fires only for second readings.
 func (s *Source) Wakes() (<-chan struct{}, func()) {
 	c := make(chan struct{}, 1)
 	s.mu.Lock()

@@ -1,5 +1,5 @@
-// Package autoscaling keeps an instance of an EC2 Auto Scaling group alive while its workers work: by scale-in
-// protection, so that the group chooses another one, and by the group's lifecycle hook for terminating instances.
+// Package autoscaling keeps an instance of an EC2 Auto Scaling group alive while its workers work. Scale-in protection
+// makes the group choose another instance; the group's lifecycle hook delays a termination until the workers finish.
 package autoscaling
 
 import (
@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// terminating is the transition whose hooks count.
+	// terminating is the transition of the hooks that are used.
 	terminating = "autoscaling:EC2_INSTANCE_TERMINATING"
-	// proceed is the result that lets the instance end; for a terminating one the other would do the same.
+	// proceed is the result that completes the action. For a terminating instance, ABANDON would do the same.
 	proceed = "CONTINUE"
 )
 
@@ -36,7 +36,7 @@ type groupAPI interface {
 		...func(*awsautoscaling.Options)) (*awsautoscaling.DescribeAutoScalingInstancesOutput, error)
 }
 
-// Descriptions are the calls that find it. [*awsautoscaling.Client] implements them.
+// Descriptions are the calls that find a lifecycle hook. [*awsautoscaling.Client] implements them.
 type Descriptions interface {
 	groupAPI
 	DescribeLifecycleHooks(context.Context, *awsautoscaling.DescribeLifecycleHooksInput,
@@ -49,11 +49,11 @@ type API interface {
 	Descriptions
 }
 
-// Options say whose hook it is.
+// Options identify a lifecycle hook.
 type Options struct {
 	// Instance is the id of this instance.
 	Instance string
-	// Group is the name of its group; it is asked for when it is empty.
+	// Group is the name of the instance's group; when empty, AWS is asked for it.
 	Group string
 	// Name is the name of the hook; when it is empty, the group must have exactly one for terminating instances.
 	Name string
@@ -68,8 +68,8 @@ func (o Options) check() error {
 }
 
 // Hook is a [worker.Hook]. The role of the instance needs autoscaling:CompleteLifecycleAction,
-// autoscaling:RecordLifecycleActionHeartbeat, autoscaling:DescribeLifecycleHooks and, without the name of the group,
-// autoscaling:DescribeAutoScalingInstances. It is safe for use by several goroutines.
+// autoscaling:RecordLifecycleActionHeartbeat, autoscaling:DescribeLifecycleHooks and, unless the group is named,
+// autoscaling:DescribeAutoScalingInstances. Several goroutines may use it.
 type Hook struct {
 	api API
 	o   Options
@@ -78,7 +78,7 @@ type Hook struct {
 	found *types.LifecycleHook
 }
 
-// New returns the hook. It asks nothing yet: a hook that cannot be found shows in the first call.
+// New returns the hook. It makes no call yet: a hook that does not exist shows in the first call.
 func New(api API, o Options) (*Hook, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("use a lifecycle hook: %w", err)
@@ -86,8 +86,8 @@ func New(api API, o Options) (*Hook, error) {
 	return &Hook{api: api, o: o}, nil
 }
 
-// Extend implements [worker.Hook]: it sends a heartbeat, which makes the hook's timeout begin anew. AWS ends the wait
-// all the same after 48 hours, or 100 times the timeout where that is shorter.
+// Extend implements [worker.Hook]. It sends a heartbeat, which restarts the hook's timeout. AWS terminates the instance
+// anyway after 48 hours, or after 100 timeouts if that is earlier.
 func (h *Hook) Extend(ctx context.Context) (time.Duration, error) {
 	hook, err := h.find(ctx)
 	if err != nil {
@@ -122,14 +122,14 @@ func (h *Hook) Complete(ctx context.Context) error {
 	return nil
 }
 
-// over tells whether nothing waits any more: the action was completed before, or has timed out.
+// over tells whether no action is pending: it was completed before, or has timed out.
 func over(err error) bool {
 	refused, ok := errors.AsType[smithy.APIError](err)
 	return ok && refused.ErrorCode() == "ValidationError" &&
 		strings.Contains(refused.ErrorMessage(), "No active Lifecycle Action")
 }
 
-// find returns the hook, which does not change: it is asked for until it was found once.
+// find returns the hook. The first success is kept, because a hook does not change.
 func (h *Hook) find(ctx context.Context) (*types.LifecycleHook, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -177,7 +177,7 @@ func (h *Hook) group(ctx context.Context) (string, error) {
 	return group, err
 }
 
-// groupOf asks for the name of an instance's group; it is empty where the instance is in none.
+// groupOf returns the name of an instance's group; empty when the instance is in none.
 func groupOf(ctx context.Context, api groupAPI, instance string) (string, error) {
 	out, err := api.DescribeAutoScalingInstances(ctx, &awsautoscaling.DescribeAutoScalingInstancesInput{
 		InstanceIds: []string{instance},

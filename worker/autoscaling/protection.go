@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// turnFile is locked by the one worker of the instance that changes the protection.
+	// turnFile is the lock file of the worker that is changing the protection.
 	turnFile = "turn"
-	// unsureFile was written when a call to lift the protection was neither carried out for sure nor refused.
+	// unsureFile exists after a call to lift the protection that got neither success nor refusal.
 	unsureFile = "unsure"
-	// unsureFor is how long such a call may still be carried out.
+	// unsureFor is how long after such a call AWS may still carry it out.
 	unsureFor = 30 * time.Second
-	// turnPause is how often a worker looks whether it is its turn.
+	// turnPause is the interval between two tries to lock turnFile.
 	turnPause = 20 * time.Millisecond
 )
 
@@ -36,13 +36,13 @@ type ProtectionAPI interface {
 		...func(*awsautoscaling.Options)) (*awsautoscaling.SetInstanceProtectionOutput, error)
 }
 
-// Protection is scale-in protection of this instance in its Auto Scaling group. It is a [worker.Protection] that the
-// workers of the instance share: they meet in a directory, as those of a [Shared] hook do, and the last of them that is
-// not idle lifts it. It has no end: a worker that is killed, alone on its instance, leaves that protected until a
-// worker is idle there again.
+// Protection is scale-in protection of this instance in its Auto Scaling group. It implements [worker.Protection] for
+// all workers of the instance. They share a directory, as those of a [Shared] hook do, and the last one to become idle
+// lifts the protection. The protection never expires: if the only worker of an instance is killed, the instance stays
+// protected until another worker becomes idle there.
 //
-// The role of the instance needs autoscaling:SetInstanceProtection and, without the name of the group,
-// autoscaling:DescribeAutoScalingInstances. It is safe for use by several goroutines.
+// The role of the instance needs autoscaling:SetInstanceProtection and, unless the group is named,
+// autoscaling:DescribeAutoScalingInstances. Several goroutines may use it.
 type Protection struct {
 	api ProtectionAPI
 	o   Options
@@ -50,32 +50,32 @@ type Protection struct {
 	now func() time.Time
 
 	mu sync.Mutex
-	// lock says that this worker needs the protection; it is nil while it does not.
+	// lock is held while this worker needs the protection; nil otherwise.
 	lock  *os.File
 	group string
 }
 
-// NewProtection returns the protection of the instance that o names; the name of a hook means nothing. All workers of
-// the instance give the same directory, which is made if need be, and which no hook uses. It asks nothing yet.
+// NewProtection returns the protection of the instance in o; o.Name is not used. All workers of the instance give the
+// same directory, which no hook may use; it is created if missing. NewProtection makes no call to AWS.
 func NewProtection(api ProtectionAPI, o Options, dir string) (*Protection, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("protect an instance: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("protect an instance: make the directory where its workers meet: %w", err)
+		return nil, fmt.Errorf("protect an instance: make the directory that its workers share: %w", err)
 	}
 	return &Protection{api: api, o: o, dir: dir, now: time.Now, group: o.Group}, nil
 }
 
-// Protect implements [worker.Protection]. Each call with a term asks AWS anew, because anybody may have lifted the
-// protection. An instance that is not in service yet cannot be protected: the error is that of AWS.
+// Protect implements [worker.Protection]. It calls AWS each time, because something else may have lifted the
+// protection. AWS refuses to protect an instance that is not in service yet.
 func (p *Protection) Protect(ctx context.Context, term time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.find(ctx); err != nil {
 		return err
 	}
-	// One worker at a time: otherwise one that lifts could come behind another that has just protected.
+	// One worker at a time: otherwise one worker could lift what another has just set.
 	turn, err := p.turn(ctx)
 	if err != nil {
 		return fmt.Errorf("share the protection of this instance: %w", err)
@@ -87,7 +87,7 @@ func (p *Protection) Protect(ctx context.Context, term time.Duration) error {
 	return p.lift(ctx)
 }
 
-// find asks for the group until it is known.
+// find asks AWS for the group until it is known.
 func (p *Protection) find(ctx context.Context) (err error) {
 	if p.group != "" {
 		return nil
@@ -98,7 +98,7 @@ func (p *Protection) find(ctx context.Context) (err error) {
 	return err
 }
 
-// turn waits until no other worker of the instance changes the protection. Closing the file ends the turn.
+// turn waits for the right to change the protection. Closing the file ends the turn.
 func (p *Protection) turn(ctx context.Context) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(p.dir, turnFile), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -141,7 +141,7 @@ func (p *Protection) raise(ctx context.Context) (err error) {
 	return nil
 }
 
-// lift lifts the protection when no other worker needs it.
+// lift lifts the protection unless another worker needs it.
 func (p *Protection) lift(ctx context.Context) error {
 	if p.lock != nil {
 		if err := p.lock.Close(); err != nil {
@@ -169,7 +169,7 @@ func (p *Protection) lift(ctx context.Context) error {
 	return err
 }
 
-// unsureUntil returns until when a call to lift may be carried out that had no answer; it is zero when there is none.
+// unsureUntil returns until when AWS may still carry out a call to lift that got no answer; zero without such a call.
 func (p *Protection) unsureUntil() (time.Time, error) {
 	stat, err := os.Lstat(filepath.Join(p.dir, unsureFile))
 	switch {

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// newPrefix is that of a file whose lock is not held yet, workerPrefix that of one whose lock says that a worker
-	// needs the instance.
+	// newPrefix begins the name of a file that is not locked yet. workerPrefix begins the name of a locked file: its
+	// worker needs the instance.
 	newPrefix    = ".new-"
 	workerPrefix = "worker-"
 )
 
-// Shared is the hook of one of several workers of an instance. They meet in a directory: each has a file there and
-// holds its lock for as long as it needs the instance, so that a worker that crashes needs it no more, with nobody to
-// tell of it. The last one to finish completes the hook. It is a [worker.Hook], and safe for use by several goroutines.
+// Shared is the hook of one of several workers of an instance. They share a directory: each worker has a file there and
+// holds its lock for as long as it needs the instance. The lock of a worker that crashes is gone at once. The last
+// worker to finish completes the hook. It implements [worker.Hook]; several goroutines may use it.
 type Shared struct {
 	hook *Hook
 	dir  string
@@ -33,27 +33,27 @@ type Shared struct {
 	lock *os.File // nil once the worker has finished
 }
 
-// Share has a worker need the instance until it calls Complete or ends, however it ends. All workers of the instance
-// give the same directory, which is made if need be. Call it before the worker looks for notices of an end: one that
-// comes while the last of the others completes the hook must see that, and take no message.
+// Share registers a worker that needs the instance until it calls Complete or ends in any way. All workers of the
+// instance give the same directory, which is created if missing. Call it before the worker watches for notices. If the
+// last other worker completes the hook meanwhile, this worker must see the notice and take no message.
 func Share(h *Hook, dir string) (*Shared, error) {
 	lock, err := join(dir)
 	if err != nil {
 		return nil, fmt.Errorf("share the lifecycle hook of this instance: %w", err)
 	}
-	if _, err := others(dir); err != nil { // whoever left while the instance stayed has left a file
+	if _, err := others(dir); err != nil { // workers that ended earlier have left files
 		return nil, errors.Join(fmt.Errorf("share the lifecycle hook of this instance: tidy up: %w", err), lock.Close())
 	}
 	return &Shared{hook: h, dir: dir, lock: lock}, nil
 }
 
-// join makes a file with a lock in dir. It has its name only once it is locked, so that nobody takes it for one of a
-// crash.
+// join creates a locked file in dir. The file gets its name only once it is locked, so that it is never mistaken for
+// that of a crashed worker.
 func join(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the directory where its workers meet: %w", err)
+		return nil, fmt.Errorf("make the directory that its workers share: %w", err)
 	}
-	file, err := os.CreateTemp(dir, newPrefix+"*") // nobody inherits the descriptor
+	file, err := os.CreateTemp(dir, newPrefix+"*") // no child inherits the descriptor
 	if err != nil {
 		return nil, fmt.Errorf("make a file: %w", err)
 	}
@@ -72,8 +72,8 @@ func join(dir string) (*os.File, error) {
 // Extend implements [worker.Hook] as [Hook.Extend] does.
 func (s *Shared) Extend(ctx context.Context) (time.Duration, error) { return s.hook.Extend(ctx) }
 
-// Complete implements [worker.Hook]. This worker needs the instance no more from its first call on. While others do,
-// its error matches [worker.ErrOthersWork], and nothing of AWS was called.
+// Complete implements [worker.Hook]. From its first call on, this worker does not need the instance. While other
+// workers do, the error matches [worker.ErrOthersWork], and AWS is not called.
 func (s *Shared) Complete(ctx context.Context) error {
 	if err := s.finish(); err != nil {
 		return fmt.Errorf("share the lifecycle hook of this instance: %w", err)
@@ -88,7 +88,7 @@ func (s *Shared) Complete(ctx context.Context) error {
 	return s.hook.Complete(ctx)
 }
 
-// finish gives up the lock.
+// finish releases the lock.
 func (s *Shared) finish() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Shared) finish() error {
 	return err
 }
 
-// others counts the workers that need the instance, and removes the files of those that do no more.
+// others counts the workers that need the instance, and removes the files of ended ones.
 func others(dir string) (n int, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -121,7 +121,7 @@ func others(dir string) (n int, err error) {
 	return n, nil
 }
 
-// needed tells whether the lock of a file is held. A file that is not locked is removed: it never will be again.
+// needed tells whether the lock of a file is held. It removes an unlocked file, which will never be locked again.
 func needed(path string) (bool, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

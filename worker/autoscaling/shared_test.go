@@ -169,7 +169,7 @@ func TestADirectoryThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := autoscaling.Share(nil, filepath.Join(file, "below")); err == nil ||
-		!strings.Contains(err.Error(), "where its workers meet") {
+		!strings.Contains(err.Error(), "that its workers share") {
 		t.Errorf("found %v", err)
 	}
 }

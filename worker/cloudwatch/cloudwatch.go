@@ -1,10 +1,10 @@
-// Package cloudwatch tells Amazon CloudWatch what workers do: the metrics MPD, the mean processing duration, and
-// TotalWorkers, the slots that there are, of which formulas for target tracking are made.
+// Package cloudwatch publishes metrics of workers to Amazon CloudWatch: MPD, the mean processing duration, and
+// TotalWorkers, the number of slots. Formulas for target tracking use both.
 //
-// [Sink] calls PutMetricData once in each period; [Lines] writes lines in the embedded metric format, which CloudWatch
-// Logs makes metrics of. Both have the dimension Fleet, so that the statistic Sum of TotalWorkers is that of all
-// workers of the fleet. A worker counts once in each period, at its beginning: a second datum, or one of a call that
-// was made again, would count it twice.
+// [Sink] calls PutMetricData once in each period. [Lines] writes lines in the embedded metric format, which CloudWatch
+// Logs turns into metrics. Both use the dimension Fleet, so that the statistic Sum of TotalWorkers covers all workers
+// of the fleet. A worker publishes TotalWorkers once per period, at its beginning: a second datum, or a repeated call,
+// would count it twice.
 package cloudwatch
 
 import (
@@ -17,28 +17,29 @@ import (
 	awscloudwatch "github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 
+	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
 const (
-	// DefaultNamespace is that of the metrics unless another is given.
+	// DefaultNamespace is the namespace of the metrics unless another is given.
 	DefaultNamespace = "Muster"
 	// MetricMPD is the processing duration in seconds; its average is the mean of all messages that ended.
 	MetricMPD = "MPD"
-	// MetricTotalWorkers is the number of slots of a worker that takes messages, or the messages that one which takes
-	// no more still holds. Its sum is what the fleet can do at once.
+	// MetricTotalWorkers is the number of slots of a worker that receives, or the messages in progress at one that
+	// drains. Its sum is how many messages the fleet can work on at once.
 	MetricTotalWorkers = "TotalWorkers"
-	// DimensionFleet is the one dimension of both.
+	// DimensionFleet is the only dimension of both metrics.
 	DimensionFleet = "Fleet"
 
-	// maxName bounds a namespace and a dimension's value, as the service does.
+	// maxNamespace and maxDimension are the limits of CloudWatch on their lengths.
 	maxNamespace, maxDimension = 255, 1024
 	// maxValues is how many different values a datum may have.
 	maxValues = 150
 )
 
-// Periods are the periods that metrics may have: of less than a minute they are of high resolution.
+// Periods are the allowed periods of the metrics. Periods below a minute need high resolution.
 func Periods() []time.Duration {
 	return []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute}
 }
@@ -49,7 +50,7 @@ type API interface {
 		...func(*awscloudwatch.Options)) (*awscloudwatch.PutMetricDataOutput, error)
 }
 
-// Options say under which names the metrics are kept.
+// Options name the metrics.
 type Options struct {
 	// Namespace has 1 to 255 visible ASCII characters and does not begin with AWS/; empty means [DefaultNamespace].
 	Namespace string
@@ -72,12 +73,12 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// visible tells whether s has visible ASCII characters alone.
+// visible tells whether s consists of visible ASCII characters.
 func visible(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// Sink is a [worker.Sink] that calls PutMetricData. It is safe for use by several goroutines.
+// Sink is a [worker.Sink] that calls PutMetricData. Several goroutines may use it.
 type Sink struct {
 	api API
 	o   Options
@@ -92,7 +93,7 @@ func New(api API, o Options) (*Sink, error) {
 	return &Sink{api, o}, nil
 }
 
-// Take implements [worker.Sink]. It makes one call, and no second one when that fails: it may have been carried out.
+// Take implements [worker.Sink]. It does not repeat a failed call, which may have been carried out.
 func (s *Sink) Take(ctx context.Context, d worker.Digest) error {
 	data := s.data(d)
 	if len(data) == 0 {
@@ -132,7 +133,7 @@ func (s *Sink) data(d worker.Digest) []types.MetricDatum {
 	return data
 }
 
-// resolution is the storage resolution for a period, in seconds: 1 or 60.
+// resolution is the storage resolution of a period, in seconds: 1 or 60.
 func resolution(every time.Duration) int32 {
 	if every < time.Minute {
 		return 1
@@ -140,7 +141,7 @@ func resolution(every time.Duration) int32 {
 	return 60
 }
 
-// totalWorkers is what a worker adds to the slots of its fleet.
+// totalWorkers is the value of MetricTotalWorkers for one worker.
 func totalWorkers(r protocol.Report) float64 {
 	switch r.State {
 	case protocol.Receiving:
@@ -149,4 +150,33 @@ func totalWorkers(r protocol.Report) float64 {
 		return float64(r.Busy)
 	}
 	return 0
+}
+
+// Value is a duration and the number of messages that took it.
+type Value struct {
+	Seconds float64
+	Count   int64
+}
+
+// Values returns the durations of a histogram, ascending. Each, and so every quantile, is off by a few per cent; their
+// mean is exact.
+func Values(h series.Durations) []Value {
+	values := make([]Value, 0, len(h.Buckets))
+	sum := 0.0
+	for _, b := range h.Buckets {
+		one := series.Durations{Count: 1, Buckets: []series.Bucket{{Index: b.Index, Count: 1}}}
+		v := Value{series.Quantile(one, 1), b.Count}
+		sum += v.Seconds * float64(v.Count)
+		values = append(values, v)
+	}
+	switch {
+	case h.Count == 0:
+		return nil
+	case sum == 0: // durations that are too short to tell apart
+		return []Value{{h.SumSeconds / float64(h.Count), h.Count}}
+	}
+	for i := range values {
+		values[i].Seconds *= h.SumSeconds / sum
+	}
+	return values
 }

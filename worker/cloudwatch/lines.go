@@ -15,21 +15,21 @@ import (
 const (
 	// maxNumbers is how many numbers the embedded metric format allows for a metric in one line.
 	maxNumbers = 100
-	// maxLines bounds the lines of one digest. A worker that finished more messages than they can tell has each number
-	// stand for several: the mean stays exact, and how many there were is lost.
+	// maxLines bounds the lines of one digest. With more messages than fit, each number stands for several: the mean
+	// stays exact, and the number of messages is lost.
 	maxLines = 50
 )
 
-// Lines is a [worker.Sink] that writes lines in the embedded metric format, one JSON object each. It is safe for use by
-// several goroutines, if each of its writes is one of the writer's.
+// Lines is a [worker.Sink] that writes lines in the embedded metric format, one JSON object each. Several goroutines
+// may use it: each line is a single write to the writer.
 type Lines struct {
 	mu  sync.Mutex
 	out io.Writer
 	o   Options
 }
 
-// NewLines returns a sink that writes to out, which must reach CloudWatch Logs as it is, as standard output does on
-// Lambda, on ECS with the log driver awslogs, and with the agent.
+// NewLines returns a sink that writes to out. CloudWatch Logs must receive out unchanged, as it does standard output on
+// Lambda, on ECS with the log driver awslogs, and through the CloudWatch agent.
 func NewLines(out io.Writer, o Options) (*Lines, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -62,7 +62,7 @@ func (l *Lines) Take(_ context.Context, d worker.Digest) error {
 	return nil
 }
 
-// lines returns the objects of a digest. The first has the slots.
+// lines returns the JSON objects of a digest. The first one holds the slots.
 func (l *Lines) lines(d worker.Digest) []map[string]any {
 	var all []map[string]any
 	numbers := expand(Values(d.Report.Processing), maxNumbers*maxLines)
@@ -99,7 +99,7 @@ func (l *Lines) line(d worker.Digest, metrics []metric, members map[string]any) 
 	return line
 }
 
-// expand returns the values one by one, at most so many. Of more, evenly spaced ones stand for all.
+// expand repeats each value by its count, up to most values in all. Beyond that, evenly spaced values stand for all.
 func expand(values []Value, most int64) []float64 {
 	var count int64
 	sum := 0.0

@@ -1,9 +1,9 @@
-// Package dynamoreport keeps the reports of workers in a table of Amazon DynamoDB, where a controller without a server
-// can read them.
+// Package dynamoreport stores the reports of workers in an Amazon DynamoDB table, where a controller that workers
+// cannot reach reads them.
 //
 // The table has the partition key "fleet" and the sort key "worker", both text, and "expires" as its time-to-live
-// attribute. Each worker has one entry, which it overwrites: what it says now, and what it has counted since it
-// started. So an entry that was missed loses nothing. Writes have the condition that they are newer than what is there.
+// attribute. Each worker overwrites its one entry with its current report and its counts since it started, so a missed
+// entry loses nothing. A write succeeds only if it is newer than the stored entry.
 package dynamoreport
 
 import (
@@ -35,14 +35,14 @@ const (
 )
 
 const (
-	// MaxReport bounds the report in an entry, in bytes of JSON; DynamoDB counts a write for each 1,024 of an entry.
-	// What is larger is kept without its classes.
+	// MaxReport bounds the report in an entry, in bytes of JSON; DynamoDB charges a write for each 1,024 bytes of an
+	// entry. A larger report is stored without its classes.
 	MaxReport = 64 << 10
 	// Keep is how long after its last report the entry of a worker expires. DynamoDB removes it some time later.
 	Keep = time.Hour
-	// MaxEntries bounds what one [Table.Read] returns.
+	// MaxEntries bounds the entries that one [Table.Read] returns.
 	MaxEntries = 10_000
-	// MaxPages is how many pages of a megabyte it reads for that.
+	// MaxPages bounds the pages, of a megabyte each, that it reads.
 	MaxPages = 100
 )
 
@@ -52,14 +52,13 @@ type API interface {
 	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
 }
 
-// Table is a [worker.Sink] that writes into a table, and reads back what is there. It is safe for use by several
-// goroutines.
+// Table is a [worker.Sink] that writes reports to a table, and reads them back. Several goroutines may use it.
 type Table struct {
 	api  API
 	name string
 }
 
-// New returns the table with a name of 3 to 255 letters, digits, hyphens, underscores and dots. It asks nothing yet.
+// New returns the table with a name of 3 to 255 letters, digits, hyphens, underscores and dots. It makes no call yet.
 // The role of a worker needs dynamodb:PutItem, that of a reader dynamodb:Query.
 func New(api API, name string) (*Table, error) {
 	if !nameAllowed(name) {
@@ -79,17 +78,17 @@ func nameAllowed(name string) bool {
 	return len(name) >= 3 && len(name) <= 255
 }
 
-// Entry is what the table has of a worker.
+// Entry is the stored state of a worker.
 type Entry struct {
-	// Report is what the worker said last, at SentAt by its own clock; its At is for the reader to set. Its counts are
-	// those since the worker started.
+	// Report is the worker's last report, of the time SentAt by the worker's clock. The reader sets its At. Its counts
+	// are those since the worker started.
 	Report protocol.Report
-	// Started is when the worker started, by its own clock. One that was started again has counted anew.
+	// Started is when the worker started, by its own clock. A restart begins the counts anew.
 	Started time.Time
 }
 
-// Since returns the report of e with the counts since an earlier entry of the same worker, or with all of them when the
-// earlier one is the zero Entry or the worker has started again since.
+// Since returns the report of e with the counts since an earlier entry of the same worker. It returns all counts when
+// the earlier entry is the zero Entry or the worker was restarted since.
 func (e Entry) Since(before Entry) protocol.Report {
 	r := e.Report
 	if before.Report.Worker != r.Worker || before.Report.Member != r.Member || !before.Started.Equal(e.Started) {
@@ -134,16 +133,15 @@ func (t *Table) Take(ctx context.Context, d worker.Digest) error {
 		ExpressionAttributeValues: map[string]types.AttributeValue{":n": number(r.Seq)},
 	})
 	if _, newer := errors.AsType[*types.ConditionalCheckFailedException](err); newer {
-		return nil // this one came late, or twice
+		return nil // this report came late or twice
 	}
 	return t.failed("put the report of "+r.Worker+" into", err)
 }
 
-// sortKey names a worker within its fleet. The names of members and workers are quoted, so that no two pairs have one
-// key.
+// sortKey identifies a worker within its fleet. Quoting makes it unique: no two pairs of member and worker share a key.
 func sortKey(r protocol.Report) string { return strconv.Quote(r.Member) + strconv.Quote(r.Worker) }
 
-// encode returns the report as JSON, without what makes it too large.
+// encode returns the report as JSON, without its classes if they make it too large.
 func encode(r protocol.Report) ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err == nil && len(text) > MaxReport {
@@ -166,13 +164,13 @@ func (t *Table) failed(what string, err error) error {
 	return fmt.Errorf("%s the table %s of DynamoDB: %w", what, t.name, err)
 }
 
-// Read returns the entries of a fleet that have not expired at now, by member and worker. Entries that nobody can
-// believe are left out, and the error says which, beside those that are good.
+// Read returns the entries of a fleet that have not expired at now, by member and worker. It leaves out invalid
+// entries: the error names them, beside a result with the valid ones.
 func (t *Table) Read(ctx context.Context, fleet string, now time.Time) ([]Entry, error) {
 	return t.read(ctx, fleet, now, func(context.Context) error { return nil })
 }
 
-// read is Read, which asks before each page whether it may.
+// read is Read with a function that waits before each page, for a rate limit.
 func (t *Table) read(ctx context.Context, fleet string, now time.Time,
 	may func(context.Context) error) (entries []Entry, err error) {
 	in := &dynamodb.QueryInput{
@@ -200,22 +198,22 @@ func (t *Table) read(ctx context.Context, fleet string, now time.Time,
 			}
 		}
 		if len(entries)+len(wrong) > MaxEntries {
-			return nil, fmt.Errorf("read the reports in the table %s of DynamoDB: found more than %d workers of the "+
-				"fleet %s, allowed are so many", t.name, MaxEntries, fleet)
+			return nil, fmt.Errorf("read the reports in the table %s of DynamoDB: the fleet %s has more than %d "+
+				"workers, the limit", t.name, fleet, MaxEntries)
 		}
 		if len(page.LastEvaluatedKey) == 0 {
 			return entries, t.failed("read the reports in", someOf(wrong))
 		}
 		in.ExclusiveStartKey = page.LastEvaluatedKey
 	}
-	return nil, fmt.Errorf("read the reports in the table %s of DynamoDB: found more than %d pages of the fleet %s, "+
-		"allowed are so many", t.name, MaxPages, fleet)
+	return nil, fmt.Errorf("read the reports in the table %s of DynamoDB: the fleet %s has more than %d pages, the "+
+		"limit", t.name, fleet, MaxPages)
 }
 
-// maxTold bounds the wrong entries of which an error tells.
+// maxTold bounds the invalid entries that an error names.
 const maxTold = 5
 
-// someOf joins the first of the errors, and says how many more there are.
+// someOf joins the first errors, and counts the others.
 func someOf(wrong []error) error {
 	if more := len(wrong) - maxTold; more > 0 {
 		wrong = append(slices.Clone(wrong[:maxTold]), fmt.Errorf("and %d more", more))
@@ -223,7 +221,7 @@ func someOf(wrong []error) error {
 	return errors.Join(wrong...)
 }
 
-// decode reads an entry. What a worker says is checked as any report is.
+// decode reads an entry and checks its report.
 func decode(stored map[string]types.AttributeValue) (e Entry, expires time.Time, err error) {
 	name := text(stored[attributeWorker])
 	started, errStarted := number(stored[attributeStarted])

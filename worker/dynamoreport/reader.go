@@ -13,21 +13,20 @@ import (
 )
 
 const (
-	// ReadEvery is the time between two reads of a fleet's entries.
+	// ReadEvery is the interval between two reads of a fleet's entries.
 	ReadEvery = 10 * time.Second
-	// pagesPerSecond bounds the pages that are read of one table, for all fleets together; pageBurst is how many at
-	// once.
+	// pagesPerSecond limits the pages read of one table, for all fleets together; pageBurst is the burst.
 	pagesPerSecond = 10
 	pageBurst      = 20
-	// readSlack lets a read be due that is asked for by a clock which ticks a little early.
+	// readSlack makes a read due a little early, because the caller's clock may tick early.
 	readSlack = time.Second
-	// maxReadPause bounds the pause after reads that failed.
+	// maxReadPause bounds the back-off after failed reads.
 	maxReadPause = 5 * time.Minute
 )
 
-// Reader reads one table for the controllers of several fleets, which share its limit: ten pages of a megabyte in a
-// second. A fleet is read every ten seconds, so a table serves about a hundred fleets. It is safe for use by several
-// goroutines.
+// Reader reads one table for the controllers of several fleets. They share its limit of ten pages, of a megabyte each,
+// per second. A fleet is read every ten seconds, so one table serves about a hundred fleets. Several goroutines may use
+// it.
 type Reader struct {
 	table  *Table
 	region string
@@ -39,10 +38,10 @@ func NewReader(t *Table, region string) *Reader {
 	return &Reader{table: t, region: region, pages: rate.NewLimiter(pagesPerSecond, pageBurst)}
 }
 
-// Follow begins to follow the workers of a fleet, for one controller.
+// Follow returns a follower of a fleet's workers, for one controller.
 func (r *Reader) Follow(fleet string) *Follower { return &Follower{reader: r, fleet: fleet} }
 
-// Follower tells one controller what is new in the entries of its fleet. It is safe for use by several goroutines.
+// Follower returns to one controller what has changed in the entries of its fleet. Several goroutines may use it.
 type Follower struct {
 	reader *Reader
 	fleet  string
@@ -50,25 +49,24 @@ type Follower struct {
 	mu sync.Mutex
 	// seen are the entries of the last read, by member and worker; its size is bounded by [MaxEntries].
 	seen map[[2]string]Entry
-	// beganAt is when the first read began that succeeded, readAt when the last one did.
+	// beganAt is when the first successful read began, readAt when the last one did.
 	beganAt, readAt time.Time
-	// triedAt is when the last read began, failed what came of it, and failures how many got nothing in a row.
+	// triedAt is when the last read began, failed is its error, and failures counts the failed reads in a row.
 	triedAt  time.Time
 	failed   error
 	failures int
 }
 
-// Reports returns the reports that are new since it was last called, by member and worker; none when it is not time to
-// read again. It may be called as often as one likes, with the present instant. The instant of a report, its At, is
-// when the worker wrote it by its own clock, but never before the last read, which did not find it, nor after now: so a
-// wrong clock makes no report of today one of yesterday.
+// Reports returns the reports that are new since the last call, by member and worker; none before the next read is due.
+// It may be called at any rate, with the current time. The At of a report is when the worker wrote it by its own clock,
+// but not before the last read, which did not find it, and not after now. So a wrong clock cannot turn a report of
+// today into one of yesterday.
 //
-// Its counts are those since the last read. What a worker had counted when the first read found it is nobody's news:
-// most of it was counted before, so those counts are zero.
+// Its counts are those since the last read. The first read cannot tell how much of a worker's counts an earlier
+// controller has recorded already, so their counts are zero.
 //
-// Entries that nobody can believe are left out; the error says which, beside the reports of the others. When nothing
-// could be read, the error is an [awsapi.Error], and the next reads are ever rarer, down to one in five minutes. An
-// error stands until the next read.
+// Invalid entries are left out; the error names them, beside the valid reports. When nothing could be read, the error
+// is an [awsapi.Error], and the reads back off to one in five minutes. An error is repeated until the next read.
 func (f *Follower) Reports(ctx context.Context, now time.Time) ([]protocol.Report, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,7 +77,7 @@ func (f *Follower) Reports(ctx context.Context, now time.Time) ([]protocol.Repor
 	entries, err := f.reader.table.read(ctx, f.fleet, now, f.reader.pages.Wait)
 	if err != nil && entries == nil {
 		f.failures++
-		f.failed = awsapi.Explain("read the reports of workers in the table "+f.reader.table.name+" of DynamoDB",
+		f.failed = awsapi.Explain("read worker reports from the DynamoDB table "+f.reader.table.name,
 			f.reader.region, err)
 		return nil, f.failed
 	}
@@ -87,12 +85,12 @@ func (f *Follower) Reports(ctx context.Context, now time.Time) ([]protocol.Repor
 	return f.news(entries, now), err
 }
 
-// pause is how long after a read the next one is due.
+// pause is the interval from a read to the next one.
 func (f *Follower) pause() time.Duration {
 	return min(ReadEvery<<min(f.failures, 10), maxReadPause) - readSlack
 }
 
-// news remembers the entries of a read that began at now, and returns what is new in them.
+// news stores the entries of a read that began at now, and returns the new reports.
 func (f *Follower) news(entries []Entry, now time.Time) (reports []protocol.Report) {
 	if f.beganAt.IsZero() {
 		f.beganAt = now
@@ -117,7 +115,7 @@ func (f *Follower) news(entries []Entry, now time.Time) (reports []protocol.Repo
 	return reports
 }
 
-// between returns at, or what is nearest to it from early to late.
+// between returns at, limited to the range from early to late.
 func between(early, at, late time.Time) time.Time {
 	switch {
 	case at.After(late):

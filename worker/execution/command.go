@@ -23,47 +23,45 @@ import (
 )
 
 const (
-	// killAfter is how long a command that was asked to end may take before it is killed.
+	// killAfter is how long after SIGTERM a command is killed.
 	killAfter = 5 * time.Second
-	// drainOutput is how long output is read after the command ended, for a child that left the process group and keeps
-	// the pipe open.
+	// drainOutput is how long output is read after the command ended: a child outside the process group may keep the
+	// pipe open.
 	drainOutput = time.Second
-	// defaultOutputLimit is how many bytes of output are kept for the error.
+	// defaultOutputLimit is how many bytes of output an error keeps.
 	defaultOutputLimit = 64 << 10
 )
 
-// Command runs a program for each message: the body on its standard input, what else is known of the message in its
-// environment. There is no shell in between, so that nothing in a message can become part of the command line. It runs
-// on Linux and macOS.
+// Command runs a program for each message. The body is its standard input; the environment holds the other properties
+// of the message. There is no shell, so nothing in a message can become part of the command line. It runs on Linux and
+// macOS.
 //
-// The program gets a process group of its own, which is killed as a whole: after the program ended, when the lease on
-// the message is lost, and five seconds after it was asked to end (SIGTERM) when the context ends for any other reason.
-// A child that leaves the group escapes, except in `muster work` on Linux, where it is killed with the group.
+// The program gets its own process group, which is killed as a whole: after the program has ended, when the lease on
+// the message is lost, and five seconds after SIGTERM, which it gets when the context ends for any other reason. A
+// child that leaves the group escapes, except in `muster work` on Linux, where it is killed too.
 type Command struct {
 	// Argv is the program and its arguments. A program without a slash is looked up in PATH.
 	Argv []string
 	// Env names further variables of this process that the program may see; see [Command.Run].
 	Env []string
-	// Set are further variables that the program sees, as NAME=VALUE. They stand above others of the same name.
+	// Set are variables for the program, as NAME=VALUE. They override others of the same name.
 	Set []string
-	// Stdout gets the program's standard output as it comes, and may be nil. Its Write is called by one goroutine, must
-	// not wait, and what it returns does not matter.
+	// Stdout gets the program's standard output while it runs; nil is allowed. One goroutine calls its Write, which
+	// must not block. Its result is ignored.
 	Stdout io.Writer
-	// Dir is where the program runs; empty means where this process does.
+	// Dir is the program's working directory; empty means that of this process.
 	Dir string
-	// OutputLimit is how many bytes of each of its two outputs, the last ones, an [ExitError] keeps; 0 means 64 KiB.
+	// OutputLimit is how many bytes an [ExitError] keeps of the end of each output; 0 means 64 KiB.
 	OutputLimit int
-	// Logger gets each line of output at debug level, and may be nil. With Print it gets none.
+	// Logger gets each line of output at debug level, unless Print is set; nil is allowed.
 	Logger *slog.Logger
-	// Print is called with each line that the program prints, and may be nil. It is called by several goroutines and
-	// must not wait.
+	// Print is called with each line of output; nil is allowed. Several goroutines call it; it must not block.
 	Print func(Printed)
 }
 
 // Printed is a line that a program printed.
 type Printed struct {
-	// Message is the id of the message that the program worked on; empty where it worked on none, or on several at
-	// once.
+	// Message is the id of the message that the program was working on; empty if there was none or several.
 	Message string
 	// Stream is stdout or stderr.
 	Stream string
@@ -80,12 +78,12 @@ type ExitError struct {
 	Signal string
 	// Stdout and Stderr are the ends of what the program wrote.
 	Stdout, Stderr string
-	// Cause is why the program was told to end; nil when it was not.
+	// Cause is why the program was stopped; nil when it ended by itself.
 	Cause error
 }
 
-// Error says how the command ended, and the last lines of its standard error, or of its output when that is empty: at
-// most three of them and 300 bytes, the last one first of all.
+// Error says how the command ended. It quotes the last lines of its standard error, or of its output if that is empty:
+// at most three lines and 300 bytes.
 func (e *ExitError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "command %q ", e.Program)
@@ -105,15 +103,15 @@ func (e *ExitError) Error() string {
 }
 
 const (
-	// maxShown bounds the output shown in an error's text, in bytes as they are quoted; maxShownLines the lines of it.
+	// maxShown bounds the output in an error's text, in quoted bytes; maxShownLines bounds its lines.
 	maxShown      = 300
 	maxShownLines = 3
 	// betweenLines separates quoted lines.
 	betweenLines = " / "
 )
 
-// lastLines quotes the last lines of an output that are not empty. A line for which there is no room is left out with
-// those before it; of the last one as much of its end is shown as there is room for.
+// lastLines quotes the last non-empty lines of an output. It leaves out lines that do not fit, and those before them.
+// If the last line does not fit, it quotes the end of it.
 func lastLines(output string) string {
 	var shown []string
 	room := maxShown
@@ -138,7 +136,7 @@ func lastLines(output string) string {
 	return strings.Join(shown, betweenLines)
 }
 
-// quotedEnd quotes as much of the end of a line as takes no more than so many bytes.
+// quotedEnd quotes the end of a line in at most most bytes.
 func quotedEnd(line string, most int) string {
 	line = strings.TrimSpace(line)
 	line = line[max(0, len(line)-most):]
@@ -148,23 +146,23 @@ func quotedEnd(line string, most int) string {
 		if over <= 0 {
 			return quoted
 		}
-		line = line[(over+3)/4:] // an escape has four bytes and more, so this cuts no more than it must
+		line = line[(over+3)/4:] // an escape has at least four bytes, so this never cuts too much
 	}
 }
 
-// Unwrap returns why the program was told to end, if it was.
+// Unwrap returns why the program was stopped, if it was.
 func (e *ExitError) Unwrap() error { return e.Cause }
 
-// Check tells whether the command could be started: that the program is there and may be executed, that the directory
-// exists, and that the names in Env are names. Call it before the first message is received.
+// Check tells whether the command can start: the program exists and is executable, the directory exists, and Env holds
+// valid names. Call it before the first receive.
 func (c Command) Check() error {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
 		return errors.New("check the command: found no program to run; say which, with its arguments")
 	}
 	for _, name := range c.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return fmt.Errorf("check the command: found %q among the variables to pass on, only a variable's name is "+
-				"allowed", name)
+			return fmt.Errorf("check the command: found %q among the variables to pass on, only the name of a "+
+				"variable is allowed", name)
 		}
 	}
 	if c.Dir != "" {
@@ -193,10 +191,10 @@ func (c Command) Check() error {
 
 // Run runs the program for m and returns nil when it exits with status 0, and an [*ExitError] otherwise.
 //
-// The program sees of this process's environment PATH, HOME, LANG, LC_ALL, TZ, TMPDIR, USER and the names in c.Env, and
-// besides MUSTER_MESSAGE_ID, MUSTER_IDEMPOTENCY_KEY (the same), MUSTER_QUEUE, MUSTER_GROUP, MUSTER_ATTEMPT,
-// MUSTER_RECEIVE_COUNT, MUSTER_SENT_AT (RFC 3339 with milliseconds) and MUSTER_ATTRIBUTE_<NAME> for each attribute that
-// is text; what is unknown is not set.
+// Of this process's environment the program gets PATH, HOME, LANG, LC_ALL, TZ, TMPDIR, USER and the names in c.Env.
+// Added to these are MUSTER_MESSAGE_ID, MUSTER_IDEMPOTENCY_KEY (the same), MUSTER_QUEUE, MUSTER_GROUP, MUSTER_ATTEMPT,
+// MUSTER_RECEIVE_COUNT, MUSTER_SENT_AT (RFC 3339 with milliseconds), and MUSTER_ATTRIBUTE_<NAME> for each text
+// attribute. A variable whose value is unknown is not set.
 func (c Command) Run(ctx context.Context, m worker.Message) error {
 	if len(c.Argv) == 0 {
 		return c.Check()
@@ -226,13 +224,13 @@ func (c Command) Run(ctx context.Context, m worker.Message) error {
 	err = cmd.Wait()
 	close(ended)
 	toldToEnd := <-told
-	// What the program left behind must not go on: the message is done with.
+	// Children that the program left behind must not go on, because the message is settled.
 	signalGroup(cmd.Process.Pid, syscall.SIGKILL)
 	descendants.End(mark)
 	streams.close()
 	switch {
 	case toldToEnd:
-		// Many programs exit with status 0 when they are asked to end, with their work half done.
+		// Many programs exit with status 0 after SIGTERM, with their work half done.
 		return c.failure(cmd, err, streams, context.Cause(ctx))
 	case err != nil:
 		return c.failure(cmd, err, streams, nil)
@@ -240,18 +238,18 @@ func (c Command) Run(ctx context.Context, m worker.Message) error {
 	return nil
 }
 
-// withThisThread has the program end with this process, however this process ends, where the system can do that. The
-// returned function is called when the program has ended.
+// withThisThread makes the kernel kill the program when this process ends in any way, where the system supports it.
+// Call the returned function when the program has ended.
 func withThisThread(cmd *exec.Cmd) (ended func()) {
 	if !descendants.Adopts() {
 		return func() {}
 	}
-	runtime.LockOSThread() // the kernel watches the thread that starts the program
+	runtime.LockOSThread() // the kernel ties the program to the thread that starts it
 	descendants.WithParent(cmd.SysProcAttr)
 	return runtime.UnlockOSThread
 }
 
-// endGroup ends the process group when ctx ends before the program does, and tells whether it had to.
+// endGroup ends the process group if ctx ends before the program does, and tells whether it did.
 func endGroup(ctx context.Context, group int, ended <-chan struct{}) bool {
 	select {
 	case <-ended:
@@ -273,7 +271,7 @@ func endGroup(ctx context.Context, group int, ended <-chan struct{}) bool {
 	return true
 }
 
-// signalGroup signals a process group. That the group is gone already is no error.
+// signalGroup signals a process group. It ignores the error of a group that has ended.
 func signalGroup(group int, signal syscall.Signal) { _ = syscall.Kill(-group, signal) }
 
 func (c Command) failure(cmd *exec.Cmd, err error, p *pipes, cause error) error {
@@ -340,7 +338,7 @@ func startReading(cmd *exec.Cmd, readOut, readErr func(io.Reader)) (*pipes, erro
 	return p, nil
 }
 
-// stdin writes the body in the background. A program that does not read it is no error; Wait closes the pipe.
+// stdin writes the body in the background. A program may leave it unread; Wait closes the pipe.
 func (p *pipes) stdin(body string) {
 	p.copiers.Go(func() {
 		_, _ = io.WriteString(p.in, body)
@@ -348,7 +346,7 @@ func (p *pipes) stdin(body string) {
 	})
 }
 
-// close waits for the rest of the output, for a second at most.
+// close waits up to drainOutput for the rest of the output.
 func (p *pipes) close() {
 	late := time.AfterFunc(drainOutput, p.closeOuts)
 	p.copiers.Wait()

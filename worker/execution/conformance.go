@@ -16,52 +16,51 @@ import (
 )
 
 const (
-	// quiet is how long a program must say nothing more after its answer.
+	// quiet is how long a program must write nothing after its answer.
 	quiet = 300 * time.Millisecond
-	// largeSample is the size of the largest body that every worker must survive, in bytes.
+	// largeSample is the size of the largest sample body, in bytes.
 	largeSample = 256 << 10
-	// conformanceLimit is how long each call may take unless Conformance says otherwise.
+	// conformanceLimit is the default time limit of a call.
 	conformanceLimit = 10 * time.Second
 )
 
-// Conformance checks whether a command, a program or an endpoint keeps to docs/worker-protocol.md, rule by rule. It
-// really does the work of the samples. It is not safe for use by several goroutines.
+// Conformance checks a command, a program or an endpoint against docs/worker-protocol.md, rule by rule. It really does
+// the work of the samples. Only one goroutine may use it.
 type Conformance struct {
 	// Samples are bodies of messages that must succeed, at least one.
 	Samples []string
-	// Bad is the body of a message that must fail; nil leaves that rule out.
+	// Bad is the body of a message that must fail; nil skips that rule.
 	Bad *string
-	// Node is the body of a node of a tree that has children; nil leaves the rules for trees out.
+	// Node is the body of a tree node with children; nil skips the rules for trees.
 	Node *string
 	// TimeLimit is how long each call may take, by default 10 s.
 	TimeLimit time.Duration
-	// Tell is called with each finding in turn, and may be nil.
+	// Tell is called with each finding; nil is allowed.
 	Tell func(Finding)
 
 	findings []Finding
 	sent     int64
 }
 
-// Finding is what was found for one rule.
+// Finding is the result for one rule.
 type Finding struct {
 	// Rule names the rule; docs/worker-protocol.md lists them.
 	Rule string
-	// Skipped says why the rule was not tried, and Err what is wrong; without either the rule is kept.
+	// Skipped says why the rule was not checked. Err says how it is broken. The rule is kept when both are empty.
 	Skipped string
 	Err     error
 }
 
-// errSaid marks a failure that the work itself reported, which is an answer in order.
+// errSaid marks a failure that the work itself reported: a valid answer.
 var errSaid = errors.New("failed as the protocol allows")
 
-// said is an error of the kind errSaid with a text of its own.
+// said is an error with its own text that matches errSaid.
 type said struct{ text string }
 
 func (s *said) Error() string        { return s.text }
 func (s *said) Is(target error) bool { return target == errSaid }
 
-// answered tells whether err, a result of work, came in order: as success or as a failure that the work itself
-// reported.
+// answered tells whether the work gave a valid answer: success, or a failure that it reported itself.
 func answered(err error) bool { return err == nil || errors.Is(err, errSaid) }
 
 // Passed tells whether no rule checked so far was broken.
@@ -74,7 +73,7 @@ func (c *Conformance) Passed() bool {
 	return true
 }
 
-// Findings returns what was found so far, in order.
+// Findings returns the findings so far, in order.
 func (c *Conformance) Findings() []Finding { return c.findings }
 
 func (c *Conformance) found(f Finding) {
@@ -91,7 +90,7 @@ func (c *Conformance) rule(name string, err error) bool {
 
 func (c *Conformance) skip(name, why string) { c.found(Finding{Rule: name, Skipped: why}) }
 
-// message returns a message that was never sent before.
+// message returns a message with a new id.
 func (c *Conformance) message(body string) worker.Message {
 	c.sent++
 	return worker.Message{
@@ -101,7 +100,7 @@ func (c *Conformance) message(body string) worker.Message {
 	}
 }
 
-// calls is work on a batch, as in Options.DoBatch.
+// calls does the work on a batch, as Options.DoBatch does.
 type calls func(ctx context.Context, batch []worker.Message) []error
 
 func (c *Conformance) call(ctx context.Context, do calls, batch ...worker.Message) []error {
@@ -110,7 +109,7 @@ func (c *Conformance) call(ctx context.Context, do calls, batch ...worker.Messag
 	return do(ctx, batch)
 }
 
-// OfCommand checks a command that is run for each message.
+// OfCommand checks a command that runs for each message.
 func (c *Conformance) OfCommand(ctx context.Context, command Command) {
 	c.common(ctx, func(ctx context.Context, batch []worker.Message) []error {
 		err := error(nil)
@@ -131,7 +130,7 @@ func (c *Conformance) OfEndpoint(ctx context.Context, e *Endpoint) {
 	c.common(ctx, e.DoBatch, e.o.Batch)
 }
 
-// common checks the rules that hold however the work is reached.
+// common checks the rules that hold for commands, programs and endpoints.
 func (c *Conformance) common(ctx context.Context, do calls, batch int) {
 	for _, sample := range c.Samples {
 		m := c.message(sample)
@@ -160,7 +159,7 @@ func (c *Conformance) common(ctx context.Context, do calls, batch int) {
 	c.rule("batch", errors.Join(c.call(ctx, do, messages...)...))
 }
 
-// anyBody checks that no body is left without an answer, whatever the answer is.
+// anyBody checks that every body gets an answer, whatever the answer is.
 func (c *Conformance) anyBody(ctx context.Context, do calls) error {
 	var errs []error
 	for _, odd := range oddBodies() {
@@ -181,7 +180,7 @@ func mustFail(err error) error {
 	return err
 }
 
-// oddBody is a body that no worker may choke on, whatever it makes of it.
+// oddBody is a body that every worker must survive, whether it succeeds or fails.
 type oddBody struct{ name, body string }
 
 func oddBodies() []oddBody {
@@ -195,8 +194,9 @@ func oddBodies() []oddBody {
 	}
 }
 
-// OfLines checks a program that speaks JSON lines. It is started as [StartLines] would, and again after each rule that
-// ended it.
+// OfLines checks a program that speaks JSON lines. It starts the program as [StartLines] does, and again after each
+// rule
+// that ended it.
 func (c *Conformance) OfLines(ctx context.Context, o LinesOptions) {
 	o.Batch, o.StartLimit = cmp.Or(o.Batch, 1), cmp.Or(o.StartLimit, defaultStartLimit)
 	s := &session{o: o}
@@ -242,9 +242,9 @@ func (s *session) call(ctx context.Context, batch []worker.Message) []error {
 	return s.send(ctx, batch, func(line []byte) []byte { return line })
 }
 
-// send makes a call with a line changed by the given function.
+// send makes a call whose line is first passed through change.
 func (s *session) send(ctx context.Context, batch []worker.Message, change func([]byte) []byte) []error {
-	if err := s.start(context.WithoutCancel(ctx)); err != nil { // the time limit of a call is not for the start
+	if err := s.start(context.WithoutCancel(ctx)); err != nil { // the start does not count as time of the call
 		return slices.Repeat([]error{err}, len(batch))
 	}
 	deliveries := deliveryNames(s.deliveries+1, len(batch))
@@ -256,7 +256,7 @@ func (s *session) send(ctx context.Context, batch []worker.Message, change func(
 	return s.p.call(ctx, change(line), deliveries, batch)
 }
 
-// once checks that nothing follows an answer.
+// once checks that the program writes nothing after its answer.
 func (c *Conformance) once(ctx context.Context, s *session) error {
 	if err := c.call(ctx, s.call, c.message(c.Samples[0]))[0]; err != nil {
 		return err
@@ -269,13 +269,13 @@ func (c *Conformance) once(ctx context.Context, s *session) error {
 	}
 }
 
-// later checks that a line which a later version of the protocol could bring does no harm.
+// later checks that a line of a later version of the protocol does no harm.
 func (c *Conformance) later(ctx context.Context, s *session, change func([]byte) []byte) error {
 	return c.call(ctx, func(ctx context.Context, batch []worker.Message) []error { return s.send(ctx, batch, change) },
 		c.message(c.Samples[0]))[0]
 }
 
-// end checks that the program ends well with its input.
+// end checks that the program exits with status 0 when its input is closed.
 func (c *Conformance) end(ctx context.Context, s *session) error {
 	if err := s.start(ctx); err != nil {
 		return err
@@ -290,7 +290,7 @@ func (c *Conformance) end(ctx context.Context, s *session) error {
 	return nil
 }
 
-// stop checks that the program ends, in whatever way, when it is asked to by SIGTERM.
+// stop checks that the program exits in some way after SIGTERM.
 func (c *Conformance) stop(ctx context.Context, s *session) error {
 	if err := s.start(ctx); err != nil {
 		return err
@@ -310,7 +310,7 @@ func (c *Conformance) ends(p *program, after string) error {
 	}
 }
 
-// MarshalJSON writes the rule, whether it is kept, and what else there is to say.
+// MarshalJSON writes the rule, whether it is kept, and why not.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Rule    string `json:"rule"`

@@ -14,7 +14,7 @@ import (
 	"github.com/muster-scale/muster/worker"
 )
 
-// named takes the children of a node under test.
+// named collects the children that a node under test names.
 type named struct {
 	mu   sync.Mutex
 	keys map[string]bool
@@ -32,7 +32,7 @@ func (n *named) name(_ context.Context, children ...tree.Child) error {
 	return nil
 }
 
-// children checks the rules for nodes of trees, if there is a sample of one.
+// children checks the rules for tree nodes, if there is a sample.
 func (c *Conformance) children(ctx context.Context, do calls) {
 	if c.Node == nil {
 		return
@@ -58,7 +58,7 @@ func (c *Conformance) children(ctx context.Context, do calls) {
 	c.rule("depth", err)
 }
 
-// nodeCall has the work done for a node and returns the keys of the children it named, sorted.
+// nodeCall makes a call for a node and returns the keys of the named children, sorted.
 func (c *Conformance) nodeCall(ctx context.Context, do calls, m worker.Message, depthLeft int) ([]string, error) {
 	took := named{keys: map[string]bool{}}
 	m.Node = &worker.Node{
@@ -70,7 +70,7 @@ func (c *Conformance) nodeCall(ctx context.Context, do calls, m worker.Message, 
 	return slices.Sorted(maps.Keys(took.keys)), err
 }
 
-// nodeCommand runs a command for a node, whose output names its children.
+// nodeCommand runs a command for a node. Its output names the children.
 func nodeCommand(ctx context.Context, command Command, m worker.Message) error {
 	var printed bytes.Buffer
 	command.Stdout = &printed

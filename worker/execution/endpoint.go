@@ -27,31 +27,31 @@ import (
 )
 
 const (
-	// connectTimeout bounds a connection to the endpoint.
+	// connectTimeout bounds connecting to the endpoint.
 	connectTimeout = 5 * time.Second
-	// defaultContentType is what Elastic Beanstalk's daemon sends unless it is told otherwise.
+	// defaultContentType is the default of Elastic Beanstalk's daemon.
 	defaultContentType = "application/json"
 )
 
-// EndpointOptions say where an HTTP endpoint is and what it gets. URL is required.
+// EndpointOptions describe an HTTP endpoint and its requests. URL is required.
 type EndpointOptions struct {
 	// URL is an http URL on this machine.
 	URL string
-	// Slots is how many requests may be under way at once: 1 to MaxSlots, by default 1.
+	// Slots is how many requests run at once: 1 to MaxSlots, by default 1.
 	Slots int
-	// Batch is how many messages one request brings at most: 1 to 10, by default 1. Above 1 the body of a request is
+	// Batch is how many messages a request holds at most: 1 to 10, by default 1. Above 1, the body of a request is
 	// JSON, and so is that of its answer.
 	Batch int
-	// ContentType is that of the messages, by default application/json.
+	// ContentType is the content type of a message, by default application/json.
 	ContentType string
 	// Logger may be nil.
 	Logger *slog.Logger
 }
 
-// Endpoint does work by HTTP, the way Elastic Beanstalk's worker environments do: it POSTs each message to an endpoint
-// on this machine, with what is known of it in headers. The answer 200 means that it is done; any other is a failure.
-// docs/worker-protocol.md specifies it. While nothing listens there, it is not ready. Put its DoBatch and itself, as
-// Readiness, into [Options], and Close it after [Run]. It is safe for use by several goroutines.
+// Endpoint does the work by HTTP, as the worker environments of Elastic Beanstalk do. It POSTs each message to an
+// endpoint on this machine, with the message's properties in headers. The answer 200 is success, any other a failure.
+// docs/worker-protocol.md specifies it. It is not ready while nothing listens at the URL. Set [Options].DoBatch to its
+// DoBatch and Options.Readiness to itself, and call Close after [Run]. Several goroutines may use it.
 type Endpoint struct {
 	o          EndpointOptions
 	host       string
@@ -60,9 +60,9 @@ type Endpoint struct {
 	dialer     *net.Dialer
 	deliveries atomic.Int64
 	up         atomic.Bool
-	// hindered is why nothing listens, once that has lasted; nil before.
+	// hindered is why nothing can be reached, once that has lasted for some seconds; nil before.
 	hindered atomic.Pointer[error]
-	// down asks for a new look whether something listens.
+	// down asks for a check of the endpoint.
 	down    chan struct{}
 	changed chan struct{}
 	life    context.Context
@@ -70,10 +70,10 @@ type Endpoint struct {
 	watch   sync.WaitGroup
 }
 
-// errElsewhere keeps connections on this machine, whatever a name stands for.
+// errElsewhere refuses a connection to another machine, whatever a name resolves to.
 var errElsewhere = errors.New("the address is not of this machine")
 
-// NewEndpoint returns the endpoint and begins to look whether something listens there.
+// NewEndpoint returns the endpoint and begins to check whether something listens there.
 func NewEndpoint(ctx context.Context, o EndpointOptions) (*Endpoint, error) {
 	o.Slots, o.Batch, o.ContentType = cmp.Or(o.Slots, 1), cmp.Or(o.Batch, 1), cmp.Or(o.ContentType, defaultContentType)
 	u, err := url.Parse(o.URL)
@@ -99,7 +99,7 @@ func NewEndpoint(ctx context.Context, o EndpointOptions) (*Endpoint, error) {
 	}
 	e.client = &http.Client{
 		Transport: &http.Transport{
-			// A connection for each request: one that is used again may be closed by then, and nobody could tell
+			// A new connection for each request: a reused one may have been closed, and then it would be unknown
 			// whether the endpoint got the message.
 			DialContext: e.dialer.DialContext, DisableKeepAlives: true, MaxResponseHeaderBytes: maxAnswer,
 		},
@@ -118,7 +118,7 @@ func stayHere(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// look keeps up to date whether something listens. While nothing does, it looks again and again, ever more rarely.
+// look keeps track of whether something listens. While nothing does, it checks again, with back-off.
 func (e *Endpoint) look() {
 	var fault trouble.Trouble
 	fault.What = "reaching the endpoint"
@@ -147,17 +147,17 @@ func (e *Endpoint) look() {
 	}
 }
 
-// set notes whether something listens.
+// set records whether something listens.
 func (e *Endpoint) set(up bool) {
 	if e.up.Swap(up) != up {
 		e.tell()
 	}
 }
 
-// lasting is how many looks in a row fail before that is no slow start any more: some seconds.
+// lasting is how many failed checks in a row are more than a slow start: a few seconds.
 const lasting = 4
 
-// hinder notes why nothing listens, once so many looks in a row have failed.
+// hinder records why nothing listens, once that is more than a slow start.
 func (e *Endpoint) hinder(err error, failures int) {
 	switch {
 	case err == nil:
@@ -168,7 +168,7 @@ func (e *Endpoint) hinder(err error, failures int) {
 	}
 }
 
-// tell says that something has changed.
+// tell signals a change.
 func (e *Endpoint) tell() {
 	select {
 	case e.changed <- struct{}{}:
@@ -176,7 +176,7 @@ func (e *Endpoint) tell() {
 	}
 }
 
-// Hindered implements [worker.Hindered]: it tells why nothing can be sent there.
+// Hindered implements [worker.Hindered]: it says why the endpoint cannot be reached.
 func (e *Endpoint) Hindered() error {
 	if err := e.hindered.Load(); err != nil {
 		return fmt.Errorf("reach the endpoint at %s: %w", e.host, *err)
@@ -184,7 +184,7 @@ func (e *Endpoint) Hindered() error {
 	return nil
 }
 
-// Ready implements [Readiness]: while something listens it returns the number of slots.
+// Ready implements [Readiness]: it returns the number of slots while something listens, else 0.
 func (e *Endpoint) Ready() int {
 	if !e.up.Load() {
 		return 0
@@ -195,7 +195,7 @@ func (e *Endpoint) Ready() int {
 // Changed implements [Readiness].
 func (e *Endpoint) Changed() <-chan struct{} { return e.changed }
 
-// Close ends the look at the endpoint. Call it when no request is under way.
+// Close stops the checks of the endpoint. Call it when no request is running.
 func (e *Endpoint) Close() {
 	e.stop()
 	e.watch.Wait()
@@ -206,8 +206,8 @@ func (e *Endpoint) Do(ctx context.Context, m worker.Message) error {
 	return e.DoBatch(ctx, []worker.Message{m})[0]
 }
 
-// DoBatch does the work for several messages in one request, or in one each when Batch is 1; see [Options]. Messages
-// that could not be sent, because nothing listens, fail with [ErrNotBegun].
+// DoBatch does the work for several messages, in one request or, if Batch is 1, in one each; see [Options]. Messages
+// that were not sent, because nothing listens, fail with [ErrNotBegun].
 func (e *Endpoint) DoBatch(ctx context.Context, batch []worker.Message) []error {
 	if e.o.Batch > 1 {
 		return e.together(ctx, batch)
@@ -226,7 +226,7 @@ func (e *Endpoint) DoBatch(ctx context.Context, batch []worker.Message) []error 
 	return errs
 }
 
-// header returns what the endpoint is told of m.
+// header returns the headers for m.
 func (e *Endpoint) header(m worker.Message) (http.Header, error) {
 	h := http.Header{"Content-Type": {e.o.ContentType}}
 	set := func(name, value string) {
@@ -270,7 +270,7 @@ func (e *Endpoint) header(m worker.Message) (http.Header, error) {
 	return h, nil
 }
 
-// headerName matches the names that SQS allows for attributes, behind a prefix.
+// headerName matches an attribute name that SQS allows, with a prefix.
 var headerName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
 // headerText tells whether s can be a header's value.
@@ -278,7 +278,7 @@ func headerText(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-// together sends a batch and reads which of its messages failed.
+// together sends a batch in one request and reads which messages failed.
 func (e *Endpoint) together(ctx context.Context, batch []worker.Message) []error {
 	n := int64(len(batch))
 	deliveries := deliveryNames(e.deliveries.Add(n)-n+1, len(batch))
@@ -299,8 +299,8 @@ func (e *Endpoint) together(ctx context.Context, batch []worker.Message) []error
 	return errs
 }
 
-// readFailures reads the answer to a batch: nothing, or which deliveries failed, and the children of nodes. An answer
-// that cannot be understood is an error, because nobody knows which messages it means.
+// readFailures reads the answer to a batch: nothing, or the failed deliveries and the children of nodes. An answer that
+// cannot be read is an error for the whole batch.
 func readFailures(ctx context.Context, answer []byte, deliveries []string, batch []worker.Message, errs []error) error {
 	if len(bytes.TrimSpace(answer)) == 0 {
 		return nil
@@ -310,8 +310,8 @@ func readFailures(ctx context.Context, answer []byte, deliveries []string, batch
 		Children []worker.WireChild `json:"children"`
 	}
 	if err := json.Unmarshal(answer, &failures); err != nil {
-		return fmt.Errorf("the endpoint answered a batch with %d bytes that are not JSON; nothing or a list of what "+
-			"failed is allowed", len(answer))
+		return fmt.Errorf("the endpoint answered a batch with %d bytes that are not JSON; an empty answer or a list "+
+			"of failures is allowed", len(answer))
 	}
 	places := make(map[string]int, len(deliveries))
 	for i, d := range deliveries {
@@ -329,7 +329,7 @@ func readFailures(ctx context.Context, answer []byte, deliveries []string, batch
 	return worker.NameEach(ctx, failures.Children, batch, places, errs)
 }
 
-// post makes one request and returns the body of the answer 200, which may be long where it may name children.
+// post makes one request and returns the body of the answer 200. With children, the body may be long.
 func (e *Endpoint) post(ctx context.Context, header http.Header, body []byte, children bool) ([]byte, error) {
 	most := int64(maxAnswer)
 	if children {
@@ -358,25 +358,25 @@ func (e *Endpoint) post(ctx context.Context, header http.Header, body []byte, ch
 	return answer, nil
 }
 
-// AnswerError is an answer of an endpoint that is not 200.
+// AnswerError is an answer of an endpoint with a status other than 200.
 type AnswerError struct {
 	// Status is the status of the answer, Body its beginning: at most 2 KiB.
 	Status int
 	Body   string
 }
 
-// maxFault bounds what is kept of an answer that is no success, in bytes.
+// maxFault bounds the stored body of a failed answer, in bytes.
 const maxFault = 2 << 10
 
-// Error says what the status was. It leaves the body out, which may repeat that of a message.
+// Error names the status. It leaves out the body, which may repeat a message.
 func (e *AnswerError) Error() string {
 	return fmt.Sprintf("the endpoint answered %d %s; 200 is success", e.Status, http.StatusText(e.Status))
 }
 
-// Is tells that the work itself reported the failure.
+// Is makes AnswerError match errSaid: the work itself reported the failure.
 func (e *AnswerError) Is(target error) bool { return target == errSaid }
 
-// failed says why a request failed. The cause of the context's end says more than that it ended.
+// failed says why a request failed. If the context ended, its cause is the reason.
 func (e *Endpoint) failed(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("the endpoint had not answered yet: %w", cause)

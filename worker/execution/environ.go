@@ -13,19 +13,19 @@ import (
 	"github.com/muster-scale/muster/worker"
 )
 
-// passedOn are the variables that every command sees.
+// passedOn are the variables that every command inherits.
 var passedOn = []string{"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "USER"}
 
 const (
-	// maxVariable bounds a variable made from a message, in bytes; the systems allow no more than 128 KiB for one.
+	// maxVariable bounds a variable made from a message, in bytes; Linux allows at most 128 KiB.
 	maxVariable = 32 << 10
-	// maxAttributes bounds how many attributes become variables; SQS allows 10.
+	// maxAttributes bounds the attributes of a message that become variables; SQS allows 10.
 	maxAttributes = 64
 	// timestamp is RFC 3339 with milliseconds.
 	timestamp = "2006-01-02T15:04:05.000Z07:00"
 )
 
-// inherited returns what a program sees of this process's environment: what every one does, and the given names.
+// inherited returns the variables that a program inherits: those in passedOn and the given names.
 func inherited(names []string) []string {
 	var env []string
 	for _, name := range slices.Concat(passedOn, names) {
@@ -74,8 +74,8 @@ func environment(names []string, m worker.Message) ([]string, error) {
 	return env, nil
 }
 
-// attributes returns the variables for the message's attributes that are text. Two attributes whose names become the
-// same variable are an error, because either could be the one that is meant.
+// attributes returns the variables for the text attributes of a message. Two attributes that map to the same variable
+// are an error, because the command could not tell them apart.
 func attributes(m worker.Message) (map[string]string, error) {
 	if len(m.Attributes) > maxAttributes {
 		return nil, fmt.Errorf("pass on the attributes of the message: found %d, at most %d are allowed",
@@ -109,12 +109,12 @@ func variableRune(r rune) rune {
 	}
 }
 
-// MemberLockVariable names the file descriptor of the lock that tells the fleet this member is alive.
+// MemberLockVariable holds the file descriptor of the lock by which the fleet sees that this member is alive.
 const MemberLockVariable = "MUSTER_MEMBER_FD"
 
-// KeepMemberLock keeps the member's lock to this process: it marks the descriptor named by MUSTER_MEMBER_FD so that no
-// command inherits it and holds the lock after this process ended. Call it before anything is started. Without that
-// variable it does nothing.
+// KeepMemberLock marks the descriptor in MUSTER_MEMBER_FD as close-on-exec. Otherwise a command would inherit the
+// member's lock and hold it after this process ended. Call it before starting any process. Without the variable it does
+// nothing.
 func KeepMemberLock() error {
 	v, ok := os.LookupEnv(MemberLockVariable)
 	if !ok {

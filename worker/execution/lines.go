@@ -16,36 +16,36 @@ import (
 )
 
 const (
-	// defaultStartLimit is how long a program may take to say that it is ready.
+	// defaultStartLimit is how long a program may take until it is ready.
 	defaultStartLimit = time.Minute
-	// beginPatience is how long a call waits for a program when all have just died.
+	// beginPatience is how long a call waits for a program when all have just ended.
 	beginPatience = 10 * time.Second
 )
 
-// LinesOptions say which programs speak JSON lines. Command is required; every other zero value is a sensible default.
+// LinesOptions describe programs that speak JSON lines. Command is required; every other zero value has a default.
 type LinesOptions struct {
-	// Command is the program. Its environment has no message in it, but MUSTER_SLOT, which numbers the programs from 0.
+	// Command is the program. Its environment holds MUSTER_SLOT, which numbers the programs from 0, and no message.
 	Command Command
-	// Slots is how many of them run, one for each call at a time: 1 to MaxSlots, by default 1.
+	// Slots is how many programs run, each with one call at a time: 1 to MaxSlots, by default 1.
 	Slots int
-	// Batch is how many messages one call brings at most: 1 to 10, by default 1. The program is told.
+	// Batch is how many messages a call holds at most: 1 to 10, by default 1. The program is told the number.
 	Batch int
-	// StartLimit is how long it may take to say that it is ready, by default a minute.
+	// StartLimit is how long a program may take until it is ready, by default a minute.
 	StartLimit time.Duration
 }
 
-// Lines does work with programs that live long and speak lines of JSON: messages on standard input, answers on standard
-// output, anything else on standard error. docs/worker-protocol.md specifies it. A program that ends, or does what is
-// not allowed, fails the messages it holds and is started again, after a pause that grows while it answers nothing. Put
-// its DoBatch and itself, as Readiness, into [Options], and Close it after [Run]. It is safe for use by several
-// goroutines.
+// Lines does the work with long-lived programs that speak JSON lines: messages on standard input, answers on standard
+// output, everything else on standard error. docs/worker-protocol.md specifies it. If a program ends or breaks the
+// protocol, its messages fail and it is restarted, after a pause that grows while it answers nothing. Set
+// [Options].DoBatch to its DoBatch and Options.Readiness to itself, and call Close after [Run]. Several goroutines may
+// use it.
 type Lines struct {
 	o   LinesOptions
 	log *slog.Logger
-	// idle holds the programs that can take a call, and dead ones; offering orders those who put one in.
+	// idle holds the programs that can take a call, and perhaps ended ones. offering is held while one is put in.
 	idle     chan *program
 	offering sync.Mutex
-	// up counts the programs that are ready or at work, deliveries numbers what they get.
+	// up counts the programs that are ready or working. deliveries counts the deliveries, for their names.
 	up, deliveries atomic.Int64
 	changed        chan struct{}
 	life           context.Context
@@ -53,10 +53,10 @@ type Lines struct {
 	running        sync.WaitGroup
 }
 
-// errClosed is why a program is ended that starts while Lines is closed.
+// errClosed is why a program that is still starting ends when Lines is closed.
 var errClosed = errors.New("the worker is ending")
 
-// StartLines starts the programs and returns when the first one is ready. An error tells why it never became ready.
+// StartLines starts the programs and returns when the first one is ready, or the error why it did not become ready.
 func StartLines(ctx context.Context, o LinesOptions) (*Lines, error) {
 	o.Slots, o.Batch = cmp.Or(o.Slots, 1), cmp.Or(o.Batch, 1)
 	o.StartLimit = cmp.Or(o.StartLimit, defaultStartLimit)
@@ -88,7 +88,7 @@ func StartLines(ctx context.Context, o LinesOptions) (*Lines, error) {
 	return l, nil
 }
 
-// keep keeps one slot's program running, p to begin with if there is one, until Lines is closed.
+// keep keeps the program of a slot running until Lines is closed. p is the first one, or nil.
 func (l *Lines) keep(slot int, p *program) {
 	failures := 0
 	for {
@@ -122,8 +122,8 @@ func (l *Lines) keep(slot int, p *program) {
 	}
 }
 
-// failuresInARow returns how many programs in a row were of no use, the one included that has ended after so many
-// answered calls, when there were before failures before it. One that answered anything breaks the row.
+// failuresInARow returns the number of programs in a row that answered nothing, after one has ended with the given
+// number of answered calls. before is the number before it. A program that answered starts a new row.
 func failuresInARow(before int, answered int64) int {
 	if answered > 0 {
 		return 1
@@ -131,7 +131,7 @@ func failuresInARow(before int, answered int64) int {
 	return before + 1
 }
 
-// restart starts a slot's program after the pause that follows so many failures in a row.
+// restart starts the program of a slot after the pause for so many failures in a row.
 func (l *Lines) restart(slot, failures int) (*program, error) {
 	if failures > 0 {
 		select {
@@ -143,7 +143,7 @@ func (l *Lines) restart(slot, failures int) (*program, error) {
 	return startProgram(l.life, l.o.Command, slot, l.o.Batch, l.o.StartLimit)
 }
 
-// count changes the number of programs that are up.
+// count changes the number of running programs.
 func (l *Lines) count(by int64) {
 	l.up.Add(by)
 	select {
@@ -152,7 +152,7 @@ func (l *Lines) count(by int64) {
 	}
 }
 
-// Ready implements [Readiness]: it returns how many programs are ready or at work.
+// Ready implements [Readiness]: it returns how many programs are ready or working.
 func (l *Lines) Ready() int { return int(l.up.Load()) }
 
 // Changed implements [Readiness].
@@ -163,7 +163,7 @@ func (l *Lines) Do(ctx context.Context, m worker.Message) error {
 	return l.DoBatch(ctx, []worker.Message{m})[0]
 }
 
-// DoBatch does the work for several messages in one program; see [Options]. Messages that no program got fail with
+// DoBatch does the work for several messages in one program; see [Options]. Messages that reached no program fail with
 // [ErrNotBegun].
 func (l *Lines) DoBatch(ctx context.Context, batch []worker.Message) []error {
 	n := int64(len(batch))
@@ -183,8 +183,8 @@ func (l *Lines) DoBatch(ctx context.Context, batch []worker.Message) []error {
 	return results
 }
 
-// offer lets p take a call. Those that died since they were offered make room: there are never more living ones than
-// slots.
+// offer makes p available for a call. It drops ended programs from idle: so the living ones, at most one for each slot,
+// always have room.
 func (l *Lines) offer(p *program) {
 	l.offering.Lock()
 	defer l.offering.Unlock()
@@ -220,8 +220,8 @@ func (l *Lines) take(ctx context.Context) (*program, error) {
 	}
 }
 
-// Close ends the programs: it closes their inputs, and after five seconds asks them by SIGTERM, and after five more
-// kills them. Call it when no call is under way.
+// Close ends the programs: it closes their inputs, sends SIGTERM after five seconds, and SIGKILL after five more. Call
+// it when no call is running.
 func (l *Lines) Close() {
 	l.stop()
 	l.running.Wait()

@@ -10,24 +10,24 @@ import (
 	"unicode"
 )
 
-// maxLine bounds a logged line of output, in bytes; longer ones are logged in pieces.
+// maxLine bounds a logged line of output, in bytes; longer lines are split.
 const maxLine = 4 << 10
 
-// output keeps the end of what a command writes to one stream, and logs it by the line. One goroutine reads; the end
-// may be had once it is done.
+// output keeps the end of what a command writes to one stream, and logs it line by line. One goroutine reads; String is
+// valid once it has ended.
 type output struct {
 	limit int
 	log   *slog.Logger // nil: not logged
 	tail  []byte
-	also  io.Writer // gets everything too; nil: nobody does
-	// print gets the lines, of the given stream, with the message that of names; nil: nobody does.
+	also  io.Writer // gets a copy of the output; may be nil
+	// print gets each line with its stream and the message that of returns; may be nil.
 	print  func(Printed)
 	of     func() string
 	stream string
 }
 
-// output returns a reader of one stream, whose lines are logged with the given attributes. of names the message that is
-// worked on.
+// output returns the reader of one stream. Its lines are logged with the given attributes. of returns the id of the
+// message in progress.
 func (c Command) output(of func() string, stream string, attributes ...any) *output {
 	o := &output{limit: c.OutputLimit, print: c.Print, of: of, stream: stream}
 	if o.limit <= 0 {
@@ -39,7 +39,7 @@ func (c Command) output(of func() string, stream string, attributes ...any) *out
 	return o
 }
 
-// read takes everything that comes from r, until its end or until it is closed.
+// read reads r until its end or until it is closed.
 func (o *output) read(r io.Reader) {
 	chunk := make([]byte, maxLine)
 	var line []byte
@@ -61,8 +61,8 @@ func (o *output) read(r io.Reader) {
 	}
 }
 
-// keep appends b to the tail. The tail grows to twice its limit before its older half goes, so that writing stays
-// cheap.
+// keep appends b to the tail. The tail grows to twice its limit before its older half is dropped, so that appending
+// stays cheap.
 func (o *output) keep(b []byte) {
 	o.tail = append(o.tail, b...)
 	if surplus := len(o.tail) - o.limit; surplus > o.limit {
@@ -73,7 +73,7 @@ func (o *output) keep(b []byte) {
 // String returns the last bytes of the output.
 func (o *output) String() string { return string(o.tail[max(0, len(o.tail)-o.limit):]) }
 
-// lines passes on the whole lines in b and returns the rest.
+// lines passes on the complete lines of b and returns the rest.
 func (o *output) lines(b []byte) []byte {
 	for {
 		end := bytes.IndexByte(b, '\n')
@@ -100,7 +100,7 @@ func (o *output) line(line []byte) {
 	}
 }
 
-// escape writes control characters as Go does, so that output can neither forge log lines nor steer a terminal.
+// escape quotes control characters, so that output can neither forge log lines nor control a terminal.
 func escape(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {

@@ -18,38 +18,39 @@ import (
 	"github.com/muster-scale/muster/worker/internal/trouble"
 )
 
-// program is one running program that speaks JSON lines. One call at a time goes to it. Whatever it does that the
-// protocol does not allow ends it: nothing that it answers after that could be trusted.
+// program is one running program that speaks JSON lines. It gets one call at a time. A breach of the protocol ends it,
+// because its later answers could not be trusted.
 type program struct {
 	command Command
 	cmd     *exec.Cmd
 	in      *os.File
 	streams *pipes
-	// mark is in the environment of what it starts.
+	// mark is a variable in the environment of all its descendants.
 	mark string
-	// ready is closed when it said so, exited when the process has ended, gone when everything it wrote was read, too.
+	// ready is closed when the program said that it is ready, exited when its process has ended, and gone when its
+	// output was read to the end, too.
 	ready, exited, gone chan struct{}
 
 	mu      sync.Mutex
 	isReady bool
-	// waiting holds the deliveries of the call that are not answered yet, with their places in results.
+	// waiting holds the unanswered deliveries of the call, with their index in results.
 	waiting map[string]int
 	results []error
-	// nodes are those of the call's messages, nil where one names none, and within the context of the call. What a
-	// message's children were refused for is its result, whatever the program answers.
+	// nodes are the tree nodes of the call's messages, nil for other messages; within is the context of the call. If a
+	// child is refused, that error is the result of its message, whatever the program answers.
 	nodes  []*worker.Node
 	within context.Context
-	// ids are those of the messages of the call.
+	// ids are the ids of the call's messages.
 	ids []string
 	// answered is closed when waiting becomes empty.
 	answered chan struct{}
-	// calls counts those that were answered in full.
+	// calls counts the completely answered calls.
 	calls int64
-	// fault is why it ended, or is about to.
+	// fault is why the program ended or is about to end.
 	fault error
 }
 
-// startProgram starts the program of a slot and waits until it is ready, at most for the time limit.
+// startProgram starts the program of a slot and waits until it is ready, for at most limit.
 func startProgram(ctx context.Context, c Command, slot, batch int, limit time.Duration) (*program, error) {
 	p := &program{command: c, ready: make(chan struct{}), exited: make(chan struct{}), gone: make(chan struct{})}
 	if err := p.start(slot); err != nil {
@@ -57,7 +58,7 @@ func startProgram(ctx context.Context, c Command, slot, batch int, limit time.Du
 	}
 	hello, err := jsonLine(wireHello{Type: typeHello, Protocol: ProtocolVersion, Batch: batch, Slot: slot})
 	if err == nil {
-		_, _ = p.in.Write(hello) // it fits into the pipe; a program that is gone already is found so below
+		_, _ = p.in.Write(hello) // the pipe has room; an ended program shows below
 	}
 	patience := time.NewTimer(limit)
 	defer patience.Stop()
@@ -74,7 +75,7 @@ func startProgram(ctx context.Context, c Command, slot, batch int, limit time.Du
 	return nil, fmt.Errorf("start program %q: %w", c.Argv[0], p.failure())
 }
 
-// start starts the process and the goroutines that read what it writes.
+// start starts the process and the goroutines that read its output.
 func (p *program) start(slot int) error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -96,8 +97,8 @@ func (p *program) start(slot int) error {
 	return err
 }
 
-// live starts the process, tells started what came of it, and stays until the process is gone: the thread that started
-// it lives as long.
+// live starts the process, sends the result to started, and returns when the process is gone. Until then it keeps the
+// thread that started the process.
 func (p *program) live(errOut *output, started chan<- error) {
 	defer withThisThread(p.cmd)()
 	streams, err := startReading(p.cmd, p.listen, errOut.read)
@@ -111,7 +112,7 @@ func (p *program) live(errOut *output, started chan<- error) {
 	}
 }
 
-// working returns the id of the message that the program works on; it is empty where there is none, or several.
+// working returns the id of the message in progress; empty if there is none or several.
 func (p *program) working() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,7 +122,7 @@ func (p *program) working() string {
 	return ""
 }
 
-// wait waits for the end of the process, kills what it left behind, and reads the rest of what it wrote.
+// wait waits for the end of the process, kills its children, and reads the rest of its output.
 func (p *program) wait() {
 	err := p.cmd.Wait()
 	signalGroup(p.cmd.Process.Pid, syscall.SIGKILL)
@@ -133,7 +134,7 @@ func (p *program) wait() {
 	close(p.gone)
 }
 
-// listen reads answers until the program ends or does what is not allowed.
+// listen reads answers until the program ends or breaks the protocol.
 func (p *program) listen(r io.Reader) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 4<<10), maxChildLine)
@@ -147,13 +148,13 @@ func (p *program) listen(r io.Reader) {
 		p.blame(fmt.Errorf("it wrote a line of more than %d bytes", maxChildLine))
 		return
 	}
-	// Usually it has ended. If it goes on, it can answer nothing any more.
+	// Usually the program has ended. If it goes on, it cannot answer any more.
 	late := time.AfterFunc(drainOutput, func() { p.blame(errors.New("it closed its standard output")) })
 	<-p.exited
 	late.Stop()
 }
 
-// hear takes one line.
+// hear handles one line.
 func (p *program) hear(line []byte) error {
 	a, err := parseAnswer(line)
 	if err != nil {
@@ -169,7 +170,7 @@ func (p *program) hear(line []byte) error {
 	defer p.mu.Unlock()
 	if a.Type == typeReady {
 		if p.isReady {
-			return errors.New("it said a second time that it is ready")
+			return errors.New("it said twice that it is ready")
 		}
 		p.isReady = true
 		close(p.ready)
@@ -189,7 +190,7 @@ func (p *program) hear(line []byte) error {
 	return nil
 }
 
-// node returns the node of a delivery that is not answered yet, its place, and the context of the call.
+// node returns the node of an unanswered delivery, its index, and the context of the call.
 func (p *program) node(delivery string) (ctx context.Context, n *worker.Node, place int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,7 +201,7 @@ func (p *program) node(delivery string) (ctx context.Context, n *worker.Node, pl
 	return p.within, p.nodes[place], place
 }
 
-// name names a child. It waits until that is done, and the program waits with what it writes.
+// name registers a child. The program blocks on its output until this returns.
 func (p *program) name(a wireAnswer) error {
 	ctx, n, place := p.node(a.Delivery)
 	if n == nil {
@@ -215,7 +216,7 @@ func (p *program) name(a wireAnswer) error {
 	return nil
 }
 
-// flush has the children of a delivery that is done registered and sent.
+// flush registers and sends the children of a finished delivery.
 func (p *program) flush(delivery string) {
 	if ctx, n, place := p.node(delivery); n != nil {
 		p.refuse(place, n.Flush(ctx))
@@ -228,7 +229,7 @@ func (p *program) refuse(place int, err error) {
 	p.results[place] = cmp.Or(p.results[place], err)
 }
 
-// suspect says why the program ends; the first reason counts.
+// suspect sets why the program ends, if that is not known yet.
 func (p *program) suspect(fault error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -237,7 +238,7 @@ func (p *program) suspect(fault error) {
 	}
 }
 
-// blame ends the program for what it did, unless it has ended.
+// blame kills the program because of a fault.
 func (p *program) blame(fault error) {
 	p.suspect(fault)
 	select {
@@ -253,20 +254,20 @@ func (p *program) failure() error {
 	return p.fault
 }
 
-// answeredCalls returns how many calls were answered in full.
+// answeredCalls returns the number of completely answered calls.
 func (p *program) answeredCalls() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.calls
 }
 
-// call sends a line that brings the deliveries and waits for all answers. When ctx ends first, the program is ended;
-// what it still answers while it is asked to counts.
+// call sends a line with deliveries and waits for all answers. If ctx ends first, it ends the program; answers that
+// still arrive meanwhile count.
 func (p *program) call(ctx context.Context, line []byte, deliveries []string, batch []worker.Message) []error {
 	answered := p.expect(ctx, deliveries, batch)
 	wrote := make(chan int, 1)
 	go func() {
-		n, _ := p.in.Write(line) // when that fails the program is gone, or soon will be
+		n, _ := p.in.Write(line) // after an error the program ends
 		wrote <- n
 	}()
 	select {
@@ -313,7 +314,7 @@ func (p *program) alive() bool {
 	}
 }
 
-// end closes the program's input, which asks it to end, and ends it when it does not.
+// end closes the program's input, which asks it to exit, and kills it if it does not.
 func (p *program) end() {
 	_ = p.in.Close()
 	patience := time.NewTimer(killAfter)

@@ -15,14 +15,13 @@ import (
 	"github.com/muster-scale/muster/worker/internal/trouble"
 )
 
-// ProtocolVersion is the version of the JSON that programs and endpoints get. docs/worker-protocol.md specifies it;
-// fields are only ever added to it.
+// ProtocolVersion is the version of the JSON sent to programs and endpoints. docs/worker-protocol.md specifies it.
+// Later versions only add fields.
 const ProtocolVersion = 1
 
 const (
-	// maxAnswer bounds a line that a program answers, in bytes, but for one that names a child.
-	maxAnswer = 64 << 10
-	// maxChildLine bounds that.
+	// maxAnswer bounds an answer line of a program, in bytes; maxChildLine bounds one that names a child.
+	maxAnswer    = 64 << 10
 	maxChildLine = tree.MaxLine + 200
 
 	typeHello, typeReady = "hello", "ready"
@@ -30,27 +29,27 @@ const (
 	typeChild            = "child"
 )
 
-// wireHello is the first line that a program gets.
+// wireHello is the first line to a program.
 type wireHello struct {
 	Type     string `json:"type"`
 	Protocol int    `json:"protocol"`
-	// Batch is how many messages one line brings at most.
+	// Batch is how many messages a line holds at most.
 	Batch int `json:"batch"`
 	// Slot numbers the programs of one worker from 0.
 	Slot int `json:"slot"`
 }
 
-// wireWork is a line that brings messages, or the body of a request that brings a batch.
+// wireWork is a line with messages, or the body of a request with a batch.
 type wireWork struct {
 	Type string `json:"type"`
-	// Deadline is when the time limit of the call is over; absent without one.
+	// Deadline is when the call's time limit ends; absent without one.
 	Deadline string        `json:"deadline,omitzero"`
 	Messages []wireMessage `json:"messages"`
 }
 
-// wireMessage is one message. What is unknown is absent.
+// wireMessage is one message. Unknown properties are absent.
 type wireMessage struct {
-	// Delivery names this delivery in the answer. It is new for each.
+	// Delivery identifies this delivery in the answer. No other delivery has it.
 	Delivery       string `json:"delivery"`
 	ID             string `json:"id"`
 	IdempotencyKey string `json:"idempotency_key"`
@@ -59,7 +58,7 @@ type wireMessage struct {
 	Attempt        int    `json:"attempt,omitzero"`
 	ReceiveCount   int    `json:"receive_count,omitzero"`
 	SentAt         string `json:"sent_at,omitzero"`
-	// Body is there unless the body is no valid UTF-8; Base64 is then.
+	// Body is absent if it is not valid UTF-8; then Base64 holds it.
 	Body       *string                  `json:"body,omitzero"`
 	Base64     []byte                   `json:"body_base64,omitzero"`
 	Attributes map[string]wireAttribute `json:"attributes,omitzero"`
@@ -73,8 +72,7 @@ type wireAttribute struct {
 	Base64 []byte `json:"base64,omitzero"`
 }
 
-// wireAnswer is a line that a program answers: that it is ready, how one delivery went, or a child of the node that it
-// names.
+// wireAnswer is a line from a program: it is ready, or the result of a delivery, or a child of a node.
 type wireAnswer struct {
 	Type     string `json:"type"`
 	Protocol int    `json:"protocol"`
@@ -84,7 +82,7 @@ type wireAnswer struct {
 	tree.Child
 }
 
-// wireMessageOf returns what is said of m.
+// wireMessageOf returns the JSON form of m.
 func wireMessageOf(m worker.Message, delivery string) wireMessage {
 	w := wireMessage{
 		Delivery: delivery, ID: m.ID, IdempotencyKey: m.Key(), Queue: m.Queue, Group: m.Group,
@@ -105,7 +103,7 @@ func wireMessageOf(m worker.Message, delivery string) wireMessage {
 	return w
 }
 
-// wireWorkOf returns the line or body that brings the messages, each under its delivery.
+// wireWorkOf returns the line or body with the messages, each under its delivery.
 func wireWorkOf(ctx context.Context, messages []worker.Message, deliveries []string) ([]byte, error) {
 	w := wireWork{Type: typeWork, Messages: make([]wireMessage, len(messages))}
 	if at, ok := ctx.Deadline(); ok {
@@ -117,7 +115,7 @@ func wireWorkOf(ctx context.Context, messages []worker.Message, deliveries []str
 	return jsonLine(w)
 }
 
-// stamp writes an instant; the zero time, which is unknown, as nothing.
+// stamp formats a time; the zero time, which is unknown, as an empty text.
 func stamp(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -125,7 +123,7 @@ func stamp(at time.Time) string {
 	return at.UTC().Format(timestamp)
 }
 
-// jsonLine returns v on one line, with its end.
+// jsonLine returns v as a line of JSON.
 func jsonLine(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -136,8 +134,7 @@ func jsonLine(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// deliveryNames returns n names that no other delivery of the same sender has, when first is above all numbers used
-// before.
+// deliveryNames returns n names of deliveries. They are unique if first is above all numbers that the sender has used.
 func deliveryNames(first int64, n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -146,17 +143,17 @@ func deliveryNames(first int64, n int) []string {
 	return names
 }
 
-// parseAnswer reads one line of a program. Its text stays out of the errors: it may hold a message's body.
+// parseAnswer reads one line of a program. Errors do not quote it, because it may hold a message's body.
 func parseAnswer(line []byte) (wireAnswer, error) {
 	var a wireAnswer
 	if err := json.Unmarshal(line, &a); err != nil {
-		return a, fmt.Errorf("it wrote a line of %d bytes that is no answer in JSON; only answers may go to standard "+
-			"output, everything else to standard error",
+		return a, fmt.Errorf("it wrote a line of %d bytes that is no answer in JSON; standard output is for answers "+
+			"alone, everything else goes to standard error",
 			len(line))
 	}
 	switch {
 	case a.Type == typeReady && a.Protocol != ProtocolVersion:
-		return a, fmt.Errorf("it is ready for protocol %d, only %d is spoken here", a.Protocol, ProtocolVersion)
+		return a, fmt.Errorf("it is ready for protocol %d, this worker speaks %d", a.Protocol, ProtocolVersion)
 	case a.Type != typeChild && len(line) > maxAnswer:
 		return a, fmt.Errorf("it wrote a line of more than %d bytes", maxAnswer)
 	case a.Type == typeReady, a.Type == typeChild:
@@ -170,13 +167,13 @@ func parseAnswer(line []byte) (wireAnswer, error) {
 	return a, nil
 }
 
-// result returns what the answer says of its message.
+// result returns the error that the answer reports, or nil.
 func (a wireAnswer) result() error {
 	switch {
 	case *a.OK:
 		return nil
 	case a.Error == "":
-		return &said{"the program says that it failed, and not why"}
+		return &said{"the program reported a failure without a reason"}
 	}
-	return &said{"the program says that it failed: " + trouble.Excerpt([]byte(a.Error))}
+	return &said{"the program reported a failure: " + trouble.Excerpt([]byte(a.Error))}
 }

@@ -21,14 +21,14 @@ import (
 // maxDirective bounds a reply, in bytes.
 const maxDirective = 64 << 10
 
-// HTTPReporter reports to a controller over HTTP. It is safe for use by several goroutines.
+// HTTPReporter reports to a controller over HTTP. Several goroutines may use it.
 type HTTPReporter struct {
 	url, token string
 	client     *http.Client
 }
 
-// NewReporter returns a reporter to the controller whose API is at apiURL, as in "http://127.0.0.1:9325", which is
-// shown the bearer token. Because of the token, plain http is allowed to a loopback address only.
+// NewReporter returns a reporter to the controller whose API is at apiURL, as in "http://127.0.0.1:9325". It sends the
+// bearer token, so plain http is allowed only to a loopback address.
 func NewReporter(apiURL, token string) (*HTTPReporter, error) {
 	u, err := url.Parse(apiURL)
 	if err != nil {

@@ -14,18 +14,18 @@ const (
 	usualBillingMargin = 2 * time.Minute
 )
 
-// Billing says in which periods a worker's member is paid for: what has begun is paid in full. The zero Billing is that
-// of a member that is paid for by the second.
+// Billing says in which periods a worker's member is paid for: a period that has begun is paid in full. The zero
+// Billing is for a member that is paid by the second.
 type Billing struct {
 	// Start is when the first period began, by the wall clock.
 	Start time.Time
-	// Period is how long each is; 0 means that there are none.
+	// Period is the length of each; 0 means that there are none.
 	Period time.Duration
-	// Margin is how long before the end of a period an idle member offers to leave: at most half a period.
+	// Margin is how long before the end of a period an idle member becomes ready to stop: at most half a period.
 	Margin time.Duration
 }
 
-// ends returns the end of the period that holds now.
+// ends returns the end of the period that contains now.
 func (b Billing) ends(now time.Time) time.Time {
 	since := now.Round(0).Sub(b.Start)
 	n := since / b.Period
@@ -35,8 +35,8 @@ func (b Billing) ends(now time.Time) time.Time {
 	return b.Start.Add((n + 1) * b.Period)
 }
 
-// offerAt returns when an idle member is to offer to leave, that has offered for the period which ended at offered:
-// within the margin of this period, or of the next. It is never while nothing is paid by periods.
+// offerAt returns when an idle member becomes ready to stop: within the margin of this period, or of the next if it did
+// so already for the period that ended at offered. ok is false when the member is not paid by periods.
 func (b Billing) offerAt(now, offered time.Time) (at, end time.Time, ok bool) {
 	if b.Period <= 0 {
 		return at, end, false
@@ -48,8 +48,7 @@ func (b Billing) offerAt(now, offered time.Time) (at, end time.Time, ok bool) {
 	return end.Add(-b.Margin), end, true
 }
 
-// WithDefaults returns b with what was left out: the first period begins now, and the margin is two minutes or half a
-// period.
+// WithDefaults returns b with defaults: the first period begins now, and the margin is two minutes or half a period.
 func (b Billing) WithDefaults(now time.Time) Billing {
 	if b.Start.IsZero() {
 		b.Start = now
@@ -61,7 +60,7 @@ func (b Billing) WithDefaults(now time.Time) Billing {
 	return b
 }
 
-// Check says what of b, which has its defaults, is not allowed.
+// Check returns an error if b, with its defaults, is not allowed.
 func (b Billing) Check() error {
 	switch {
 	case b.Period == 0:

@@ -9,14 +9,13 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// AddClass returns the histograms of classes with the duration took of a message of a class; an empty class is none.
-// There are at most [protocol.MaxClasses] and the other one. The given map is not changed.
+// AddClass adds the duration took to the histogram of a class; an empty class adds nothing. At most
+// [protocol.MaxClasses] classes are kept, and OtherClass for the rest. The given map is not changed.
 func AddClass(classes map[string]series.Durations, class string, took time.Duration) map[string]series.Durations {
 	return plusClasses(classes, ofClass(class, took))
 }
 
-// plusClasses returns the histograms of both, of at most protocol.MaxClasses classes and the other one. Neither is
-// changed.
+// plusClasses returns the sum of both histograms by class, with the bound of [AddClass]. Neither map is changed.
 func plusClasses(a, b map[string]series.Durations) map[string]series.Durations {
 	if len(b) == 0 {
 		return a
@@ -33,7 +32,7 @@ func plusClasses(a, b map[string]series.Durations) map[string]series.Durations {
 	return sum
 }
 
-// ofClass returns one duration as the histogram of its class.
+// ofClass returns the histogram of one duration by class.
 func ofClass(class string, d time.Duration) map[string]series.Durations {
 	if class == "" {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Incident notes that something went wrong that shows in nothing else the lease reports; text says what, and is cut to
-// one line of at most [protocol.MaxIncidentText] bytes. It must hold no part of a message but its id.
+// Incident records a problem that the rest of a report does not show. The text describes it and is cut to one line of
+// at most [protocol.MaxIncidentText] bytes. It must hold no part of a message but its id.
 func (l *Lease) Incident(kind protocol.IncidentKind, text string) {
 	incidents := slices.Clone(l.incidents) // copies of a lease are independent, and so are its reports
 	i, known := slices.BinarySearchFunc(incidents, kind, func(a protocol.Incident, b protocol.IncidentKind) int {
@@ -26,7 +26,7 @@ func (l *Lease) Incident(kind protocol.IncidentKind, text string) {
 	l.incidents = incidents
 }
 
-// oneLine returns the beginning of a text, at most so many bytes, on one line of visible characters.
+// oneLine returns the beginning of a text, at most most bytes, with control characters as spaces.
 func oneLine(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) || r == unicode.ReplacementChar {

@@ -10,71 +10,71 @@ import (
 )
 
 const (
-	// keptFree is how much of [protocol.MaxUnanswered] is left for the last report of a worker.
+	// keptFree is how much of [protocol.MaxUnanswered] is reserved for the last report of a worker.
 	keptFree = 1
-	// maxBuckets bounds the buckets of all histograms in a report, so that it stays within the size that a controller
-	// takes: 256 KiB. The last report of a worker may have twice as many.
+	// maxBuckets bounds the buckets of all histograms in a report, so that it stays below the 256 KiB that a controller
+	// accepts. The last report of a worker may have twice as many.
 	maxBuckets = 4000
 )
 
-// Options name a worker and bound what it takes.
+// Options name a worker and bound its messages.
 type Options struct {
-	// Fleet, Member and Worker are passed on in each report.
+	// Fleet, Member and Worker are copied into each report.
 	Fleet, Member, Worker string
-	// Slots is how many messages the worker holds at once, at least 1.
+	// Slots is how many messages may be in progress at once, at least 1.
 	Slots int
-	// IdleStop is how long the worker receives without getting a message before it stops by itself; 0 means never.
+	// IdleStop is how long the worker may be without a message before it stops receiving; 0 means never.
 	IdleStop time.Duration
-	// Billing says when the worker stops by itself because what is paid for ends.
+	// Billing says when the worker stops receiving because its paid period ends.
 	Billing Billing
-	// Born is below the first epoch and the first sequence number. A worker that is started again under the same name
-	// must be born with a higher number than its forerunner used, as milliseconds since 1970 are, or its reports would
-	// be taken for old ones.
+	// Born is below the first epoch and the first sequence number. A restarted worker of the same name must have a
+	// higher one than its predecessor reached, or its reports would look old. Milliseconds since 1970 will do.
 	Born int64
 }
 
-// Lease is a worker's right to take messages, as a state machine without clock or I/O. Make one with [New].
+// Lease is a worker's right to receive messages, as a state machine without clock or I/O. Make one with [New].
 //
-// Whoever drives it calls BeginReceive before each receive call and EndReceive or FailReceive after it, End or
-// Returned for each message, and Obey for each answered report. Copies are independent of each other. A Lease is not
-// safe for use by several goroutines.
+// The driver calls BeginReceive before each receive call and EndReceive or FailReceive after it, End or Returned for
+// each message, and Obey for each answered report. Copies are independent of each other. Only one goroutine may use a
+// Lease.
 type Lease struct {
 	Options
 	state protocol.WorkerState
 	cause protocol.Cause
 	ready bool
 	epoch int64
-	// seq is the newest report's number, answered that of the newest report whose answer arrived.
+	// seq is the number of the newest report, answered that of the newest report with an answer.
 	seq, answered int64
 	busy          int
-	// began adds up when each held message was received, in seconds since the worker started; origin is that instant.
+	// began adds up when each message in progress was received, in seconds since origin, the first receive.
 	began  float64
 	origin time.Time
-	// receives are the receive calls that have not returned, reserved the slots kept free for what they bring.
+	// receives counts the receive calls under way; reserved are the slots kept free for their messages.
 	receives, reserved int
 	token              string
-	// challenge is what the newest answer asked to be repeated.
+	// challenge is the challenge of the newest answer, which reports repeat.
 	challenge int64
-	// active is when a message was last held or could have come; heard is when the controller last answered the token.
+	// active is when a message was last in progress or could have come. heard is when the controller last answered the
+	// token.
 	active, heard time.Time
-	// empty is true when the newest receive call brought nothing; paid is the end of the paid period for which the
-	// worker has offered to leave.
+	// empty is true when the last receive call brought nothing. paid is the end of the last paid period for which the
+	// worker became ready to stop.
 	empty bool
 	paid  time.Time
-	// incidents are those since the worker started, sorted by kind. They are replaced, never changed.
+	// incidents are those since the worker started, sorted by kind. The slice is replaced, never changed.
 	incidents []protocol.Incident
-	// current counts what no report said yet; unanswered is what reports said that have no answer. Both are never
-	// changed inside, only replaced: copies of a lease and its reports share them.
+	// current holds the counts that no report had yet; unanswered holds those of reports without an answer. Their
+	// contents never change, because copies of the lease and its reports share them.
 	current    protocol.Tally
 	unanswered []protocol.Tally
-	// waits are the messages that went back and wait for their retry; noRetries is what reports say without any.
+	// waits are the messages that wait for their retry; noRetries is reported when there are none.
 	waits     waits
 	noRetries *protocol.Retries
 	// failure is the newest failed attempt. It is replaced, never changed.
 	failure *protocol.LastFailure
 }
 
-// buckets returns how many buckets the histograms of t have.
+// buckets returns the number of buckets in the histograms of t.
 func buckets(t *protocol.Tally) int {
 	n := len(t.Processing.Buckets) + len(t.Failing.Buckets)
 	for _, d := range t.Classes {
@@ -92,13 +92,13 @@ func New(o Options) Lease {
 	}
 }
 
-// State returns what the worker is doing.
+// State returns the state of the worker.
 func (l *Lease) State() protocol.WorkerState { return l.state }
 
 // Cause returns why the worker stopped receiving; it is empty while it receives.
 func (l *Lease) Cause() protocol.Cause { return l.cause }
 
-// Busy returns how many messages the worker holds.
+// Busy returns how many messages are in progress.
 func (l *Lease) Busy() int { return l.busy }
 
 // Token returns the release token; it is empty unless the worker is idle.
@@ -120,8 +120,8 @@ func (l *Lease) receive(now time.Time) {
 	l.epoch++
 }
 
-// CanReceive returns how many messages may be asked for: the slots that neither hold a message nor are kept for an
-// outstanding receive call, and 0 unless the worker is receiving.
+// CanReceive returns how many messages may be asked for: the slots that are neither busy nor reserved by a running
+// receive call. It is 0 unless the worker is receiving.
 func (l *Lease) CanReceive() int {
 	if l.state != protocol.Receiving {
 		return 0
@@ -129,9 +129,8 @@ func (l *Lease) CanReceive() int {
 	return l.Slots - l.busy - l.reserved
 }
 
-// BeginReceive says that a receive call is about to be made and returns how many messages it may ask for, at most
-// limit. When it returns 0 there must be no call; otherwise the same number goes to [Lease.EndReceive] or
-// [Lease.FailReceive] later.
+// BeginReceive announces a receive call and returns how many messages it may ask for, at most limit. When it returns 0,
+// there must be no call; otherwise pass the same number to [Lease.EndReceive] or [Lease.FailReceive] later.
 func (l *Lease) BeginReceive(limit int) int {
 	n := min(l.CanReceive(), limit)
 	if n <= 0 {
@@ -142,7 +141,7 @@ func (l *Lease) BeginReceive(limit int) int {
 	return n
 }
 
-// EndReceive says that a receive call which asked for asked messages has brought n, which are held from now on.
+// EndReceive says that a receive call for asked messages has brought n, which are now in progress.
 func (l *Lease) EndReceive(now time.Time, asked, n int) {
 	l.endReceive(asked)
 	if l.origin.IsZero() {
@@ -155,15 +154,14 @@ func (l *Lease) EndReceive(now time.Time, asked, n int) {
 	}
 }
 
-// FailReceive says that a receive call failed. That is no sign of an empty queue, so the time without messages begins
-// anew.
+// FailReceive says that a receive call failed. The queue may hold messages all the same, so the idle time restarts.
 func (l *Lease) FailReceive(now time.Time, asked int) {
 	l.endReceive(asked)
 	l.active, l.empty = now, false
 }
 
-// Unable says that nothing can be received now, although the queue may hold messages, so the time without messages
-// begins anew. It is meant for when no receive call is outstanding.
+// Unable says that nothing can be received now, although the queue may hold messages, so the idle time restarts. Call
+// it when no receive call is running.
 func (l *Lease) Unable(now time.Time) { l.active, l.empty = now, false }
 
 func (l *Lease) endReceive(asked int) {
@@ -171,25 +169,25 @@ func (l *Lease) endReceive(asked int) {
 	l.reserved = max(0, l.reserved-asked)
 }
 
-// End is how the work on a held message ended.
+// End is the result of the work on a message.
 type End struct {
-	// Received is the instant at which EndReceive brought it, Took the processing duration.
+	// Received is the time given to EndReceive, Took the processing duration.
 	Received time.Time
 	Took     time.Duration
-	// OK is true for a message that is done with and deleted, false for an attempt that failed.
+	// OK is true for a message that was finished and deleted, false for a failed attempt.
 	OK bool
-	// Class is its class; empty is none.
+	// Class is the message's class, or empty.
 	Class string
-	// SentAt is when it was sent, by the queue's clock; zero is unknown.
+	// SentAt is when the message was sent, by the queue's clock; zero if unknown.
 	SentAt time.Time
-	// Again is after how long a message that failed is visible again; 0 where it does not wait for that, because it is
-	// visible at once, is a dead letter or is held no more.
+	// Again is after how long a failed message becomes visible; 0 if it waits for nothing, because it is visible at
+	// once, a dead letter, or no longer in flight.
 	Again time.Duration
 	// Error says why the attempt failed.
 	Error string
 }
 
-// End says that the work on a held message ended.
+// End records the result of the work on a message.
 func (l *Lease) End(now time.Time, e End) {
 	if e.OK {
 		l.current.Finished++
@@ -209,21 +207,21 @@ func (l *Lease) End(now time.Time, e End) {
 	l.let(now, e.Received)
 }
 
-// Returned says that a held message, which EndReceive brought at the instant received, went back to the queue without
-// having been worked on to an end. It counts neither as finished nor as failed.
+// Returned says that a message, which EndReceive brought at received, went back to the queue before its work had ended.
+// It counts neither as finished nor as failed.
 func (l *Lease) Returned(now, received time.Time) { l.let(now, received) }
 
-// let lets go of a message that was held since the instant received.
+// let removes a message that was in progress since received.
 func (l *Lease) let(now, received time.Time) {
 	l.began -= received.Sub(l.origin).Seconds()
 	l.busy = max(0, l.busy-1)
 	if l.busy == 0 {
-		l.began = 0 // nothing is left of rounding
+		l.began = 0 // drop rounding errors
 	}
 	l.active = now
 }
 
-// heldMillis is held to the millisecond: nobody needs more, and reports stay short.
+// heldMillis is held, rounded to the millisecond to keep reports short.
 func (l *Lease) heldMillis(now time.Time) float64 {
 	if l.busy == 0 {
 		return 0
@@ -231,25 +229,25 @@ func (l *Lease) heldMillis(now time.Time) float64 {
 	return math.Round(l.held(now)*1000) / 1000
 }
 
-// held adds up how long the messages in hand have been held, in seconds.
+// held adds up how long the messages in progress have been so, in seconds.
 func (l *Lease) held(now time.Time) float64 {
 	return max(0, float64(l.busy)*now.Sub(l.origin).Seconds()-l.began)
 }
 
-// IdleAt returns when [Lease.Tick] will stop the worker for want of messages, and false while it will not.
+// IdleAt returns when [Lease.Tick] stops the worker for lack of messages; false if it will not.
 func (l *Lease) IdleAt() (time.Time, bool) {
 	return l.active.Add(l.IdleStop), l.IdleStop > 0 && l.state == protocol.Receiving && l.busy == 0
 }
 
-// PaidUntil returns from when on [Lease.Tick] will stop the worker, when it is idle then, because a paid period ends;
-// it is false while it will not. A worker that offered to leave in a period, and was kept, offers again in the next.
+// PaidUntil returns from when on [Lease.Tick] stops an idle worker because its paid period ends; false if it will not.
+// A worker that was ready to stop in one period, and was kept, becomes so again in the next.
 func (l *Lease) PaidUntil(now time.Time) (time.Time, bool) {
 	at, _, ok := l.Billing.offerAt(now, l.paid)
 	return at, ok && l.state == protocol.Receiving && l.busy == 0
 }
 
-// Tick stops the worker when it got no message for too long, or when what is paid for ends and no message waited when
-// it last asked. It never does so while a receive call is outstanding: that call may still bring one.
+// Tick stops the worker when its idle time is over, or when its paid period ends and the last receive call brought
+// nothing. It does nothing while a receive call is running, which may still bring a message.
 func (l *Lease) Tick(now time.Time) {
 	if l.receives > 0 {
 		return
@@ -264,7 +262,7 @@ func (l *Lease) Tick(now time.Time) {
 	}
 }
 
-// Signal says that an operator, or the system, wants the process to end. From then on no directive makes it work again.
+// Signal says that an operator or the system ends the process. After it, no directive makes the worker receive again.
 func (l *Lease) Signal() {
 	switch l.state {
 	case protocol.Idle:
@@ -277,14 +275,14 @@ func (l *Lease) Signal() {
 
 func (l *Lease) drain(cause protocol.Cause) { l.state, l.cause = protocol.Draining, cause }
 
-// CanMint tells whether a release token may be minted: the worker drains, holds no message, and no receive call is
-// outstanding that could bring one.
+// CanMint tells whether a release token may be minted: the worker is draining, no message is in progress, and no
+// receive call is running that could bring one.
 func (l *Lease) CanMint() bool {
 	return l.state == protocol.Draining && l.busy == 0 && l.receives == 0
 }
 
-// Mint makes the worker idle under the given release token and returns true, or changes nothing when [Lease.CanMint]
-// says no or the token is empty. A token must never have been used before.
+// Mint makes the worker idle with the given release token and returns true. It changes nothing when [Lease.CanMint] is
+// false or the token is empty. A token must be new.
 func (l *Lease) Mint(now time.Time, token string) bool {
 	if token == "" || !l.CanMint() {
 		return false
@@ -293,8 +291,8 @@ func (l *Lease) Mint(now time.Time, token string) bool {
 	return true
 }
 
-// Leave ends an idle worker without a grant and returns true; it changes nothing unless the worker is idle. It is for
-// workers that nobody can answer: without a controller, told to end by an operator, or orphaned.
+// Leave ends an idle worker without a stop permit and returns true; it changes nothing unless the worker is idle. It is
+// for workers that get no answer: without a controller, stopped by an operator, or orphaned.
 func (l *Lease) Leave() bool {
 	if l.state != protocol.Idle {
 		return false
@@ -303,8 +301,8 @@ func (l *Lease) Leave() bool {
 	return true
 }
 
-// Resume makes an idle worker receive again whose token nobody was told, and returns true; it changes nothing unless
-// the worker is idle because no message came. It is for workers without a controller.
+// Resume makes an idle worker receive again and returns true. It changes nothing unless the worker became idle by
+// itself. It is for workers without a controller, whose tokens nothing knows.
 func (l *Lease) Resume(now time.Time) bool {
 	if l.state != protocol.Idle || !l.Offers() {
 		return false
@@ -313,23 +311,22 @@ func (l *Lease) Resume(now time.Time) bool {
 	return true
 }
 
-// Offers tells whether the worker stopped by itself.
+// Offers tells whether the worker became ready to stop by itself.
 func (l *Lease) Offers() bool {
 	return l.cause == protocol.IdleTooLong || l.cause == protocol.EndOfBilling
 }
 
-// OrphanedAt returns when an idle worker counts as orphaned: no report of its token was answered for the duration
-// patience. It is false while the worker is not idle.
+// OrphanedAt returns when an idle worker counts as orphaned: after patience without an answer to its token. It is false
+// unless the worker is idle.
 func (l *Lease) OrphanedAt(patience time.Duration) (time.Time, bool) {
 	return l.heard.Add(patience), l.state == protocol.Idle
 }
 
-// Report returns what the worker says now. Each call makes a new report. It counts what no report counted before, and
-// repeats each earlier report's counts, under that report's number, until a report that carried them is answered:
-// whichever of them arrive, in any order, the receiver can count everything once.
+// Report returns a new report of the worker. It counts what no report counted before. It also repeats the counts of
+// each earlier report, under that report's number, until a report that carried them is answered. So the receiver can
+// count everything once, whichever reports arrive, in any order.
 //
-// When too many reports have no answer, what is finished waits for one of them, and only the last report of a worker
-// adds to them.
+// While too many reports are unanswered, new counts wait. Only the last report of a worker still adds some.
 func (l *Lease) Report(now time.Time) protocol.Report {
 	l.seq++
 	r := l.Says(now)
@@ -347,7 +344,7 @@ func (l *Lease) Report(now time.Time) protocol.Report {
 	return r
 }
 
-// mayCount tells whether the next report has room for what no report counted yet.
+// mayCount tells whether the next report has room for the current counts.
 func (l *Lease) mayCount() bool {
 	most, room := protocol.MaxUnanswered-keptFree, maxBuckets
 	if l.state == protocol.Leaving {
@@ -360,8 +357,8 @@ func (l *Lease) mayCount() bool {
 	return len(l.unanswered) == 0 || len(l.unanswered) < most && n <= room
 }
 
-// roomInSystem tells whether the next report has room for so many more buckets of times in the system. Those that it
-// has no room for are left out: the share in time is then that of the others.
+// roomInSystem tells whether the next report has room for n more buckets of InSystem. Without room they are left out:
+// the share of messages in time is then that of the others.
 func (l *Lease) roomInSystem(n int) bool {
 	for i := range l.unanswered {
 		n += len(l.unanswered[i].InSystem.Buckets)
@@ -369,8 +366,8 @@ func (l *Lease) roomInSystem(n int) bool {
 	return n <= maxBuckets/2
 }
 
-// Says returns what the worker says now, without counts, for whoever does not answer: it is no report of its own, and
-// has the number of the newest one.
+// Says returns the worker's state without counts, for a receiver that does not answer. It has the number of the newest
+// report.
 func (l *Lease) Says(now time.Time) protocol.Report {
 	return protocol.Report{
 		Fleet: l.Fleet, Member: l.Member, Worker: l.Worker,
@@ -381,13 +378,13 @@ func (l *Lease) Says(now time.Time) protocol.Report {
 	}
 }
 
-// Obey does what the directive d says, which answered the report r of this lease. An answer that comes twice, or after
-// the answer to a later report, changes nothing, with one exception: a grant of the token that is held is obeyed
-// whenever it comes, because the controller counts the worker as released from then on.
+// Obey carries out the directive d, which answered the report r of this lease. A repeated answer, or one older than the
+// newest, changes nothing, with one exception. A stop permit for the current token always counts, because the
+// controller has counted the worker as released since it granted it.
 func (l *Lease) Obey(now time.Time, r protocol.Report, d protocol.Directive) {
 	granted := d.Ask == protocol.Leave && l.token != "" && d.Token == l.token
-	// No report with the token and a later challenge was ever made, and with this one the token is not granted any
-	// more.
+	// A refusal with the current challenge is final: no report had the token with a later challenge, and the controller
+	// will not grant it for this one.
 	refused := d.Ask == protocol.Work && l.token != "" && d.Token == l.token && d.Challenge == l.challenge
 	if r.Seq > l.answered && r.Seq <= l.seq {
 		l.answered, l.challenge = r.Seq, d.Challenge
@@ -408,16 +405,16 @@ func (l *Lease) Obey(now time.Time, r protocol.Report, d protocol.Directive) {
 	}
 }
 
-// confirm forgets what was said in reports up to seq.
+// confirm drops the counts of reports up to seq.
 func (l *Lease) confirm(seq int64) {
 	for len(l.unanswered) > 0 && l.unanswered[0].Seq <= seq {
 		l.unanswered = l.unanswered[1:]
 	}
 }
 
-// mayResume tells whether the answer Work to the report r lets the worker receive again. It must answer what the worker
-// is now, not what it was: a report from before it began to drain says nothing, and once a token is out, a later report
-// than r may already have been granted, unless the token is refused.
+// mayResume tells whether the answer Work to the report r lets the worker receive again. The answer must be about the
+// current state. A report from before the draining says nothing about it. Once the worker has a token, a later report
+// than r may have been granted already, unless the token was refused.
 func (l *Lease) mayResume(r protocol.Report, refused bool) bool {
 	if !l.ready || l.cause == protocol.Signalled || r.Epoch != l.epoch {
 		return false

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// waitSteps is how finely the ends of waits are told apart: a message counts as waiting for its retry for up to
-	// that part of the wait too long, or a second. So few groups stand for any number of messages.
+	// waitSteps is the resolution of the waits: a message may count as waiting too long by a 32nd of its wait, or by a
+	// second. So a few groups represent any number of messages.
 	waitSteps = 32
-	// maxWaits bounds the groups of a worker whose waits are all of different lengths.
+	// maxWaits bounds the groups when all waits differ.
 	maxWaits = 512
 )
 
-// waits are the messages that a worker gave back and that wait for their retry, in groups that end together, the first
-// to end first. They are replaced, never changed.
+// waits are the messages of a worker that wait for their retry, grouped by the end of the wait, ascending. They are
+// replaced, never changed.
 type waits []wait
 
 type wait struct {
@@ -24,8 +24,7 @@ type wait struct {
 	messages      int64
 }
 
-// with returns w with a message more that waits for so long from now on, sent at the given instant; without those that
-// no longer wait.
+// with returns w with another message, sent at sent, that waits for again from now on. It drops ended waits.
 func (w waits) with(now time.Time, again time.Duration, sent time.Time) waits {
 	w = slices.Clone(w.after(now))
 	if again <= 0 {
@@ -48,7 +47,7 @@ func (w waits) with(now time.Time, again time.Duration, sent time.Time) waits {
 	return w
 }
 
-// after returns the groups that still wait.
+// after returns the groups that still wait at now.
 func (w waits) after(now time.Time) waits {
 	i := 0
 	for i < len(w) && !w[i].until.After(now) {
@@ -57,7 +56,7 @@ func (w waits) after(now time.Time) waits {
 	return w[i:]
 }
 
-// retries are the messages that wait for their retry, as a report tells them.
+// retries returns the waiting messages in the form of a report.
 func (l *Lease) retries(now time.Time) *protocol.Retries {
 	waiting := l.waits.after(now)
 	if len(waiting) == 0 {

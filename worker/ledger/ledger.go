@@ -1,4 +1,4 @@
-// Package ledger counts the attempts at a message where they survive the worker, in an SQLite file.
+// Package ledger counts the attempts at each message in an SQLite file, so that the counts survive the worker.
 package ledger
 
 import (
@@ -34,20 +34,20 @@ CREATE TABLE attempts (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attempts_touched ON attempts (touched);
 `
-	// ledgerKeep is longer than a queue can keep a message, 14 days, and than it can be held after that.
+	// ledgerKeep exceeds the 14 days for which a queue keeps a message, plus the longest time in flight after that.
 	ledgerKeep = 15 * 24 * time.Hour
-	// ledgerMost bounds the messages that are remembered; the oldest are forgotten first.
+	// ledgerMost bounds the stored messages; the oldest are dropped first.
 	ledgerMost = 100_000
-	// ledgerPatience is how long a file that others write is waited for.
+	// ledgerPatience is how long to wait for the file while others write.
 	ledgerPatience = 5 * time.Second
-	// ledgerTidy is how many attempts there are between two looks at these bounds.
+	// ledgerTidy is how many attempts lie between two applications of these bounds.
 	ledgerTidy = 1000
 )
 
-// Ledger counts attempts in a small SQLite file, which several workers on a machine may share. It is [Attempts]. What
-// Begin counted outlives the process, however it ends; a power cut may lose the last counts, and then the queue's
-// receive count is what is left. A message is remembered while it is worked on and between its failures; at most
-// 100,000 are, and none for more than 15 days. It is safe for use by several goroutines.
+// Ledger counts attempts in a small SQLite file that several workers on a machine may share. It implements [Attempts].
+// A count survives the process in any case. A power cut may lose the last counts; the queue's receive count then takes
+// their place. A message is stored while it is worked on and between its failures: at most 100,000 messages, each for
+// at most 15 days. Several goroutines may use it.
 type Ledger struct {
 	db     *sql.DB
 	path   string
@@ -55,7 +55,7 @@ type Ledger struct {
 	most   int64
 }
 
-// OpenLedger opens the ledger in the directory dir, and makes both if need be.
+// OpenLedger opens the ledger in the directory dir, and creates both if they are missing.
 func OpenLedger(ctx context.Context, dir string) (*Ledger, error) {
 	path, err := filepath.Abs(filepath.Join(dir, ledgerFile))
 	if err != nil {
@@ -84,7 +84,7 @@ func openLedger(ctx context.Context, path string) (*Ledger, error) {
 	return l, nil
 }
 
-// Close closes the file. Everything counted is in it already.
+// Close closes the file. All counts are in it already.
 func (l *Ledger) Close() error {
 	if err := l.db.Close(); err != nil {
 		return fmt.Errorf("close the ledger of attempts %s: %w", l.path, err)
@@ -119,7 +119,7 @@ func (l *Ledger) Forget(ctx context.Context, m worker.Message) error {
 	return l.failed("forget a message in", err)
 }
 
-// tidy forgets what is too old or too much.
+// tidy deletes messages that are too old or too many.
 func (l *Ledger) tidy(ctx context.Context, now time.Time) error {
 	if _, err := l.db.ExecContext(ctx, `DELETE FROM attempts WHERE touched < ?`,
 		now.Add(-ledgerKeep).Unix()); err != nil {

@@ -1,5 +1,5 @@
-// Package placement asks the machine or task that a worker runs on: what it is called, and whether it is about to end.
-// It knows the metadata of EC2 instances and of ECS tasks, and the task protection of ECS.
+// Package placement reads the identity of a worker's machine or task, and notices that it will end. It uses the
+// metadata of EC2 instances and ECS tasks, and the task protection of ECS.
 package placement
 
 import (
@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// identityTries and identityPause bound how long a metadata service that has just started is asked.
+	// identityTries and identityPause bound how long to ask a metadata service that has just started.
 	identityTries = 5
 	identityPause = 2 * time.Second
 )
 
-// EC2Identity is what an instance knows of itself by its metadata.
+// EC2Identity is the identity of an instance, from its metadata.
 type EC2Identity struct {
 	// Instance is its id, as in i-0123456789abcdef0. It names the member of an Auto Scaling group.
 	Instance string
@@ -25,8 +25,8 @@ type EC2Identity struct {
 	Region string
 }
 
-// EC2 reads the identity of this instance from its metadata, by IMDSv2. The endpoint is by default
-// http://169.254.169.254; client may be nil, for one that goes through no proxy. It tries for some ten seconds.
+// EC2 reads the identity of this instance from its metadata, by IMDSv2. The endpoint defaults to
+// http://169.254.169.254. A nil client uses no proxy. It retries for about ten seconds.
 func EC2(ctx context.Context, endpoint string, client *http.Client) (id EC2Identity, err error) {
 	s := newIMDSSession(endpoint, client)
 	err = again(ctx, func() error {
@@ -48,9 +48,9 @@ func EC2(ctx context.Context, endpoint string, client *http.Client) (id EC2Ident
 	return id, nil
 }
 
-// ECSTask reads the ARN of the task that this is from its metadata; metadataURI is what ECS_CONTAINER_METADATA_URI_V4
-// holds. It names the member of an ECS fleet. Client may be nil, for one that goes through no proxy. It tries for some
-// ten seconds.
+// ECSTask reads the ARN of this process's task from its metadata; metadataURI is the value of
+// ECS_CONTAINER_METADATA_URI_V4. The ARN names the member of an ECS fleet. A nil client uses no proxy. It retries for
+// about ten seconds.
 func ECSTask(ctx context.Context, metadataURI string, client *http.Client) (arn string, err error) {
 	err = again(ctx, func() error {
 		task, err := readTask(ctx, metadataClient(client), metadataURI)
@@ -66,7 +66,7 @@ func ECSTask(ctx context.Context, metadataURI string, client *http.Client) (arn 
 	return arn, nil
 }
 
-// again does once, a few times until it succeeds.
+// again calls once until it succeeds, at most identityTries times.
 func again(ctx context.Context, once func() error) error {
 	for try := 1; ; try++ {
 		err := once()

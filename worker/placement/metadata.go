@@ -19,7 +19,7 @@ const (
 	maxMetadata = 256 << 10
 )
 
-// metadataClient returns c, or a client that goes through no proxy: metadata is of this machine and no other.
+// metadataClient returns c, or a client without a proxy: metadata is only valid on this machine.
 func metadataClient(c *http.Client) *http.Client {
 	if c != nil {
 		return c
@@ -64,11 +64,11 @@ func (x exchange) do(ctx context.Context, c *http.Client, timeout time.Duration)
 	return answer.StatusCode, answer.Header, text, nil
 }
 
-// look tells what once finds, at once and then at each interval, until ctx ends; see [Notices].
+// look calls once immediately and then at each interval, until ctx ends, and tells the results as [Notices] says.
 func look(ctx context.Context, every time.Duration, once func(ctx context.Context) (worker.Notice, error),
 	tell func(worker.Notice, error)) {
 	var last worker.Notice
-	quiet := false // while what it finds was told
+	quiet := false // true while the last result was told
 	for {
 		n, err := once(ctx)
 		switch {

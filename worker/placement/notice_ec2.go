@@ -17,18 +17,18 @@ const (
 	imdsAddress = "http://169.254.169.254"
 	// imdsTTL is the life of a token, in seconds: six hours, the longest.
 	imdsTTL = "21600"
-	// spotLead is how long before an interruption EC2 says so.
+	// spotLead is how long before an interruption EC2 announces it.
 	spotLead = 2 * time.Minute
 )
 
-// EC2Notices are the notices that an instance finds in its metadata, by IMDSv2: the interruption of a Spot instance,
-// the recommendation to rebalance, and the lifecycle state to which an Auto Scaling group moves the instance.
+// EC2Notices reads the notices in an instance's metadata, by IMDSv2: the interruption of a Spot instance, the
+// recommendation to rebalance, and the target lifecycle state from the Auto Scaling group.
 type EC2Notices struct {
 	// Endpoint is the URL of the metadata service, by default http://169.254.169.254.
 	Endpoint string
-	// Every is the time between two looks, by default 5 s.
+	// Every is the interval between two readings, by default 5 s.
 	Every time.Duration
-	// Client may be nil, for one that goes through no proxy.
+	// Client may be nil, for a client without a proxy.
 	Client *http.Client
 }
 
@@ -43,7 +43,8 @@ type imdsSession struct {
 	base   string
 	client *http.Client
 	token  string
-	// interrupted is the interruption that was found, and what it was found in: the time that is left counts from then.
+	// interrupted is the notice of an interruption, and interruptedText its source: the remaining time counts from when
+	// that was first read.
 	interrupted     worker.Notice
 	interruptedText string
 }
@@ -53,7 +54,7 @@ func newIMDSSession(endpoint string, c *http.Client) *imdsSession {
 		client: metadataClient(c)}
 }
 
-// notice returns the most pressing notice. One that was found counts even if the rest could not be read.
+// notice returns the most urgent notice. A notice counts even if the rest could not be read.
 func (s *imdsSession) notice(ctx context.Context) (worker.Notice, error) {
 	var failures []error
 	for _, place := range []struct {
@@ -81,7 +82,7 @@ func (s *imdsSession) notice(ctx context.Context) (worker.Notice, error) {
 	return worker.Notice{}, errors.Join(failures...)
 }
 
-// get returns the value at a path, empty where there is none. A token that is no longer valid is renewed.
+// get returns the value at a path, or an empty text when there is none. It renews an expired token.
 func (s *imdsSession) get(ctx context.Context, path string) (string, http.Header, error) {
 	for renewed := false; ; renewed = true {
 		if s.token == "" {
@@ -123,8 +124,8 @@ func (s *imdsSession) renew(ctx context.Context) error {
 	return nil
 }
 
-// interruption reads the notice of a Spot interruption. The time that is left counts by the clock of the service, where
-// its answer shows it, because that of the instance may be wrong; it is never more than two minutes.
+// interruption reads the notice of a Spot interruption. The remaining time counts by the service's clock, if the answer
+// shows it, because that of the instance may be wrong. It is at most two minutes.
 func (s *imdsSession) interruption(now time.Time, header http.Header, text string) (worker.Notice, error) {
 	if text == s.interruptedText {
 		return s.interrupted, nil
@@ -134,7 +135,7 @@ func (s *imdsSession) interruption(now time.Time, header http.Header, text strin
 		Time   time.Time `json:"time"`
 	}
 	if err := json.Unmarshal([]byte(text), &action); err != nil || action.Time.IsZero() {
-		// Something is announced and cannot be read: what is certain is that the end is near.
+		// The announcement cannot be read, but the end is certainly near.
 		action.Action, action.Time = "an action that cannot be read", now.Add(spotLead)
 	}
 	theirs, err := http.ParseTime(header.Get("Date"))
@@ -151,7 +152,7 @@ func (s *imdsSession) interruption(now time.Time, header http.Header, text strin
 	return s.interrupted, nil
 }
 
-// lifecycle reads the state that the Auto Scaling group moves the instance to.
+// lifecycle reads the target lifecycle state of the instance.
 func lifecycle(_ time.Time, _ http.Header, state string) (worker.Notice, error) {
 	why := "the Auto Scaling group moves the instance to " + state
 	switch {

@@ -14,23 +14,23 @@ import (
 	"github.com/muster-scale/muster/worker/lease"
 )
 
-// ecsTask is what task metadata, version 4, says of a task.
+// ecsTask is the task metadata, version 4.
 type ecsTask struct {
 	TaskARN, ServiceName, DesiredStatus string
 }
 
-// ECSNotices are the notices that a task of Amazon ECS finds in its metadata: that it shall be stopped. The agent sends
-// SIGTERM too, which a shell in front of the worker may keep for itself.
+// ECSNotices reads the notice in an ECS task's metadata that the task is stopped. The agent sends SIGTERM too, but a
+// shell that started the worker may not pass it on.
 type ECSNotices struct {
-	// MetadataURI is what ECS_CONTAINER_METADATA_URI_V4 holds.
+	// MetadataURI is the value of ECS_CONTAINER_METADATA_URI_V4.
 	MetadataURI string
-	// Every is the time between two looks, by default 5 s.
+	// Every is the interval between two readings, by default 5 s.
 	Every time.Duration
-	// Client may be nil, for one that goes through no proxy.
+	// Client may be nil, for a client without a proxy.
 	Client *http.Client
 }
 
-// Watch implements [Notices]. When the task will be killed is not known: that is Options.Grace for the user to say.
+// Watch implements [Notices]. The time until ECS kills the task is unknown; the user states it in Options.Grace.
 func (n ECSNotices) Watch(ctx context.Context, tell func(worker.Notice, error)) {
 	client := metadataClient(n.Client)
 	once := func(ctx context.Context) (worker.Notice, error) {
@@ -64,8 +64,8 @@ type TaskIdentity struct {
 	ID, Service string
 }
 
-// FindECSTask reads from task metadata, version 4, what ECS_CONTAINER_METADATA_URI_V4 names, which task it is. Client
-// may be nil, for one that goes through no proxy.
+// FindECSTask reads the task of this process from task metadata, version 4. metadataURI is the value of
+// ECS_CONTAINER_METADATA_URI_V4. A nil client uses no proxy.
 func FindECSTask(ctx context.Context, metadataURI string, client *http.Client) (TaskIdentity, error) {
 	task, err := readTask(ctx, metadataClient(client), metadataURI)
 	if err != nil {
@@ -80,13 +80,13 @@ func FindECSTask(ctx context.Context, metadataURI string, client *http.Client) (
 // ECSProtection is the protection of a task of Amazon ECS, through its agent's endpoint. The task's role needs
 // ecs:UpdateTaskProtection and ecs:GetTaskProtection.
 type ECSProtection struct {
-	// AgentURI and MetadataURI are what ECS_AGENT_URI and ECS_CONTAINER_METADATA_URI_V4 hold.
+	// AgentURI and MetadataURI are the values of ECS_AGENT_URI and ECS_CONTAINER_METADATA_URI_V4.
 	AgentURI, MetadataURI string
-	// Client may be nil, for one that goes through no proxy.
+	// Client may be nil, for a client without a proxy.
 	Client *http.Client
 }
 
-// agentAnswer is the agent's answer; one of its members is there.
+// agentAnswer is the agent's answer; exactly one field is set.
 type agentAnswer struct {
 	Protection *struct{ ProtectionEnabled bool } `json:"protection"`
 	Failure    *struct{ Reason, Detail string }  `json:"failure"`

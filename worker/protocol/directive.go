@@ -9,20 +9,20 @@ type Ask string
 const (
 	// Work: take messages; a worker that is draining or idle begins to receive again.
 	Work Ask = "work"
-	// Drain: take no more messages, finish those held, then mint a release token.
+	// Drain: take no more messages, finish those in progress, then mint a release token.
 	Drain Ask = "drain"
-	// Leave: the token is granted; end.
+	// Leave: the release of the token is granted; end.
 	Leave Ask = "leave"
 )
 
 // Directive is the reply to a report.
 type Directive struct {
 	Ask Ask `json:"ask"`
-	// Token is the granted token with Leave; a worker obeys Leave only for the token it holds. With Work it is the
-	// token that is refused: the controller that made the challenge never grants it any more.
+	// Token is the granted token with Leave; a worker obeys Leave only for its own token. With Work it is the refused
+	// token: the controller with that challenge never grants it.
 	Token string `json:"token,omitzero"`
-	// Challenge is a number that the controller made when it first heard of the worker, to be repeated in reports. It
-	// is below 2^53.
+	// Challenge is a number below 2^53 that the controller made when it first heard of the worker. The worker's reports
+	// repeat it.
 	Challenge int64 `json:"challenge,omitzero"`
 	// ReportWithin is how soon the worker should report again, in nanoseconds; zero leaves it to the worker.
 	ReportWithin time.Duration `json:"report_within_ns,omitzero"`

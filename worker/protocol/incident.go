@@ -5,18 +5,17 @@ type IncidentKind string
 
 // The kinds of incidents. Workers of a later version may report others.
 const (
-	// ProtectionFailed: the protection from scale-in could not be changed, or ran out: the member may be ended while
-	// busy.
+	// ProtectionFailed: the scale-in protection could not be changed, or ran out. The member may be stopped while busy.
 	ProtectionFailed IncidentKind = "protection"
-	// LeaseLost: the hold on a message was lost while it was worked on, so that it is worked on again.
+	// LeaseLost: the lease on a message in progress was lost, so another worker repeats the work.
 	LeaseLost IncidentKind = "lease_lost"
-	// DeleteFailed: a message that is done could not be deleted, so that it is worked on again.
+	// DeleteFailed: a finished message could not be deleted, so the work is repeated.
 	DeleteFailed IncidentKind = "delete"
-	// ReportFailed: a report to somewhere else than the controller was not taken.
+	// ReportFailed: a digest to an outlet, other than the controller, failed.
 	ReportFailed IncidentKind = "report"
-	// HookFailed: the lifecycle hook that keeps the member could not be extended.
+	// HookFailed: the lifecycle hook that keeps the machine could not be extended.
 	HookFailed IncidentKind = "hook"
-	// EndpointDown: nothing listens where the work is done, so that no message is received.
+	// EndpointDown: nothing listens at the endpoint that does the work, so nothing is received.
 	EndpointDown IncidentKind = "endpoint"
 )
 
@@ -25,16 +24,16 @@ const (
 	MaxIncidents = 8
 	// MaxIncidentKind bounds the length of a kind, in bytes.
 	MaxIncidentKind = 32
-	// MaxIncidentText bounds what is said of one, in bytes.
+	// MaxIncidentText bounds the text of an incident, in bytes.
 	MaxIncidentText = 200
 )
 
-// Incident is what went wrong at a worker and shows in nothing else that it reports. It holds no part of a message but
-// its id.
+// Incident is a problem at a worker that the rest of its report does not show. It holds no part of a message but its
+// id.
 type Incident struct {
 	Kind IncidentKind `json:"kind"`
-	// Count is how often since the worker started; above zero.
+	// Count is how often it occurred since the worker started; above zero.
 	Count int64 `json:"count"`
-	// Text says what happened last, on one line of at most MaxIncidentText bytes.
+	// Text describes the last occurrence, on one line of at most MaxIncidentText bytes.
 	Text string `json:"text"`
 }

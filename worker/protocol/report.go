@@ -6,7 +6,7 @@ import (
 	"github.com/muster-scale/muster/series"
 )
 
-// WorkerState is what a worker says of itself.
+// WorkerState is the state that a worker reports.
 type WorkerState string
 
 // The worker's states. A worker only ever moves Starting -> Receiving -> Draining -> Idle -> Leaving, or back from
@@ -16,11 +16,11 @@ const (
 	Starting WorkerState = "starting"
 	// Receiving: takes messages, or is full.
 	Receiving WorkerState = "receiving"
-	// Draining: takes no more messages and still holds some.
+	// Draining: takes no more messages and still has some in progress.
 	Draining WorkerState = "draining"
-	// Idle: takes no more messages and holds none; the report carries a release token.
+	// Idle: takes no more messages and has none in progress; the report carries a release token.
 	Idle WorkerState = "idle"
-	// Leaving: was granted its release, or must go at once, and ends.
+	// Leaving: its release was granted, or it must stop at once; it is ending.
 	Leaving WorkerState = "leaving"
 )
 
@@ -33,13 +33,14 @@ const (
 	Asked Cause = "asked"
 	// IdleTooLong: no message came for the configured time.
 	IdleTooLong Cause = "idle_too_long"
-	// EndOfBilling: no message waits, and what the member is paid for ends soon.
+	// EndOfBilling: no message waits, and the paid period ends soon.
 	EndOfBilling Cause = "end_of_billing"
 	// Signalled: an operator or the system told the process to end.
 	Signalled Cause = "signalled"
 )
 
-// Report is what a worker says, at every change of state and at regular intervals. Silence is unknown, never idle.
+// Report is the state of a worker. It is sent at every change of state and at regular intervals. A worker without
+// recent reports is unknown, never idle.
 type Report struct {
 	Fleet  string `json:"fleet"`
 	Member string `json:"member"`
@@ -54,48 +55,46 @@ type Report struct {
 	SentAt time.Time   `json:"sent_at,omitzero"`
 	State  WorkerState `json:"state"`
 	Cause  Cause       `json:"cause,omitzero"`
-	// Slots is how many messages the worker handles at once, Busy how many it holds: 0 <= Busy <= Slots.
+	// Slots is how many messages the worker handles at once, Busy how many are in progress: 0 <= Busy <= Slots.
 	Slots int `json:"slots"`
 	Busy  int `json:"busy"`
-	// HeldSeconds adds up how long each held message has been worked on.
+	// HeldSeconds adds up how long each message has been in progress.
 	HeldSeconds float64 `json:"held_s,omitzero"`
 	// Token is the release token, only with State Idle.
 	Token string `json:"token,omitzero"`
-	// Challenge repeats that of the newest answer. A token counts only together with the controller's present
-	// challenge: a report from before the controller started, however late it comes, does not know that.
+	// Challenge repeats that of the newest answer. A token counts only together with the controller's current
+	// challenge. A report from before the controller started does not know it, however late it arrives.
 	Challenge int64 `json:"challenge,omitzero"`
-	// Finished counts the messages that were finished and that no earlier report counted, Failed the attempts that
-	// failed. Processing holds the durations of the former, Failing those of the latter. Workers from before there was
-	// Failing have both in Processing.
+	// Finished counts the finished messages, and Failed the failed attempts, that no earlier report counted. Processing
+	// holds the durations of finished messages, Failing those of failed attempts. Older workers, without Failing, have
+	// both in Processing.
 	Finished   int64            `json:"finished,omitzero"`
 	Failed     int64            `json:"failed,omitzero"`
 	Processing series.Durations `json:"processing,omitzero"`
 	Failing    series.Durations `json:"failing,omitzero"`
-	// InSystem holds the times from sent to finished of the messages in Finished whose time of sending is known.
+	// InSystem holds the times from sent to finished, for those messages in Finished whose send time is known.
 	InSystem series.Durations `json:"in_system,omitzero"`
-	// Classes holds the durations in Processing of messages that have a class, by class: at most MaxClasses and one for
-	// all others.
+	// Classes holds the durations in Processing by class of message: at most MaxClasses classes and OtherClass.
 	Classes map[string]series.Durations `json:"classes,omitzero"`
-	// Unanswered repeats what earlier reports counted for which no answer came, oldest first: at most MaxUnanswered.
-	// The receiver counts those whose Seq is above that of every report it took before.
+	// Unanswered repeats the counts of earlier reports without an answer, oldest first: at most MaxUnanswered. The
+	// receiver counts those whose Seq is above that of every report it has processed.
 	Unanswered []Tally `json:"unanswered,omitzero"`
-	// Incidents is what went wrong since the worker started, sorted by kind: at most MaxIncidents.
+	// Incidents are the problems since the worker started, sorted by kind: at most MaxIncidents.
 	Incidents []Incident `json:"incidents,omitzero"`
-	// Retries are the messages that the worker gave back and that are not visible again yet; nil in reports of workers
-	// that do not tell.
+	// Retries are the messages of this worker that wait for their retry; nil from workers that do not report them.
 	Retries *Retries `json:"retries,omitzero"`
 	// LastFailure is the newest failed attempt since the worker started; nil for none.
 	LastFailure *LastFailure `json:"last_failure,omitzero"`
 }
 
-// Retries are the messages that one worker gave back and that are not visible again yet.
+// Retries are the messages that one worker returned to the queue and that are not visible again yet.
 type Retries struct {
 	Messages int64 `json:"messages"`
-	// OldestSeconds is the time since the oldest of them was sent; 0 without any, or where that is not known.
+	// OldestSeconds is the age of the oldest of them, in seconds; 0 without any, or if unknown.
 	OldestSeconds float64 `json:"oldest_s,omitzero"`
 }
 
-// LastFailure is an attempt at a message that failed.
+// LastFailure is the newest failed attempt at a message.
 type LastFailure struct {
 	// At is when it ended, by the worker's clock.
 	At time.Time `json:"at"`
@@ -106,11 +105,11 @@ type LastFailure struct {
 // MaxErrorBytes bounds [LastFailure.Error].
 const MaxErrorBytes = 400
 
-// Tally is what one report counted.
+// Tally holds the counts of one report.
 type Tally struct {
-	// Seq is the number of the report that counted it first.
+	// Seq is the number of the first report with these counts.
 	Seq int64 `json:"seq"`
-	// The rest is as in that report.
+	// The other fields are those of the report.
 	Finished   int64                       `json:"finished,omitzero"`
 	Failed     int64                       `json:"failed,omitzero"`
 	Processing series.Durations            `json:"processing,omitzero"`
@@ -122,8 +121,8 @@ type Tally struct {
 const (
 	// MaxUnanswered bounds the earlier reports that a report repeats.
 	MaxUnanswered = 16
-	// MaxClasses bounds the classes in one report, but for the one that stands for all others.
+	// MaxClasses bounds the classes in one report, without OtherClass.
 	MaxClasses = 16
-	// OtherClass is the class of messages whose own has no usable name, or came when there was no room for one more.
+	// OtherClass is the class of messages whose own has no usable name, or exceeded MaxClasses.
 	OtherClass = "other"
 )

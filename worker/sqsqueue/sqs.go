@@ -1,5 +1,4 @@
-// Package sqsqueue is the queue of a worker behind an endpoint of the SQS protocol, of Amazon or of Muster, and its
-// queue for dead letters.
+// Package sqsqueue implements a worker's queue, and its dead-letter queue, on an SQS endpoint of Amazon or of Muster.
 package sqsqueue
 
 import (
@@ -30,14 +29,13 @@ import (
 )
 
 const (
-	// httpTimeout is above the longest wait of a receive call, 20 s.
+	// httpTimeout exceeds the longest wait of a receive call, 20 s.
 	httpTimeout = 35 * time.Second
-	// credentialsTimeout bounds the look for credentials at the start.
+	// credentialsTimeout bounds finding credentials at the start.
 	credentialsTimeout = 10 * time.Second
 )
 
-// SQS is the [Queue] behind an Amazon SQS endpoint, be it Amazon's or an embedded one. It is safe for use by several
-// goroutines.
+// SQS is a [Queue] on an SQS endpoint, Amazon's or an embedded one. Several goroutines may use it.
 type SQS struct {
 	client *sqs.Client
 	url    string
@@ -47,10 +45,10 @@ type SQS struct {
 	together int
 }
 
-// NewSQS returns the queue with the given URL. Region, credentials and endpoint come from where the AWS tools look for
-// them, with two differences: a URL that names a region uses that, and a URL on this machine is its own endpoint unless
-// AWS_ENDPOINT_URL_SQS names another. The queue itself is not asked for; for a queue on this machine missing
-// credentials are an error at once.
+// NewSQS returns the queue with the given URL. Region, credentials and endpoint come from the sources of the AWS tools,
+// with two exceptions. The region in a URL takes precedence. A URL on this machine is its own endpoint, unless
+// AWS_ENDPOINT_URL_SQS names another. NewSQS does not call the queue; for a queue on this machine, missing credentials
+// are an error at once.
 func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 	u, err := url.Parse(queueURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" ||
@@ -77,7 +75,7 @@ func NewSQS(ctx context.Context, queueURL string) (*SQS, error) {
 	return q, nil
 }
 
-// SQSClient returns a client for the queue with the given URL, made as [NewSQS] makes its own.
+// SQSClient returns a client for the queue with the given URL, made as [NewSQS] does.
 func SQSClient(ctx context.Context, queueURL string) (*sqs.Client, error) {
 	q, err := NewSQS(ctx, queueURL)
 	if err != nil {
@@ -96,7 +94,7 @@ func (q *SQS) needCredentials(ctx context.Context, cfg aws.Config) error {
 	return nil
 }
 
-// Receive implements [Queue]. From a FIFO queue it takes one message at a time, but for [SQS.TakeTogether].
+// Receive implements [Queue]. From a FIFO queue it takes one message at a time, unless [SQS.TakeTogether] allows more.
 func (q *SQS) Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]worker.Message, error) {
 	out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl:                    &q.url,
@@ -116,12 +114,11 @@ func (q *SQS) Receive(ctx context.Context, max int, wait, visibility time.Durati
 	return messages, nil
 }
 
-// TakeTogether lets one receive from a FIFO queue bring up to n messages in place of one, which is of use for batches.
-// Call it before the first receive.
+// TakeTogether allows receives of up to n messages from a FIFO queue, for batches. Call it before the first receive.
 func (q *SQS) TakeTogether(n int) { q.together = n }
 
-// most returns how many messages one call may ask for. From a FIFO queue it is one by default: those of a group that
-// came together wait for each other, and others could work on different groups meanwhile.
+// most returns how many messages a call may ask for. The default for a FIFO queue is one: messages of one group would
+// wait for each other here, and other workers could take those of other groups.
 func (q *SQS) most(wanted int) int32 {
 	if strings.HasSuffix(q.name, worker.FifoSuffix) {
 		return int32(min(wanted, max(1, q.together), worker.MaxBatch))
@@ -143,8 +140,8 @@ func (q *SQS) ChangeVisibility(ctx context.Context, m worker.Message, d time.Dur
 	return q.failed("change the visibility of a message of", err)
 }
 
-// returnedHeader tells an embedded queue that a change of visibility gives a message back: package sqsapi has it.
-// Others ignore it.
+// returnedHeader tells an embedded queue (package sqsapi) that a change of visibility returns a message. Other queues
+// ignore it.
 const returnedHeader = "X-Muster-Returned"
 
 // Return implements [Returner].
@@ -155,14 +152,14 @@ func (q *SQS) Return(ctx context.Context, m worker.Message, d time.Duration) err
 	return q.failed("change the visibility of a message of", err)
 }
 
-// Keep implements [DeadLetters]: it sends m here, with its attributes and without anything added, so that it can be
-// sent back to where it came from. A FIFO queue takes it once, however often it is sent within five minutes.
+// Keep implements [DeadLetters]. It sends m to this queue, with its attributes and nothing added, so that it can be
+// moved back. A FIFO queue stores it once, even if it is sent several times within five minutes.
 func (q *SQS) Keep(ctx context.Context, m worker.Message) error {
 	_, err := q.KeepAs(ctx, m)
 	return err
 }
 
-// KeepAs implements [DeadLettersByID]: it is [SQS.Keep], and returns the id that m has here.
+// KeepAs implements [DeadLettersByID]. It does what [SQS.Keep] does, and returns the new id of m.
 func (q *SQS) KeepAs(ctx context.Context, m worker.Message) (id string, err error) {
 	in := &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: &m.Body,
 		MessageAttributes: make(map[string]types.MessageAttributeValue, len(m.Attributes))}
@@ -183,8 +180,8 @@ func (q *SQS) KeepAs(ctx context.Context, m worker.Message) (id string, err erro
 	return aws.ToString(out.MessageId), nil
 }
 
-// once makes a single attempt where the endpoint is on this machine: the runner tries again itself, and pauses between
-// attempts would hide that nothing listens there.
+// once disables the SDK's retries for an endpoint on this machine. The runner retries by itself, and the SDK's pauses
+// would hide that nothing listens there.
 func (q *SQS) once(o *sqs.Options) {
 	if q.local {
 		o.RetryMaxAttempts = 1
@@ -205,7 +202,7 @@ func (q *SQS) message(m types.Message) worker.Message {
 		FirstReceivedAt: instant(system(types.MessageSystemAttributeNameApproximateFirstReceiveTimestamp)),
 		Attributes:      make(map[string]worker.Attribute, len(m.MessageAttributes)),
 	}
-	// A count that cannot be read stays 0, which is unknown.
+	// An unreadable count stays 0, which is unknown.
 	out.ReceiveCount, _ = strconv.Atoi(system(types.MessageSystemAttributeNameApproximateReceiveCount))
 	for name, a := range m.MessageAttributes {
 		out.Attributes[name] = worker.Attribute{Type: aws.ToString(a.DataType), Text: aws.ToString(a.StringValue),
@@ -214,7 +211,7 @@ func (q *SQS) message(m types.Message) worker.Message {
 	return out
 }
 
-// instant reads milliseconds since 1970; what cannot be read is the zero time, which is unknown.
+// instant reads milliseconds since 1970. An unreadable text is the zero time, which is unknown.
 func instant(milliseconds string) time.Time {
 	ms, err := strconv.ParseInt(milliseconds, 10, 64)
 	if err != nil || ms <= 0 {
@@ -223,8 +220,8 @@ func instant(milliseconds string) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// failed says what failed, on which queue and what to do. Request numbers are left out, so that the same fault reads
-// the same each time.
+// failed says what failed, on which queue, and what to do. It leaves out request ids, so that the same fault always has
+// the same text.
 func (q *SQS) failed(what string, err error) error {
 	if err == nil {
 		return nil
@@ -258,7 +255,7 @@ func (q *SQS) failed(what string, err error) error {
 	return &queueError{text: fmt.Sprintf("%s the queue %s: %s: %s", what, q.url, code, text), err: err}
 }
 
-// gone tells whether an error means that the message is not held any more.
+// gone tells whether an error means that the message is no longer in flight.
 func gone(code, text string) bool {
 	return strings.Contains(code, "MessageNotInflight") || strings.Contains(code, "ReceiptHandleIsInvalid") ||
 		strings.Contains(code, "InvalidParameterValue") &&
@@ -266,8 +263,8 @@ func gone(code, text string) bool {
 				strings.Contains(text, "not available for visibility timeout"))
 }
 
-// away tells whether nothing listens at the endpoint: this machine itself refused the connection. Another machine that
-// does so may be one of several behind a name, or a network in between may speak for it.
+// away tells whether this machine itself refused the connection, so that nothing listens. A refusal of another machine
+// proves nothing: it may be one of several behind a name, or come from a network device.
 func away(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	if !ok || op.Op != "dial" || !errors.Is(err, syscall.ECONNREFUSED) {
@@ -286,7 +283,7 @@ func badCredentials(code string) bool {
 	return false
 }
 
-// queueError has a text of its own and keeps the error it tells of.
+// queueError has its own text and wraps the original error.
 type queueError struct {
 	text string
 	err  error
@@ -294,3 +291,6 @@ type queueError struct {
 
 func (e *queueError) Error() string { return e.text }
 func (e *queueError) Unwrap() error { return e.err }
+
+// NoCredentialsError says that a call could not be signed, and what to do about it, without the SDK's wrapping.
+type NoCredentialsError = awsapi.NoCredentialsError

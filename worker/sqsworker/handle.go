@@ -1,5 +1,5 @@
-// Package sqsworker is a worker in Go that needs one call: a queue of Amazon SQS or of Muster, the controller that the
-// environment names, and the defaults of package worker.
+// Package sqsworker runs a worker in Go with one call: for a queue of Amazon SQS or of Muster, with the controller from
+// the environment and the defaults of package worker.
 package sqsworker
 
 import (
@@ -13,11 +13,10 @@ import (
 	"github.com/muster-scale/muster/worker/sqsqueue"
 )
 
-// Handle works on the messages of the queue with the given URL until ctx ends or the controller lets the worker go: do
-// is called for each, one at a time, as Options.Do is. The controller is the one that the environment names, as it does
-// for workers of a fleet: MUSTER_API_URL and MUSTER_TOKEN, with MUSTER_FLEET and MUSTER_MEMBER; without MUSTER_API_URL
-// there is none. What goes wrong is logged by [slog.Default]. It is [Run] with the defaults; use that for anything
-// else.
+// Handle works on the messages of the queue with the given URL until ctx ends or the controller releases the worker. It
+// calls do for each message, one at a time, as Options.Do. The environment names the controller, as it does for workers
+// of a fleet: MUSTER_API_URL and MUSTER_TOKEN, with MUSTER_FLEET and MUSTER_MEMBER. Without MUSTER_API_URL there is
+// none. Problems are logged by [slog.Default]. It is [Run] with the defaults; use that for anything else.
 func Handle(ctx context.Context, queueURL string, do func(ctx context.Context, m worker.Message) error) error {
 	queue, err := sqsqueue.NewSQS(ctx, queueURL)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package trouble says what went wrong: excerpts of output, and faults that last.
+// Package trouble formats errors: excerpts of output, and log lines about lasting faults.
 package trouble
 
 import (
@@ -15,20 +15,20 @@ const MaxShown = 300
 // Excerpt shows the beginning of b on one line.
 func Excerpt(b []byte) string { return strconv.QuoteToGraphic(string(b[:min(len(b), MaxShown)])) }
 
-// Loopback tells whether host is this machine and nothing else.
+// Loopback tells whether host is surely this machine.
 func Loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Trouble logs a fault when it begins, when it changes (at most once a minute) and when it is over.
+// Trouble logs a fault when it begins, when its error changes (at most once a minute) and when it is over.
 type Trouble struct {
 	What string
 	last string
 	at   time.Time
 }
 
-// See takes note of an attempt that failed with err, or succeeded.
+// See records the result of an attempt: err, or success.
 func (n *Trouble) See(log *slog.Logger, now time.Time, err error) {
 	switch {
 	case err == nil && n.last != "":

@@ -42,7 +42,7 @@ func plantTree(t *testing.T, path, id, queue string, change func(*tree.Root)) {
 func TestUpForeseesTheTreesOfItsQueues(t *testing.T) {
 	const jobs = "http://127.0.0.1:9324/000000000000/jobs"
 	path := filepath.Join(t.TempDir(), "trees.db")
-	f := newForesight(path)
+	f := newTreeReader(path)
 	t.Cleanup(func() { f.close() })
 	look := func(queues ...config.QueueRef) muster.Expected {
 		f.at = time.Time{} // as if it were read long ago
@@ -96,7 +96,7 @@ func TestUpForeseesTheTreesOfItsQueues(t *testing.T) {
 
 func TestOneReadingServesAllFleetsAndWaitsForNobody(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trees.db")
-	f := newForesight(path)
+	f := newTreeReader(path)
 	t.Cleanup(func() { f.close() })
 	jobs := f.of([]config.QueueRef{{Name: "jobs"}})
 	jobs(t.Context())
@@ -130,7 +130,7 @@ func TestAFileThatNobodyWritesIsNotReadAgain(t *testing.T) {
 			}
 		}
 	}
-	f := newForesight(path)
+	f := newTreeReader(path)
 	t.Cleanup(func() { f.close() })
 	reads := 0
 	look := func() muster.Expected {
@@ -180,11 +180,11 @@ func TestLocalWorkersShareTheCoresThatThereAre(t *testing.T) {
 func TestAShadowTakesAFleetThatDelegates(t *testing.T) {
 	f := config.Fleet{Name: "jobs", Sizer: &delegate.Config{}}
 	f.Policy.Delegate = &policy.Delegation{}
-	got := (Options{Shadow: true}).watched(f)
+	got := (Options{Shadow: true}).shadowed(f)
 	if !got.Policy.Shadow || got.Sizer != nil || got.Policy.Delegate != nil {
 		t.Errorf("found %+v, want a fleet in shadow that delegates nothing", got)
 	}
-	if got := (Options{}).watched(f); got.Policy.Shadow || got.Sizer == nil {
+	if got := (Options{}).shadowed(f); got.Policy.Shadow || got.Sizer == nil {
 		t.Errorf("without a shadow: found %+v, want the fleet as it is", got)
 	}
 }

@@ -18,66 +18,66 @@ import (
 )
 
 const (
-	// maxDescribed is how many tasks one call describes, maxPages how many pages of a list are read.
+	// maxDescribed bounds the tasks of one call; maxPages bounds the pages of a list.
 	maxDescribed = 100
 	maxPages     = 100
-	// rememberEnded is how long a task that ended stays in the listing; ECS itself forgets it after about an hour.
+	// rememberEnded is how long an ended task stays in the listing; ECS forgets it after about an hour.
 	rememberEnded = 10 * time.Minute
-	// settle is how long a task that was started may be unknown to whoever asks for it.
+	// settle is how long ECS may not know a task that it has just started.
 	settle = 2 * time.Minute
 )
 
-// lookout keeps what the last look at tasks gave, and says when the next is due.
-type lookout struct {
+// taskReader keeps the last reading of tasks, and says when the next is due.
+type taskReader struct {
 	// looking is held by the one who looks.
 	looking chan struct{}
 
-	mu      sync.Mutex
-	pace    awsapi.Pace
-	listing muster.Listing
-	failure error
-	print   string
-	// wholeAt is when all tasks were looked at last, and calm what sums up what was seen then; it is empty where
-	// something went on. expected is true where something was expected since.
+	mu          sync.Mutex
+	pace        awsapi.Pace
+	listing     muster.Listing
+	failure     error
+	fingerprint string
+	// wholeAt is when all tasks were last read, and quiet the fingerprint of that reading; empty if something was
+	// changing. expected is true after an Expect since.
 	wholeAt  time.Time
-	calm     string
+	quiet    string
 	expected bool
-	// known says since when each task is known that lived at the last look or was started since, by its id; ended are
-	// those that ended lately.
+	// known is since when each task is known that lived at the last reading or was started since, by id. ended are
+	// those that ended recently.
 	known map[string]time.Time
 	ended map[string]ending
 }
 
-// ending is a member that ended, with when that was seen.
+// ending is an ended member, and when its end was seen.
 type ending struct {
 	muster.Member
 	at time.Time
 }
 
-func newLookout(every time.Duration) *lookout {
-	return &lookout{
+func newTaskReader(every time.Duration) *taskReader {
+	return &taskReader{
 		looking: make(chan struct{}, 1), pace: awsapi.Pace{Fast: every, Slow: awsapi.Slow},
 		known: map[string]time.Time{}, ended: map[string]ending{},
 	}
 }
 
-// expect makes the next look a fresh one.
-func (l *lookout) expect() {
+// expect makes the next reading a fresh one.
+func (l *taskReader) expect() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pace.Expect()
 	l.expected = true
 }
 
-func (l *lookout) cached() (muster.Listing, error, bool) {
+func (l *taskReader) cached() (muster.Listing, error, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	listed := !l.listing.At.IsZero() || l.failure != nil
 	return l.listing, l.failure, listed && !l.pace.Due(time.Now())
 }
 
-// members returns what the last look gave, or looks when that is due.
-func (l *lookout) members(ctx context.Context, look func(context.Context) (muster.Listing, error)) (muster.Listing,
+// members returns the last reading, or calls look when the next is due.
+func (l *taskReader) members(ctx context.Context, look func(context.Context) (muster.Listing, error)) (muster.Listing,
 	error) {
 	select {
 	case l.looking <- struct{}{}:
@@ -100,14 +100,14 @@ func (l *lookout) members(ctx context.Context, look func(context.Context) (muste
 		}
 		return muster.Listing{}, err
 	}
-	print := printOf(listing)
-	l.pace.Looked(now, print != l.print)
-	l.listing, l.failure, l.print = listing, nil, print
+	fingerprint := fingerprintOf(listing)
+	l.pace.Looked(now, fingerprint != l.fingerprint)
+	l.listing, l.failure, l.fingerprint = listing, nil, fingerprint
 	return listing, nil
 }
 
-// printOf sums up what of a listing matters to whether it changes.
-func printOf(l muster.Listing) string {
+// fingerprintOf returns a fingerprint of a listing, which changes when the listing does.
+func fingerprintOf(l muster.Listing) string {
 	text := ""
 	if l.Service != nil {
 		text = fmt.Sprint(l.Service.Desired, l.Service.Spare)
@@ -135,7 +135,7 @@ func (p place) list(ctx context.Context, in ecs.ListTasksInput) (arns []string, 
 		maxPages)
 }
 
-// describe returns tasks by their ids or ARNs. Those that ECS does not know, or not yet, are missing.
+// describe returns tasks by their ids or ARNs. Tasks that ECS does not know, or not yet, are missing.
 func (p place) describe(ctx context.Context, ids []string) (all []types.Task, err error) {
 	for batch := range slices.Chunk(ids, maxDescribed) {
 		out, err := p.ecs.DescribeTasks(ctx, &ecs.DescribeTasksInput{Cluster: aws.String(p.cluster), Tasks: batch})
@@ -147,21 +147,21 @@ func (p place) describe(ctx context.Context, ids []string) (all []types.Task, er
 	return all, nil
 }
 
-// lives tells whether a task is there to stay: neither ended nor told to end.
+// lives tells whether a task has neither ended nor been stopped.
 func lives(t types.Task) bool {
 	return aws.ToString(t.DesiredStatus) != "STOPPED" && aws.ToString(t.LastStatus) != "STOPPED"
 }
 
-// seen is one look at tasks.
+// seen is one reading of tasks.
 type seen struct {
-	// living are the tasks that are there to stay, oldest first; members are they and those that ended lately.
+	// living are the tasks that have not been stopped, oldest first. members are these and the recently ended ones.
 	living  []types.Task
 	members []muster.Member
 }
 
-// sort makes members of the tasks with these ARNs, and of those that were known and are not among them: they are looked
-// at by name, since a list may lag behind.
-func (l *lookout) sort(ctx context.Context, p place, at time.Time, arns []string) (seen, error) {
+// sort reads the tasks with these ARNs, and the known tasks that are missing among them: a list may lag behind. It
+// turns all of them into members.
+func (l *taskReader) sort(ctx context.Context, p place, at time.Time, arns []string) (seen, error) {
 	ids := make([]string, 0, len(arns))
 	for _, arn := range arns {
 		ids = append(ids, last(arn))
@@ -184,8 +184,8 @@ func (l *lookout) sort(ctx context.Context, p place, at time.Time, arns []string
 	return l.note(at, tasks), nil
 }
 
-// note takes in described tasks. The caller holds the lock.
-func (l *lookout) note(at time.Time, tasks []types.Task) (s seen) {
+// note records described tasks. The caller holds the lock.
+func (l *taskReader) note(at time.Time, tasks []types.Task) (s seen) {
 	known, described := map[string]time.Time{}, map[string]bool{}
 	for _, t := range tasks {
 		id := lastOf(t.TaskArn)
@@ -208,7 +208,7 @@ func (l *lookout) note(at time.Time, tasks []types.Task) (s seen) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.known)) {
-		// ECS does not show at once what it has started.
+		// ECS may not list at once what it has started.
 		if since := l.known[id]; !described[id] && at.Sub(since) < settle {
 			known[id] = since
 			s.members = append(s.members, muster.Member{ID: id, LaunchedAt: since})
@@ -225,8 +225,8 @@ func (l *lookout) note(at time.Time, tasks []types.Task) (s seen) {
 	return s
 }
 
-// started notes a task that was started just now, so that it is looked at by name although no list has it yet.
-func (l *lookout) started(at time.Time, arn string) {
+// started records a task that was just started, so that it is read by name until a list contains it.
+func (l *taskReader) started(at time.Time, arn string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if id := last(arn); l.known[id].IsZero() {

@@ -18,30 +18,30 @@ import (
 )
 
 const (
-	// fileEvery and tableEvery are how often trees are read at most, whatever the number of fleets. A table is paid for
-	// by the reading.
+	// fileEvery and tableEvery are the shortest intervals between two readings, whatever the number of fleets. A table
+	// costs money by the reading.
 	fileEvery  = 500 * time.Millisecond
 	tableEvery = 15 * time.Second
-	// endedFor is how long a tree of a table that has ended is not read again: it may be retried.
+	// endedFor is how long an ended tree of a table is not read again. It may be retried, so this is not forever.
 	endedFor = 2 * time.Minute
-	// settledFor is how long ago a file must have been written last for its time to tell that nothing was written
-	// since: file systems tell times apart by some milliseconds only.
+	// settledFor is how old a file's last write must be before its modification time proves that nothing was written
+	// since: the clocks of file systems are coarse.
 	settledFor = 2 * time.Second
-	// maxRunning bounds the running trees that are read; those beyond it are not foreseen.
+	// maxRunning bounds the running trees that are read; the forecast leaves out the others.
 	maxRunning = 1000
 )
 
-// foresight reads the trees that run, for all fleets. It is safe for use by several goroutines.
-type foresight struct {
-	// place is what OpenTrees opens.
+// treeReader reads the running trees, for all fleets. Several goroutines may use it.
+type treeReader struct {
+	// place is the argument of OpenTrees.
 	place string
-	// reading is held by the one who reads.
+	// reading is a lock that waits no longer than a context.
 	reading chan struct{}
 
-	// The fields below belong to whoever holds reading.
+	// The reading lock guards the fields below.
 	store TreeStore
 	file  fs.FileInfo // nil for a table
-	// written is when the file and its log were written last, and how large they were.
+	// written is the state of the file and its log at the last reading.
 	written written
 	roots   []tree.Root
 	ended   map[string]time.Time
@@ -49,7 +49,7 @@ type foresight struct {
 	err     error
 }
 
-// TreesPlace is where the workers of this configuration find trees, and so does muster up.
+// TreesPlace is where workers and controller find trees.
 func TreesPlace(data string) string {
 	if place := os.Getenv(TreesVariable); place != "" {
 		return place
@@ -57,12 +57,12 @@ func TreesPlace(data string) string {
 	return filepath.Join(data, TreesFile)
 }
 
-func newForesight(place string) *foresight {
-	return &foresight{place: place, reading: make(chan struct{}, 1), ended: map[string]time.Time{}}
+func newTreeReader(place string) *treeReader {
+	return &treeReader{place: place, reading: make(chan struct{}, 1), ended: map[string]time.Time{}}
 }
 
-// of returns what reads the trees whose nodes go to the queues of a fleet.
-func (f *foresight) of(queues []config.QueueRef) func(context.Context) muster.Expected {
+// of returns a function that reads the trees whose nodes go to the queues of a fleet.
+func (f *treeReader) of(queues []config.QueueRef) func(context.Context) muster.Expected {
 	return func(ctx context.Context) muster.Expected {
 		select {
 		case f.reading <- struct{}{}:
@@ -89,15 +89,15 @@ func (f *foresight) of(queues []config.QueueRef) func(context.Context) muster.Ex
 	}
 }
 
-// written tells when a file and its log were last written, and their sizes.
+// written is when a file and its log were last written, and their sizes in bytes.
 type written struct {
 	file, log         time.Time
 	fileSize, logSize int64
 }
 
-// unchanged tells whether nothing was written to the file since it was last read, so that one with thousands of trees
-// costs nothing while none runs.
-func (f *foresight) unchanged(now time.Time) bool {
+// unchanged tells whether the file was not written since the last reading. A file with thousands of ended trees then
+// costs nothing.
+func (f *treeReader) unchanged(now time.Time) bool {
 	var w written
 	file, err := os.Stat(f.place)
 	if err == nil {
@@ -112,8 +112,8 @@ func (f *foresight) unchanged(now time.Time) bool {
 	return same
 }
 
-// goesTo tells whether a tree's queue is one that a fleet serves. The embedded queue is known by its path, because it
-// may have listened elsewhere when the tree was submitted.
+// goesTo tells whether a fleet's queue is the queue of a tree. An embedded queue is compared by its path, because its
+// endpoint may have had another address when the tree was submitted.
 func goesTo(treeQueue string, q config.QueueRef) bool {
 	if !q.Own() {
 		return treeQueue == q.URL
@@ -122,8 +122,8 @@ func goesTo(treeQueue string, q config.QueueRef) bool {
 	return err == nil && u.Path == "/000000000000/"+q.Name && !strings.HasSuffix(u.Hostname(), ".amazonaws.com")
 }
 
-// read reads the trees that run. A file that is not there has none.
-func (f *foresight) read(ctx context.Context, now time.Time) ([]tree.Root, error) {
+// read reads the running trees; none when the file does not exist.
+func (f *treeReader) read(ctx context.Context, now time.Time) ([]tree.Root, error) {
 	if err := f.open(ctx); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
@@ -146,8 +146,8 @@ func (f *foresight) read(ctx context.Context, now time.Time) ([]tree.Root, error
 	return roots, nil
 }
 
-// open opens the store, unless it is open and the same file as before.
-func (f *foresight) open(ctx context.Context) error {
+// open opens the store, unless the open one is still that file.
+func (f *treeReader) open(ctx context.Context) error {
 	if strings.HasPrefix(f.place, TablePrefix) {
 		if f.store != nil {
 			return nil
@@ -157,7 +157,7 @@ func (f *foresight) open(ctx context.Context) error {
 		if err == nil && f.store != nil && os.SameFile(file, f.file) {
 			return nil
 		}
-		f.close() // it was moved away, and perhaps another one is in its place
+		f.close() // the file was moved away, and another one may be in its place
 		if err != nil {
 			return err
 		}
@@ -171,8 +171,8 @@ func (f *foresight) open(ctx context.Context) error {
 	return nil
 }
 
-// close closes the store, if it is open. Nobody may read any more.
-func (f *foresight) close() error {
+// close closes the store, if it is open. No reading is under way.
+func (f *treeReader) close() error {
 	if f.store == nil {
 		return nil
 	}

@@ -1,6 +1,0 @@
-package sqsqueue
-
-import "github.com/muster-scale/muster/internal/awsapi"
-
-// NoCredentialsError says that a call could not be signed, and what to do about it, without the layers of the SDK.
-type NoCredentialsError = awsapi.NoCredentialsError
