@@ -49,9 +49,9 @@ func TestUpGoesOnUnderIdleConnections(t *testing.T) {
 		}
 		defer c.Close()
 	}
-	if err := ready(); err != nil {
-		t.Errorf("not ready: %v", err)
-	}
+	// An accept may just have failed for want of a file: it has not, a moment later.
+	waitUntil(t, 50*time.Millisecond, func() bool { return ready() == nil },
+		func() string { return fmt.Sprint("not ready: ", ready()) })
 	send := "muster send -f muster.yaml --queue http://127.0.0.1:" + st.ports["QUEUE_PORT"] +
 		"/000000000000/default --body x --count 3"
 	if out, err := st.run("muster queue -f muster.yaml create default; " + send); err != nil {
