@@ -16,6 +16,7 @@ func World(f config.Fleet, w *sim.World) (missing []string, err error) {
 		return nil, err
 	}
 	of := members.World()
+	w.Silent = w.Silent || of.Silent
 	w.API.Mean = max(w.API.Mean, of.Order)
 	if w.Warm.Size == 0 {
 		w.Warm = sim.WarmPool{Size: of.Warm, Boot: sim.Draw{Mean: of.WarmBoot}, Refill: w.Boot.Mean}
@@ -23,9 +24,6 @@ func World(f config.Fleet, w *sim.World) (missing []string, err error) {
 	if of.Local && w.Cores == 0 && f.Limits.Max > 1 {
 		missing = append(missing, "its workers share the cores of one machine; --cores simulates that, for work that "+
 			"computes")
-	}
-	if of.Other != "" {
-		missing = append(missing, of.Other)
 	}
 	for _, q := range f.Queues {
 		row, err := table.Queue(q)

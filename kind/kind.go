@@ -88,8 +88,8 @@ type World struct {
 	WarmBoot time.Duration
 	// Local is set for members that share the cores of this machine.
 	Local bool
-	// Other says, in words for a person, what of the kind is not simulated; empty where all that matters is.
-	Other string
+	// Silent is set for members whose workers do not report, and of which the fleet's own service chooses who ends.
+	Silent bool
 }
 
 // Queue is how a queue is measured. All but Source may be nil.

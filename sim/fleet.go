@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -12,6 +13,12 @@ const rememberEnded = 5 * time.Minute
 // launch starts the members that an order names, and returns why not all could be; names it knows are started no second
 // time.
 func (r *run) launch(o muster.Order) (failure string) {
+	if r.world.Silent {
+		if o.Shrink || o.Total > r.aim {
+			r.aim = o.Total
+		}
+		return r.service()
+	}
 	for _, id := range o.Launch {
 		if _, known := r.byID[id]; known {
 			if !r.plant.twice {
@@ -25,6 +32,39 @@ func (r *run) launch(o muster.Order) (failure string) {
 		r.start(id)
 	}
 	return ""
+}
+
+// service brings a silent fleet to the number of members that its service was set to, as far as it may: members that
+// hold a message are protected. It returns why not all could be launched.
+func (r *run) service() (failure string) {
+	if !r.world.Silent || r.serving {
+		return ""
+	}
+	r.serving = true
+	defer func() { r.serving = false }()
+	for r.live < r.aim {
+		if r.world.Capacity > 0 && r.live >= r.world.Capacity && r.faulty() {
+			return "the cloud has no capacity for more"
+		}
+		r.start("member-" + strconv.Itoa(r.launches+1))
+	}
+	for _, i := range r.listed {
+		if r.live <= r.aim {
+			break
+		}
+		if m := r.members[i]; (m.stage == booting || m.stage == working) && len(m.held) == 0 {
+			r.die(i, "", false)
+		}
+	}
+	return ""
+}
+
+// idleStop is after how long a worker without any message leaves by itself; zero is never.
+func (r *run) idleStop() time.Duration {
+	if r.world.Silent {
+		return 0
+	}
+	return r.world.IdleStop
 }
 
 // start launches one member.
@@ -152,7 +192,11 @@ func (r *run) list() muster.Listing {
 		}
 		kept = append(kept, i)
 		l.Members = append(l.Members, muster.Member{ID: m.id, LaunchedAt: r.at(m.launched), Ended: m.stage == over,
-			Failure: m.failure, Tier: r.tier(m)})
+			Failure: m.failure, Tier: r.tier(m), Serving: r.world.Silent && m.stage == working})
+	}
+	if r.world.Silent {
+		aim := r.aim
+		l.Service = &muster.Service{Desired: aim, Set: &aim}
 	}
 	r.listed = kept
 	if r.world.Warm.Size > 0 {

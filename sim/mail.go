@@ -48,7 +48,7 @@ func (r *run) awaitChild(child trace.Message, at place) {
 // report sends a worker's report if one is due: at once when what it says has changed, with a gap to the one before,
 // and regularly otherwise. It waits for the answer to the one before, but not for longer than reportPatience.
 func (r *run) report(i int32, m *member) {
-	if m.reporting || m.lease.State() == protocol.Leaving {
+	if r.world.Silent || m.reporting || m.lease.State() == protocol.Leaving {
 		return
 	}
 	interval := int64(r.world.ReportEvery)

@@ -113,6 +113,8 @@ type run struct {
 	busyMembers int
 	warm        int
 	launches    int
+	serving     bool    // the service is at work
+	aim         int     // of the fleet's own service, in a silent world
 	bootTime    float64 // seconds
 	unborn      int
 

@@ -84,8 +84,8 @@ func (r *run) booted(i int32) {
 	m := r.members[i]
 	m.stage = working
 	o := lease.Options{Fleet: r.settings.Fleet, Member: m.id, Worker: m.id, Slots: r.world.Slots,
-		IdleStop: r.world.IdleStop}
-	if r.world.BillMargin > 0 {
+		IdleStop: r.idleStop()}
+	if r.world.BillMargin > 0 && !r.world.Silent {
 		o.Billing = lease.Billing{Start: r.at(m.launched), Period: r.world.BillStep, Margin: r.world.BillMargin}
 	}
 	m.lease = lease.New(o)
@@ -93,6 +93,7 @@ func (r *run) booted(i int32) {
 	m.reportedAt, m.reportDue = r.now-int64(time.Hour), never
 	r.ready++
 	r.advance(i)
+	r.service()
 }
 
 // advance does everything that is due for a worker now, in the order of the runner's loop: a receive call is begun, and
@@ -229,6 +230,7 @@ func (r *run) finished(i int32, work uint32) {
 		r.failed(ref, end.Again)
 	}
 	r.advance(i)
+	r.service()
 }
 
 // settle scores a finished message, sends its children and forgets it.
@@ -315,4 +317,5 @@ func (r *run) die(i int32, why string, givesBack bool) {
 	}
 	m.held = m.held[:0]
 	r.leave(i, why)
+	r.service()
 }

@@ -117,14 +117,10 @@ func (c *Config) World() kind.World {
 		}
 	}
 	if c.Reports == config.ReportsNone {
-		w.Other = unreported
+		w.Silent = true
 	}
 	return w
 }
-
-// unreported says what the simulation leaves out for workers that do not report.
-const unreported = "its workers do not report, and the group chooses which of them end; here they report, and only " +
-	"idle ones end"
 
 // Writes implements [kind.Members].
 func (c *Config) Writes(delegated bool) []string {

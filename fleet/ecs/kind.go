@@ -217,8 +217,7 @@ func (c *Config) Describe() string {
 func (c *Config) World() kind.World {
 	w := kind.World{Order: 500 * time.Millisecond}
 	if c.Reports == config.ReportsNone {
-		w.Other = "its workers do not report, and the service chooses which of them end; here they report, and only " +
-			"idle ones end"
+		w.Silent = true
 	}
 	return w
 }

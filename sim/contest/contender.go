@@ -158,7 +158,7 @@ func (c Contender) settings(e Event, mean time.Duration) (controller.Settings, s
 	s.Fleet, s.Queues, s.Spec = "fleet", []string{queueOf(c.spec)}, c.spec
 	s.Objective, s.Limits, s.Slots = e.Objective, limits, e.World.Slots
 	s.BootPrior, s.Poll = e.BootPrior, c.pace(e)
-	s.Unreported, s.Protect = false, false // simulated workers report, and nobody else ends them
+	s.Unreported, s.Protect = w.Silent, false // nobody else ends simulated workers while they work
 	if c.Peer {
 		s.Spec = policy.Spec{Name: "exact"} // it only stands in: the peer decides
 	} else if s.Spec.Processing == 0 {
