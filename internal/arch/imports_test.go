@@ -11,7 +11,8 @@ import (
 // layers lists the packages from the vocabulary down to the commands. A package may import those above it.
 var layers = []string{
 	"internal/misuse", "internal/render", "internal/terminal", "internal/built",
-	"metrics", "", "series", "worker/protocol", "metricmath/language", "metricmath", "policy/internal/rules",
+	"metrics", "", "series", "worker/protocol", "metricmath/language", "metricmath", "awsrules/alarm", "awsrules/tracking",
+	"awsrules/stepscaling", "policy/internal/rules",
 	"policy/internal/durations", "policy/planning", "policy", "policy/peer", "roster", "tree",
 	"tree/treetest",
 	"worker/lease", "controller/learning", "controller", "controller/audit",
@@ -73,7 +74,8 @@ func TestAPackageImportsOnlyPackagesAboveIt(t *testing.T) {
 
 // pure lists the packages that compute and do nothing else, and what of the standard library they may use.
 var pure = []string{
-	"", "internal/render", "metrics", "series", "worker/protocol", "metricmath/language", "metricmath", "policy/internal/rules",
+	"", "internal/render", "metrics", "series", "worker/protocol", "metricmath/language", "metricmath",
+	"awsrules/alarm", "awsrules/tracking", "awsrules/stepscaling", "policy/internal/rules",
 	"policy/internal/durations", "policy/planning", "policy", "policy/peer", "roster",
 	"tree", "tree/treetest", "worker/lease", "internal/lifecycle", "queue/internal/machine", "queue/internal/rules",
 	"sim/cloud", "controller/learning", "controller", "controller/audit",

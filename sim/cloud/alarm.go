@@ -7,14 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-scale/muster/awsrules/alarm"
 	"github.com/muster-scale/muster/metricmath"
-)
-
-// The states of an alarm.
-const (
-	AlarmOK           = "OK"
-	AlarmAlarm        = "ALARM"
-	AlarmInsufficient = "INSUFFICIENT_DATA"
 )
 
 // MetricAlarm is an alarm as PutMetricAlarm takes and DescribeAlarms shows it.
@@ -24,11 +18,11 @@ type MetricAlarm struct {
 	AlarmDescription   string
 	ActionsEnabled     *bool
 	AlarmActions       []string
-	ComparisonOperator string
+	ComparisonOperator alarm.Comparison
 	Threshold          *float64
 	EvaluationPeriods  *int
 	DatapointsToAlarm  *int
-	TreatMissingData   string
+	TreatMissingData   alarm.Treatment
 	Metrics            []MetricQuery
 
 	Namespace         string
@@ -39,7 +33,7 @@ type MetricAlarm struct {
 	ExtendedStatistic string
 	Unit              string
 
-	StateValue            string
+	StateValue            alarm.State
 	StateReason           string
 	StateUpdatedTimestamp time.Time
 }
@@ -48,7 +42,7 @@ type MetricAlarm struct {
 type AlarmNames struct {
 	AlarmNames      []string
 	AlarmNamePrefix string
-	StateValue      string
+	StateValue      alarm.State
 	MaxRecords      *int
 	NextToken       string
 }
@@ -59,19 +53,22 @@ type AlarmList struct {
 	NextToken    string
 }
 
-// alarm is an alarm at work.
-type alarm struct {
+// metricAlarm is an alarm at work.
+type metricAlarm struct {
 	MetricAlarm
 	program metricmath.Program
 	since   time.Time // points of earlier periods count for nothing
 	act     func()    // what it does while in ALARM
-	acted   time.Time
+	acted   time.Time // when it last did, in its present state
 	last    metricmath.Point
 	gone    bool
 }
 
-// reserve is how many periods more than it needs an alarm fetches, to use older points before it fills anything in.
-const reserve = 2
+// rule is what the alarm goes by.
+func (a *metricAlarm) rule() alarm.Rule {
+	return alarm.Rule{Comparison: a.ComparisonOperator, Threshold: or(a.Threshold, 0), Periods: *a.EvaluationPeriods,
+		Datapoints: *a.DatapointsToAlarm, Missing: a.TreatMissingData}
+}
 
 // PutMetricAlarm makes an alarm or changes one; its state then begins as INSUFFICIENT_DATA.
 func (c CloudWatch) PutMetricAlarm(in MetricAlarm) (Nothing, error) {
@@ -84,9 +81,9 @@ func (c CloudWatch) PutMetricAlarm(in MetricAlarm) (Nothing, error) {
 }
 
 // newAlarm checks an alarm.
-func (w *World) newAlarm(in MetricAlarm) (*alarm, error) {
-	in.TreatMissingData = cmp.Or(in.TreatMissingData, "missing")
-	a := &alarm{MetricAlarm: in}
+func (w *World) newAlarm(in MetricAlarm) (*metricAlarm, error) {
+	in.TreatMissingData = cmp.Or(in.TreatMissingData, alarm.Missing)
+	a := &metricAlarm{MetricAlarm: in}
 	n, m := or(in.EvaluationPeriods, 0), or(in.DatapointsToAlarm, or(in.EvaluationPeriods, 0))
 	a.EvaluationPeriods, a.DatapointsToAlarm, a.ActionsEnabled = &n, &m, ptr(or(in.ActionsEnabled, true))
 	switch {
@@ -94,18 +91,13 @@ func (w *World) newAlarm(in MetricAlarm) (*alarm, error) {
 		return nil, fault("ValidationError", "AlarmName must have 1 to 255 characters.")
 	case w.alarms[in.AlarmName] == nil && len(w.alarms) >= MaxAlarms:
 		return nil, fault("LimitExceeded", "The model keeps at most %d alarms.", MaxAlarms)
-	case in.Threshold == nil || n < 1 || m < 1 || m > n:
-		return nil, fault("ValidationError", "An alarm needs Threshold, EvaluationPeriods of 1 at least, and no more "+
-			"DatapointsToAlarm.")
+	case in.Threshold == nil:
+		return nil, fault("ValidationError", "An alarm needs a Threshold.")
 	case len(in.AlarmActions) > 5:
 		return nil, fault("ValidationError", "At most 5 alarm actions are allowed.")
-	case !slices.Contains([]string{"GreaterThanThreshold", "GreaterThanOrEqualToThreshold", "LessThanThreshold",
-		"LessThanOrEqualToThreshold"}, in.ComparisonOperator):
-		return nil, fault("ValidationError", "The comparison operator '%s' is none of the model's.",
-			in.ComparisonOperator)
-	case !slices.Contains([]string{"missing", "ignore", "breaching", "notBreaching"}, in.TreatMissingData):
-		return nil, fault("ValidationError",
-			"TreatMissingData '%s' must be missing, ignore, breaching or notBreaching.", in.TreatMissingData)
+	}
+	if err := a.rule().Check(); err != nil {
+		return nil, fault("ValidationError", "The alarm is none of the model's: %s.", err)
 	}
 	list := in.Metrics
 	if len(list) == 0 {
@@ -134,22 +126,20 @@ func (w *World) newAlarm(in MetricAlarm) (*alarm, error) {
 }
 
 // putAlarm sets an alarm to work, in place of one of the same name.
-func (w *World) putAlarm(a *alarm) {
+func (w *World) putAlarm(a *metricAlarm) {
 	if old := w.alarms[a.AlarmName]; old != nil {
 		old.gone = true
 	}
 	a.AlarmArn = w.arn("cloudwatch", "alarm:"+a.AlarmName)
-	a.StateValue, a.StateReason, a.StateUpdatedTimestamp = AlarmInsufficient, "Unchecked: Initial alarm creation", w.now
+	a.StateValue, a.StateReason = alarm.InsufficientData, "Unchecked: Initial alarm creation"
+	a.StateUpdatedTimestamp = w.now
 	w.alarms[a.AlarmName] = a
 	w.schedule(a)
 }
 
-// schedule plans the next evaluation: every minute, every ten seconds for short periods.
-func (w *World) schedule(a *alarm) {
-	every := time.Minute
-	if a.program.Period() < time.Minute {
-		every = 10 * time.Second
-	}
+// schedule plans the next evaluation.
+func (w *World) schedule(a *metricAlarm) {
+	every := alarm.Every(a.program.Period())
 	lag := cmp.Or(w.settings.Metrics.Evaluate, time.Second)
 	next := w.now.Add(-lag).Truncate(every).Add(every + lag)
 	w.at(next, func() {
@@ -161,10 +151,10 @@ func (w *World) schedule(a *alarm) {
 }
 
 // evaluate looks at the newest periods that are over.
-func (w *World) evaluate(a *alarm) {
+func (w *World) evaluate(a *metricAlarm) {
 	period := a.program.Period()
 	to := w.now.Truncate(period)
-	from := to.Add(-time.Duration(*a.EvaluationPeriods+reserve) * period)
+	from := to.Add(-time.Duration(a.rule().Range()) * period)
 	if from.Before(a.since) {
 		from = a.since.Add(period - 1).Truncate(period)
 	}
@@ -178,72 +168,28 @@ func (w *World) evaluate(a *alarm) {
 			a.last = p
 		}
 	}
-	if state := a.judge(points); state != a.StateValue {
+	status := alarm.Status{State: a.StateValue, Acted: a.acted}
+	if status.Evaluate(a.rule(), datapoints(a.rule(), points)) {
 		a.StateReason = fmt.Sprintf("Threshold Crossed: from %s to %s; the newest point is %s, the threshold %v.",
-			a.StateValue, state, a.last, *a.Threshold)
-		a.StateValue, a.StateUpdatedTimestamp = state, w.now
-		a.acted = time.Time{}
-		w.tell("aws.cloudwatch", "CloudWatch Alarm State Change", a.AlarmName, state)
+			a.StateValue, status.State, a.last, *a.Threshold)
+		a.StateValue, a.StateUpdatedTimestamp = status.State, w.now
+		w.tell("aws.cloudwatch", "CloudWatch Alarm State Change", a.AlarmName, string(status.State))
 	}
-	// Actions of autoscalers repeat once a minute while the alarm lasts.
-	if a.StateValue == AlarmAlarm && a.act != nil && *a.ActionsEnabled &&
-		(a.acted.IsZero() || !w.now.Before(a.acted.Add(time.Minute))) {
-		a.acted = w.now
+	acts := a.act != nil && *a.ActionsEnabled && status.Act(w.now)
+	if a.acted = status.Acted; acts {
 		a.act()
 	}
 }
 
-func (a *alarm) breaches(v float64) bool {
-	switch a.ComparisonOperator {
-	case "GreaterThanThreshold":
-		return v > *a.Threshold
-	case "GreaterThanOrEqualToThreshold":
-		return v >= *a.Threshold
-	case "LessThanThreshold":
-		return v < *a.Threshold
-	}
-	return v <= *a.Threshold
-}
-
-// judge is the state that follows from the points of the evaluation range, oldest first. Where enough points exist the
-// newest of them decide. Otherwise missing ones are filled in as the alarm says; with "missing" a breach counts only
-// when the oldest breach is as old as the alarm wants, so that no alarm is premature.
-func (a *alarm) judge(points []metricmath.Point) string {
-	need, enough := *a.EvaluationPeriods, *a.DatapointsToAlarm
-	var existing []int // places of known points, oldest first
+// datapoints are points as they compare with the threshold.
+func datapoints(r alarm.Rule, points []metricmath.Point) []alarm.Datapoint {
+	out := make([]alarm.Datapoint, len(points))
 	for k, p := range points {
 		if p.Known {
-			existing = append(existing, k)
+			out[k] = r.Datapoint(p.Value)
 		}
 	}
-	if len(existing) == 0 {
-		return map[string]string{"missing": AlarmInsufficient, "ignore": a.StateValue, "breaching": AlarmAlarm,
-			"notBreaching": AlarmOK}[a.TreatMissingData]
-	}
-	if len(existing) > need {
-		existing = existing[len(existing)-need:]
-	}
-	breaching := 0
-	for _, k := range existing {
-		if a.breaches(points[k].Value) {
-			breaching++
-		}
-	}
-	filled := need - len(existing)
-	fine := len(existing) - breaching
-	switch {
-	case breaching >= enough || a.TreatMissingData == "breaching" && breaching+filled >= enough:
-		return AlarmAlarm
-	case filled == 0 || fine > need-enough || a.TreatMissingData == "notBreaching" || a.TreatMissingData == "breaching":
-		return AlarmOK
-	case a.TreatMissingData == "ignore":
-		return a.StateValue
-	case fine > 0:
-		return AlarmOK
-	case len(points)-existing[0] >= enough:
-		return AlarmAlarm
-	}
-	return a.StateValue
+	return out
 }
 
 // DescribeAlarms shows alarms in the order of their names.

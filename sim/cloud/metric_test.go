@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/awsrules/alarm"
 	"github.com/muster-scale/muster/sim/cloud"
 )
 
@@ -166,62 +167,25 @@ func TestExpressionsAreThoseOfMetricMath(t *testing.T) {
 	expect(t, "an unknown id", code(err), "ValidationError")
 }
 
-// state brings an alarm into a state, and returns the one that a row leads to from there.
-func state(t *testing.T, row, missing string, before string, m, n int) string {
+// TestAnAlarmGoesByThePointsOfItsMetric: what follows from which row of points is held by package awsrules/alarm.
+func TestAnAlarmGoesByThePointsOfItsMetric(t *testing.T) {
 	w := newWatch(t, cloud.Settings{})
-	w.put("m", map[string]float64{cloud.AlarmAlarm: 9}[before])
 	must(w.cw.PutMetricAlarm(cloud.MetricAlarm{AlarmName: "a", Namespace: "Muster", MetricName: "m",
-		Statistic: "Maximum", Period: ptr(60),
-		EvaluationPeriods: &n, DatapointsToAlarm: &m, Threshold: ptr(5.0), ComparisonOperator: "GreaterThanThreshold",
-		TreatMissingData: "ignore"}))(t)
-	// Bring the alarm into the state it begins with, with n points, and let them fall out of the range with missing
-	// data ignored.
-	for range n {
-		w.put("m", map[string]float64{cloud.AlarmAlarm: 9}[before])
-		w.pass(time.Minute)
-	}
-	w.pass(2 * time.Second)
-	alarm := must(w.cw.DescribeAlarms(cloud.AlarmNames{}))(t).MetricAlarms[0]
-	expect(t, "state to begin with", alarm.StateValue, before)
-	w.pass(time.Hour)
-	alarm.TreatMissingData = missing
-	return w.stateAfter(alarm, row, before)
-}
-
-// stateAfter judges a row by an alarm that is in a state.
-func (w watch) stateAfter(a cloud.MetricAlarm, row, before string) string {
-	w.Helper()
-	return must(cloud.JudgeRow(a, row, before))(w)
-}
-
-func TestAlarmsFollowThePublishedExamples(t *testing.T) {
-	for _, c := range []struct {
-		row                            string
-		missing, ignore, breach, quiet string
-		m                              int
-	}{
-		{"0-X-X", "OK", "OK", "OK", "OK", 3},
-		{"0----", "OK", "OK", "OK", "OK", 3},
-		{"-----", "INSUFFICIENT_DATA", "keep", "ALARM", "OK", 3},
-		{"0XX-X", "ALARM", "ALARM", "ALARM", "ALARM", 3},
-		{"--X--", "ALARM", "keep", "ALARM", "OK", 3},
-		{"----X", "keep", "keep", "ALARM", "OK", 3}, // not premature
-		{"---X-", "keep", "keep", "ALARM", "OK", 3},
-		{"0-X-X", "ALARM", "ALARM", "ALARM", "ALARM", 2}, // 2 of 3
-		{"00X0X", "ALARM", "ALARM", "ALARM", "ALARM", 2},
-		{"000X0", "OK", "OK", "OK", "OK", 2},
-	} {
-		for missing, want := range map[string]string{"missing": c.missing, "ignore": c.ignore, "breaching": c.breach,
-			"notBreaching": c.quiet} {
-			for _, before := range []string{cloud.AlarmOK, cloud.AlarmAlarm} {
-				expected := want
-				if want == "keep" {
-					expected = before
-				}
-				expect(t, c.row+" with "+missing+" in "+before+", "+strconv.Itoa(c.m)+" of 3",
-					state(t, c.row, missing, before, c.m, 3), expected)
-			}
+		Statistic: "Maximum", Period: ptr(60), EvaluationPeriods: ptr(3), DatapointsToAlarm: ptr(2),
+		Threshold: ptr(5.0), ComparisonOperator: alarm.Above}))(t)
+	w.pass(2 * time.Second) // alarms look a second after the end of a period
+	for k, c := range []struct {
+		value float64 // -1 is none
+		want  alarm.State
+	}{{-1, alarm.InsufficientData}, {0, alarm.OK}, {0, alarm.OK}, {9, alarm.OK}, {9, alarm.Alarm},
+		{0, alarm.Alarm}, {0, alarm.OK}, {-1, alarm.OK}, {-1, alarm.OK}, {-1, alarm.OK}, {-1, alarm.OK},
+		{-1, alarm.InsufficientData}} {
+		if c.value >= 0 {
+			w.put("m", c.value)
 		}
+		w.pass(time.Minute)
+		expect(t, "state after minute "+strconv.Itoa(k),
+			must(w.cw.DescribeAlarms(cloud.AlarmNames{}))(t).MetricAlarms[0].StateValue, c.want)
 	}
 }
 

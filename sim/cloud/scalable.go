@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/muster-scale/muster/awsrules/tracking"
 )
 
 // ApplicationScaling is the API of Application Auto Scaling, for services of ECS. Its methods bear the names of the
@@ -115,9 +117,7 @@ type scalable struct {
 	service    *service
 	policies   []*servicePolicy
 	activities []TargetActivity // oldest first
-	outAt      time.Time        // of the last scale-out
-	outFrom    int              // the count before it
-	inAt       time.Time        // of the last change that a scale-in has to keep away from
+	cooldowns  tracking.Cooldowns
 }
 
 type servicePolicy struct {
@@ -250,7 +250,7 @@ func (a ApplicationScaling) PutScalingPolicy(in PutTargetPolicy) (PutPolicyResul
 		x.Period = nil // there is no such member: 60 seconds
 		p.config.CustomizedMetricSpecification = &x
 	}
-	if err := w.makeAlarms(&p.tracker, in.ResourceId, 3, 15, false); err != nil {
+	if err := w.makeAlarms(&p.tracker, in.ResourceId, w.settings.Tracking.fixed(), false); err != nil {
 		return PutPolicyResult{}, aasFault("%s", err.(*Fault).Message)
 	}
 	if k >= 0 {
@@ -331,56 +331,46 @@ func (w *World) setCount(t *scalable, n int, cause string) {
 	w.attend(t.service)
 }
 
-// serviceOut scales a service out. Within the cooldown of a scale-out only a larger one counts: the metric is applied
-// to the count from before it.
+// serviceOut scales a service out.
 func (w *World) serviceOut(t *scalable, p *servicePolicy) {
 	s := t.service
-	if s.Status != "ACTIVE" || *t.SuspendedState.DynamicScalingOutSuspended || !p.high.last.Known {
+	if s.Status != "ACTIVE" || *t.SuspendedState.DynamicScalingOutSuspended {
 		return
 	}
-	base := s.DesiredCount
-	cooling := !t.outAt.IsZero() && w.now.Before(t.outAt.Add(p.cooldown(p.config.ScaleOutCooldown)))
-	if cooling {
-		base = t.outFrom
-	}
-	wanted := w.settings.Tracking.FromZero
-	if base > 0 {
-		wanted = proportional(base, p.high.last.Value, p.target())
-	}
-	if wanted = min(wanted, t.MaxCapacity); wanted <= s.DesiredCount {
+	cooldown := p.cooldown(p.config.ScaleOutCooldown)
+	r := p.reading()
+	r.Metric = p.high.newest()
+	wanted, out := tracking.Out(r, t.cooldowns.Capacity(w.now, s.DesiredCount, cooldown), s.DesiredCount,
+		t.MaxCapacity, w.settings.Tracking.FromZero)
+	if !out {
 		return
 	}
-	if !cooling {
-		t.outAt, t.outFrom = w.now, s.DesiredCount
-	}
-	t.inAt = w.now
+	t.cooldowns.ScaledOut(w.now, s.DesiredCount, cooldown)
 	w.setCount(t, wanted, "monitor alarm "+p.high.AlarmName+" in state ALARM triggered policy "+p.PolicyName)
 }
 
 // serviceIn scales a service in: when all policies that may agree, none wants out, no deployment is going on and the
-// cooldown since the last change is over.
+// cooldowns since the last change are over.
 func (w *World) serviceIn(t *scalable) {
 	s := t.service
 	if s.Status != "ACTIVE" || *t.SuspendedState.DynamicScalingInSuspended || s.deploying() {
 		return
 	}
-	wanted, scales, cause := t.MinCapacity, false, ""
+	var all []tracking.Reading
+	cause := ""
 	for _, p := range t.policies {
-		if p.high.StateValue == AlarmAlarm {
-			return
+		r := p.reading()
+		r.Metric = p.low.newest()
+		if !r.DisableScaleIn {
+			if !t.cooldowns.MayScaleIn(w.now, p.cooldown(p.config.ScaleInCooldown)) {
+				return
+			}
+			cause = "monitor alarm " + p.low.AlarmName + " in state ALARM triggered policy " + p.PolicyName
 		}
-		if !p.scalesIn() {
-			continue
-		}
-		if p.low.StateValue != AlarmAlarm || !p.low.last.Known ||
-			w.now.Before(t.inAt.Add(p.cooldown(p.config.ScaleInCooldown))) {
-			return
-		}
-		scales, cause = true, "monitor alarm "+p.low.AlarmName+" in state ALARM triggered policy "+p.PolicyName
-		wanted = max(wanted, proportional(s.DesiredCount, p.low.last.Value, p.target()))
+		all = append(all, r)
 	}
-	if scales && wanted < s.DesiredCount {
-		t.inAt = w.now
+	if wanted, in := tracking.In(all, s.DesiredCount, s.DesiredCount, t.MinCapacity); in {
+		t.cooldowns.ScaledIn(w.now)
 		w.setCount(t, wanted, cause)
 	}
 }

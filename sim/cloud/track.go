@@ -2,9 +2,11 @@ package cloud
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
+
+	"github.com/muster-scale/muster/awsrules/alarm"
+	"github.com/muster-scale/muster/awsrules/tracking"
 )
 
 // AlarmTuning says which alarms target tracking makes.
@@ -53,10 +55,25 @@ type Tracking struct {
 func (t Tracking) withDefaults() Tracking {
 	t.Alarms = cmp.Or(t.Alarms, FixedAlarms)
 	t.High, t.Low = cmp.Or(t.High, 2), cmp.Or(t.Low, 10)
-	t.Below = cmp.Or(t.Below, 0.9)
+	t.Below = cmp.Or(t.Below, tracking.Fixed().Below)
 	t.Base = cmp.Or(t.Base, BaseInService)
 	t.FromZero = cmp.Or(t.FromZero, 1)
 	return t
+}
+
+// fixed is the pair of alarms that nothing tunes.
+func (t Tracking) fixed() tracking.Pair {
+	p := tracking.Fixed()
+	p.Below = t.Below
+	return p
+}
+
+// pair are the alarms of a group's policy.
+func (t Tracking) pair() tracking.Pair {
+	if t.Alarms == TunedAlarms {
+		return tracking.Pair{High: t.High, Low: t.Low, Below: t.Below}
+	}
+	return t.fixed()
 }
 
 // TargetTracking is a target and the metric that should be at it.
@@ -140,7 +157,7 @@ type PolicyName struct {
 // tracker is a target tracking policy at work.
 type tracker struct {
 	ScalingPolicy
-	high, low *alarm
+	high, low *metricAlarm
 }
 
 func (t *tracker) target() float64 { return *t.TargetTrackingConfiguration.TargetValue }
@@ -171,11 +188,7 @@ func (a AutoScaling) PutScalingPolicy(in PutPolicy) (PutPolicyResult, error) {
 		PolicyType: in.PolicyType,
 		Enabled:    or(in.Enabled, true), EstimatedInstanceWarmup: in.EstimatedInstanceWarmup,
 		TargetTrackingConfiguration: in.TargetTrackingConfiguration}}
-	high, low := 3, 15
-	if w.settings.Tracking.Alarms == TunedAlarms {
-		high, low = w.settings.Tracking.High, w.settings.Tracking.Low
-	}
-	if err := w.makeAlarms(t, in.AutoScalingGroupName, high, low, true); err != nil {
+	if err := w.makeAlarms(t, in.AutoScalingGroupName, w.settings.Tracking.pair(), true); err != nil {
 		return PutPolicyResult{}, err
 	}
 	if k >= 0 {
@@ -202,7 +215,7 @@ func (w *World) rename(t, old *tracker) {
 
 // arm sets the alarms of a policy to work.
 func (w *World) arm(t *tracker) {
-	for _, a := range []*alarm{t.high, t.low} {
+	for _, a := range []*metricAlarm{t.high, t.low} {
 		a.ActionsEnabled, a.AlarmActions = ptr(t.Enabled), []string{t.PolicyARN}
 		w.putAlarm(a)
 		t.Alarms = append(t.Alarms, AlarmName{a.AlarmName, a.AlarmArn})
@@ -215,7 +228,7 @@ func (w *World) dropAlarms(t *tracker) {
 }
 
 // makeAlarms makes the pair of a policy, of a group or of something else whose metrics have no period of their own.
-func (w *World) makeAlarms(t *tracker, resource string, high, low int, group bool) error {
+func (w *World) makeAlarms(t *tracker, resource string, alarms tracking.Pair, group bool) error {
 	c := t.TargetTrackingConfiguration
 	if c == nil || c.TargetValue == nil || !(*c.TargetValue > 0) {
 		return invalid("A target tracking configuration needs a TargetValue above 0.")
@@ -224,17 +237,18 @@ func (w *World) makeAlarms(t *tracker, resource string, high, low int, group boo
 	if err != nil {
 		return err
 	}
-	pair := func(side, operator string, threshold float64, points int) (*alarm, error) {
+	create := func(side string, rule alarm.Rule) (*metricAlarm, error) {
 		in := base
 		in.AlarmName = "TargetTracking-" + resource + "-Alarm" + side + "-" + w.uuid()
 		in.AlarmDescription = "DO NOT EDIT OR DELETE. For TargetTrackingScaling policy " + t.PolicyName + "."
-		in.ComparisonOperator, in.Threshold, in.EvaluationPeriods = operator, &threshold, &points
+		in.ComparisonOperator, in.Threshold, in.TreatMissingData = rule.Comparison, &rule.Threshold, rule.Missing
+		in.EvaluationPeriods, in.DatapointsToAlarm = &rule.Periods, &rule.Datapoints
 		return w.newAlarm(in)
 	}
-	if t.high, err = pair("High", "GreaterThanThreshold", t.target(), high); err != nil {
+	if t.high, err = create("High", alarms.HighAlarm(t.target())); err != nil {
 		return err
 	}
-	t.low, err = pair("Low", "LessThanThreshold", t.target()*w.settings.Tracking.Below, low)
+	t.low, err = create("Low", alarms.LowAlarm(t.target()))
 	return err
 }
 
@@ -321,11 +335,18 @@ func (a AutoScaling) DeletePolicy(in PolicyName) (Nothing, error) {
 	return Nothing{}, nil
 }
 
-// proportional is capacity x metric / target, rounded up: a scale-out takes no less than needed, a scale-in removes no
-// more.
-func proportional(capacity int, metric, target float64) int {
-	wanted := math.Ceil(float64(capacity)*metric/target - 1e-9)
-	return int(min(max(wanted, 0), 1e9))
+// reading is what a policy knows of its metric.
+func (t *tracker) reading() tracking.Reading {
+	return tracking.Reading{Target: t.target(), High: t.high.StateValue, Low: t.low.StateValue,
+		DisableScaleIn: !t.scalesIn() || !t.Enabled}
+}
+
+// newest is the newest value that an alarm has seen, nil for none.
+func (a *metricAlarm) newest() *float64 {
+	if !a.last.Known {
+		return nil
+	}
+	return &a.last.Value
 }
 
 // base is what a group's target tracking multiplies.
@@ -344,14 +365,12 @@ func (w *World) base(g *group) int {
 
 // trackOut scales a group out.
 func (w *World) trackOut(g *group, t *tracker) {
-	if g.deleted || !g.runs("AlarmNotification") || !t.high.last.Known {
+	if g.deleted || !g.runs("AlarmNotification") {
 		return
 	}
-	wanted := w.settings.Tracking.FromZero
-	if base := w.base(g); base > 0 {
-		wanted = proportional(base, t.high.last.Value, t.target())
-	}
-	if wanted = min(wanted, g.MaxSize); wanted > g.desired {
+	r := t.reading()
+	r.Metric = t.high.newest()
+	if wanted, out := tracking.Out(r, w.base(g), g.desired, g.MaxSize, w.settings.Tracking.FromZero); out {
 		w.resize(g, wanted)
 	}
 }
@@ -361,32 +380,33 @@ func (w *World) trackIn(g *group) {
 	if g.deleted || !g.runs("AlarmNotification") || w.warming(g) {
 		return
 	}
-	wanted := g.MinSize
+	var all []tracking.Reading
 	for _, t := range g.policies {
-		if t.high.StateValue == AlarmAlarm {
-			return
-		}
-		if !t.scalesIn() || !t.Enabled {
-			continue
-		}
-		if t.low.StateValue != AlarmAlarm || !t.low.last.Known {
-			return
-		}
-		wanted = max(wanted, proportional(w.base(g), t.low.last.Value, t.target()))
+		r := t.reading()
+		r.Metric = t.low.newest()
+		all = append(all, r)
 	}
-	scales := slices.ContainsFunc(g.policies, func(t *tracker) bool { return t.scalesIn() && t.Enabled })
-	if scales && wanted < g.desired {
+	if wanted, in := tracking.In(all, w.base(g), g.desired, g.MinSize); in {
 		w.resize(g, wanted)
 	}
 }
 
 // warming tells whether an instance is on its way into service, or has been in service for less than the warm-up.
 func (w *World) warming(g *group) bool {
-	warmup := 0
+	warmup := time.Duration(0)
 	for _, t := range g.policies {
-		warmup = max(warmup, or(t.EstimatedInstanceWarmup, or(g.DefaultInstanceWarmup, g.DefaultCooldown)))
+		warmup = max(warmup, tracking.Warmup(span(t.EstimatedInstanceWarmup), span(g.DefaultInstanceWarmup),
+			*span(&g.DefaultCooldown)))
 	}
 	return slices.ContainsFunc(g.instances, func(i *instance) bool {
-		return i.counted() && (i.state != InService || w.now.Before(i.inService.Add(time.Duration(warmup)*time.Second)))
+		return i.counted() && (i.state != InService || w.now.Before(i.inService.Add(warmup)))
 	})
+}
+
+// span is a number of seconds as a duration, nil for nil.
+func span(seconds *int) *time.Duration {
+	if seconds == nil {
+		return nil
+	}
+	return ptr(time.Duration(*seconds) * time.Second)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/awsrules/alarm"
 	"github.com/muster-scale/muster/sim/cloud"
 )
 
@@ -118,7 +119,7 @@ func TestAChangedPolicyBeginsItsAlarmsAnew(t *testing.T) {
 		second := f.track(20)
 		expect(t, "the same alarms", second.Alarms[0] == first.Alarms[0] && second.PolicyARN == first.PolicyARN, true)
 		expect(t, "their state", must(f.CloudWatch().DescribeAlarms(cloud.AlarmNames{}))(t).MetricAlarms[0].StateValue,
-			cloud.AlarmInsufficient)
+			alarm.InsufficientData)
 		took := f.until(50, time.Minute, 10*time.Minute)
 		expect(t, "4 x 50/20", f.group().DesiredCapacity, 10)
 		expect(t, "at the next look, unless points are forgotten", took <= 2*time.Minute, !forget)

@@ -78,7 +78,7 @@ type World struct {
 	tokens     clientTokens
 	queues     map[string]*queueCounts
 	metrics    map[string]*metric
-	alarms     map[string]*alarm
+	alarms     map[string]*metricAlarm
 	targets    map[string]*scalable
 	ecs        ecsState
 	buckets    []*bucket
@@ -101,7 +101,7 @@ func New(s Settings) *World {
 		settings: s, now: s.Start, drawn: map[string]uint64{}, groups: map[string]*group{},
 		instances: map[string]*instance{},
 		pools:     map[Pool]int{}, lambdas: map[string]TerminationPolicy{}, queues: map[string]*queueCounts{},
-		metrics: map[string]*metric{}, alarms: map[string]*alarm{}, targets: map[string]*scalable{},
+		metrics: map[string]*metric{}, alarms: map[string]*metricAlarm{}, targets: map[string]*scalable{},
 	}
 	w.ecs = newECSState(s.Tasks, s.Start)
 	for _, r := range s.Rates {
