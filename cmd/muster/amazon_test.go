@@ -41,7 +41,7 @@ func onFakeAWS(t *testing.T, backlog int, asg string) (*fakeaws.Server, *config.
 	if _, err := world.SQS().CreateQueue(model.CreateQueueInput{QueueName: "work"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := world.SetQueue("work", model.QueueCounts{Visible: backlog}, model.Traffic{Sent: backlog}); err != nil {
+	if err := world.SQS().SetQueue("work", model.QueueCounts{Visible: backlog}, model.Traffic{Sent: backlog}); err != nil {
 		t.Fatal(err)
 	}
 	server := fakeaws.New(world)

@@ -49,7 +49,7 @@ func onFakeECS(t *testing.T, prepare func(w *model.World), fleets string) (serve
 		}
 	}
 	world.Advance(time.Now())
-	if err := world.SetQueue("work", model.QueueCounts{Visible: 48}, model.Traffic{Sent: 48}); err != nil {
+	if err := world.SQS().SetQueue("work", model.QueueCounts{Visible: 48}, model.Traffic{Sent: 48}); err != nil {
 		t.Fatal(err)
 	}
 	if prepare != nil {
@@ -99,7 +99,7 @@ var changed = []string{
 
 func TestDoctorChecksByLookingAlone(t *testing.T) {
 	cpu := func(w *model.World) {
-		_, err := w.AutoScaling().PutScalingPolicy(model.PutPolicy{
+		_, err := w.GroupPolicies().PutScalingPolicy(model.PutPolicy{
 			AutoScalingGroupName: "web", PolicyName: "cpu50", PolicyType: "TargetTrackingScaling",
 			TargetTrackingConfiguration: &model.TargetTracking{TargetValue: new(50.0),
 				PredefinedMetricSpecification: &model.PredefinedMetric{

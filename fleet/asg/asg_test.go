@@ -107,7 +107,7 @@ func (s stage) group() (g model.Group) {
 	return g
 }
 
-func (s stage) do(f func(a model.AutoScaling) error) {
+func (s stage) do(f func(a *model.AutoScaling) error) {
 	s.t.Helper()
 	s.cloud.Until(time.Now())
 	s.cloud.Do(func(w *model.World) { s.must(f(w.AutoScaling())) })
@@ -217,7 +217,7 @@ func TestASizeThatSomebodyLoweredIsNotLoweredTwice(t *testing.T) {
 	inTime(t, protect, asg.Options{}, func(s stage) {
 		s.must(s.order(4, "a", "b", "c", "d"))
 		time.Sleep(2 * time.Minute)
-		s.do(func(a model.AutoScaling) error {
+		s.do(func(a *model.AutoScaling) error {
 			_, err := a.SetDesiredCapacity(model.SetDesired{AutoScalingGroupName: "web", DesiredCapacity: num(2)})
 			return err
 		})
@@ -263,7 +263,7 @@ func TestASizeAboveTheGroupsMaximumIsClampedAndExplained(t *testing.T) {
 			s.t.Errorf("%d live, want what the group allows", n)
 		}
 		protectAll(s)
-		s.do(func(a model.AutoScaling) error {
+		s.do(func(a *model.AutoScaling) error {
 			_, err := a.UpdateAutoScalingGroup(model.GroupSettings{AutoScalingGroupName: "web", MaxSize: num(1)})
 			return err
 		})
@@ -477,13 +477,13 @@ func TestWhatStandsInTheWayIsNoted(t *testing.T) {
 	rows := []struct {
 		name   string
 		change func(*model.CreateGroup)
-		then   func(a model.AutoScaling) error
+		then   func(a *model.AutoScaling) error
 		says   string
 	}{
 		{"another operator", func(in *model.CreateGroup) {
 			in.Operator = &model.Operator{Principal: "eks.amazonaws.com"}
 		}, nil, "eks.amazonaws.com operates the group"},
-		{"launching is suspended", nil, func(a model.AutoScaling) error {
+		{"launching is suspended", nil, func(a *model.AutoScaling) error {
 			_, err := a.SuspendProcesses(model.Processes{AutoScalingGroupName: "web",
 				ScalingProcesses: []string{"Launch"}})
 			return err
@@ -495,7 +495,7 @@ func TestWhatStandsInTheWayIsNoted(t *testing.T) {
 		{"Spot instances are replaced", func(in *model.CreateGroup) { in.CapacityRebalance = &yes }, nil,
 			"two minutes"},
 		{"nothing protects new instances", nil, nil, "not protected from scale-in"},
-		{"an instance refresh", func(in *model.CreateGroup) { in.MinSize = num(1) }, func(a model.AutoScaling) error {
+		{"an instance refresh", func(in *model.CreateGroup) { in.MinSize = num(1) }, func(a *model.AutoScaling) error {
 			_, err := a.StartInstanceRefresh(model.StartRefresh{AutoScalingGroupName: "web"})
 			return err
 		}, "an instance refresh"},

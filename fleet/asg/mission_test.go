@@ -47,7 +47,7 @@ type plant struct {
 func (p *plant) changed(since model.Traffic) {
 	p.cloud.Until(time.Now())
 	p.cloud.Do(func(w *model.World) {
-		if err := w.SetQueue("work", model.QueueCounts{Visible: p.waiting, NotVisible: p.busy}, since); err != nil {
+		if err := w.SQS().SetQueue("work", model.QueueCounts{Visible: p.waiting, NotVisible: p.busy}, since); err != nil {
 			p.t.Error(err)
 		}
 	})
@@ -195,7 +195,7 @@ func runPlant(t *testing.T, d day, then func(p *plant)) (peak int, took time.Dur
 				LaunchTemplate:    &model.LaunchTemplate{LaunchTemplateName: "web"},
 			}})
 			if err == nil {
-				err = w.ShapeGroup("web", model.Machines{Boot: 90 * time.Second})
+				err = w.AutoScaling().ShapeGroup("web", model.Machines{Boot: 90 * time.Second})
 			}
 			if err == nil {
 				_, err = w.SQS().CreateQueue(model.CreateQueueInput{QueueName: "work"})

@@ -138,7 +138,7 @@ func TestAPolicyIsPutOnlyWhenItDiffers(t *testing.T) {
 				hand(s.delegate(forgetful), 0.8, 3, "with one that is not")
 				s.do(func(w *model.World) error { // somebody deletes it
 					if o.Group != "" {
-						_, err := w.AutoScaling().DeletePolicy(model.PolicyName{AutoScalingGroupName: "web",
+						_, err := w.GroupPolicies().DeletePolicy(model.PolicyName{AutoScalingGroupName: "web",
 							PolicyName: "muster-web"})
 						return err
 					}

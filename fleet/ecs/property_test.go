@@ -91,7 +91,7 @@ func (s stage) live(steps []step) string {
 		case "ends":
 			if len(working) > 0 {
 				gone = append(gone, working[0])
-				s.do(func(w *model.World) error { return w.ExitTask(working[0]) })
+				s.do(func(w *model.World) error { return w.ECS().ExitTask(working[0]) })
 			}
 		case "deny":
 			s.do(func(w *model.World) error {

@@ -64,7 +64,7 @@ func TestAWorkerThatExitsByItselfLeavesNothingBehind(t *testing.T) {
 		s.must(f.SetDesired(s.t.Context(), order(3, names(3)...)))
 		pass(2 * time.Minute)
 		for _, id := range s.living(f) {
-			s.do(func(w *model.World) error { return w.ExitTask(id) })
+			s.do(func(w *model.World) error { return w.ECS().ExitTask(id) })
 		}
 		pass(time.Minute)
 		l := s.list(f)

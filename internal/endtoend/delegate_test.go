@@ -36,7 +36,7 @@ func (s *stage) delegateGroup(spec policy.Spec, o delegate.Options) {
 // target is that of the group's scaling policy.
 func (s *stage) target() (v float64) {
 	s.do(func(w *model.World) error {
-		l, err := w.AutoScaling().DescribePolicies(model.PolicyNames{AutoScalingGroupName: "workers"})
+		l, err := w.GroupPolicies().DescribePolicies(model.PolicyNames{AutoScalingGroupName: "workers"})
 		if err == nil && len(l.ScalingPolicies) == 1 {
 			v = *l.ScalingPolicies[0].TargetTrackingConfiguration.TargetValue
 		}

@@ -62,7 +62,7 @@ func (s *stage) tasks() *ecs.Tasks {
 		s.t.Fatal(err)
 	}
 	s.exits = func(w *model.World, member string) {
-		if err := w.ExitTask(member); err != nil {
+		if err := w.ECS().ExitTask(member); err != nil {
 			s.t.Error(err)
 		}
 	}

@@ -262,7 +262,7 @@ func (l *line) tell(since model.Traffic) {
 	c := model.QueueCounts{Visible: len(l.waiting), NotVisible: len(l.held)}
 	l.s.cloud.Until(time.Now())
 	l.s.cloud.Do(func(w *model.World) {
-		if err := w.SetQueue("work", c, since); err != nil {
+		if err := w.SQS().SetQueue("work", c, since); err != nil {
 			l.s.t.Error(err)
 		}
 	})

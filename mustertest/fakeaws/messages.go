@@ -136,7 +136,7 @@ func (s *Server) observe(url string, exact map[string]string) (map[string]string
 	if _, err := s.world.SQS().CreateQueue(made); err != nil {
 		return nil, err
 	}
-	if err := s.world.SetQueue(name, model.QueueCounts{Visible: number(counts[0]), NotVisible: number(counts[1]),
+	if err := s.world.SQS().SetQueue(name, model.QueueCounts{Visible: number(counts[0]), NotVisible: number(counts[1]),
 		Delayed: number(counts[2])}, model.Traffic{}); err != nil {
 		return nil, fmt.Errorf("keep the counts of %s: %w", url, err)
 	}

@@ -42,7 +42,7 @@ func TestAPolicyOverMetricMathComesThroughTheWireAndScales(t *testing.T) {
 			Granularity: aws.String("1Minute")}))(t)
 	w.Advance(2 * time.Minute)
 	w.Do(func(m *model.World) {
-		if err := m.SetQueue("jobs", model.QueueCounts{Visible: 73}, model.Traffic{Sent: 73}); err != nil {
+		if err := m.SQS().SetQueue("jobs", model.QueueCounts{Visible: 73}, model.Traffic{Sent: 73}); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -271,7 +271,7 @@ func TestQueueCountsAreLateAsTheSettingsSay(t *testing.T) {
 	made := must(c.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("jobs")}))(t)
 	w.Advance(time.Minute)
 	w.Do(func(m *model.World) {
-		if err := m.SetQueue("jobs", model.QueueCounts{Visible: 40, NotVisible: 2},
+		if err := m.SQS().SetQueue("jobs", model.QueueCounts{Visible: 40, NotVisible: 2},
 			model.Traffic{Sent: 42}); err != nil {
 			t.Fatal(err)
 		}

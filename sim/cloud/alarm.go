@@ -71,17 +71,17 @@ func (a *metricAlarm) rule() alarm.Rule {
 }
 
 // PutMetricAlarm makes an alarm or changes one; its state then begins as INSUFFICIENT_DATA.
-func (c CloudWatch) PutMetricAlarm(in MetricAlarm) (Nothing, error) {
-	a, err := c.w.newAlarm(in)
+func (w *CloudWatch) PutMetricAlarm(in MetricAlarm) (Nothing, error) {
+	a, err := w.newAlarm(in)
 	if err != nil {
 		return Nothing{}, err
 	}
-	c.w.putAlarm(a)
+	w.putAlarm(a)
 	return Nothing{}, nil
 }
 
 // newAlarm checks an alarm.
-func (w *World) newAlarm(in MetricAlarm) (*metricAlarm, error) {
+func (w *CloudWatch) newAlarm(in MetricAlarm) (*metricAlarm, error) {
 	in.TreatMissingData = cmp.Or(in.TreatMissingData, alarm.Missing)
 	a := &metricAlarm{MetricAlarm: in}
 	n, m := or(in.EvaluationPeriods, 0), or(in.DatapointsToAlarm, or(in.EvaluationPeriods, 0))
@@ -106,7 +106,7 @@ func (w *World) newAlarm(in MetricAlarm) (*metricAlarm, error) {
 			ptr(or(in.Period, 60)), stat, in.Unit}, ReturnData: ptr(true)}}
 	}
 	for _, q := range list {
-		if err := w.checkQuery(q, w.now); err != nil {
+		if err := w.checkQuery(q, w.acc.Now()); err != nil {
 			return nil, err
 		}
 		if m := q.MetricStat; m != nil && or(m.Period, 60) < 10 {
@@ -126,23 +126,23 @@ func (w *World) newAlarm(in MetricAlarm) (*metricAlarm, error) {
 }
 
 // putAlarm sets an alarm to work, in place of one of the same name.
-func (w *World) putAlarm(a *metricAlarm) {
+func (w *CloudWatch) putAlarm(a *metricAlarm) {
 	if old := w.alarms[a.AlarmName]; old != nil {
 		old.gone = true
 	}
-	a.AlarmArn = w.arn("cloudwatch", "alarm:"+a.AlarmName)
+	a.AlarmArn = w.acc.arn("cloudwatch", "alarm:"+a.AlarmName)
 	a.StateValue, a.StateReason = alarm.InsufficientData, "Unchecked: Initial alarm creation"
-	a.StateUpdatedTimestamp = w.now
+	a.StateUpdatedTimestamp = w.acc.Now()
 	w.alarms[a.AlarmName] = a
 	w.schedule(a)
 }
 
 // schedule plans the next evaluation.
-func (w *World) schedule(a *metricAlarm) {
+func (w *CloudWatch) schedule(a *metricAlarm) {
 	every := alarm.Every(a.program.Period())
-	lag := cmp.Or(w.settings.Metrics.Evaluate, time.Second)
-	next := w.now.Add(-lag).Truncate(every).Add(every + lag)
-	w.at(next, func() {
+	lag := cmp.Or(w.delays.Evaluate, time.Second)
+	next := w.acc.Now().Add(-lag).Truncate(every).Add(every + lag)
+	w.acc.at(next, func() {
 		if !a.gone {
 			w.evaluate(a)
 			w.schedule(a)
@@ -151,9 +151,9 @@ func (w *World) schedule(a *metricAlarm) {
 }
 
 // evaluate looks at the newest periods that are over.
-func (w *World) evaluate(a *metricAlarm) {
+func (w *CloudWatch) evaluate(a *metricAlarm) {
 	period := a.program.Period()
-	to := w.now.Truncate(period)
+	to := w.acc.Now().Truncate(period)
 	from := to.Add(-time.Duration(a.rule().Range()) * period)
 	if from.Before(a.since) {
 		from = a.since.Add(period - 1).Truncate(period)
@@ -172,10 +172,10 @@ func (w *World) evaluate(a *metricAlarm) {
 	if status.Evaluate(a.rule(), datapoints(a.rule(), points)) {
 		a.StateReason = fmt.Sprintf("Threshold Crossed: from %s to %s; the newest point is %s, the threshold %v.",
 			a.StateValue, status.State, a.last, *a.Threshold)
-		a.StateValue, a.StateUpdatedTimestamp = status.State, w.now
-		w.tell("aws.cloudwatch", "CloudWatch Alarm State Change", a.AlarmName, string(status.State))
+		a.StateValue, a.StateUpdatedTimestamp = status.State, w.acc.Now()
+		w.acc.tell("aws.cloudwatch", "CloudWatch Alarm State Change", a.AlarmName, string(status.State))
 	}
-	acts := a.act != nil && *a.ActionsEnabled && status.Act(w.now)
+	acts := a.act != nil && *a.ActionsEnabled && status.Act(w.acc.Now())
 	if a.acted = status.Acted; acts {
 		a.act()
 	}
@@ -193,14 +193,14 @@ func datapoints(r alarm.Rule, points []metricmath.Point) []alarm.Datapoint {
 }
 
 // DescribeAlarms shows alarms in the order of their names.
-func (c CloudWatch) DescribeAlarms(in AlarmNames) (AlarmList, error) {
+func (w *CloudWatch) DescribeAlarms(in AlarmNames) (AlarmList, error) {
 	n := or(in.MaxRecords, 50)
 	if n < 1 || n > 100 {
 		return AlarmList{}, fault("ValidationError", "MaxRecords %d must be from 1 to 100.", n)
 	}
 	var all []MetricAlarm
-	for _, name := range sorted(c.w.alarms) {
-		a := c.w.alarms[name]
+	for _, name := range sorted(w.alarms) {
+		a := w.alarms[name]
 		if (len(in.AlarmNames) == 0 || slices.Contains(in.AlarmNames, name)) &&
 			strings.HasPrefix(name, in.AlarmNamePrefix) &&
 			(in.StateValue == "" || in.StateValue == a.StateValue) {
@@ -212,20 +212,20 @@ func (c CloudWatch) DescribeAlarms(in AlarmNames) (AlarmList, error) {
 }
 
 // DeleteAlarms removes alarms: all or, if one is not there, none.
-func (c CloudWatch) DeleteAlarms(in AlarmNames) (Nothing, error) {
+func (w *CloudWatch) DeleteAlarms(in AlarmNames) (Nothing, error) {
 	for _, name := range in.AlarmNames {
-		if c.w.alarms[name] == nil {
+		if w.alarms[name] == nil {
 			return Nothing{}, &Fault{Code: "ResourceNotFound", Message: "The alarm " + name + " does not exist.",
 				Status: 404}
 		}
 	}
 	for _, name := range in.AlarmNames {
-		c.w.dropAlarm(name)
+		w.dropAlarm(name)
 	}
 	return Nothing{}, nil
 }
 
-func (w *World) dropAlarm(name string) {
+func (w *CloudWatch) dropAlarm(name string) {
 	if a := w.alarms[name]; a != nil {
 		a.gone = true
 		delete(w.alarms, name)

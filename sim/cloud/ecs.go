@@ -19,6 +19,8 @@ const (
 	MaxServiceTasks = 5_000
 	// MaxTasks is how many tasks a cluster may have, those that stopped lately included.
 	MaxTasks = 20_000
+	// MaxProviders is how many capacity providers of groups there may be.
+	MaxProviders = 500
 	// MaxTaskDefinitions is how many task definitions there may be, revisions counted.
 	MaxTaskDefinitions = 1_000
 
@@ -29,25 +31,33 @@ const (
 )
 
 // ECS is the API of Amazon ECS. Its methods bear the names of the actions; errors are a *Fault.
-type ECS struct{ w *World }
-
-// ECS is the API of Amazon ECS in this world.
-func (w *World) ECS() ECS { return ECS{w} }
-
-// ecsState is all that ECS keeps.
-type ecsState struct {
+type ECS struct {
+	acc         *Account
+	settings    Tasks
+	groups      Groups
+	publish     Publish
+	tokens      clientTokens
 	clusters    map[string]*cluster
 	definitions []*TaskDefinition
 	providers   map[string]*CapacityProvider
 	fargate     map[string]*bucket // by capacity provider
 }
 
-func newECSState(t Tasks, at time.Time) ecsState {
-	launches := func() *bucket {
-		return &bucket{rate: Rate{Burst: t.FargateBurst, PerSecond: t.FargateRate}, tokens: t.FargateBurst, at: at}
+// newECS is ECS without clusters. Tasks behave as the settings say.
+func newECS(a *Account, t Tasks, groups Groups, publish Publish) *ECS {
+	t = t.withDefaults()
+	launches := func() *bucket { return newBucket(Rate{Burst: t.FargateBurst, PerSecond: t.FargateRate}, a.Now()) }
+	return &ECS{acc: a, settings: t, groups: groups, publish: publish, clusters: map[string]*cluster{},
+		providers: map[string]*CapacityProvider{},
+		fargate:   map[string]*bucket{Fargate: launches(), FargateSpot: launches()}}
+}
+
+// scalable finds a service, nil for none.
+func (w *ECS) scalable(clusterName, serviceName string) *service {
+	if c := w.clusters[clusterName]; c != nil {
+		return c.services[serviceName]
 	}
-	return ecsState{clusters: map[string]*cluster{}, providers: map[string]*CapacityProvider{},
-		fargate: map[string]*bucket{Fargate: launches(), FargateSpot: launches()}}
+	return nil
 }
 
 // cluster is a cluster with what runs in it.
@@ -70,8 +80,8 @@ func invalidParameter(format string, args ...any) *Fault {
 // last is the name at the end of an ARN, or the name itself.
 func last(arn string) string { return arn[strings.LastIndexByte(arn, '/')+1:] }
 
-func (w *World) cluster(name string) (*cluster, error) {
-	c := w.ecs.clusters[last(cmp.Or(name, "default"))]
+func (w *ECS) cluster(name string) (*cluster, error) {
+	c := w.clusters[last(cmp.Or(name, "default"))]
 	if c == nil {
 		return nil, ecsFault("ClusterNotFoundException", "Cluster not found.")
 	}
@@ -79,37 +89,37 @@ func (w *World) cluster(name string) (*cluster, error) {
 }
 
 // CreateCluster makes a cluster; one that exists stays.
-func (e ECS) CreateCluster(in CreateClusterInput) (OneCluster, error) {
+func (w *ECS) CreateCluster(in CreateClusterInput) (OneCluster, error) {
 	name := cmp.Or(in.ClusterName, "default")
-	if c := e.w.ecs.clusters[name]; c != nil {
+	if c := w.clusters[name]; c != nil {
 		return OneCluster{c.show()}, nil
 	}
-	if len(e.w.ecs.clusters) >= MaxClusters {
+	if len(w.clusters) >= MaxClusters {
 		return OneCluster{}, ecsFault("LimitExceededException", "The model keeps at most %d clusters.", MaxClusters)
 	}
 	c := &cluster{services: map[string]*service{}, byID: map[string]*task{}, lows: map[string]int{}}
-	c.ClusterName, c.ClusterArn, c.Status = name, e.w.arn("ecs", "cluster/"+name), "ACTIVE"
+	c.ClusterName, c.ClusterArn, c.Status = name, w.acc.arn("ecs", "cluster/"+name), "ACTIVE"
 	c.insights = slices.ContainsFunc(in.Settings, func(s ClusterSetting) bool {
 		return s.Name == "containerInsights" &&
 			s.Value != "disabled"
 	})
-	e.w.ecs.clusters[name] = c
+	w.clusters[name] = c
 	if len(in.CapacityProviders) > 0 || len(in.DefaultCapacityProviderStrategy) > 0 {
-		return e.PutClusterCapacityProviders(ClusterProviders{name, in.CapacityProviders,
+		return w.PutClusterCapacityProviders(ClusterProviders{name, in.CapacityProviders,
 			in.DefaultCapacityProviderStrategy})
 	}
 	return OneCluster{c.show()}, nil
 }
 
 // DescribeClusters shows clusters.
-func (e ECS) DescribeClusters(in ClusterNames) (ClusterList, error) {
+func (w *ECS) DescribeClusters(in ClusterNames) (ClusterList, error) {
 	var out ClusterList
 	names := in.Clusters
 	if len(names) == 0 {
 		names = []string{"default"}
 	}
 	for _, n := range names {
-		if c := e.w.ecs.clusters[last(n)]; c != nil {
+		if c := w.clusters[last(n)]; c != nil {
 			out.Clusters = append(out.Clusters, c.show())
 		} else {
 			out.Failures = append(out.Failures, Failure{Arn: n, Reason: "MISSING"})
@@ -138,11 +148,11 @@ func (c *cluster) show() Cluster {
 }
 
 // RegisterTaskDefinition adds a revision of a family.
-func (e ECS) RegisterTaskDefinition(in TaskDefinition) (OneTaskDefinition, error) {
+func (w *ECS) RegisterTaskDefinition(in TaskDefinition) (OneTaskDefinition, error) {
 	if in.Family == "" || len(in.ContainerDefinitions) == 0 {
 		return OneTaskDefinition{}, ecsFault("ClientException", "A task definition needs a family and a container.")
 	}
-	if len(e.w.ecs.definitions) >= MaxTaskDefinitions {
+	if len(w.definitions) >= MaxTaskDefinitions {
 		return OneTaskDefinition{}, ecsFault("LimitExceededException", "The model keeps at most %d task definitions.",
 			MaxTaskDefinitions)
 	}
@@ -153,20 +163,20 @@ func (e ECS) RegisterTaskDefinition(in TaskDefinition) (OneTaskDefinition, error
 		}
 	}
 	in.Revision, in.Status = 1, "ACTIVE"
-	for _, d := range e.w.ecs.definitions {
+	for _, d := range w.definitions {
 		if d.Family == in.Family {
 			in.Revision = d.Revision + 1
 		}
 	}
-	in.TaskDefinitionArn = e.w.arn("ecs", "task-definition/"+in.Family+":"+strconv.Itoa(in.Revision))
+	in.TaskDefinitionArn = w.acc.arn("ecs", "task-definition/"+in.Family+":"+strconv.Itoa(in.Revision))
 	in.ContainerDefinitions = slices.Clone(in.ContainerDefinitions)
-	e.w.ecs.definitions = append(e.w.ecs.definitions, &in)
+	w.definitions = append(w.definitions, &in)
 	return OneTaskDefinition{in}, nil
 }
 
 // definition finds a task definition: the newest of a family, a revision, or an ARN.
-func (w *World) definition(name string) (*TaskDefinition, error) {
-	for _, d := range slices.Backward(w.ecs.definitions) {
+func (w *ECS) definition(name string) (*TaskDefinition, error) {
+	for _, d := range slices.Backward(w.definitions) {
 		if n := last(name); n == d.Family || n == d.Family+":"+strconv.Itoa(d.Revision) {
 			return d, nil
 		}
@@ -176,8 +186,8 @@ func (w *World) definition(name string) (*TaskDefinition, error) {
 }
 
 // DescribeTaskDefinition shows a task definition.
-func (e ECS) DescribeTaskDefinition(in TaskDefinitionName) (OneTaskDefinition, error) {
-	d, err := e.w.definition(in.TaskDefinition)
+func (w *ECS) DescribeTaskDefinition(in TaskDefinitionName) (OneTaskDefinition, error) {
+	d, err := w.definition(in.TaskDefinition)
 	if err != nil {
 		return OneTaskDefinition{}, err
 	}
@@ -200,12 +210,12 @@ func (d *TaskDefinition) needs() (cpu, memory int) {
 }
 
 // CreateService makes a service, which starts its tasks.
-func (e ECS) CreateService(in CreateServiceInput) (OneService, error) {
-	c, err := e.w.cluster(in.Cluster)
+func (w *ECS) CreateService(in CreateServiceInput) (OneService, error) {
+	c, err := w.cluster(in.Cluster)
 	if err != nil {
 		return OneService{}, err
 	}
-	d, err := e.w.definition(in.TaskDefinition)
+	d, err := w.definition(in.TaskDefinition)
 	if err != nil {
 		return OneService{}, err
 	}
@@ -224,7 +234,7 @@ func (e ECS) CreateService(in CreateServiceInput) (OneService, error) {
 		return OneService{}, invalidParameter("The model has no scheduling strategy %s; it has REPLICA.",
 			in.SchedulingStrategy)
 	}
-	way, err := c.way(e.w, in.LaunchType, in.CapacityProviderStrategy, in.NetworkConfiguration)
+	way, err := c.way(in.LaunchType, in.CapacityProviderStrategy, in.NetworkConfiguration)
 	if err != nil {
 		return OneService{}, err
 	}
@@ -232,16 +242,16 @@ func (e ECS) CreateService(in CreateServiceInput) (OneService, error) {
 		return OneService{}, err
 	}
 	s := &service{cluster: c, way: way}
-	s.ServiceName, s.ClusterArn, s.Status, s.CreatedAt = in.ServiceName, c.ClusterArn, "ACTIVE", e.w.now
-	s.ServiceArn = e.w.arn("ecs", "service/"+c.ClusterName+"/"+in.ServiceName)
+	s.ServiceName, s.ClusterArn, s.Status, s.CreatedAt = in.ServiceName, c.ClusterArn, "ACTIVE", w.acc.Now()
+	s.ServiceArn = w.acc.arn("ecs", "service/"+c.ClusterName+"/"+in.ServiceName)
 	s.DesiredCount, s.SchedulingStrategy, s.NetworkConfiguration = n, "REPLICA", in.NetworkConfiguration
 	s.LaunchType, s.CapacityProviderStrategy, s.PlacementStrategy = way.launchType, way.strategy, in.PlacementStrategy
 	if s.DeploymentConfiguration = in.DeploymentConfiguration; s.DeploymentConfiguration == nil {
 		s.DeploymentConfiguration = &DeploymentConfiguration{ptr(100), ptr(200)}
 	}
 	c.services[in.ServiceName] = s
-	e.w.deploy(s, d)
-	e.w.attend(s)
+	w.deploy(s, d)
+	w.attend(s)
 	return OneService{s.show()}, nil
 }
 
@@ -270,8 +280,8 @@ func (c *cluster) service(name string) (*service, error) {
 }
 
 // UpdateService changes a service. A new desired count alone starts no deployment.
-func (e ECS) UpdateService(in UpdateServiceInput) (OneService, error) {
-	c, err := e.w.cluster(in.Cluster)
+func (w *ECS) UpdateService(in UpdateServiceInput) (OneService, error) {
+	c, err := w.cluster(in.Cluster)
 	if err != nil {
 		return OneService{}, err
 	}
@@ -282,12 +292,12 @@ func (e ECS) UpdateService(in UpdateServiceInput) (OneService, error) {
 	if n := or(in.DesiredCount, 0); n < 0 || n > MaxServiceTasks {
 		return OneService{}, invalidParameter("desiredCount must be from 0 to %d.", MaxServiceTasks)
 	}
-	d, err := e.w.definition(cmp.Or(in.TaskDefinition, s.TaskDefinition))
+	d, err := w.definition(cmp.Or(in.TaskDefinition, s.TaskDefinition))
 	if err != nil {
 		return OneService{}, err
 	}
 	if in.CapacityProviderStrategy != nil {
-		if s.way, err = c.way(e.w, "", in.CapacityProviderStrategy, s.NetworkConfiguration); err != nil {
+		if s.way, err = c.way("", in.CapacityProviderStrategy, s.NetworkConfiguration); err != nil {
 			return OneService{}, err
 		}
 		s.LaunchType, s.CapacityProviderStrategy = s.way.launchType, s.way.strategy
@@ -303,16 +313,16 @@ func (e ECS) UpdateService(in UpdateServiceInput) (OneService, error) {
 		s.PlacementStrategy = in.PlacementStrategy
 	}
 	if in.ForceNewDeployment || d.TaskDefinitionArn != s.TaskDefinition || in.CapacityProviderStrategy != nil {
-		e.w.deploy(s, d)
+		w.deploy(s, d)
 	}
 	s.failures, s.notBefore = 0, time.Time{}
-	e.w.attend(s)
+	w.attend(s)
 	return OneService{s.show()}, nil
 }
 
 // DescribeServices shows up to ten services.
-func (e ECS) DescribeServices(in DescribeServicesInput) (ServiceList, error) {
-	c, err := e.w.cluster(in.Cluster)
+func (w *ECS) DescribeServices(in DescribeServicesInput) (ServiceList, error) {
+	c, err := w.cluster(in.Cluster)
 	if err != nil {
 		return ServiceList{}, err
 	}
@@ -324,7 +334,7 @@ func (e ECS) DescribeServices(in DescribeServicesInput) (ServiceList, error) {
 		if s := c.services[last(name)]; s != nil {
 			out.Services = append(out.Services, s.show())
 		} else {
-			arn := e.w.arn("ecs", "service/"+c.ClusterName+"/"+last(name))
+			arn := w.acc.arn("ecs", "service/"+c.ClusterName+"/"+last(name))
 			out.Failures = append(out.Failures, Failure{Arn: arn, Reason: "MISSING"})
 		}
 	}
@@ -332,8 +342,8 @@ func (e ECS) DescribeServices(in DescribeServicesInput) (ServiceList, error) {
 }
 
 // DeleteService ends a service: one with a desired count above 0 only by force.
-func (e ECS) DeleteService(in DeleteServiceInput) (OneService, error) {
-	c, err := e.w.cluster(in.Cluster)
+func (w *ECS) DeleteService(in DeleteServiceInput) (OneService, error) {
+	c, err := w.cluster(in.Cluster)
 	if err != nil {
 		return OneService{}, err
 	}
@@ -345,20 +355,20 @@ func (e ECS) DeleteService(in DeleteServiceInput) (OneService, error) {
 		return OneService{}, invalidParameter("The service cannot be stopped while it is scaled above 0.")
 	}
 	s.Status, s.DesiredCount = "INACTIVE", 0
-	e.w.after(keptStopped, func() {
+	w.acc.after(keptStopped, func() {
 		if c.services[s.ServiceName] == s {
 			delete(c.services, s.ServiceName)
 		}
 	})
 	for _, t := range s.tasks() {
-		e.w.stop(t, "ServiceSchedulerInitiated", "The service was deleted.")
+		w.stop(t, "ServiceSchedulerInitiated", "The service was deleted.")
 	}
 	return OneService{s.show()}, nil
 }
 
 // ListServices lists the ARNs of a cluster's services.
-func (e ECS) ListServices(in ListServicesInput) (ServiceArns, error) {
-	c, err := e.w.cluster(in.Cluster)
+func (w *ECS) ListServices(in ListServicesInput) (ServiceArns, error) {
+	c, err := w.cluster(in.Cluster)
 	if err != nil {
 		return ServiceArns{}, err
 	}
@@ -372,29 +382,20 @@ func (e ECS) ListServices(in ListServicesInput) (ServiceArns, error) {
 	return ServiceArns{arns, next}, err
 }
 
-// splitService are the cluster and the service of service/CLUSTER/SERVICE, empty when it is none.
-func splitService(resource string) (cluster, service string) {
-	parts := strings.Split(resource, "/")
-	if len(parts) != 3 || parts[0] != "service" {
-		return "", ""
-	}
-	return parts[1], parts[2]
-}
-
 // publishECS puts the metrics of ECS out: what managed scaling follows, and the counts of Container Insights.
-func (w *World) publishECS() {
-	for _, name := range sorted(w.ecs.clusters) {
-		c := w.ecs.clusters[name]
+func (w *ECS) publishECS() {
+	for _, name := range sorted(w.clusters) {
+		c := w.clusters[name]
 		w.scaleProviders(c)
 		if !c.insights {
 			continue
 		}
 		for _, n := range sorted(c.services) {
 			s := c.services[n].show()
-			dims := []Dimension{{"ClusterName", name}, {"ServiceName", n}}
-			w.publish(MetricName{"ECS/ContainerInsights", "RunningTaskCount", dims}, float64(s.RunningCount))
-			w.publish(MetricName{"ECS/ContainerInsights", "PendingTaskCount", dims}, float64(s.PendingCount))
-			w.publish(MetricName{"ECS/ContainerInsights", "DesiredTaskCount", dims}, float64(s.DesiredCount))
+			dims := []string{"ClusterName", name, "ServiceName", n}
+			w.publish("ECS/ContainerInsights", "RunningTaskCount", float64(s.RunningCount), dims...)
+			w.publish("ECS/ContainerInsights", "PendingTaskCount", float64(s.PendingCount), dims...)
+			w.publish("ECS/ContainerInsights", "DesiredTaskCount", float64(s.DesiredCount), dims...)
 		}
 	}
 }
@@ -406,7 +407,7 @@ type way struct {
 }
 
 // way checks how tasks are to be launched.
-func (c *cluster) way(w *World, launchType string, strategy []StrategyPart, net *NetworkConfiguration) (way, error) {
+func (c *cluster) way(launchType string, strategy []StrategyPart, net *NetworkConfiguration) (way, error) {
 	if launchType != "" && len(strategy) > 0 {
 		return way{}, invalidParameter("Specifying both a launch type and capacity provider strategy is not " +
 			"supported. Remove one and try again.")
@@ -468,12 +469,12 @@ func (y way) next(counts map[string]int) string {
 }
 
 // say writes an event of a service, not the same twice in a row.
-func (w *World) say(s *service, format string, args ...any) {
+func (w *ECS) say(s *service, format string, args ...any) {
 	text := "(service " + s.ServiceName + ") " + fmt.Sprintf(format, args...)
 	if n := len(s.Events); n > 0 && s.Events[n-1].Message == text {
 		return
 	}
-	s.Events = append(s.Events, ServiceEvent{w.uuid(), text, w.now})
+	s.Events = append(s.Events, ServiceEvent{w.acc.uuid(), text, w.acc.Now()})
 	if n := len(s.Events) - maxServiceEvents; n > 0 {
 		s.Events = slices.Delete(s.Events, 0, n)
 	}

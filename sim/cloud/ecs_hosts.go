@@ -6,10 +6,39 @@ import (
 	"time"
 )
 
+// Groups is what ECS knows of the groups whose instances it places tasks on.
+type Groups interface {
+	// Group finds a group by its name or ARN.
+	Group(nameOrARN string) (HostGroup, bool)
+	// Resize sets the desired capacity of a group, by its name.
+	Resize(group string, desired int)
+	// Protect protects an instance in service from scale-in, or takes that back.
+	Protect(instance string, on bool)
+}
+
+// HostGroup is a group as ECS knows it.
+type HostGroup struct {
+	Name              string
+	Min, Max, Desired int
+	// Weighted tells that its instances have weights, Protects that new ones are protected from scale-in.
+	Weighted, Protects bool
+	// Serving are its instances in service.
+	Serving []Host
+}
+
+// Host is an instance in service as ECS knows it.
+type Host struct {
+	ID, Zone string
+	// Group is the name of its group, GroupARN its ARN.
+	Group, GroupARN string
+	// Serves tells whether it has been in service since.
+	Serves func() bool
+}
+
 // host is an instance of a group that is registered in a cluster.
 type host struct {
 	arn          string
-	instance     *instance
+	instance     Host
 	provider     string
 	status       string
 	cpu, memory  int // what is left
@@ -23,54 +52,43 @@ func (p *CapacityProvider) managed() bool {
 	return s != nil && s.Status == "ENABLED"
 }
 
-// providedGroup is the group of a provider, nil when it is gone.
-func (w *World) providedGroup(p *CapacityProvider) *group {
-	for _, name := range sorted(w.groups) {
-		if g := w.groups[name]; p.AutoScalingGroupProvider.AutoScalingGroupArn == g.AutoScalingGroupARN ||
-			p.AutoScalingGroupProvider.AutoScalingGroupArn == name {
-			return g
-		}
-	}
-	return nil
-}
-
 // CreateCapacityProvider ties a group to ECS.
-func (e ECS) CreateCapacityProvider(in CreateProvider) (OneProvider, error) {
+func (w *ECS) CreateCapacityProvider(in CreateProvider) (OneProvider, error) {
 	switch {
 	case in.Name == "" || in.AutoScalingGroupProvider == nil:
 		return OneProvider{}, ecsFault("ClientException", "A capacity provider of the model needs a name and an Auto "+
 			"Scaling group.")
-	case e.w.ecs.providers[in.Name] != nil || in.Name == Fargate || in.Name == FargateSpot:
+	case w.providers[in.Name] != nil || in.Name == Fargate || in.Name == FargateSpot:
 		return OneProvider{}, ecsFault("ClientException", "The specified capacity provider already exists.")
-	case len(e.w.ecs.providers) >= MaxGroups:
+	case len(w.providers) >= MaxProviders:
 		return OneProvider{}, ecsFault("LimitExceededException", "The model keeps at most %d capacity providers.",
-			MaxGroups)
+			MaxProviders)
 	}
-	p := &CapacityProvider{Name: in.Name, CapacityProviderArn: e.w.arn("ecs", "capacity-provider/"+in.Name),
+	p := &CapacityProvider{Name: in.Name, CapacityProviderArn: w.acc.arn("ecs", "capacity-provider/"+in.Name),
 		Status: "ACTIVE", Type: "EC2_AUTOSCALING",
 		AutoScalingGroupProvider: &GroupProvider{AutoScalingGroupArn: in.AutoScalingGroupProvider.AutoScalingGroupArn}}
-	if err := e.w.shape(p, *in.AutoScalingGroupProvider); err != nil {
+	if err := w.shape(p, *in.AutoScalingGroupProvider); err != nil {
 		return OneProvider{}, err
 	}
-	e.w.ecs.providers[in.Name] = p
+	w.providers[in.Name] = p
 	return OneProvider{*p}, nil
 }
 
 // UpdateCapacityProvider changes how a group is tied to ECS.
-func (e ECS) UpdateCapacityProvider(in CreateProvider) (OneProvider, error) {
-	p := e.w.ecs.providers[in.Name]
+func (w *ECS) UpdateCapacityProvider(in CreateProvider) (OneProvider, error) {
+	p := w.providers[in.Name]
 	if p == nil || in.AutoScalingGroupProvider == nil {
 		return OneProvider{}, ecsFault("ClientException", "The specified capacity provider does not exist. Specify a "+
 			"valid name or ARN and try again.")
 	}
-	if err := e.w.shape(p, *in.AutoScalingGroupProvider); err != nil {
+	if err := w.shape(p, *in.AutoScalingGroupProvider); err != nil {
 		return OneProvider{}, err
 	}
 	return OneProvider{*p}, nil
 }
 
 // shape checks and takes over what is given.
-func (w *World) shape(p *CapacityProvider, in GroupProvider) error {
+func (w *ECS) shape(p *CapacityProvider, in GroupProvider) error {
 	a := *p.AutoScalingGroupProvider
 	if m := in.ManagedScaling; m != nil {
 		target, least, most := or(m.TargetCapacity, 100), or(m.MinimumScalingStepSize, 1), or(m.MaximumScalingStepSize,
@@ -85,15 +103,15 @@ func (w *World) shape(p *CapacityProvider, in GroupProvider) error {
 	a.ManagedTerminationProtection = cmp.Or(in.ManagedTerminationProtection, a.ManagedTerminationProtection, "DISABLED")
 	a.ManagedDraining = cmp.Or(in.ManagedDraining, a.ManagedDraining, "ENABLED")
 	shaped := &CapacityProvider{AutoScalingGroupProvider: &a}
-	g := w.providedGroup(shaped)
+	g, found := w.groups.Group(a.AutoScalingGroupArn)
 	switch {
-	case g == nil:
+	case !found:
 		return ecsFault("ClientException", "The specified Auto Scaling group ARN is not valid.")
-	case g.weighted():
+	case g.Weighted:
 		return ecsFault("ClientException", "An Auto Scaling group with instance weights cannot be a capacity provider.")
 	case a.ManagedTerminationProtection == "ENABLED" && !shaped.managed():
 		return ecsFault("ClientException", "Managed termination protection needs managed scaling.")
-	case a.ManagedTerminationProtection == "ENABLED" && !g.NewInstancesProtectedFromScaleIn:
+	case a.ManagedTerminationProtection == "ENABLED" && !g.Protects:
 		return ecsFault("ClientException", "Managed termination protection needs an Auto Scaling group whose new "+
 			"instances are protected from scale in.")
 	}
@@ -102,15 +120,15 @@ func (w *World) shape(p *CapacityProvider, in GroupProvider) error {
 }
 
 // DescribeCapacityProviders shows capacity providers, those of Fargate among them.
-func (e ECS) DescribeCapacityProviders(in ProviderNames) (ProviderList, error) {
+func (w *ECS) DescribeCapacityProviders(in ProviderNames) (ProviderList, error) {
 	all := []CapacityProvider{
-		{Name: Fargate, CapacityProviderArn: e.w.arn("ecs", "capacity-provider/"+Fargate), Status: "ACTIVE",
+		{Name: Fargate, CapacityProviderArn: w.acc.arn("ecs", "capacity-provider/"+Fargate), Status: "ACTIVE",
 			Type: Fargate},
-		{Name: FargateSpot, CapacityProviderArn: e.w.arn("ecs", "capacity-provider/"+FargateSpot), Status: "ACTIVE",
+		{Name: FargateSpot, CapacityProviderArn: w.acc.arn("ecs", "capacity-provider/"+FargateSpot), Status: "ACTIVE",
 			Type: FargateSpot},
 	}
-	for _, name := range sorted(e.w.ecs.providers) {
-		all = append(all, *e.w.ecs.providers[name])
+	for _, name := range sorted(w.providers) {
+		all = append(all, *w.providers[name])
 	}
 	var out ProviderList
 	for _, name := range in.CapacityProviders {
@@ -130,13 +148,13 @@ func (e ECS) DescribeCapacityProviders(in ProviderNames) (ProviderList, error) {
 
 // PutClusterCapacityProviders says which providers a cluster has. Instances of their groups that are in service join
 // it.
-func (e ECS) PutClusterCapacityProviders(in ClusterProviders) (OneCluster, error) {
-	c, err := e.w.cluster(in.Cluster)
+func (w *ECS) PutClusterCapacityProviders(in ClusterProviders) (OneCluster, error) {
+	c, err := w.cluster(in.Cluster)
 	if err != nil {
 		return OneCluster{}, err
 	}
 	for _, name := range in.CapacityProviders {
-		if name != Fargate && name != FargateSpot && e.w.ecs.providers[name] == nil {
+		if name != Fargate && name != FargateSpot && w.providers[name] == nil {
 			return OneCluster{}, invalidParameter("The specified capacity provider %s was not found.", name)
 		}
 	}
@@ -148,26 +166,30 @@ func (e ECS) PutClusterCapacityProviders(in ClusterProviders) (OneCluster, error
 	}
 	c.CapacityProviders, c.DefaultCapacityProviderStrategy = slices.Clone(in.CapacityProviders),
 		slices.Clone(in.DefaultCapacityProviderStrategy)
-	for _, id := range sorted(e.w.instances) {
-		if i := e.w.instances[id]; i.state == InService {
-			e.w.joinCluster(i)
+	var serving []Host
+	for _, name := range sorted(w.providers) {
+		if g, found := w.groups.Group(w.providers[name].AutoScalingGroupProvider.AutoScalingGroupArn); found {
+			serving = append(serving, g.Serving...)
 		}
+	}
+	slices.SortFunc(serving, func(a, b Host) int { return cmp.Compare(a.ID, b.ID) })
+	for _, h := range slices.CompactFunc(serving, func(a, b Host) bool { return a.ID == b.ID }) {
+		w.join(h)
 	}
 	return OneCluster{c.show()}, nil
 }
 
-// joinCluster registers an instance in the cluster whose provider its group is, after a while.
-func (w *World) joinCluster(i *instance) {
-	for _, name := range sorted(w.ecs.clusters) {
-		c := w.ecs.clusters[name]
+// join registers an instance in the cluster whose provider its group is, after a while.
+func (w *ECS) join(i Host) {
+	for _, name := range sorted(w.clusters) {
+		c := w.clusters[name]
 		for _, n := range c.CapacityProviders {
-			p := w.ecs.providers[n]
-			if p == nil || w.providedGroup(p) != i.group {
+			p := w.providers[n]
+			if p == nil || !p.gives(i) {
 				continue
 			}
-			turn := i.turn
-			w.after(w.around("tasks", w.settings.Tasks.Join, w.settings.Tasks.Spread), func() {
-				if i.turn == turn && w.hostOf(i) == nil {
+			w.acc.after(w.acc.around("tasks", w.settings.Join, w.settings.Spread), func() {
+				if i.Serves() && w.hostOf(i.ID) == nil {
 					w.register(c, i, n)
 				}
 			})
@@ -176,13 +198,18 @@ func (w *World) joinCluster(i *instance) {
 	}
 }
 
-func (w *World) register(c *cluster, i *instance, provider string) {
-	h := &host{arn: w.arn("ecs", "container-instance/"+c.ClusterName+"/"+w.id(32)), instance: i, provider: provider,
-		status: "ACTIVE",
-		cpu:    w.settings.Tasks.HostCPU, memory: w.settings.Tasks.HostMemoryMiB, registeredAt: w.now,
-		images: map[string]bool{}}
+// gives tells whether an instance is of the provider's group.
+func (p *CapacityProvider) gives(i Host) bool {
+	arn := p.AutoScalingGroupProvider.AutoScalingGroupArn
+	return arn == i.Group || arn == i.GroupARN
+}
+
+func (w *ECS) register(c *cluster, i Host, provider string) {
+	h := &host{arn: w.acc.arn("ecs", "container-instance/"+c.ClusterName+"/"+w.acc.id(32)), instance: i,
+		provider: provider, status: "ACTIVE", cpu: w.settings.HostCPU, memory: w.settings.HostMemoryMiB,
+		registeredAt: w.acc.Now(), images: map[string]bool{}}
 	c.hosts = append(c.hosts, h)
-	w.tell("aws.ecs", "ECS Container Instance State Change", h.arn, "ACTIVE")
+	w.acc.tell("aws.ecs", "ECS Container Instance State Change", h.arn, "ACTIVE")
 	w.shieldHost(h)
 	w.placeWaiting(c)
 	for _, name := range sorted(c.services) {
@@ -190,10 +217,10 @@ func (w *World) register(c *cluster, i *instance, provider string) {
 	}
 }
 
-func (w *World) hostOf(i *instance) *host {
-	for _, name := range sorted(w.ecs.clusters) {
-		for _, h := range w.ecs.clusters[name].hosts {
-			if h.instance == i {
+func (w *ECS) hostOf(instance string) *host {
+	for _, name := range sorted(w.clusters) {
+		for _, h := range w.clusters[name].hosts {
+			if h.instance.ID == instance {
 				return h
 			}
 		}
@@ -201,22 +228,22 @@ func (w *World) hostOf(i *instance) *host {
 	return nil
 }
 
-// leaveCluster takes an instance out of its cluster; the tasks on it are gone with it.
-func (w *World) leaveCluster(i *instance) {
-	for _, name := range sorted(w.ecs.clusters) {
-		c := w.ecs.clusters[name]
-		k := slices.IndexFunc(c.hosts, func(h *host) bool { return h.instance == i })
+// leave takes an instance out of its cluster; the tasks on it are gone with it.
+func (w *ECS) leave(instance string) {
+	for _, name := range sorted(w.clusters) {
+		c := w.clusters[name]
+		k := slices.IndexFunc(c.hosts, func(h *host) bool { return h.instance.ID == instance })
 		if k < 0 {
 			continue
 		}
 		h := c.hosts[k]
 		c.hosts = slices.Delete(c.hosts, k, k+1)
-		w.tell("aws.ecs", "ECS Container Instance State Change", h.arn, "INACTIVE")
+		w.acc.tell("aws.ecs", "ECS Container Instance State Change", h.arn, "INACTIVE")
 		for _, t := range slices.Clone(c.tasks) {
 			if t.host == h && t.LastStatus != Stopped {
 				t.host = nil
 				t.StopCode, t.StoppedReason = cmp.Or(t.StopCode, "InfrastructureHealth"), cmp.Or(t.StoppedReason,
-					"Host EC2 (instance "+i.id+") terminated.")
+					"Host EC2 (instance "+instance+") terminated.")
 				w.stopped(t)
 			}
 		}
@@ -224,7 +251,7 @@ func (w *World) leaveCluster(i *instance) {
 }
 
 // placeOnHost puts a task on an instance that has room: with binpack where least is left, otherwise where most is.
-func (w *World) placeOnHost(t *task, provider string) string {
+func (w *ECS) placeOnHost(t *task, provider string) string {
 	binpack := slices.ContainsFunc(t.strategy, func(p PlacementStrategy) bool { return p.Type == "binpack" })
 	var best *host
 	cpu, memory := false, false
@@ -249,19 +276,19 @@ func (w *World) placeOnHost(t *task, provider string) string {
 	best.cpu, best.memory = best.cpu-t.cpu, best.memory-t.memory
 	best.tasks++
 	t.host, t.waits = best, false
-	t.ContainerInstanceArn, t.AvailabilityZone = best.arn, best.instance.pool.AvailabilityZone
+	t.ContainerInstanceArn, t.AvailabilityZone = best.arn, best.instance.Zone
 	w.shieldHost(best)
 	if best.images[t.TaskDefinitionArn] {
 		w.pull(t, time.Nanosecond) // the image is there
 		return ""
 	}
 	best.images[t.TaskDefinitionArn] = true
-	w.pull(t, w.settings.Tasks.HostPull)
+	w.pull(t, w.settings.HostPull)
 	return ""
 }
 
 // placeWaiting gives tasks that wait for an instance another try, the oldest first.
-func (w *World) placeWaiting(c *cluster) {
+func (w *ECS) placeWaiting(c *cluster) {
 	for _, t := range slices.Clone(c.tasks) {
 		if t.waits && t.DesiredStatus == Running {
 			w.placeOnHost(t, t.CapacityProviderName)
@@ -271,15 +298,10 @@ func (w *World) placeWaiting(c *cluster) {
 
 // shieldHost protects an instance from scale-in while it has tasks, where the provider has managed termination
 // protection.
-func (w *World) shieldHost(h *host) {
-	p := w.ecs.providers[h.provider]
-	if p == nil || p.AutoScalingGroupProvider.ManagedTerminationProtection != "ENABLED" ||
-		h.instance.state != InService {
-		return
-	}
-	if protect := h.tasks > 0; protect != h.instance.protected {
-		h.instance.protected = protect
-		w.look(h.instance.group)
+func (w *ECS) shieldHost(h *host) {
+	p := w.providers[h.provider]
+	if p != nil && p.AutoScalingGroupProvider.ManagedTerminationProtection == "ENABLED" {
+		w.groups.Protect(h.instance.ID, h.tasks > 0)
 	}
 }
 
@@ -288,18 +310,17 @@ const lowPoints = 15
 
 // scaleProviders publishes CapacityProviderReservation and sizes the groups whose scaling is managed: out at the first
 // point above the target, in after 15 points below it, by half of the group at most.
-func (w *World) scaleProviders(c *cluster) {
+func (w *ECS) scaleProviders(c *cluster) {
 	for _, name := range c.CapacityProviders {
-		p := w.ecs.providers[name]
+		p := w.providers[name]
 		if p == nil || !p.managed() {
 			continue
 		}
-		g := w.providedGroup(p)
-		if g == nil {
+		g, found := w.groups.Group(p.AutoScalingGroupProvider.AutoScalingGroupArn)
+		if !found {
 			continue
 		}
-		needed, have := w.neededHosts(c,
-			name), len(keep(g.instances, func(i *instance) bool { return i.state == InService }))
+		needed, have := w.neededHosts(c, name), len(g.Serving)
 		reservation := 100.0
 		switch {
 		case have == 0 && needed > 0:
@@ -307,26 +328,26 @@ func (w *World) scaleProviders(c *cluster) {
 		case have > 0:
 			reservation = 100 * float64(needed) / float64(have)
 		}
-		w.publish(MetricName{"AWS/ECS/ManagedScaling", "CapacityProviderReservation",
-			[]Dimension{{"CapacityProviderName", name}, {"ClusterName", c.ClusterName}}}, reservation)
+		w.publish("AWS/ECS/ManagedScaling", "CapacityProviderReservation", reservation,
+			"CapacityProviderName", name, "ClusterName", c.ClusterName)
 		m := p.AutoScalingGroupProvider.ManagedScaling
 		wanted := (needed*100 + *m.TargetCapacity - 1) / *m.TargetCapacity
 		if c.lows[name]++; reservation >= float64(*m.TargetCapacity) {
 			c.lows[name] = 0
 		}
 		switch {
-		case wanted > g.desired:
-			step := min(max(wanted-g.desired, *m.MinimumScalingStepSize), *m.MaximumScalingStepSize)
-			w.resize(g, min(g.desired+step, g.MaxSize))
-		case wanted < g.desired && c.lows[name] >= lowPoints:
-			w.resize(g, max(wanted, g.desired-max(g.desired/2, 1), g.MinSize))
+		case wanted > g.Desired:
+			step := min(max(wanted-g.Desired, *m.MinimumScalingStepSize), *m.MaximumScalingStepSize)
+			w.groups.Resize(g.Name, min(g.Desired+step, g.Max))
+		case wanted < g.Desired && c.lows[name] >= lowPoints:
+			w.groups.Resize(g.Name, max(wanted, g.Desired-max(g.Desired/2, 1), g.Min))
 		}
 	}
 }
 
 // neededHosts is how many instances the tasks of a provider take: those that have tasks, and those that the waiting
 // ones need.
-func (w *World) neededHosts(c *cluster, provider string) int {
+func (w *ECS) neededHosts(c *cluster, provider string) int {
 	n, cpu, memory := 0, 0, 0
 	for _, h := range c.hosts {
 		if h.provider == provider && h.tasks > 0 {
@@ -338,13 +359,13 @@ func (w *World) neededHosts(c *cluster, provider string) int {
 			cpu, memory = cpu+t.cpu, memory+t.memory
 		}
 	}
-	s := w.settings.Tasks
+	s := w.settings
 	return n + max((cpu+s.HostCPU-1)/s.HostCPU, (memory+s.HostMemoryMiB-1)/s.HostMemoryMiB)
 }
 
 // ListContainerInstances lists the ARNs of a cluster's instances.
-func (e ECS) ListContainerInstances(in ListHosts) (HostArns, error) {
-	c, err := e.w.cluster(in.Cluster)
+func (w *ECS) ListContainerInstances(in ListHosts) (HostArns, error) {
+	c, err := w.cluster(in.Cluster)
 	if err != nil {
 		return HostArns{}, err
 	}
@@ -363,31 +384,31 @@ func (e ECS) ListContainerInstances(in ListHosts) (HostArns, error) {
 }
 
 // DescribeContainerInstances shows up to 100 instances of a cluster.
-func (e ECS) DescribeContainerInstances(in HostNames) (HostList, error) {
-	return e.hosts(in, 100, func(*host) {})
+func (w *ECS) DescribeContainerInstances(in HostNames) (HostList, error) {
+	return w.hosts(in, 100, func(*host) {})
 }
 
 // UpdateContainerInstancesState sets up to ten instances to ACTIVE or DRAINING. Tasks of services leave a draining
 // instance as soon as their service can start others, unless they are protected; tasks of their own stay.
-func (e ECS) UpdateContainerInstancesState(in HostNames) (HostList, error) {
+func (w *ECS) UpdateContainerInstancesState(in HostNames) (HostList, error) {
 	if in.Status != "ACTIVE" && in.Status != "DRAINING" {
 		return HostList{}, invalidParameter("status '%s' must be ACTIVE or DRAINING.", in.Status)
 	}
-	return e.hosts(in, 10, func(h *host) {
+	return w.hosts(in, 10, func(h *host) {
 		h.status = in.Status
 		if h.status != "DRAINING" {
 			return
 		}
-		for _, t := range slices.Clone(e.w.ecs.clusters[last(cmp.Or(in.Cluster, "default"))].tasks) {
-			if t.host == h && t.service != nil && !t.protected(e.w.now) {
-				e.w.stop(t, "ServiceSchedulerInitiated", "The container instance is draining.")
+		for _, t := range slices.Clone(w.clusters[last(cmp.Or(in.Cluster, "default"))].tasks) {
+			if t.host == h && t.service != nil && !t.protected(w.acc.Now()) {
+				w.stop(t, "ServiceSchedulerInitiated", "The container instance is draining.")
 			}
 		}
 	})
 }
 
-func (e ECS) hosts(in HostNames, most int, change func(*host)) (HostList, error) {
-	c, err := e.w.cluster(in.Cluster)
+func (w *ECS) hosts(in HostNames, most int, change func(*host)) (HostList, error) {
+	c, err := w.cluster(in.Cluster)
 	if err != nil {
 		return HostList{}, err
 	}
@@ -402,7 +423,7 @@ func (e ECS) hosts(in HostNames, most int, change func(*host)) (HostList, error)
 			continue
 		}
 		change(c.hosts[k])
-		out.ContainerInstances = append(out.ContainerInstances, c.hosts[k].show(c, e.w.settings.Tasks))
+		out.ContainerInstances = append(out.ContainerInstances, c.hosts[k].show(c, w.settings))
 	}
 	return out, nil
 }
@@ -411,7 +432,7 @@ func (h *host) show(c *cluster, t Tasks) ContainerInstance {
 	of := func(cpu, memory int) []Resource {
 		return []Resource{{"CPU", "INTEGER", cpu}, {"MEMORY", "INTEGER", memory}}
 	}
-	s := ContainerInstance{ContainerInstanceArn: h.arn, Ec2InstanceId: h.instance.id, CapacityProviderName: h.provider,
+	s := ContainerInstance{ContainerInstanceArn: h.arn, Ec2InstanceId: h.instance.ID, CapacityProviderName: h.provider,
 		Status:         h.status,
 		AgentConnected: true, RegisteredAt: h.registeredAt, RegisteredResources: of(t.HostCPU,
 			t.HostMemoryMiB), RemainingResources: of(h.cpu, h.memory)}

@@ -20,6 +20,15 @@ type service struct {
 
 func (s *service) primary() *Deployment { return s.deployments[len(s.deployments)-1] }
 
+// active tells whether the service is there, and deploying whether tasks of an older deployment are left.
+func (s *service) active() bool { return s.Status == "ACTIVE" }
+
+// setCount sets the desired count, for an autoscaler.
+func (w *ECS) setCount(s *service, n int) {
+	s.DesiredCount = n
+	w.attend(s)
+}
+
 // tasks are those that should run.
 func (s *service) tasks() (all []*task) {
 	for _, t := range s.cluster.tasks {
@@ -58,27 +67,27 @@ func (s *service) show() Service {
 }
 
 // deploy begins a deployment: it becomes the primary one.
-func (w *World) deploy(s *service, d *TaskDefinition) {
+func (w *ECS) deploy(s *service, d *TaskDefinition) {
 	for _, old := range s.deployments {
 		old.Status = "ACTIVE"
 	}
 	s.TaskDefinition = d.TaskDefinitionArn
-	s.deployments = append(s.deployments, &Deployment{Id: "ecs-svc/" + w.id(19), Status: "PRIMARY",
+	s.deployments = append(s.deployments, &Deployment{Id: "ecs-svc/" + w.acc.id(19), Status: "PRIMARY",
 		TaskDefinition: d.TaskDefinitionArn,
 		RolloutState:   "IN_PROGRESS", RolloutStateReason: "ECS deployment in progress.", LaunchType: s.LaunchType,
-		CreatedAt: w.now, UpdatedAt: w.now})
+		CreatedAt: w.acc.Now(), UpdatedAt: w.acc.Now()})
 }
 
 // deploying tells whether tasks of an older deployment are left.
 func (s *service) deploying() bool { return len(s.deployments) > 1 }
 
 // attend has the scheduler look at a service, a little later.
-func (w *World) attend(s *service) {
+func (w *ECS) attend(s *service) {
 	if s.looking {
 		return
 	}
 	s.looking = true
-	w.after(w.settings.Tasks.React, func() {
+	w.acc.after(w.settings.React, func() {
 		s.looking = false
 		if s.Status == "ACTIVE" {
 			w.level(s)
@@ -87,7 +96,7 @@ func (w *World) attend(s *service) {
 }
 
 // level starts what is missing and stops what is too much.
-func (w *World) level(s *service) {
+func (w *ECS) level(s *service) {
 	var fresh, old []*task
 	serving := 0
 	for _, t := range s.tasks() {
@@ -122,15 +131,15 @@ func (w *World) level(s *service) {
 }
 
 // roundOff ends a deployment that has replaced everything.
-func (w *World) roundOff(s *service, serving int) {
+func (w *ECS) roundOff(s *service, serving int) {
 	s.deployments = s.deployments[len(s.deployments)-1:]
 	p := s.primary()
 	if serving < s.DesiredCount {
 		return
 	}
 	if p.RolloutState == "IN_PROGRESS" {
-		p.RolloutState, p.RolloutStateReason, p.UpdatedAt = "COMPLETED", "ECS deployment completed.", w.now
-		w.tell("aws.ecs", "ECS Deployment State Change", s.ServiceArn, "SERVICE_DEPLOYMENT_COMPLETED")
+		p.RolloutState, p.RolloutStateReason, p.UpdatedAt = "COMPLETED", "ECS deployment completed.", w.acc.Now()
+		w.acc.tell("aws.ecs", "ECS Deployment State Change", s.ServiceArn, "SERVICE_DEPLOYMENT_COMPLETED")
 	}
 	if serving == s.DesiredCount {
 		w.say(s, "has reached a steady state.")
@@ -138,19 +147,19 @@ func (w *World) roundOff(s *service, serving int) {
 }
 
 // startTasks starts up to n tasks: as fast as the service may, and none while its tasks fail to start.
-func (w *World) startTasks(s *service, n int) {
+func (w *ECS) startTasks(s *service, n int) {
 	if n <= 0 {
 		return
 	}
-	if next := cmpLater(s.paced, s.notBefore); w.now.Before(next) {
-		w.at(next, func() { w.attend(s) })
+	if next := cmpLater(s.paced, s.notBefore); w.acc.Now().Before(next) {
+		w.acc.at(next, func() { w.attend(s) })
 		return
 	}
 	d, err := w.definition(s.TaskDefinition)
 	if err != nil {
 		return
 	}
-	gap := time.Minute / time.Duration(w.settings.Tasks.ServicePace)
+	gap := time.Minute / time.Duration(w.settings.ServicePace)
 	// What a service may start in one look is what it may start in a second.
 	burst := max(int(time.Second/gap), 1)
 	counts := map[string]int{}
@@ -159,8 +168,8 @@ func (w *World) startTasks(s *service, n int) {
 	}
 	for k := range n {
 		if k == burst {
-			s.paced = w.now.Add(gap * time.Duration(burst))
-			w.at(s.paced, func() { w.attend(s) })
+			s.paced = w.acc.Now().Add(gap * time.Duration(burst))
+			w.acc.at(s.paced, func() { w.attend(s) })
 			return
 		}
 		provider := s.way.next(counts)
@@ -169,8 +178,8 @@ func (w *World) startTasks(s *service, n int) {
 			group: "service:" + s.ServiceName, strategy: s.PlacementStrategy}
 		if _, reason := w.place(s.cluster, request); reason != "" {
 			w.say(s, "was unable to place a task. Reason: %s.", reason)
-			s.paced = w.now.Add(retryPlacement)
-			w.at(s.paced, func() { w.attend(s) })
+			s.paced = w.acc.Now().Add(retryPlacement)
+			w.acc.at(s.paced, func() { w.attend(s) })
 			return
 		}
 	}
@@ -187,8 +196,8 @@ func cmpLater(a, b time.Time) time.Time {
 }
 
 // stopTasks stops up to n tasks, never a protected one.
-func (w *World) stopTasks(s *service, all []*task, n int) {
-	free := slices.DeleteFunc(slices.Clone(all), func(t *task) bool { return t.protected(w.now) })
+func (w *ECS) stopTasks(s *service, all []*task, n int) {
+	free := slices.DeleteFunc(slices.Clone(all), func(t *task) bool { return t.protected(w.acc.Now()) })
 	for ; n > 0 && len(free) > 0; n-- {
 		t := w.chooseTask(s, free)
 		free = slices.DeleteFunc(free, func(x *task) bool { return x == t })
@@ -201,7 +210,7 @@ func (w *World) stopTasks(s *service, all []*task, n int) {
 
 // chooseTask is the task that goes first: one that does not run yet; with binpack the one whose instance has most free
 // then; otherwise one of the zone that has most, drawn where several are equal.
-func (w *World) chooseTask(s *service, free []*task) *task {
+func (w *ECS) chooseTask(s *service, free []*task) *task {
 	if waiting := keepTasks(free, func(t *task) bool { return t.LastStatus != Running }); len(waiting) > 0 {
 		return waiting[len(waiting)-1]
 	}
@@ -223,7 +232,7 @@ func (w *World) chooseTask(s *service, free []*task) *task {
 		most = max(most, zones[t.AvailabilityZone])
 	}
 	fullest := keepTasks(free, func(t *task) bool { return zones[t.AvailabilityZone] == most })
-	return fullest[int(w.draw("victims")*float64(len(fullest)))]
+	return fullest[int(w.acc.draw("victims")*float64(len(fullest)))]
 }
 
 func keepTasks(all []*task, wanted func(*task) bool) (kept []*task) {
@@ -236,14 +245,14 @@ func keepTasks(all []*task, wanted func(*task) bool) (kept []*task) {
 }
 
 // failedStart slows a service down whose tasks never reach RUNNING, to one start in 15 minutes at most.
-func (w *World) failedStart(s *service) {
+func (w *ECS) failedStart(s *service) {
 	s.primary().FailedTasks++
 	s.failures++
 	if s.failures < 3 {
 		return
 	}
 	delay := min(15*time.Second<<min(s.failures-3, 10), 15*time.Minute)
-	s.notBefore = w.now.Add(delay)
+	s.notBefore = w.acc.Now().Add(delay)
 	w.say(s, "is unable to consistently start tasks successfully.")
-	w.tell("aws.ecs", "ECS Service Action", s.ServiceArn, "SERVICE_TASK_START_IMPAIRED")
+	w.acc.tell("aws.ecs", "ECS Service Action", s.ServiceArn, "SERVICE_TASK_START_IMPAIRED")
 }

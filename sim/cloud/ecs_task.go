@@ -52,19 +52,19 @@ type launchRequest struct {
 }
 
 // place starts a task, or says why it cannot.
-func (w *World) place(c *cluster, r launchRequest) (*task, string) {
+func (w *ECS) place(c *cluster, r launchRequest) (*task, string) {
 	if len(c.tasks) >= MaxTasks {
 		return nil, fmt.Sprintf("the model keeps at most %d tasks in a cluster", MaxTasks)
 	}
 	cpu, memory := r.definition.needs()
-	t := &task{id: w.id(32), cluster: c, service: r.service, definition: r.definition, cpu: cpu, memory: memory,
+	t := &task{id: w.acc.id(32), cluster: c, service: r.service, definition: r.definition, cpu: cpu, memory: memory,
 		strategy: r.strategy}
-	t.TaskArn = w.arn("ecs", "task/"+c.ClusterName+"/"+t.id)
+	t.TaskArn = w.acc.arn("ecs", "task/"+c.ClusterName+"/"+t.id)
 	t.TaskDefinitionArn, t.ClusterArn, t.Group, t.StartedBy = r.definition.TaskDefinitionArn, c.ClusterArn, r.group,
 		r.startedBy
-	t.DesiredStatus, t.CreatedAt, t.Overrides, t.Connectivity = Running, w.now, r.overrides, "CONNECTED"
+	t.DesiredStatus, t.CreatedAt, t.Overrides, t.Connectivity = Running, w.acc.Now(), r.overrides, "CONNECTED"
 	t.Cpu, t.Memory, t.LaunchType = fmt.Sprint(cpu), fmt.Sprint(memory), EC2
-	switch provider := w.ecs.providers[r.provider]; {
+	switch provider := w.providers[r.provider]; {
 	case r.provider == Fargate || r.provider == FargateSpot:
 		if reason := w.placeOnFargate(t, r.provider); reason != "" {
 			return nil, reason
@@ -93,28 +93,28 @@ func (w *World) place(c *cluster, r launchRequest) (*task, string) {
 }
 
 // placeOnFargate takes a token of the launch rate and starts the task.
-func (w *World) placeOnFargate(t *task, provider string) string {
+func (w *ECS) placeOnFargate(t *task, provider string) string {
 	market := OnDemand
 	if t.LaunchType = Fargate; provider == FargateSpot {
 		market = Spot
 	}
-	if most, limited := w.pools[Pool{Fargate, "", market}]; limited && w.onFargate(provider) >= most {
+	if most, limited := w.acc.capacity(Pool{Fargate, "", market}); limited && w.onFargate(provider) >= most {
 		return "Capacity is unavailable at this time. Please try again later or in a different availability zone"
 	}
-	if !w.ecs.fargate[provider].take(w.now) {
+	if !w.fargate[provider].take(w.acc.Now()) {
 		return "Rate exceeded"
 	}
 	t.CapacityProviderName = provider
 	zones := []string{"a", "b", "c"}
-	t.AvailabilityZone = w.settings.Region + zones[len(t.cluster.tasks)%len(zones)]
-	p := w.settings.Tasks
+	t.AvailabilityZone = w.acc.Region() + zones[len(t.cluster.tasks)%len(zones)]
+	p := w.settings
 	w.step(t, Provisioning, p.Provision, func() { w.pull(t, p.Pull) })
 	return ""
 }
 
 // onFargate is how many tasks have not stopped yet, on Fargate or on Fargate Spot.
-func (w *World) onFargate(provider string) (n int) {
-	for _, c := range w.ecs.clusters { // a sum: the order does not matter
+func (w *ECS) onFargate(provider string) (n int) {
+	for _, c := range w.clusters { // a sum: the order does not matter
 		for _, t := range c.tasks {
 			if t.LaunchType == Fargate && t.LastStatus != Stopped && t.CapacityProviderName == provider {
 				n++
@@ -125,7 +125,7 @@ func (w *World) onFargate(provider string) (n int) {
 }
 
 // waitForHost lets a task wait for an instance, for half an hour.
-func (w *World) waitForHost(t *task) {
+func (w *ECS) waitForHost(t *task) {
 	t.waits = true
 	w.step(t, Provisioning, mostPlacement, func() {
 		t.StopCode, t.StoppedReason = "TaskFailedToStart", "No capacity came up in time."
@@ -134,41 +134,41 @@ func (w *World) waitForHost(t *task) {
 }
 
 // step puts a task into a state, and plans what comes next.
-func (w *World) step(t *task, status string, d time.Duration, next func()) {
+func (w *ECS) step(t *task, status string, d time.Duration, next func()) {
 	t.LastStatus = status
 	t.Version++
 	t.turn++
 	turn := t.turn
-	w.tell("aws.ecs", "ECS Task State Change", t.TaskArn, status)
+	w.acc.tell("aws.ecs", "ECS Task State Change", t.TaskArn, status)
 	if next == nil {
 		return
 	}
 	if !t.waits {
-		d = w.around("tasks", d, w.settings.Tasks.Spread)
+		d = w.acc.around("tasks", d, w.settings.Spread)
 	}
-	w.after(d, func() {
+	w.acc.after(d, func() {
 		if t.turn == turn {
 			next()
 		}
 	})
 }
 
-func (w *World) pull(t *task, d time.Duration) {
-	t.PullStartedAt = w.now
+func (w *ECS) pull(t *task, d time.Duration) {
+	t.PullStartedAt = w.acc.Now()
 	w.step(t, TaskPending, d, func() {
-		t.PullStoppedAt = w.now
+		t.PullStoppedAt = w.acc.Now()
 		w.activate(t)
 	})
 }
 
-func (w *World) activate(t *task) {
-	w.step(t, Activating, w.settings.Tasks.Activate, func() {
-		if w.hit("starts", w.settings.Tasks.StartFails) {
+func (w *ECS) activate(t *task) {
+	w.step(t, Activating, w.settings.Activate, func() {
+		if w.acc.hit("starts", w.settings.StartFails) {
 			t.StopCode, t.StoppedReason = "TaskFailedToStart", "The container failed to start."
 			w.stopped(t)
 			return
 		}
-		t.ran, t.StartedAt = true, w.now
+		t.ran, t.StartedAt = true, w.acc.Now()
 		w.step(t, Running, 0, nil)
 		if t.service != nil {
 			t.service.failures = 0
@@ -178,11 +178,11 @@ func (w *World) activate(t *task) {
 }
 
 // stop asks a task to end: SIGTERM, and after its stop timeout SIGKILL.
-func (w *World) stop(t *task, code, reason string) {
+func (w *ECS) stop(t *task, code, reason string) {
 	if t.DesiredStatus == Stopped {
 		return
 	}
-	t.DesiredStatus, t.StopCode, t.StoppedReason, t.StoppingAt = Stopped, code, reason, w.now
+	t.DesiredStatus, t.StopCode, t.StoppedReason, t.StoppingAt = Stopped, code, reason, w.acc.Now()
 	if t.service != nil {
 		w.attend(t.service)
 	}
@@ -190,7 +190,7 @@ func (w *World) stop(t *task, code, reason string) {
 		w.step(t, Stopping, time.Second, func() { w.stopped(t) })
 		return
 	}
-	p := w.settings.Tasks
+	p := w.settings
 	timeout := p.StopTimeout
 	for _, c := range t.definition.ContainerDefinitions {
 		if c.StopTimeout != nil {
@@ -201,16 +201,16 @@ func (w *World) stop(t *task, code, reason string) {
 		timeout = min(timeout, 2*time.Minute)
 	}
 	w.step(t, Stopping, min(p.Exit, timeout), func() {
-		t.ExecutionStoppedAt = w.now
+		t.ExecutionStoppedAt = w.acc.Now()
 		w.step(t, Deprovisioning, p.Deprovision, func() { w.stopped(t) })
 	})
 }
 
 // stopped is the end of a task. It can be described for an hour more.
-func (w *World) stopped(t *task) {
+func (w *ECS) stopped(t *task) {
 	c := t.cluster
 	t.waits = false
-	t.DesiredStatus, t.StoppedAt, t.protection = Stopped, w.now, time.Time{}
+	t.DesiredStatus, t.StoppedAt, t.protection = Stopped, w.acc.Now(), time.Time{}
 	w.step(t, Stopped, 0, nil)
 	if h := t.host; h != nil {
 		h.cpu, h.memory = h.cpu+t.cpu, h.memory+t.memory
@@ -224,14 +224,14 @@ func (w *World) stopped(t *task) {
 		}
 		w.attend(s)
 	}
-	w.after(keptStopped, func() {
+	w.acc.after(keptStopped, func() {
 		delete(c.byID, t.id)
 		c.tasks = slices.DeleteFunc(c.tasks, func(x *task) bool { return x == t })
 	})
 }
 
 // ExitTask lets the container of a running task end by itself, as a worker does that has nothing left to do.
-func (w *World) ExitTask(arn string) error {
+func (w *ECS) ExitTask(arn string) error {
 	t := w.findTask(arn)
 	if t == nil || t.LastStatus != Running || t.DesiredStatus == Stopped {
 		return fmt.Errorf("end task %s: no such task is running", arn)
@@ -242,7 +242,7 @@ func (w *World) ExitTask(arn string) error {
 
 // InterruptTask takes a task on Fargate Spot back: it gets SIGTERM, and what its stop timeout allows, two minutes at
 // most.
-func (w *World) InterruptTask(arn string) error {
+func (w *ECS) InterruptTask(arn string) error {
 	t := w.findTask(arn)
 	if t == nil || t.CapacityProviderName != FargateSpot || t.DesiredStatus == Stopped {
 		return fmt.Errorf("interrupt task %s: no such task runs on Fargate Spot", arn)
@@ -251,9 +251,9 @@ func (w *World) InterruptTask(arn string) error {
 	return nil
 }
 
-func (w *World) findTask(arn string) *task {
-	for _, name := range sorted(w.ecs.clusters) {
-		if t := w.ecs.clusters[name].byID[last(arn)]; t != nil {
+func (w *ECS) findTask(arn string) *task {
+	for _, name := range sorted(w.clusters) {
+		if t := w.clusters[name].byID[last(arn)]; t != nil {
 			return t
 		}
 	}
@@ -269,8 +269,7 @@ type runAnswer struct {
 
 // RunTask starts up to ten tasks that belong to no service. What finds no place is a failure in the answer. The same
 // client token gives the same tasks and starts nothing more.
-func (e ECS) RunTask(in RunTaskInput) (TaskList, error) {
-	w := e.w
+func (w *ECS) RunTask(in RunTaskInput) (TaskList, error) {
 	c, err := w.cluster(in.Cluster)
 	if err != nil {
 		return TaskList{}, err
@@ -288,7 +287,7 @@ func (e ECS) RunTask(in RunTaskInput) (TaskList, error) {
 	case strings.HasPrefix(in.Group, "service:"):
 		return TaskList{}, invalidParameter("The group must not begin with service:.")
 	}
-	way, err := c.way(w, in.LaunchType, in.CapacityProviderStrategy, in.NetworkConfiguration)
+	way, err := c.way(in.LaunchType, in.CapacityProviderStrategy, in.NetworkConfiguration)
 	if err != nil {
 		return TaskList{}, err
 	}
@@ -297,7 +296,7 @@ func (e ECS) RunTask(in RunTaskInput) (TaskList, error) {
 	if in.ClientToken != "" {
 		token = "run/" + c.ClusterName + "/" + in.ClientToken
 	}
-	if before, ok := w.tokens.answers[token].(runAnswer); ok {
+	if before, ok := w.tokens.before(token).(runAnswer); ok {
 		if before.request != request {
 			return TaskList{}, fault("ConflictException", "The client token was used with other parameters.")
 		}
@@ -327,22 +326,22 @@ func (e ECS) RunTask(in RunTaskInput) (TaskList, error) {
 }
 
 // again is the answer to a RunTask, with the tasks as they are now.
-func (w *World) again(c *cluster, a runAnswer) TaskList {
+func (w *ECS) again(c *cluster, a runAnswer) TaskList {
 	out := TaskList{Failures: slices.Clone(a.fails)}
 	for _, id := range a.ids {
 		if t := c.byID[id]; t != nil {
-			out.Tasks = append(out.Tasks, t.show(w.now))
+			out.Tasks = append(out.Tasks, t.show(w.acc.Now()))
 		}
 	}
 	return out
 }
 
 // seen tells whether a task is old enough to be seen.
-func (w *World) seen(t *task) bool { return t != nil && w.now.Sub(t.CreatedAt) >= w.settings.Tasks.Lag }
+func (w *ECS) seen(t *task) bool { return t != nil && w.acc.Now().Sub(t.CreatedAt) >= w.settings.Lag }
 
 // DescribeTasks shows up to 100 tasks.
-func (e ECS) DescribeTasks(in DescribeTasksInput) (TaskList, error) {
-	c, err := e.w.cluster(in.Cluster)
+func (w *ECS) DescribeTasks(in DescribeTasksInput) (TaskList, error) {
+	c, err := w.cluster(in.Cluster)
 	if err != nil {
 		return TaskList{}, err
 	}
@@ -351,10 +350,10 @@ func (e ECS) DescribeTasks(in DescribeTasksInput) (TaskList, error) {
 	}
 	var out TaskList
 	for _, arn := range in.Tasks {
-		if t := c.byID[last(arn)]; e.w.seen(t) {
-			out.Tasks = append(out.Tasks, t.show(e.w.now))
+		if t := c.byID[last(arn)]; w.seen(t) {
+			out.Tasks = append(out.Tasks, t.show(w.acc.Now()))
 		} else {
-			out.Failures = append(out.Failures, Failure{Arn: e.w.arn("ecs", "task/"+c.ClusterName+"/"+last(arn)),
+			out.Failures = append(out.Failures, Failure{Arn: w.acc.arn("ecs", "task/"+c.ClusterName+"/"+last(arn)),
 				Reason: "MISSING"})
 		}
 	}
@@ -362,8 +361,8 @@ func (e ECS) DescribeTasks(in DescribeTasksInput) (TaskList, error) {
 }
 
 // ListTasks lists the ARNs of tasks that should run or, if asked for, that should be stopped.
-func (e ECS) ListTasks(in ListTasksInput) (TaskArns, error) {
-	c, err := e.w.cluster(in.Cluster)
+func (w *ECS) ListTasks(in ListTasksInput) (TaskArns, error) {
+	c, err := w.cluster(in.Cluster)
 	if err != nil {
 		return TaskArns{}, err
 	}
@@ -378,7 +377,7 @@ func (e ECS) ListTasks(in ListTasksInput) (TaskArns, error) {
 	for _, t := range c.tasks {
 		status := t.DesiredStatus == wanted || wanted == TaskPending && t.DesiredStatus == Running &&
 			t.LastStatus == TaskPending
-		if e.w.seen(t) && status &&
+		if w.seen(t) && status &&
 			(in.ServiceName == "" || t.service != nil && t.service.ServiceName == last(in.ServiceName)) &&
 			(in.Family == "" || t.definition.Family == in.Family) &&
 			(in.StartedBy == "" || t.StartedBy == in.StartedBy) &&
@@ -396,8 +395,8 @@ func (e ECS) ListTasks(in ListTasksInput) (TaskArns, error) {
 }
 
 // StopTask ends a task, protected or not. The service of a task starts another.
-func (e ECS) StopTask(in StopTaskInput) (OneTask, error) {
-	c, err := e.w.cluster(in.Cluster)
+func (w *ECS) StopTask(in StopTaskInput) (OneTask, error) {
+	c, err := w.cluster(in.Cluster)
 	if err != nil {
 		return OneTask{}, err
 	}
@@ -405,15 +404,15 @@ func (e ECS) StopTask(in StopTaskInput) (OneTask, error) {
 	if t == nil {
 		return OneTask{}, invalidParameter("The referenced task was not found.")
 	}
-	e.w.stop(t, "UserInitiated", cmp.Or(in.Reason, "Task stopped by user"))
-	return OneTask{t.show(e.w.now)}, nil
+	w.stop(t, "UserInitiated", cmp.Or(in.Reason, "Task stopped by user"))
+	return OneTask{t.show(w.acc.Now())}, nil
 }
 
 // UpdateTaskProtection protects up to ten tasks of services from scale-in and deployments, for two hours unless the
 // call says otherwise, or takes that back. While more would be protected than the service wants, it fails with
 // DEPLOYMENT_BLOCKED.
-func (e ECS) UpdateTaskProtection(in ProtectTasks) (Protections, error) {
-	c, err := e.w.cluster(in.Cluster)
+func (w *ECS) UpdateTaskProtection(in ProtectTasks) (Protections, error) {
+	c, err := w.cluster(in.Cluster)
 	if err != nil {
 		return Protections{}, err
 	}
@@ -425,16 +424,16 @@ func (e ECS) UpdateTaskProtection(in ProtectTasks) (Protections, error) {
 	var out Protections
 	for _, arn := range in.Tasks {
 		t := c.byID[last(arn)]
-		if failure := e.w.unprotectable(t, in.ProtectionEnabled); failure != "" {
+		if failure := w.unprotectable(t, in.ProtectionEnabled); failure != "" {
 			out.Failures = append(out.Failures, Failure{Arn: arn, Reason: failure})
 			continue
 		}
 		t.protection = time.Time{}
 		if in.ProtectionEnabled {
-			t.protection = e.w.now.Add(time.Duration(minutes) * time.Minute)
-			e.w.watchProtection(t)
+			t.protection = w.acc.Now().Add(time.Duration(minutes) * time.Minute)
+			w.watchProtection(t)
 		}
-		e.w.attend(t.service)
+		w.attend(t.service)
 		out.ProtectedTasks = append(out.ProtectedTasks, ProtectedTask{t.TaskArn, in.ProtectionEnabled, t.protection})
 	}
 	return out, nil
@@ -442,13 +441,13 @@ func (e ECS) UpdateTaskProtection(in ProtectTasks) (Protections, error) {
 
 // watchProtection has the scheduler look again when the protection of a task is over, however often it is renewed until
 // then.
-func (w *World) watchProtection(t *task) {
+func (w *ECS) watchProtection(t *task) {
 	if !t.watched.IsZero() && !t.protection.Before(t.watched) {
 		return
 	}
 	t.watched = t.protection
-	w.at(t.protection, func() {
-		if t.watched = (time.Time{}); t.protected(w.now) {
+	w.acc.at(t.protection, func() {
+		if t.watched = (time.Time{}); t.protected(w.acc.Now()) {
 			w.watchProtection(t)
 			return
 		}
@@ -457,16 +456,16 @@ func (w *World) watchProtection(t *task) {
 }
 
 // unprotectable says why a task cannot be protected, or nothing.
-func (w *World) unprotectable(t *task, on bool) string {
+func (w *ECS) unprotectable(t *task, on bool) string {
 	switch {
 	case t == nil || t.LastStatus == Stopped:
 		return "MISSING"
 	case t.service == nil:
 		return "TASK_NOT_VALID"
-	case !on || t.protected(w.now):
+	case !on || t.protected(w.acc.Now()):
 		return ""
 	}
-	protected := keepTasks(t.service.tasks(), func(x *task) bool { return x.protected(w.now) })
+	protected := keepTasks(t.service.tasks(), func(x *task) bool { return x.protected(w.acc.Now()) })
 	if len(protected) >= t.service.DesiredCount {
 		return "DEPLOYMENT_BLOCKED"
 	}
@@ -474,8 +473,8 @@ func (w *World) unprotectable(t *task, on bool) string {
 }
 
 // GetTaskProtection says which tasks are protected; without names, those of all services of the cluster.
-func (e ECS) GetTaskProtection(in ProtectTasks) (Protections, error) {
-	c, err := e.w.cluster(in.Cluster)
+func (w *ECS) GetTaskProtection(in ProtectTasks) (Protections, error) {
+	c, err := w.cluster(in.Cluster)
 	if err != nil {
 		return Protections{}, err
 	}
@@ -493,11 +492,11 @@ func (e ECS) GetTaskProtection(in ProtectTasks) (Protections, error) {
 	var out Protections
 	for _, arn := range names {
 		t := c.byID[last(arn)]
-		if failure := e.w.unprotectable(t, false); failure != "" {
+		if failure := w.unprotectable(t, false); failure != "" {
 			out.Failures = append(out.Failures, Failure{Arn: arn, Reason: failure})
 			continue
 		}
-		p := ProtectedTask{TaskArn: t.TaskArn, ProtectionEnabled: t.protected(e.w.now)}
+		p := ProtectedTask{TaskArn: t.TaskArn, ProtectionEnabled: t.protected(w.acc.Now())}
 		if p.ProtectionEnabled {
 			p.ExpirationDate = t.protection
 		}

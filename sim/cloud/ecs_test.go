@@ -16,7 +16,7 @@ import (
 type jobs struct {
 	testing.TB
 	*cloud.World
-	ecs cloud.ECS
+	ecs *cloud.ECS
 }
 
 var network = &cloud.NetworkConfiguration{AwsvpcConfiguration: &cloud.AwsvpcConfiguration{Subnets: []string{"subnet-1"}}}
@@ -117,7 +117,7 @@ func TestTheSchedulerReplacesWhatStops(t *testing.T) {
 	j := newJobs(t, cloud.Settings{}, 2)
 	j.pass(time.Minute)
 	ids := j.tasks()
-	if err := j.ExitTask(ids[0]); err != nil {
+	if err := j.ECS().ExitTask(ids[0]); err != nil {
 		t.Fatal(err)
 	}
 	j.pass(time.Minute)
@@ -258,7 +258,7 @@ func TestAStrategySplitsByBaseAndWeight(t *testing.T) {
 	spot := j.tasks()[slices.IndexFunc(j.tasks(),
 		func(arn string) bool { return j.task(arn).CapacityProviderName == cloud.FargateSpot })]
 	j.protect(true, 10, spot)
-	if err := j.InterruptTask(spot); err != nil {
+	if err := j.ECS().InterruptTask(spot); err != nil {
 		t.Fatal(err)
 	}
 	j.pass(time.Minute)
@@ -379,7 +379,7 @@ func TestTasksAreConservedAndProtectedOnesRunOn(t *testing.T) {
 				j.update(func(in *cloud.UpdateServiceInput) { in.ForceNewDeployment = true })
 			case len(ids) == 0:
 			case kind == "exit":
-				if exited = ids[n%len(ids)]; j.ExitTask(exited) == nil {
+				if exited = ids[n%len(ids)]; j.ECS().ExitTask(exited) == nil {
 					delete(protected, exited)
 				}
 			default:

@@ -9,11 +9,141 @@ import (
 	"time"
 )
 
-// AutoScaling is the API of EC2 Auto Scaling. Its methods bear the names of the actions; errors are a *Fault.
-type AutoScaling struct{ w *World }
+// The bounds of EC2 Auto Scaling.
+const (
+	// MaxGroups is how many Auto Scaling groups there may be.
+	MaxGroups = 500
+	// MaxGroupSize is the largest MaxSize of a group.
+	MaxGroupSize = 5_000
+	// MaxHooks is how many lifecycle hooks a group may have.
+	MaxHooks = 50
+	// MaxActivities is how many activities of one group are kept; the oldest go first.
+	MaxActivities = 1_000
+)
 
-// AutoScaling is the API of EC2 Auto Scaling in this world.
-func (w *World) AutoScaling() AutoScaling { return AutoScaling{w} }
+// AutoScaling is the API of EC2 Auto Scaling, but for scaling policies. Its methods bear the names of the actions;
+// errors are a *Fault.
+type AutoScaling struct {
+	acc       *Account
+	machines  Machines
+	mayMix    bool // a group may have a warm pool and a mixed instances policy
+	publish   Publish
+	listeners Listeners
+	groups    map[string]*group
+	instances map[string]*instance
+	lambdas   map[string]TerminationPolicy
+	tokens    clientTokens
+}
+
+// newAutoScaling is EC2 Auto Scaling without groups. Instances behave as the machines say; mayMix lets a group have a
+// warm pool and a mixed instances policy.
+func newAutoScaling(a *Account, m Machines, mayMix bool, publish Publish) *AutoScaling {
+	return &AutoScaling{acc: a, machines: m.withDefaults(Machines{}), mayMix: mayMix, publish: publish,
+		groups: map[string]*group{}, instances: map[string]*instance{}, lambdas: map[string]TerminationPolicy{}}
+}
+
+// Listeners are told what happens to instances and groups. All are needed.
+type Listeners struct {
+	// Serves is told of an instance that came into service, Leaves of the id of one that leaves it or ends.
+	Serves func(Machine)
+	Leaves func(instance string)
+	// Deleted is told the name of a group that is deleted.
+	Deleted func(group string)
+}
+
+// connect says who is told what happens.
+func (w *AutoScaling) connect(l Listeners) { w.listeners = l }
+
+// Machine is an instance in service, as others know it.
+type Machine struct {
+	ID, Zone string
+	// Group is the name of its group, GroupARN its ARN.
+	Group, GroupARN string
+	// Serves tells whether it has been in service since.
+	Serves func() bool
+}
+
+// machine shows an instance to others.
+func (i *instance) machine() Machine {
+	turn := i.turn
+	return Machine{i.id, i.pool.AvailabilityZone, i.group.AutoScalingGroupName, i.group.AutoScalingGroupARN,
+		func() bool { return i.turn == turn }}
+}
+
+// Size is what a group looks like from outside.
+type Size struct {
+	Name, ARN         string
+	Min, Max, Desired int
+	// InService is the capacity in service, in weights.
+	InService int
+	// Weighted tells that its instances have weights, Protects that new ones are protected from scale-in.
+	Weighted, Protects bool
+	// Warmup is the group's default warm-up, nil for none; Cooldown its default cooldown.
+	Warmup   *time.Duration
+	Cooldown time.Duration
+	// Alarms tells that it scales when alarms say so.
+	Alarms bool
+}
+
+// size shows a group to others.
+func (g *group) size() Size {
+	s := Size{Name: g.AutoScalingGroupName, ARN: g.AutoScalingGroupARN, Min: g.MinSize, Max: g.MaxSize,
+		Desired: g.desired, Weighted: g.weighted(), Protects: g.NewInstancesProtectedFromScaleIn,
+		Cooldown: time.Duration(g.DefaultCooldown) * time.Second, Alarms: g.runs("AlarmNotification")}
+	if g.DefaultInstanceWarmup != nil {
+		s.Warmup = ptr(time.Duration(*g.DefaultInstanceWarmup) * time.Second)
+	}
+	for _, i := range g.instances {
+		if i.state == InService {
+			s.InService += i.weight
+		}
+	}
+	return s
+}
+
+// sizeOf shows a group, found by its name or ARN, to others.
+func (w *AutoScaling) sizeOf(nameOrARN string) (Size, bool) {
+	for _, name := range sorted(w.groups) {
+		if g := w.groups[name]; nameOrARN == g.AutoScalingGroupARN || nameOrARN == name {
+			return g.size(), true
+		}
+	}
+	return Size{}, false
+}
+
+// mayChange says why the caller may not change a group, nil if it may.
+func (w *AutoScaling) mayChange(name string) error {
+	_, err := w.change(name)
+	return err
+}
+
+// setDesired sets the desired capacity of a group, for an autoscaler.
+func (w *AutoScaling) setDesired(name string, n int) { w.resize(w.groups[name], n) }
+
+// serving are the instances of a group in service, in the order of their launch.
+func (w *AutoScaling) serving(name string) (all []Machine) {
+	for _, i := range w.groups[name].instances {
+		if i.state == InService {
+			all = append(all, i.machine())
+		}
+	}
+	return all
+}
+
+// protect protects an instance in service from scale-in, or takes that back.
+func (w *AutoScaling) protect(id string, on bool) {
+	if i := w.instances[id]; i != nil && i.state == InService && i.protected != on {
+		i.protected = on
+		w.look(i.group)
+	}
+}
+
+// warming tells whether an instance of a group is on its way into service, or has been there for less than a warm-up.
+func (w *AutoScaling) warming(name string, warmup time.Duration) bool {
+	return slices.ContainsFunc(w.groups[name].instances, func(i *instance) bool {
+		return i.counted() && (i.state != InService || w.acc.Now().Before(i.inService.Add(warmup)))
+	})
+}
 
 // group is an Auto Scaling group.
 type group struct {
@@ -27,7 +157,6 @@ type group struct {
 	activities []*Activity // oldest first
 	suspended  map[string]bool
 	metrics    map[string]bool
-	policies   []*tracker
 	refresh    []*refresh
 	pool       *WarmPoolConfiguration
 	generation int // of the launch settings
@@ -88,7 +217,7 @@ func (g *group) capacity() int {
 func (g *group) runs(process string) bool { return !g.suspended[process] }
 
 // group finds a group by its name.
-func (w *World) group(name string) (*group, error) {
+func (w *AutoScaling) group(name string) (*group, error) {
 	if g := w.groups[name]; g != nil {
 		return g, nil
 	}
@@ -96,12 +225,12 @@ func (w *World) group(name string) (*group, error) {
 }
 
 // change finds a group that the caller wants to change. A group with an operator takes changes from that alone.
-func (w *World) change(name string) (*group, error) {
+func (w *AutoScaling) change(name string) (*group, error) {
 	g, err := w.group(name)
 	if err != nil {
 		return nil, err
 	}
-	if g.Operator != nil && g.Operator.Principal != w.settings.Caller {
+	if g.Operator != nil && g.Operator.Principal != w.acc.Caller() {
 		return nil, &Fault{Code: "AccessDenied", Status: 403,
 			Message: fmt.Sprintf("The Auto Scaling group %s is operated by %s; other callers may not change it.", name,
 				g.Operator.Principal)}
@@ -110,28 +239,17 @@ func (w *World) change(name string) (*group, error) {
 }
 
 // ShapeGroup sets how the instances of a group behave, which no API action does. Zero fields keep the world's.
-func (w *World) ShapeGroup(name string, m Machines) error {
+func (w *AutoScaling) ShapeGroup(name string, m Machines) error {
 	g, err := w.group(name)
 	if err != nil {
 		return err
 	}
-	g.machines = m.withDefaults(w.settings.Machines)
+	g.machines = m.withDefaults(w.machines)
 	return nil
 }
 
-// LimitCapacity says how many instances of a pool there are, those that run included; a negative number means enough.
-// Launches beyond it fail with InsufficientInstanceCapacity.
-func (w *World) LimitCapacity(p Pool, instances int) {
-	if instances < 0 {
-		delete(w.pools, p)
-		return
-	}
-	w.pools[p] = instances
-}
-
 // CreateAutoScalingGroup makes a group, which launches its desired capacity.
-func (a AutoScaling) CreateAutoScalingGroup(in CreateGroup) (Nothing, error) {
-	w := a.w
+func (w *AutoScaling) CreateAutoScalingGroup(in CreateGroup) (Nothing, error) {
 	switch {
 	case in.AutoScalingGroupName == "" || len(in.AutoScalingGroupName) > 255 ||
 		strings.ContainsAny(in.AutoScalingGroupName, ":/"):
@@ -149,12 +267,12 @@ func (a AutoScaling) CreateAutoScalingGroup(in CreateGroup) (Nothing, error) {
 	case len(in.AvailabilityZones) == 0 && in.VPCZoneIdentifier == "":
 		return Nothing{}, invalid("At least one Availability Zone or VPC Subnet is required.")
 	}
-	g := &group{region: w.settings.Region, machines: w.settings.Machines, typical: "m7g.large",
+	g := &group{region: w.acc.Region(), machines: w.machines, typical: "m7g.large",
 		suspended: map[string]bool{}, metrics: map[string]bool{}}
 	g.AutoScalingGroupName = in.AutoScalingGroupName
-	g.AutoScalingGroupARN = w.arn("autoscaling", "autoScalingGroup:"+w.uuid()+":autoScalingGroupName/"+
+	g.AutoScalingGroupARN = w.acc.arn("autoscaling", "autoScalingGroup:"+w.acc.uuid()+":autoScalingGroupName/"+
 		in.AutoScalingGroupName)
-	g.CreatedTime, g.DefaultCooldown, g.HealthCheckType, g.DeletionProtection = w.now, 300, "EC2", "none"
+	g.CreatedTime, g.DefaultCooldown, g.HealthCheckType, g.DeletionProtection = w.acc.Now(), 300, "EC2", "none"
 	g.TerminationPolicies, g.Tags = []string{"Default"}, slices.Clone(in.Tags)
 	for k := range g.Tags {
 		g.Tags[k].ResourceId, g.Tags[k].ResourceType = in.AutoScalingGroupName, "auto-scaling-group"
@@ -178,8 +296,8 @@ func (a AutoScaling) CreateAutoScalingGroup(in CreateGroup) (Nothing, error) {
 
 // UpdateAutoScalingGroup changes a group. Where a new bound excludes the desired capacity and none is given, it is
 // moved to the bound.
-func (a AutoScaling) UpdateAutoScalingGroup(in GroupSettings) (Nothing, error) {
-	g, err := a.w.change(in.AutoScalingGroupName)
+func (w *AutoScaling) UpdateAutoScalingGroup(in GroupSettings) (Nothing, error) {
+	g, err := w.change(in.AutoScalingGroupName)
 	if err != nil {
 		return Nothing{}, err
 	}
@@ -189,7 +307,7 @@ func (a AutoScaling) UpdateAutoScalingGroup(in GroupSettings) (Nothing, error) {
 	if err := g.apply(in); err != nil {
 		return Nothing{}, err
 	}
-	a.w.look(g)
+	w.look(g)
 	return Nothing{}, nil
 }
 
@@ -316,8 +434,8 @@ func checkMix(m *MixedInstancesPolicy) error {
 }
 
 // DeleteAutoScalingGroup ends a group: one with instances only by force.
-func (a AutoScaling) DeleteAutoScalingGroup(in DeleteGroup) (Nothing, error) {
-	g, err := a.w.change(in.AutoScalingGroupName)
+func (w *AutoScaling) DeleteAutoScalingGroup(in DeleteGroup) (Nothing, error) {
+	g, err := w.change(in.AutoScalingGroupName)
 	if err != nil {
 		return Nothing{}, err
 	}
@@ -331,19 +449,17 @@ func (a AutoScaling) DeleteAutoScalingGroup(in DeleteGroup) (Nothing, error) {
 			"pending Spot instance request(s) still in the group.")
 	}
 	for _, i := range slices.Clone(g.instances) {
-		a.w.gone(i)
+		w.gone(i)
 	}
-	for _, t := range g.policies {
-		a.w.dropAlarms(t)
-	}
+	w.listeners.Deleted(in.AutoScalingGroupName)
 	g.deleted = true
-	delete(a.w.groups, in.AutoScalingGroupName)
+	delete(w.groups, in.AutoScalingGroupName)
 	return Nothing{}, nil
 }
 
 // SetDesiredCapacity sets the size of a group. With HonorCooldown it is refused while the group scales or cools down.
-func (a AutoScaling) SetDesiredCapacity(in SetDesired) (Nothing, error) {
-	g, err := a.w.change(in.AutoScalingGroupName)
+func (w *AutoScaling) SetDesiredCapacity(in SetDesired) (Nothing, error) {
+	g, err := w.change(in.AutoScalingGroupName)
 	if err != nil {
 		return Nothing{}, err
 	}
@@ -359,38 +475,38 @@ func (a AutoScaling) SetDesiredCapacity(in SetDesired) (Nothing, error) {
 		return Nothing{}, invalid("New SetDesiredCapacity value %d is below min value %d for the AutoScalingGroup.", n,
 			g.MinSize)
 	}
-	if or(in.HonorCooldown, false) && a.w.cooling(g) {
+	if or(in.HonorCooldown, false) && w.cooling(g) {
 		return Nothing{}, fault("ScalingActivityInProgress", "The group %s has scaling activities in progress or "+
 			"cools down, and cooldowns are to be honored.", in.AutoScalingGroupName)
 	}
-	a.w.resize(g, n)
+	w.resize(g, n)
 	return Nothing{}, nil
 }
 
 // resize sets the desired capacity and has the group look.
-func (w *World) resize(g *group, n int) {
+func (w *AutoScaling) resize(g *group, n int) {
 	g.desired = n
 	g.askAgain = time.Time{} // a new order is tried at once
 	w.look(g)
 }
 
 // cooling tells whether activities are in progress or ended less than a cooldown ago.
-func (w *World) cooling(g *group) bool {
+func (w *AutoScaling) cooling(g *group) bool {
 	for _, a := range g.activities {
 		if a.EndTime.IsZero() {
 			return true
 		}
 	}
-	return !g.cooledAt.IsZero() && w.now.Before(g.cooledAt.Add(time.Duration(g.DefaultCooldown)*time.Second))
+	return !g.cooledAt.IsZero() && w.acc.Now().Before(g.cooledAt.Add(time.Duration(g.DefaultCooldown)*time.Second))
 }
 
 // look has a group compare what it has with what it should have, a little later.
-func (w *World) look(g *group) {
+func (w *AutoScaling) look(g *group) {
 	if g.looking || g.deleted {
 		return
 	}
 	g.looking = true
-	w.after(g.machines.React, func() {
+	w.acc.after(g.machines.React, func() {
 		if g.looking = false; !g.deleted {
 			w.reconcile(g)
 		}
@@ -398,7 +514,7 @@ func (w *World) look(g *group) {
 }
 
 // reconcile launches what is missing and ends what is too much.
-func (w *World) reconcile(g *group) {
+func (w *AutoScaling) reconcile(g *group) {
 	if g.replacing != nil && !g.replacing.counted() {
 		g.replacing = nil // it was taken out before it could replace anything
 	}
@@ -416,9 +532,9 @@ func (w *World) reconcile(g *group) {
 }
 
 // retry has a group look again after a failure.
-func (w *World) retry(g *group) {
-	g.askAgain = w.now.Add(max(g.machines.Retry, time.Second))
-	w.at(g.askAgain, func() {
+func (w *AutoScaling) retry(g *group) {
+	g.askAgain = w.acc.Now().Add(max(g.machines.Retry, time.Second))
+	w.acc.at(g.askAgain, func() {
 		if !g.deleted {
 			w.look(g)
 		}
@@ -426,14 +542,14 @@ func (w *World) retry(g *group) {
 }
 
 // move puts an instance into a state, and plans what comes next.
-func (w *World) move(i *instance, s LifecycleState, d time.Duration, next func()) {
+func (w *AutoScaling) move(i *instance, s LifecycleState, d time.Duration, next func()) {
 	i.state = s
 	i.turn++
 	if next == nil {
 		return
 	}
 	turn := i.turn
-	w.after(w.around("machines", d, i.group.machines.Spread), func() {
+	w.acc.after(w.acc.around("machines", d, i.group.machines.Spread), func() {
 		if i.turn == turn {
 			next()
 		}

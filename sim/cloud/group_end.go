@@ -9,8 +9,8 @@ import (
 
 // shrink ends what is too much. It never takes a protected instance, nor one that has not come into service yet, nor
 // goes below the desired capacity where instances have weights.
-func (w *World) shrink(g *group) {
-	if w.now.Before(g.askAgain) {
+func (w *AutoScaling) shrink(g *group) {
+	if w.acc.Now().Before(g.askAgain) {
 		return
 	}
 	surplus := g.capacity() - g.desired
@@ -20,7 +20,7 @@ func (w *World) shrink(g *group) {
 		w.retry(g)
 		return
 	}
-	v, taken := g.victims(fits, named, w.now), map[*instance]bool{}
+	v, taken := g.victims(fits, named, w.acc.Now()), map[*instance]bool{}
 	for capacity := g.desired + surplus; surplus > 0; surplus = capacity - g.desired {
 		i := v.next(surplus, taken)
 		if i == nil {
@@ -36,7 +36,7 @@ func (w *World) shrink(g *group) {
 }
 
 // sayStuck writes down, once, that what is too much is all protected.
-func (w *World) sayStuck(g *group, surplus int) {
+func (w *AutoScaling) sayStuck(g *group, surplus int) {
 	protected := surplus > 0 &&
 		slices.ContainsFunc(g.instances, func(i *instance) bool { return i.state == InService && i.protected })
 	if protected && !g.stuck {
@@ -107,11 +107,11 @@ type TerminationPolicy func(TerminationRequest) TerminationAnswer
 const mostLambda = 2 * time.Second
 
 // OfferTerminationPolicy makes a function known by its ARN. A group that names an unknown one gets no answer from it.
-func (w *World) OfferTerminationPolicy(arn string, p TerminationPolicy) { w.lambdas[arn] = p }
+func (w *AutoScaling) OfferTerminationPolicy(arn string, p TerminationPolicy) { w.lambdas[arn] = p }
 
 // ask asks the group's function, if it has one, which instances should go. waiting tells that it gave nothing that
 // could be used: it is asked again later, and until then nothing ends.
-func (w *World) ask(g *group, surplus int, fits func(*instance) bool) (named []string, waiting bool) {
+func (w *AutoScaling) ask(g *group, surplus int, fits func(*instance) bool) (named []string, waiting bool) {
 	if len(g.TerminationPolicies) == 0 || !strings.HasPrefix(g.TerminationPolicies[0], "arn:") {
 		return nil, false
 	}
@@ -122,7 +122,7 @@ func (w *World) ask(g *group, surplus int, fits func(*instance) bool) (named []s
 	if policy == nil {
 		return nil, true
 	}
-	answer := policy(g.question(surplus, fits, w.now))
+	answer := policy(g.question(surplus, fits, w.acc.Now()))
 	if answer.Failed || answer.Took > mostLambda {
 		return nil, true
 	}
@@ -172,13 +172,13 @@ func (g *group) question(surplus int, fits func(*instance) bool, now time.Time) 
 
 // end1 takes one instance out of service: through its hooks, to its end or, where the pool takes back, to the warm
 // pool.
-func (w *World) end1(i *instance, cause string, scaleIn bool) *Activity {
+func (w *AutoScaling) end1(i *instance, cause string, scaleIn bool) *Activity {
 	g := i.group
 	w.end(g, i.activity, "Cancelled", "")
 	i.activity = w.begin(g, "Terminating EC2 instance: "+i.id, cause)
 	i.waits = nil
 	if scaleIn && g.reuses() && i.reclaim.IsZero() && i.state == InService {
-		w.leaveCluster(i)
+		w.listeners.Leaves(i.id)
 		i.protected = false
 		w.move(i, WarmedPending, 0, nil)
 		w.hold(i, Ending, WarmedPendingWait, func() { w.prepare(i) })
@@ -189,7 +189,7 @@ func (w *World) end1(i *instance, cause string, scaleIn bool) *Activity {
 }
 
 // finish ends an instance through its hooks.
-func (w *World) finish(i *instance) {
+func (w *AutoScaling) finish(i *instance) {
 	first, paused, last := Terminating, TerminatingWait, TerminatingProceed
 	if i.warmed() {
 		first, paused, last = WarmedTerminating, WarmedEndWait, WarmedEndProceed
@@ -204,21 +204,21 @@ func (w *World) finish(i *instance) {
 	})
 }
 
-func (w *World) ended(i *instance) {
+func (w *AutoScaling) ended(i *instance) {
 	g := i.group
 	w.end(g, i.activity, "Successful", "")
 	w.gone(i)
-	w.tell("aws.autoscaling", "EC2 Instance Terminate Successful", g.AutoScalingGroupName, i.id)
+	w.acc.tell("aws.autoscaling", "EC2 Instance Terminate Successful", g.AutoScalingGroupName, i.id)
 	w.look(g)
 }
 
 // gone removes an instance: it exists no more.
-func (w *World) gone(i *instance) {
+func (w *AutoScaling) gone(i *instance) {
 	g := i.group
 	i.turn++
 	i.state = "Terminated"
 	i.waits = nil
-	w.leaveCluster(i)
+	w.listeners.Leaves(i.id)
 	delete(w.instances, i.id)
 	g.instances = slices.DeleteFunc(g.instances, func(x *instance) bool { return x == i })
 	if g.replacing == i {
@@ -228,7 +228,7 @@ func (w *World) gone(i *instance) {
 }
 
 // member finds an instance of a group that the caller wants to change.
-func (w *World) member(id string) (*instance, error) {
+func (w *AutoScaling) member(id string) (*instance, error) {
 	i := w.instances[id]
 	if i == nil {
 		return nil, invalid("Instance Id not found - No managed instance found for instance ID: %s", id)
@@ -239,8 +239,8 @@ func (w *World) member(id string) (*instance, error) {
 
 // TerminateInstanceInAutoScalingGroup ends an instance, protected or not. With decrement the desired capacity falls by
 // its weight; without, the group launches another.
-func (a AutoScaling) TerminateInstanceInAutoScalingGroup(in EndInstance) (OneActivity, error) {
-	i, err := a.w.member(in.InstanceId)
+func (w *AutoScaling) TerminateInstanceInAutoScalingGroup(in EndInstance) (OneActivity, error) {
+	i, err := w.member(in.InstanceId)
 	if err != nil {
 		return OneActivity{}, err
 	}
@@ -253,9 +253,9 @@ func (a AutoScaling) TerminateInstanceInAutoScalingGroup(in EndInstance) (OneAct
 		return OneActivity{}, invalid("The instance %s is in the warm pool; it cannot be terminated by this action.",
 			i.id)
 	case i.state == TerminatingRetained:
-		i.activity = a.w.begin(g, "Terminating EC2 instance: "+i.id, "a user asked to end a retained instance.")
+		i.activity = w.begin(g, "Terminating EC2 instance: "+i.id, "a user asked to end a retained instance.")
 		x := *i.activity
-		a.w.move(i, Terminating, g.machines.End, func() { a.w.ended(i) })
+		w.move(i, Terminating, g.machines.End, func() { w.ended(i) })
 		return OneActivity{x}, nil
 	case strings.HasPrefix(string(i.state), "Terminating"):
 		return OneActivity{}, fault("ScalingActivityInProgress", "The instance %s is terminating already.", i.id)
@@ -269,15 +269,15 @@ func (a AutoScaling) TerminateInstanceInAutoScalingGroup(in EndInstance) (OneAct
 		}
 		g.desired -= i.weight
 	}
-	x := *a.w.end1(i, "an instance was taken out of service in response to a user request.", false)
-	a.w.look(g)
+	x := *w.end1(i, "an instance was taken out of service in response to a user request.", false)
+	w.look(g)
 	return OneActivity{x}, nil
 }
 
 // SetInstanceProtection protects instances from scale-in, or takes that back: all that are named or, if one cannot be,
 // none.
-func (a AutoScaling) SetInstanceProtection(in SetProtection) (Nothing, error) {
-	g, err := a.w.change(in.AutoScalingGroupName)
+func (w *AutoScaling) SetInstanceProtection(in SetProtection) (Nothing, error) {
+	g, err := w.change(in.AutoScalingGroupName)
 	if err != nil {
 		return Nothing{}, err
 	}
@@ -289,7 +289,7 @@ func (a AutoScaling) SetInstanceProtection(in SetProtection) (Nothing, error) {
 	}
 	var all []*instance
 	for _, id := range in.InstanceIds {
-		i := a.w.instances[id]
+		i := w.instances[id]
 		switch {
 		case i == nil || i.group != g:
 			return Nothing{}, invalid("The instance %s is not part of Auto Scaling group %s.", id,
@@ -302,13 +302,13 @@ func (a AutoScaling) SetInstanceProtection(in SetProtection) (Nothing, error) {
 	for _, i := range all {
 		i.protected = *in.ProtectedFromScaleIn
 	}
-	a.w.look(g)
+	w.look(g)
 	return Nothing{}, nil
 }
 
 // SetInstanceHealth marks an instance; an unhealthy one is replaced, protected or not.
-func (a AutoScaling) SetInstanceHealth(in SetHealth) (Nothing, error) {
-	i, err := a.w.member(in.InstanceId)
+func (w *AutoScaling) SetInstanceHealth(in SetHealth) (Nothing, error) {
+	i, err := w.member(in.InstanceId)
 	if err != nil {
 		return Nothing{}, err
 	}
@@ -317,8 +317,8 @@ func (a AutoScaling) SetInstanceHealth(in SetHealth) (Nothing, error) {
 	}
 	i.unhealthy = in.HealthStatus == "Unhealthy"
 	if i.unhealthy && i.state == InService && i.group.runs("ReplaceUnhealthy") && i.group.runs("Terminate") {
-		a.w.end1(i, "an instance was taken out of service in response to a user health-check.", false)
-		a.w.look(i.group)
+		w.end1(i, "an instance was taken out of service in response to a user health-check.", false)
+		w.look(i.group)
 	}
 	return Nothing{}, nil
 }

@@ -59,8 +59,8 @@ type wait struct {
 }
 
 // PutLifecycleHook adds a hook or changes one.
-func (a AutoScaling) PutLifecycleHook(in LifecycleHook) (Nothing, error) {
-	g, err := a.w.change(in.AutoScalingGroupName)
+func (w *AutoScaling) PutLifecycleHook(in LifecycleHook) (Nothing, error) {
+	g, err := w.change(in.AutoScalingGroupName)
 	if err != nil {
 		return Nothing{}, err
 	}
@@ -99,8 +99,8 @@ func (g *group) putHook(h LifecycleHook) error {
 }
 
 // DescribeLifecycleHooks shows the hooks of a group.
-func (a AutoScaling) DescribeLifecycleHooks(in HookNames) (HookList, error) {
-	g, err := a.w.group(in.AutoScalingGroupName)
+func (w *AutoScaling) DescribeLifecycleHooks(in HookNames) (HookList, error) {
+	g, err := w.group(in.AutoScalingGroupName)
 	if err != nil {
 		return HookList{}, err
 	}
@@ -116,8 +116,8 @@ func (a AutoScaling) DescribeLifecycleHooks(in HookNames) (HookList, error) {
 
 // DeleteLifecycleHook removes a hook. What waits for it goes on: an instance that launches as if abandoned, any other
 // as if continued.
-func (a AutoScaling) DeleteLifecycleHook(in HookName) (Nothing, error) {
-	g, err := a.w.change(in.AutoScalingGroupName)
+func (w *AutoScaling) DeleteLifecycleHook(in HookName) (Nothing, error) {
+	g, err := w.change(in.AutoScalingGroupName)
 	if err != nil {
 		return Nothing{}, err
 	}
@@ -130,7 +130,7 @@ func (a AutoScaling) DeleteLifecycleHook(in HookName) (Nothing, error) {
 				if p.hook.LifecycleTransition == Launching {
 					result = "ABANDON"
 				}
-				a.w.complete(i, p, result)
+				w.complete(i, p, result)
 			}
 		}
 	}
@@ -139,13 +139,13 @@ func (a AutoScaling) DeleteLifecycleHook(in HookName) (Nothing, error) {
 
 // hold pauses an instance in a state until every hook of a transition is done; then it goes on with next. Without hooks
 // it goes on at once, in the state it is in.
-func (w *World) hold(i *instance, transition string, paused LifecycleState, next func()) {
+func (w *AutoScaling) hold(i *instance, transition string, paused LifecycleState, next func()) {
 	i.waits = nil
 	for _, h := range i.group.hooks {
 		if h.LifecycleTransition == transition {
 			beat := time.Duration(*h.HeartbeatTimeout) * time.Second
-			i.waits = append(i.waits, &wait{hook: h, token: w.uuid(), deadline: w.now.Add(beat),
-				until: w.now.Add(time.Duration(*h.GlobalTimeout) * time.Second)})
+			i.waits = append(i.waits, &wait{hook: h, token: w.acc.uuid(), deadline: w.acc.Now().Add(beat),
+				until: w.acc.Now().Add(time.Duration(*h.GlobalTimeout) * time.Second)})
 		}
 	}
 	if len(i.waits) == 0 {
@@ -158,7 +158,7 @@ func (w *World) hold(i *instance, transition string, paused LifecycleState, next
 		kind = "EC2 Instance-terminate Lifecycle Action"
 	}
 	for _, p := range slices.Clone(i.waits) {
-		w.tell("aws.autoscaling", kind, i.id, p.hook.LifecycleHookName)
+		w.acc.tell("aws.autoscaling", kind, i.id, p.hook.LifecycleHookName)
 		w.watch(i, p)
 	}
 	turn := i.turn
@@ -170,11 +170,11 @@ func (w *World) hold(i *instance, transition string, paused LifecycleState, next
 }
 
 // watch gives a hook its default result when its heartbeat stops.
-func (w *World) watch(i *instance, p *wait) {
-	w.at(p.deadline, func() {
+func (w *AutoScaling) watch(i *instance, p *wait) {
+	w.acc.at(p.deadline, func() {
 		switch {
 		case p.done || !slices.Contains(i.waits, p):
-		case w.now.Before(p.deadline): // a heartbeat came
+		case w.acc.Now().Before(p.deadline): // a heartbeat came
 			w.watch(i, p)
 		default:
 			w.complete(i, p, p.hook.DefaultResult)
@@ -184,7 +184,7 @@ func (w *World) watch(i *instance, p *wait) {
 
 // complete ends one wait of an instance. An instance that launches ends with the first ABANDON, and goes on with the
 // last CONTINUE; one that ends goes on with either, and is retained if its group wants that of an ABANDON.
-func (w *World) complete(i *instance, p *wait, result string) {
+func (w *AutoScaling) complete(i *instance, p *wait, result string) {
 	p.done = true
 	g := i.group
 	if result == "ABANDON" {
@@ -218,8 +218,8 @@ func (g *group) retains() bool {
 }
 
 // action finds the wait that is meant.
-func (a AutoScaling) action(in LifecycleAction) (*instance, *wait, error) {
-	g, err := a.w.change(in.AutoScalingGroupName)
+func (w *AutoScaling) action(in LifecycleAction) (*instance, *wait, error) {
+	g, err := w.change(in.AutoScalingGroupName)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -239,25 +239,25 @@ func (a AutoScaling) action(in LifecycleAction) (*instance, *wait, error) {
 }
 
 // CompleteLifecycleAction ends a wait.
-func (a AutoScaling) CompleteLifecycleAction(in LifecycleAction) (Nothing, error) {
+func (w *AutoScaling) CompleteLifecycleAction(in LifecycleAction) (Nothing, error) {
 	if in.LifecycleActionResult != "CONTINUE" && in.LifecycleActionResult != "ABANDON" {
 		return Nothing{}, invalid("LifecycleActionResult '%s' must be CONTINUE or ABANDON.", in.LifecycleActionResult)
 	}
-	i, p, err := a.action(in)
+	i, p, err := w.action(in)
 	if err != nil {
 		return Nothing{}, err
 	}
-	a.w.complete(i, p, in.LifecycleActionResult)
+	w.complete(i, p, in.LifecycleActionResult)
 	return Nothing{}, nil
 }
 
 // RecordLifecycleActionHeartbeat begins the heartbeat's time again, up to the global timeout.
-func (a AutoScaling) RecordLifecycleActionHeartbeat(in LifecycleAction) (Nothing, error) {
-	_, p, err := a.action(in)
+func (w *AutoScaling) RecordLifecycleActionHeartbeat(in LifecycleAction) (Nothing, error) {
+	_, p, err := w.action(in)
 	if err != nil {
 		return Nothing{}, err
 	}
-	p.deadline = a.w.now.Add(time.Duration(*p.hook.HeartbeatTimeout) * time.Second)
+	p.deadline = w.acc.Now().Add(time.Duration(*p.hook.HeartbeatTimeout) * time.Second)
 	if p.deadline.After(p.until) {
 		p.deadline = p.until
 	}
@@ -266,7 +266,7 @@ func (a AutoScaling) RecordLifecycleActionHeartbeat(in LifecycleAction) (Nothing
 
 // LifecycleToken is the token of the wait of an instance for a hook, empty when it does not wait. AWS tells it in the
 // event.
-func (w *World) LifecycleToken(instanceID, hook string) string {
+func (w *AutoScaling) LifecycleToken(instanceID, hook string) string {
 	if i := w.instances[instanceID]; i != nil {
 		for _, p := range i.waits {
 			if p.hook.LifecycleHookName == hook && !p.done {

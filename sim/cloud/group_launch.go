@@ -9,8 +9,8 @@ import (
 )
 
 // grow launches what is missing: from the warm pool first, then cold.
-func (w *World) grow(g *group) {
-	if w.now.Before(g.askAgain) {
+func (w *AutoScaling) grow(g *group) {
+	if w.acc.Now().Before(g.askAgain) {
 		return
 	}
 	for have := g.capacity(); have < g.desired; have = g.capacity() {
@@ -29,7 +29,7 @@ func (w *World) grow(g *group) {
 
 // launch starts one instance, in one of the given zones (nil is all of the group's), for the group or for its warm
 // pool. When no pool has capacity it says so for each pool it tried, and writes a failed activity down.
-func (w *World) launch(g *group, zones []string, toPool bool, cause string) (*instance, []LaunchError) {
+func (w *AutoScaling) launch(g *group, zones []string, toPool bool, cause string) (*instance, []LaunchError) {
 	market := g.nextMarket()
 	var failed []LaunchError
 	for _, zone := range g.emptiest(zones) {
@@ -51,17 +51,17 @@ func (w *World) launch(g *group, zones []string, toPool bool, cause string) (*in
 		message = failed[0].ErrorMessage + " Launching EC2 instance failed."
 	}
 	w.end(g, a, "Failed", message)
-	w.tell("aws.autoscaling", "EC2 Instance Launch Unsuccessful", g.AutoScalingGroupName, message)
+	w.acc.tell("aws.autoscaling", "EC2 Instance Launch Unsuccessful", g.AutoScalingGroupName, message)
 	return nil, failed
 }
 
 // start makes the instance and lets it boot.
-func (w *World) start(g *group, p Pool, o Overrides, toPool bool, cause string) *instance {
+func (w *AutoScaling) start(g *group, p Pool, o Overrides, toPool bool, cause string) *instance {
 	weight, err := strconv.Atoi(o.WeightedCapacity)
 	if err != nil {
 		weight = 1
 	}
-	i := &instance{id: "i-" + w.id(17), group: g, pool: p, weight: weight, launchedAt: w.now, generation: g.generation}
+	i := &instance{id: "i-" + w.acc.id(17), group: g, pool: p, weight: weight, launchedAt: w.acc.Now(), generation: g.generation}
 	g.instances = append(g.instances, i)
 	w.instances[i.id] = i
 	g.launched++
@@ -79,11 +79,11 @@ func (w *World) start(g *group, p Pool, o Overrides, toPool bool, cause string) 
 }
 
 // booted is the end of a cold launch.
-func (w *World) booted(i *instance) {
+func (w *AutoScaling) booted(i *instance) {
 	g := i.group
-	if w.hit("boots", g.machines.BootFails) {
+	if w.acc.hit("boots", g.machines.BootFails) {
 		w.end(g, i.activity, "Failed", "The instance "+i.id+" ended while it launched.")
-		w.tell("aws.autoscaling", "EC2 Instance Launch Unsuccessful", g.AutoScalingGroupName, i.id)
+		w.acc.tell("aws.autoscaling", "EC2 Instance Launch Unsuccessful", g.AutoScalingGroupName, i.id)
 		w.gone(i)
 		w.look(g)
 		return
@@ -96,18 +96,18 @@ func (w *World) booted(i *instance) {
 }
 
 // proceed takes a launched instance into service.
-func (w *World) proceed(i *instance) {
+func (w *AutoScaling) proceed(i *instance) {
 	w.move(i, PendingProceed, i.group.machines.Proceed, func() { w.serve(i) })
 }
 
-func (w *World) serve(i *instance) {
+func (w *AutoScaling) serve(i *instance) {
 	g := i.group
 	w.move(i, InService, 0, nil)
-	i.inService, i.protected, i.refresh = w.now, g.NewInstancesProtectedFromScaleIn, false
+	i.inService, i.protected, i.refresh = w.acc.Now(), g.NewInstancesProtectedFromScaleIn, false
 	w.end(g, i.activity, "Successful", "")
 	i.activity = nil
-	w.tell("aws.autoscaling", "EC2 Instance Launch Successful", g.AutoScalingGroupName, i.id)
-	w.joinCluster(i)
+	w.acc.tell("aws.autoscaling", "EC2 Instance Launch Successful", g.AutoScalingGroupName, i.id)
+	w.listeners.Serves(i.machine())
 	if old := i.replaces; old != nil && w.instances[old.id] == old && old.state == InService {
 		w.end1(old, "an instance was taken out of service because "+i.id+" replaces it.", false)
 	}
@@ -172,7 +172,7 @@ func (g *group) perZone() map[string]int {
 
 // choices are the types that may be launched, best first: in the order of the overrides, or for Spot strategies that
 // look at capacity by how much is left.
-func (w *World) choices(g *group, zone, market string) []Overrides {
+func (w *AutoScaling) choices(g *group, zone, market string) []Overrides {
 	if g.MixedInstancesPolicy == nil || len(g.MixedInstancesPolicy.LaunchTemplate.Overrides) == 0 {
 		return []Overrides{{InstanceType: g.typical}}
 	}
@@ -190,8 +190,8 @@ func (w *World) choices(g *group, zone, market string) []Overrides {
 }
 
 // left is how many instances of a pool can still be had.
-func (w *World) left(p Pool) int {
-	most, limited := w.pools[p]
+func (w *AutoScaling) left(p Pool) int {
+	most, limited := w.acc.capacity(p)
 	if !limited {
 		return MaxGroups * MaxGroupSize
 	}
@@ -203,30 +203,9 @@ func (w *World) left(p Pool) int {
 	return max(most, 0)
 }
 
-// clientTokens remember what launches with a token answered.
-type clientTokens struct {
-	answers map[string]any
-	order   []string
-}
-
-func (c *clientTokens) keep(token string, answer any) {
-	if token == "" {
-		return
-	}
-	if c.answers == nil {
-		c.answers = map[string]any{}
-	}
-	c.answers[token] = answer
-	if c.order = append(c.order, token); len(c.order) > MaxClientTokens {
-		delete(c.answers, c.order[0])
-		c.order = c.order[1:]
-	}
-}
-
 // LaunchInstances launches instances at once and raises the desired capacity by them. What has no capacity is an error
 // in the answer. The same client token gives the same answer and launches nothing more.
-func (a AutoScaling) LaunchInstances(in LaunchInstances) (Launched, error) {
-	w := a.w
+func (w *AutoScaling) LaunchInstances(in LaunchInstances) (Launched, error) {
 	g, err := w.change(in.AutoScalingGroupName)
 	if err != nil {
 		return Launched{}, err
@@ -238,7 +217,7 @@ func (a AutoScaling) LaunchInstances(in LaunchInstances) (Launched, error) {
 	case n < 1 || n > 100:
 		return Launched{}, invalid("RequestedCapacity %d must be from 1 to 100.", n)
 	}
-	if before, ok := w.tokens.answers[token].(launchAnswer); ok {
+	if before, ok := w.tokens.before(token).(launchAnswer); ok {
 		if before.requested != n {
 			return Launched{}, fault("IdempotentParameterMismatch", "The client token was used with other parameters.")
 		}
@@ -278,7 +257,7 @@ type launchAnswer struct {
 	answer    Launched
 }
 
-func (w *World) launchNow(g *group, n int, zones []string) Launched {
+func (w *AutoScaling) launchNow(g *group, n int, zones []string) Launched {
 	out := Launched{AutoScalingGroupName: g.AutoScalingGroupName}
 	for got := 0; got < n; {
 		i, failed := w.launch(g, zones, false, "a client asked to launch instances.")
@@ -314,13 +293,13 @@ func (l Launched) launched(g *group) (n int) {
 }
 
 // fate draws when a Spot instance is interrupted.
-func (w *World) fate(i *instance) {
+func (w *AutoScaling) fate(i *instance) {
 	// Each minute has the same chance, so that one number at a time is drawn and a short life needs no logarithm.
 	perMinute := i.group.machines.SpotRate / 60
-	w.after(time.Minute, func() {
+	w.acc.after(time.Minute, func() {
 		switch {
 		case w.instances[i.id] == nil || !i.reclaim.IsZero():
-		case w.hit("spot", perMinute):
+		case w.acc.hit("spot", perMinute):
 			w.interrupt(i)
 		default:
 			w.fate(i)
@@ -329,7 +308,7 @@ func (w *World) fate(i *instance) {
 }
 
 // InterruptSpot announces that an instance is taken back. It ends after the notice of its Machines.
-func (w *World) InterruptSpot(id string) error {
+func (w *AutoScaling) InterruptSpot(id string) error {
 	i := w.instances[id]
 	if i == nil {
 		return fmt.Errorf("interrupt %s: no group has such an instance", id)
@@ -342,19 +321,19 @@ func (w *World) InterruptSpot(id string) error {
 
 // Reclaim is when a Spot interruption ends an instance, the zero time if none is announced. It is what the instance
 // would read from its metadata.
-func (w *World) Reclaim(id string) time.Time {
+func (w *AutoScaling) Reclaim(id string) time.Time {
 	if i := w.instances[id]; i != nil {
 		return i.reclaim
 	}
 	return time.Time{}
 }
 
-func (w *World) interrupt(i *instance) {
+func (w *AutoScaling) interrupt(i *instance) {
 	g := i.group
-	i.reclaim = w.now.Add(g.machines.Notice)
-	w.tell("aws.ec2", "EC2 Spot Instance Interruption Warning", i.id, "terminate")
+	i.reclaim = w.acc.Now().Add(g.machines.Notice)
+	w.acc.tell("aws.ec2", "EC2 Spot Instance Interruption Warning", i.id, "terminate")
 	if or(g.CapacityRebalance, false) && g.runs("Launch") && i.counted() {
-		w.tell("aws.ec2", "EC2 Instance Rebalance Recommendation", i.id, "")
+		w.acc.tell("aws.ec2", "EC2 Instance Rebalance Recommendation", i.id, "")
 		if g.capacity() < g.MaxSize+max(g.MaxSize/10, 1) { // a rebalance may go a tenth above the maximum
 			if i.atRisk = true; g.capacity() >= g.desired {
 				i.atRisk = false // there are enough without it
@@ -366,7 +345,7 @@ func (w *World) interrupt(i *instance) {
 			}
 		}
 	}
-	w.at(i.reclaim, func() {
+	w.acc.at(i.reclaim, func() {
 		if w.instances[i.id] != i {
 			return
 		}

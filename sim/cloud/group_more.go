@@ -12,13 +12,13 @@ func processes() []string {
 }
 
 // SuspendProcesses stops processes of a group.
-func (a AutoScaling) SuspendProcesses(in Processes) (Nothing, error) { return a.suspend(in, true) }
+func (w *AutoScaling) SuspendProcesses(in Processes) (Nothing, error) { return w.suspend(in, true) }
 
 // ResumeProcesses lets them run again.
-func (a AutoScaling) ResumeProcesses(in Processes) (Nothing, error) { return a.suspend(in, false) }
+func (w *AutoScaling) ResumeProcesses(in Processes) (Nothing, error) { return w.suspend(in, false) }
 
-func (a AutoScaling) suspend(in Processes, stop bool) (Nothing, error) {
-	g, err := a.w.change(in.AutoScalingGroupName)
+func (w *AutoScaling) suspend(in Processes, stop bool) (Nothing, error) {
+	g, err := w.change(in.AutoScalingGroupName)
 	if err != nil {
 		return Nothing{}, err
 	}
@@ -38,22 +38,22 @@ func (a AutoScaling) suspend(in Processes, stop bool) (Nothing, error) {
 			delete(g.suspended, p)
 		}
 	}
-	a.w.look(g)
+	w.look(g)
 	return Nothing{}, nil
 }
 
 // EnterStandby takes instances out of service without ending them. With decrement the desired capacity falls by them.
-func (a AutoScaling) EnterStandby(in MoveInstances) (Moved, error) {
-	return a.takeOut(in, Standby)
+func (w *AutoScaling) EnterStandby(in MoveInstances) (Moved, error) {
+	return w.takeOut(in, Standby)
 }
 
 // DetachInstances takes instances out of the group for good; they go on outside it.
-func (a AutoScaling) DetachInstances(in MoveInstances) (Moved, error) {
-	return a.takeOut(in, "Detached")
+func (w *AutoScaling) DetachInstances(in MoveInstances) (Moved, error) {
+	return w.takeOut(in, "Detached")
 }
 
-func (a AutoScaling) takeOut(in MoveInstances, to LifecycleState) (Moved, error) {
-	g, all, err := a.several(in, InService)
+func (w *AutoScaling) takeOut(in MoveInstances, to LifecycleState) (Moved, error) {
+	g, all, err := w.several(in, InService)
 	if err != nil {
 		return Moved{}, err
 	}
@@ -74,22 +74,22 @@ func (a AutoScaling) takeOut(in MoveInstances, to LifecycleState) (Moved, error)
 		if to == "Detached" {
 			what = "Detaching EC2 instance: "
 		}
-		x := a.w.begin(g, what+i.id, "a user asked for it.")
-		a.w.end(g, x, "Successful", "")
+		x := w.begin(g, what+i.id, "a user asked for it.")
+		w.end(g, x, "Successful", "")
 		out.Activities = append(out.Activities, *x)
 		if to == "Detached" {
-			a.w.gone(i)
+			w.gone(i)
 			continue
 		}
-		a.w.move(i, to, 0, nil)
+		w.move(i, to, 0, nil)
 	}
-	a.w.look(g)
+	w.look(g)
 	return out, nil
 }
 
 // ExitStandby takes instances back into service and raises the desired capacity by them.
-func (a AutoScaling) ExitStandby(in MoveInstances) (Moved, error) {
-	g, all, err := a.several(in, Standby)
+func (w *AutoScaling) ExitStandby(in MoveInstances) (Moved, error) {
+	g, all, err := w.several(in, Standby)
 	if err != nil {
 		return Moved{}, err
 	}
@@ -104,16 +104,16 @@ func (a AutoScaling) ExitStandby(in MoveInstances) (Moved, error) {
 	g.desired += weight
 	var out Moved
 	for _, i := range all {
-		i.activity = a.w.begin(g, "Moving EC2 instance out of Standby: "+i.id, "a user asked for it.")
+		i.activity = w.begin(g, "Moving EC2 instance out of Standby: "+i.id, "a user asked for it.")
 		out.Activities = append(out.Activities, *i.activity)
-		a.w.move(i, Pending, g.machines.Proceed, func() { a.w.proceed(i) })
+		w.move(i, Pending, g.machines.Proceed, func() { w.proceed(i) })
 	}
 	return out, nil
 }
 
 // several finds up to 20 instances of a group that are all in one state.
-func (a AutoScaling) several(in MoveInstances, state LifecycleState) (*group, []*instance, error) {
-	g, err := a.w.change(in.AutoScalingGroupName)
+func (w *AutoScaling) several(in MoveInstances, state LifecycleState) (*group, []*instance, error) {
+	g, err := w.change(in.AutoScalingGroupName)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -122,7 +122,7 @@ func (a AutoScaling) several(in MoveInstances, state LifecycleState) (*group, []
 	}
 	var all []*instance
 	for _, id := range in.InstanceIds {
-		i := a.w.instances[id]
+		i := w.instances[id]
 		if i == nil || i.group != g || i.state != state {
 			return nil, nil, invalid("The instance %s is not in %s of group %s.", id, state, in.AutoScalingGroupName)
 		}
@@ -133,7 +133,7 @@ func (a AutoScaling) several(in MoveInstances, state LifecycleState) (*group, []
 
 // balance levels the zones, unless AZRebalance is suspended: it launches in the emptiest first and then ends one in the
 // fullest, so that the group is one too large for a while.
-func (w *World) balance(g *group) {
+func (w *AutoScaling) balance(g *group) {
 	if !g.runs("AZRebalance") || !g.runs("Launch") || !g.runs("Terminate") || len(g.AvailabilityZones) < 2 {
 		return
 	}
@@ -153,19 +153,19 @@ func (w *World) balance(g *group) {
 	switch {
 	case g.replacing != nil && g.replacing.state == InService:
 		g.replacing = nil
-		if v := g.victim(fits, w.now); v != nil && g.capacity() > g.desired {
+		if v := g.victim(fits, w.acc.Now()); v != nil && g.capacity() > g.desired {
 			w.end1(v, "an instance was taken out of service to balance the zones.", true)
 		}
 		w.look(g)
-	case g.replacing != nil || n[full]-n[empty] < 2 || g.capacity() != g.desired || w.now.Before(g.askAgain) ||
-		g.victim(fits, w.now) == nil || !w.roomIn(g, empty):
+	case g.replacing != nil || n[full]-n[empty] < 2 || g.capacity() != g.desired || w.acc.Now().Before(g.askAgain) ||
+		g.victim(fits, w.acc.Now()) == nil || !w.roomIn(g, empty):
 	default:
 		g.replacing, _ = w.launch(g, []string{empty}, false, "an instance was launched to balance the zones.")
 	}
 }
 
 // roomIn tells whether a zone has capacity for the group's next instance.
-func (w *World) roomIn(g *group, zone string) bool {
+func (w *AutoScaling) roomIn(g *group, zone string) bool {
 	market := g.nextMarket()
 	return slices.ContainsFunc(w.choices(g, zone, market),
 		func(o Overrides) bool { return w.left(Pool{o.InstanceType, zone, market}) > 0 })
@@ -238,8 +238,8 @@ func (g *group) refreshing() *refresh {
 }
 
 // StartInstanceRefresh replaces every instance, a few at a time; one refresh at a time.
-func (a AutoScaling) StartInstanceRefresh(in StartRefresh) (RefreshID, error) {
-	g, err := a.w.change(in.AutoScalingGroupName)
+func (w *AutoScaling) StartInstanceRefresh(in StartRefresh) (RefreshID, error) {
+	g, err := w.change(in.AutoScalingGroupName)
 	if err != nil {
 		return RefreshID{}, err
 	}
@@ -256,9 +256,9 @@ func (a AutoScaling) StartInstanceRefresh(in StartRefresh) (RefreshID, error) {
 		return RefreshID{}, invalid("MinHealthyPercentage must be from 0 to 100, and ScaleInProtectedInstances Wait, " +
 			"Ignore or Refresh.")
 	}
-	r := &refresh{InstanceRefresh: InstanceRefresh{InstanceRefreshId: a.w.uuid(),
+	r := &refresh{InstanceRefresh: InstanceRefresh{InstanceRefreshId: w.acc.uuid(),
 		AutoScalingGroupName: in.AutoScalingGroupName,
-		Status:               "InProgress", StartTime: a.w.now, Preferences: &p}}
+		Status:               "InProgress", StartTime: w.acc.Now(), Preferences: &p}}
 	for _, i := range g.instances {
 		i.refresh = i.counted() && (!or(p.SkipMatching, false) || i.generation < g.generation)
 		if i.refresh && i.protected && p.ScaleInProtectedInstances == "Ignore" {
@@ -272,13 +272,13 @@ func (a AutoScaling) StartInstanceRefresh(in StartRefresh) (RefreshID, error) {
 	if n := len(g.refresh) - maxRefreshes; n > 0 {
 		g.refresh = slices.Delete(g.refresh, 0, n)
 	}
-	a.w.look(g)
+	w.look(g)
 	return RefreshID{r.InstanceRefreshId}, nil
 }
 
 // CancelInstanceRefresh stops a refresh; what it has replaced stays.
-func (a AutoScaling) CancelInstanceRefresh(in GroupName) (RefreshID, error) {
-	g, err := a.w.change(in.AutoScalingGroupName)
+func (w *AutoScaling) CancelInstanceRefresh(in GroupName) (RefreshID, error) {
+	g, err := w.change(in.AutoScalingGroupName)
 	if err != nil {
 		return RefreshID{}, err
 	}
@@ -287,20 +287,20 @@ func (a AutoScaling) CancelInstanceRefresh(in GroupName) (RefreshID, error) {
 		return RefreshID{}, fault("ActiveInstanceRefreshNotFound", "No in progress or pending Instance Refresh found "+
 			"for Auto Scaling group %s", in.AutoScalingGroupName)
 	}
-	a.w.close(g, r, "Cancelled", "")
+	w.close(g, r, "Cancelled", "")
 	return RefreshID{r.InstanceRefreshId}, nil
 }
 
-func (w *World) close(g *group, r *refresh, status, reason string) {
-	r.Status, r.StatusReason, r.EndTime = status, reason, w.now
+func (w *AutoScaling) close(g *group, r *refresh, status, reason string) {
+	r.Status, r.StatusReason, r.EndTime = status, reason, w.acc.Now()
 	for _, i := range g.instances {
 		i.refresh = false
 	}
 }
 
 // DescribeInstanceRefreshes shows refreshes, newest first.
-func (a AutoScaling) DescribeInstanceRefreshes(in DescribeRefreshes) (RefreshList, error) {
-	g, err := a.w.group(in.AutoScalingGroupName)
+func (w *AutoScaling) DescribeInstanceRefreshes(in DescribeRefreshes) (RefreshList, error) {
+	g, err := w.group(in.AutoScalingGroupName)
 	if err != nil {
 		return RefreshList{}, err
 	}
@@ -315,7 +315,7 @@ func (a AutoScaling) DescribeInstanceRefreshes(in DescribeRefreshes) (RefreshLis
 }
 
 // refreshSome goes on with a refresh: it ends as many old instances as the least healthy share allows, one at least.
-func (w *World) refreshSome(g *group) {
+func (w *AutoScaling) refreshSome(g *group) {
 	r := g.refreshing()
 	if r == nil || !g.runs("InstanceRefresh") {
 		return
@@ -362,14 +362,14 @@ func (w *World) refreshSome(g *group) {
 }
 
 // waitForProtection fails a refresh that has waited too long for protected instances.
-func (w *World) waitForProtection(g *group, r *refresh, only bool) {
+func (w *AutoScaling) waitForProtection(g *group, r *refresh, only bool) {
 	switch {
 	case !only:
 		r.waiting = time.Time{}
 	case r.waiting.IsZero():
-		r.waiting = w.now
-		w.after(mostRefreshWait, func() { w.look(g) })
-	case !w.now.Before(r.waiting.Add(mostRefreshWait)):
+		r.waiting = w.acc.Now()
+		w.acc.after(mostRefreshWait, func() { w.look(g) })
+	case !w.acc.Now().Before(r.waiting.Add(mostRefreshWait)):
 		w.close(g, r, "Failed", "Instances stayed protected from scale in for an hour.")
 	}
 }

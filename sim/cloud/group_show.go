@@ -8,7 +8,7 @@ import (
 )
 
 // DescribeAutoScalingGroups shows groups, all of them when none is named.
-func (a AutoScaling) DescribeAutoScalingGroups(in DescribeGroups) (GroupList, error) {
+func (w *AutoScaling) DescribeAutoScalingGroups(in DescribeGroups) (GroupList, error) {
 	n := or(in.MaxRecords, 50)
 	switch {
 	case n < 1 || n > 100:
@@ -17,8 +17,8 @@ func (a AutoScaling) DescribeAutoScalingGroups(in DescribeGroups) (GroupList, er
 		return GroupList{}, invalid("At most 50 group names may be given, got %d.", len(in.AutoScalingGroupNames))
 	}
 	var found []Group
-	for _, name := range sorted(a.w.groups) {
-		g := a.w.groups[name]
+	for _, name := range sorted(w.groups) {
+		g := w.groups[name]
 		if (len(in.AutoScalingGroupNames) == 0 || slices.Contains(in.AutoScalingGroupNames, name)) &&
 			g.matches(in.Filters) {
 			found = append(found, g.show(or(in.IncludeInstances, true)))
@@ -97,16 +97,16 @@ func (g *group) weighted() bool {
 }
 
 // DescribeAutoScalingInstances shows instances of all groups and warm pools.
-func (a AutoScaling) DescribeAutoScalingInstances(in DescribeInstances) (InstanceList, error) {
+func (w *AutoScaling) DescribeAutoScalingInstances(in DescribeInstances) (InstanceList, error) {
 	n := or(in.MaxRecords, 50)
 	if n < 1 || n > 50 || len(in.InstanceIds) > 50 {
 		return InstanceList{}, invalid("MaxRecords must be from 1 to 50, and at most 50 instance ids may be given.")
 	}
 	var found []Instance
-	for _, id := range sorted(a.w.instances) {
+	for _, id := range sorted(w.instances) {
 		if len(in.InstanceIds) == 0 || slices.Contains(in.InstanceIds, id) {
-			i := a.w.instances[id].show()
-			i.AutoScalingGroupName = a.w.instances[id].group.AutoScalingGroupName
+			i := w.instances[id].show()
+			i.AutoScalingGroupName = w.instances[id].group.AutoScalingGroupName
 			found = append(found, i)
 		}
 	}
@@ -115,10 +115,10 @@ func (a AutoScaling) DescribeAutoScalingInstances(in DescribeInstances) (Instanc
 }
 
 // begin writes an activity down.
-func (w *World) begin(g *group, description, cause string) *Activity {
+func (w *AutoScaling) begin(g *group, description, cause string) *Activity {
 	a := &Activity{
-		ActivityId: w.uuid(), AutoScalingGroupName: g.AutoScalingGroupName, AutoScalingGroupARN: g.AutoScalingGroupARN,
-		Description: description, Cause: "At " + w.now.UTC().Format(time.RFC3339) + " " + cause, StartTime: w.now,
+		ActivityId: w.acc.uuid(), AutoScalingGroupName: g.AutoScalingGroupName, AutoScalingGroupARN: g.AutoScalingGroupARN,
+		Description: description, Cause: "At " + w.acc.Now().UTC().Format(time.RFC3339) + " " + cause, StartTime: w.acc.Now(),
 		StatusCode: "InProgress", Progress: 50,
 	}
 	if strings.HasPrefix(description, "Launching") {
@@ -132,35 +132,35 @@ func (w *World) begin(g *group, description, cause string) *Activity {
 }
 
 // end closes an activity.
-func (w *World) end(g *group, a *Activity, status, message string) {
+func (w *AutoScaling) end(g *group, a *Activity, status, message string) {
 	if a == nil || !a.EndTime.IsZero() {
 		return
 	}
-	a.StatusCode, a.StatusMessage, a.EndTime, a.Progress = status, message, w.now, 100
+	a.StatusCode, a.StatusMessage, a.EndTime, a.Progress = status, message, w.acc.Now(), 100
 	if status == "Successful" {
-		g.cooledAt = w.now
+		g.cooledAt = w.acc.Now()
 	}
 }
 
 // DescribeScalingActivities shows the activities of a group, newest first.
-func (a AutoScaling) DescribeScalingActivities(in DescribeActivities) (ActivityList, error) {
+func (w *AutoScaling) DescribeScalingActivities(in DescribeActivities) (ActivityList, error) {
 	n := or(in.MaxRecords, 100)
 	if n < 1 || n > 100 {
 		return ActivityList{}, invalid("MaxRecords %d must be from 1 to 100.", n)
 	}
 	var found []Activity
-	for _, name := range sorted(a.w.groups) {
+	for _, name := range sorted(w.groups) {
 		if in.AutoScalingGroupName != "" && name != in.AutoScalingGroupName {
 			continue
 		}
-		for _, x := range slices.Backward(a.w.groups[name].activities) {
+		for _, x := range slices.Backward(w.groups[name].activities) {
 			if len(in.ActivityIds) == 0 || slices.Contains(in.ActivityIds, x.ActivityId) {
 				found = append(found, *x)
 			}
 		}
 	}
-	if in.AutoScalingGroupName != "" && a.w.groups[in.AutoScalingGroupName] == nil {
-		_, err := a.w.group(in.AutoScalingGroupName)
+	if in.AutoScalingGroupName != "" && w.groups[in.AutoScalingGroupName] == nil {
+		_, err := w.group(in.AutoScalingGroupName)
 		return ActivityList{}, err
 	}
 	slices.SortStableFunc(found, func(x, y Activity) int { return y.StartTime.Compare(x.StartTime) })
@@ -177,7 +177,7 @@ type Census struct {
 }
 
 // Census counts the instances of a group: what was launched is there or has ended.
-func (w *World) Census(name string) (Census, error) {
+func (w *AutoScaling) Census(name string) (Census, error) {
 	g, err := w.group(name)
 	if err != nil {
 		return Census{}, err

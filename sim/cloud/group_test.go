@@ -239,7 +239,7 @@ func TestATerminationPolicyDecidesWithinTwoSeconds(t *testing.T) {
 			f := newFleet(t, cloud.Settings{}, 0, 10, 4, policies(arn))
 			var asked cloud.TerminationRequest
 			if c.offered {
-				f.OfferTerminationPolicy(arn, func(q cloud.TerminationRequest) cloud.TerminationAnswer {
+				f.AutoScaling().OfferTerminationPolicy(arn, func(q cloud.TerminationRequest) cloud.TerminationAnswer {
 					asked = q
 					return c.answer(q)
 				})
@@ -364,10 +364,10 @@ func TestASpotInterruptionEndsAfterItsNoticeAndIsReplaced(t *testing.T) {
 		id := f.in(cloud.InService)[0]
 		f.protect(true, id)
 		f.TakeEvents()
-		if err := f.InterruptSpot(id); err != nil {
+		if err := f.AutoScaling().InterruptSpot(id); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, "told on the instance", f.Reclaim(id), f.Now().Add(2*time.Minute))
+		expect(t, "told on the instance", f.AutoScaling().Reclaim(id), f.Now().Add(2*time.Minute))
 		expect(t, "told as an event", f.TakeEvents()[0].DetailType, "EC2 Spot Instance Interruption Warning")
 		least := 2
 		for range 119 {
@@ -387,7 +387,7 @@ func TestASpotInterruptionEndsAfterItsNoticeAndIsReplaced(t *testing.T) {
 	// Drawn interruptions: two in an hour on average, each replaced.
 	f := newFleet(t, cloud.Settings{Seed: 7, Machines: cloud.Machines{SpotRate: 2}}, 0, 20, 20, spot)
 	f.pass(6 * time.Hour)
-	c := must(f.Census("g"))(t)
+	c := must(f.AutoScaling().Census("g"))(t)
 	if c.Ended < 180 || c.Ended > 300 || c.Launched-c.Ended < 20 {
 		t.Errorf("20 instances interrupted twice an hour for 6 hours: %d ended of %d launched, want about 240", c.Ended,
 			c.Launched)
@@ -479,7 +479,7 @@ func TestAGroupIsDeletedOnlyWhenItIsEmptyOrByForce(t *testing.T) {
 	must(f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: "g", DeletionProtection: "none"}))(t)
 	expect(t, "by force", del(true), "")
 	f.pass(time.Hour)
-	_, err := f.Census("g")
+	_, err := f.AutoScaling().Census("g")
 	expect(t, "gone", code(err), "ValidationError")
 }
 

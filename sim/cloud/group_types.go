@@ -28,12 +28,6 @@ const (
 	WarmedEndProceed    LifecycleState = "Warmed:Terminating:Proceed"
 )
 
-// The markets of instances.
-const (
-	OnDemand = "on-demand"
-	Spot     = "spot"
-)
-
 // Machines are how instances behave. Zero fields are defaults, which stand in brackets.
 type Machines struct {
 	// React is how long a group takes to notice that it has too few or too many instances (1s).
@@ -80,14 +74,6 @@ func (m Machines) withDefaults(of Machines) Machines {
 	set(&m.Notice, of.Notice, 2*time.Minute)
 	return m
 }
-
-// Pool is a source of instances whose capacity may be short.
-type Pool struct {
-	InstanceType, AvailabilityZone, Market string
-}
-
-// Nothing is the answer of actions that answer nothing.
-type Nothing struct{}
 
 // Tag is a tag of a group.
 type Tag struct {

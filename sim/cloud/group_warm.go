@@ -52,8 +52,8 @@ type DeleteWarm struct {
 }
 
 // PutWarmPool gives a group a warm pool or changes it.
-func (a AutoScaling) PutWarmPool(in PutWarm) (Nothing, error) {
-	g, err := a.w.change(in.AutoScalingGroupName)
+func (w *AutoScaling) PutWarmPool(in PutWarm) (Nothing, error) {
+	g, err := w.change(in.AutoScalingGroupName)
 	if err != nil {
 		return Nothing{}, err
 	}
@@ -77,7 +77,7 @@ func (a AutoScaling) PutWarmPool(in PutWarm) (Nothing, error) {
 		c.InstanceReusePolicy = in.InstanceReusePolicy
 	}
 	switch {
-	case g.MixedInstancesPolicy != nil && !a.w.settings.WarmPoolsMayMix:
+	case g.MixedInstancesPolicy != nil && !w.mayMix:
 		return Nothing{}, invalid("You can't add a warm pool to an Auto Scaling group that has a mixed instances " +
 			"policy.")
 	case !slices.Contains([]string{"Stopped", "Running", "Hibernated"}, c.PoolState):
@@ -87,13 +87,13 @@ func (a AutoScaling) PutWarmPool(in PutWarm) (Nothing, error) {
 		return Nothing{}, invalid("MinSize and MaxGroupPreparedCapacity must be from 0 to %d.", MaxGroupSize)
 	}
 	g.pool = &c
-	a.w.look(g)
+	w.look(g)
 	return Nothing{}, nil
 }
 
 // DescribeWarmPool shows the pool and its instances.
-func (a AutoScaling) DescribeWarmPool(in DescribeWarm) (WarmPool, error) {
-	g, err := a.w.group(in.AutoScalingGroupName)
+func (w *AutoScaling) DescribeWarmPool(in DescribeWarm) (WarmPool, error) {
+	g, err := w.group(in.AutoScalingGroupName)
 	if err != nil {
 		return WarmPool{}, err
 	}
@@ -116,8 +116,8 @@ func (a AutoScaling) DescribeWarmPool(in DescribeWarm) (WarmPool, error) {
 }
 
 // DeleteWarmPool ends the pool's instances and then the pool: by force at once, otherwise through their hooks.
-func (a AutoScaling) DeleteWarmPool(in DeleteWarm) (Nothing, error) {
-	g, err := a.w.change(in.AutoScalingGroupName)
+func (w *AutoScaling) DeleteWarmPool(in DeleteWarm) (Nothing, error) {
+	g, err := w.change(in.AutoScalingGroupName)
 	if err != nil {
 		return Nothing{}, err
 	}
@@ -127,10 +127,10 @@ func (a AutoScaling) DeleteWarmPool(in DeleteWarm) (Nothing, error) {
 	g.pool.Status = "PendingDelete"
 	for _, i := range slices.Clone(g.instances) {
 		if i.warmed() && or(in.ForceDelete, false) {
-			a.w.gone(i)
+			w.gone(i)
 		}
 	}
-	a.w.reconcilePool(g)
+	w.reconcilePool(g)
 	return Nothing{}, nil
 }
 
@@ -171,7 +171,7 @@ func (g *group) warmReady() *instance {
 }
 
 // leavePool takes an instance out of the pool into service.
-func (w *World) leavePool(i *instance, cause string) {
+func (w *AutoScaling) leavePool(i *instance, cause string) {
 	m := i.group.machines
 	d := m.WarmBoot
 	if i.state == WarmedRunning {
@@ -185,7 +185,7 @@ func (w *World) leavePool(i *instance, cause string) {
 }
 
 // prepare brings an instance into the state in which the pool keeps it.
-func (w *World) prepare(i *instance) {
+func (w *AutoScaling) prepare(i *instance) {
 	g := i.group
 	ready := func() {
 		state := map[string]LifecycleState{"Running": WarmedRunning, "Hibernated": WarmedHibernated}[g.poolState()]
@@ -212,9 +212,9 @@ func (g *group) poolState() string {
 }
 
 // fillPool launches into the pool what is missing there, and ends what is too much.
-func (w *World) fillPool(g *group) {
+func (w *AutoScaling) fillPool(g *group) {
 	w.reconcilePool(g)
-	if g.pool == nil || !g.runs("Launch") || w.now.Before(g.askAgain) || g.capacity() < g.desired {
+	if g.pool == nil || !g.runs("Launch") || w.acc.Now().Before(g.askAgain) || g.capacity() < g.desired {
 		return
 	}
 	for g.warm() < g.poolSize() {
@@ -227,7 +227,7 @@ func (w *World) fillPool(g *group) {
 }
 
 // reconcilePool ends what the pool has too much, and removes a pool that is to go and is empty.
-func (w *World) reconcilePool(g *group) {
+func (w *AutoScaling) reconcilePool(g *group) {
 	if g.pool == nil || !g.runs("Terminate") {
 		return
 	}

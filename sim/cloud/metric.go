@@ -18,12 +18,36 @@ type MetricDelays struct {
 	Evaluate time.Duration
 }
 
+// The bounds of CloudWatch.
+const (
+	// MaxMetrics is how many metrics there may be.
+	MaxMetrics = 10_000
+	// MaxAlarms is how many alarms there may be.
+	MaxAlarms = 5_000
+)
+
 // CloudWatch is the API of CloudWatch metrics and alarms. Its methods bear the names of the actions; errors are a
 // *Fault.
-type CloudWatch struct{ w *World }
+type CloudWatch struct {
+	acc     *Account
+	delays  MetricDelays
+	metrics map[string]*metric
+	alarms  map[string]*metricAlarm
+}
 
-// CloudWatch is the API of CloudWatch in this world.
-func (w *World) CloudWatch() CloudWatch { return CloudWatch{w} }
+// newCloudWatch is CloudWatch without metrics and alarms.
+func newCloudWatch(a *Account, d MetricDelays) *CloudWatch {
+	return &CloudWatch{acc: a, delays: d, metrics: map[string]*metric{}, alarms: map[string]*metricAlarm{}}
+}
+
+// publishFor puts out a metric of another service.
+func (w *CloudWatch) publishFor(namespace, name string, v float64, dimensions ...string) {
+	m := MetricName{Namespace: namespace, MetricName: name}
+	for k := 0; k+1 < len(dimensions); k += 2 {
+		m.Dimensions = append(m.Dimensions, Dimension{dimensions[k], dimensions[k+1]})
+	}
+	w.publish(m, v)
+}
 
 // The bounds of one call, and how long values are kept: those of high resolution by the second for three hours, all
 // others by the minute for 15 days. What AWS keeps longer, by five minutes and by the hour, the model forgets.
@@ -245,8 +269,7 @@ func badValue(format string, args ...any) *Fault {
 }
 
 // PutMetricData publishes values. They appear after the world's delay.
-func (c CloudWatch) PutMetricData(in PutMetrics) (Nothing, error) {
-	w := c.w
+func (w *CloudWatch) PutMetricData(in PutMetrics) (Nothing, error) {
 	switch {
 	case in.Namespace == "" || len(in.Namespace) > 255:
 		return Nothing{}, fault("MissingParameter", "The parameter Namespace is required and has at most 255 "+
@@ -269,16 +292,16 @@ func (c CloudWatch) PutMetricData(in PutMetrics) (Nothing, error) {
 	}
 	for k, d := range in.MetricData {
 		name := MetricName{in.Namespace, d.MetricName, slices.Clone(d.Dimensions)}
-		w.arrive(name, cells[k], or(d.StorageResolution, 60) == 1, w.settings.Metrics.Custom)
+		w.arrive(name, cells[k], or(d.StorageResolution, 60) == 1, w.delays.Custom)
 	}
 	return Nothing{}, nil
 }
 
 // check makes a cell of a datum, or says what is wrong with it.
-func (w *World) check(d MetricDatum) (cell, error) {
+func (w *CloudWatch) check(d MetricDatum) (cell, error) {
 	at := d.Timestamp
 	if at.IsZero() {
-		at = w.now
+		at = w.acc.Now()
 	}
 	switch {
 	case d.MetricName == "" || len(d.MetricName) > 255:
@@ -286,7 +309,7 @@ func (w *World) check(d MetricDatum) (cell, error) {
 			"most 255 characters.")
 	case len(d.Dimensions) > maxDimensions:
 		return cell{}, badValue("At most %d dimensions are allowed, got %d.", maxDimensions, len(d.Dimensions))
-	case at.Before(w.now.Add(-oldestTimestamp)) || at.After(w.now.Add(newestTimestamp)):
+	case at.Before(w.acc.Now().Add(-oldestTimestamp)) || at.After(w.acc.Now().Add(newestTimestamp)):
 		return cell{}, badValue("The parameter MetricData.member.Timestamp must specify a time within the past two " +
 			"weeks and at most two hours ahead.")
 	case d.StorageResolution != nil && *d.StorageResolution != 1 && *d.StorageResolution != 60:
@@ -335,18 +358,18 @@ func (c *cell) take(v, n float64) error {
 }
 
 // publish puts out a metric of AWS: the value of the minute that is just over.
-func (w *World) publish(name MetricName, v float64) {
+func (w *CloudWatch) publish(name MetricName, v float64) {
 	if w.metrics[name.key()] == nil && len(w.metrics) >= MaxMetrics {
 		return
 	}
-	c := cell{at: w.now.Add(-time.Minute).Unix()}
+	c := cell{at: w.acc.Now().Add(-time.Minute).Unix()}
 	if c.take(v, 1) == nil {
-		w.arrive(name, c, false, w.settings.Metrics.Service)
+		w.arrive(name, c, false, w.delays.Service)
 	}
 }
 
 // arrive lets a cell appear after a delay.
-func (w *World) arrive(name MetricName, c cell, fine bool, delay time.Duration) {
+func (w *CloudWatch) arrive(name MetricName, c cell, fine bool, delay time.Duration) {
 	key := name.key()
 	m := w.metrics[key]
 	if m == nil {
@@ -363,7 +386,7 @@ func (w *World) arrive(name MetricName, c cell, fine bool, delay time.Duration) 
 		keep()
 		return
 	}
-	w.after(delay, keep)
+	w.acc.after(delay, keep)
 }
 
 // enter adds a cell to those of its second or minute.
@@ -378,9 +401,9 @@ func enter(cells []cell, c cell, seconds int64) []cell {
 }
 
 // forget drops what is too old.
-func (w *World) forget() {
+func (w *CloudWatch) forget() {
 	drop := func(cells []cell, kept time.Duration) []cell {
-		k, _ := slices.BinarySearchFunc(cells, w.now.Add(-kept).Unix(),
+		k, _ := slices.BinarySearchFunc(cells, w.acc.Now().Add(-kept).Unix(),
 			func(x cell, at int64) int { return int(x.at - at) })
 		return cells[k:]
 	}
@@ -390,7 +413,7 @@ func (w *World) forget() {
 }
 
 // read is a metric as a series: one point for each period in [from, to), both multiples of the period.
-func (w *World) read(s MetricStat, period time.Duration, from, to time.Time) metricmath.Series {
+func (w *CloudWatch) read(s MetricStat, period time.Duration, from, to time.Time) metricmath.Series {
 	out := metricmath.Series{Start: from, Period: period,
 		Points: make([]metricmath.Point, max(int(to.Sub(from)/period), 0))}
 	m := w.metrics[s.Metric.key()]
@@ -418,10 +441,10 @@ func (w *World) read(s MetricStat, period time.Duration, from, to time.Time) met
 }
 
 // ListMetrics lists metrics by namespace, name and dimensions.
-func (c CloudWatch) ListMetrics(in ListMetricsInput) (MetricList, error) {
+func (w *CloudWatch) ListMetrics(in ListMetricsInput) (MetricList, error) {
 	var all []MetricName
-	for _, key := range sorted(c.w.metrics) {
-		n := c.w.metrics[key].name
+	for _, key := range sorted(w.metrics) {
+		n := w.metrics[key].name
 		has := func(d Dimension) bool {
 			return slices.ContainsFunc(n.Dimensions,
 				func(x Dimension) bool { return x.Name == d.Name && (d.Value == "" || x.Value == d.Value) })
@@ -437,9 +460,9 @@ func (c CloudWatch) ListMetrics(in ListMetricsInput) (MetricList, error) {
 }
 
 // GetMetricStatistics reads one metric.
-func (c CloudWatch) GetMetricStatistics(in MetricStatisticsInput) (MetricStatistics, error) {
+func (w *CloudWatch) GetMetricStatistics(in MetricStatisticsInput) (MetricStatistics, error) {
 	period := time.Duration(or(in.Period, 0)) * time.Second
-	if err := c.w.checkPeriod(int(period/time.Second), in.StartTime); err != nil {
+	if err := w.checkPeriod(int(period/time.Second), in.StartTime); err != nil {
 		return MetricStatistics{}, err
 	}
 	if len(in.Statistics)+len(in.ExtendedStatistics) == 0 || !in.StartTime.Before(in.EndTime) {
@@ -457,7 +480,7 @@ func (c CloudWatch) GetMetricStatistics(in MetricStatisticsInput) (MetricStatist
 		if !goodStat(stat) {
 			return MetricStatistics{}, badValue("The statistic '%s' is none of the model's.", stat)
 		}
-		s := c.w.read(MetricStat{MetricName{in.Namespace, in.MetricName, in.Dimensions}, in.Period, stat, in.Unit},
+		s := w.read(MetricStat{MetricName{in.Namespace, in.MetricName, in.Dimensions}, in.Period, stat, in.Unit},
 			period, from, to)
 		for p, point := range s.Points {
 			if point.Known {
@@ -495,8 +518,8 @@ func (d *Datapoint) set(stat string, v float64, extended bool) {
 }
 
 // checkPeriod holds which periods may be read, by how old the start is.
-func (w *World) checkPeriod(seconds int, start time.Time) error {
-	switch age := w.now.Sub(start); {
+func (w *CloudWatch) checkPeriod(seconds int, start time.Time) error {
+	switch age := w.acc.Now().Sub(start); {
 	case seconds < 1 || seconds%60 != 0 && !slices.Contains([]int{1, 5, 10, 20, 30}, seconds):
 		return badValue("The parameter Period must be 1, 5, 10, 20, 30 or a multiple of 60, got %d.", seconds)
 	case seconds > 86_400:

@@ -14,7 +14,7 @@ import (
 type watch struct {
 	testing.TB
 	*cloud.World
-	cw cloud.CloudWatch
+	cw *cloud.CloudWatch
 }
 
 func newWatch(t testing.TB, s cloud.Settings) watch {
@@ -207,7 +207,7 @@ func TestAQueueSleepsAfterSixHoursAndWakesLate(t *testing.T) {
 	w.pass(5 * time.Hour)
 	expect(t, "until six hours without use", newest(), 6*time.Hour-2*time.Minute)
 	must(w.SQS().GetQueueAttributes(cloud.QueueAttributesInput{QueueUrl: "https://anywhere/000000000000/q"}))(t)
-	if err := w.SetQueue("q", cloud.QueueCounts{Visible: 100}, cloud.Traffic{Sent: 100}); err != nil {
+	if err := w.SQS().SetQueue("q", cloud.QueueCounts{Visible: 100}, cloud.Traffic{Sent: 100}); err != nil {
 		t.Fatal(err)
 	}
 	blind := 0
@@ -229,7 +229,7 @@ func TestCountsOfFIFOQueuesAreFresherAndExact(t *testing.T) {
 		Attributes: map[string]string{"FifoQueue": "true"}}))(t)
 	w.pass(2 * time.Minute)
 	for _, name := range []string{"q", "q.fifo"} {
-		if err := w.SetQueue(name, cloud.QueueCounts{Visible: 1000}, cloud.Traffic{Sent: 1000}); err != nil {
+		if err := w.SQS().SetQueue(name, cloud.QueueCounts{Visible: 1000}, cloud.Traffic{Sent: 1000}); err != nil {
 			t.Fatal(err)
 		}
 	}

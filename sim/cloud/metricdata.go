@@ -10,8 +10,7 @@ import (
 )
 
 // GetMetricData reads metrics and computes expressions over them, in the language of package metricmath.
-func (c CloudWatch) GetMetricData(in GetMetrics) (MetricResults, error) {
-	w := c.w
+func (w *CloudWatch) GetMetricData(in GetMetrics) (MetricResults, error) {
 	switch n := or(in.MaxDatapoints, maxDatapoints); {
 	case len(in.MetricDataQueries) == 0 || len(in.MetricDataQueries) > maxQueries:
 		return MetricResults{}, fault("ValidationError", "MetricDataQueries must have 1 to %d elements.", maxQueries)
@@ -73,7 +72,7 @@ func cut(out MetricResults, most *int) error {
 	return nil
 }
 
-func (w *World) checkQuery(q MetricQuery, start time.Time) error {
+func (w *CloudWatch) checkQuery(q MetricQuery, start time.Time) error {
 	switch {
 	case (q.MetricStat == nil) == (q.Expression == ""):
 		return fault("ValidationError", "The query %s must have either MetricStat or Expression.", q.Id)
@@ -87,7 +86,7 @@ func (w *World) checkQuery(q MetricQuery, start time.Time) error {
 }
 
 // plain is what a query of a metric alone gives.
-func (w *World) plain(q MetricQuery, in GetMetrics) MetricResult {
+func (w *CloudWatch) plain(q MetricQuery, in GetMetrics) MetricResult {
 	period := time.Duration(or(q.MetricStat.Period, 60)) * time.Second
 	from, to := bounds(in, period)
 	return result(q.Id, cmp.Or(q.Label, q.MetricStat.Metric.MetricName), w.read(*q.MetricStat, period, from, to),
@@ -100,7 +99,7 @@ func bounds(in GetMetrics, period time.Duration) (from, to time.Time) {
 }
 
 // computed evaluates a list with expressions.
-func (w *World) computed(in GetMetrics) ([]MetricResult, error) {
+func (w *CloudWatch) computed(in GetMetrics) ([]MetricResult, error) {
 	program, err := metricmath.Compile(queries(in.MetricDataQueries),
 		metricmath.Options{Use: metricmath.ForGraph, MixedPeriods: metricmath.OwnTimestamps})
 	if err != nil {
@@ -134,7 +133,7 @@ func firstLine(err error) string {
 }
 
 // inputs reads what a program needs, and lists what SEARCH may find.
-func (w *World) inputs(p metricmath.Program, from, to time.Time) metricmath.Inputs {
+func (w *CloudWatch) inputs(p metricmath.Program, from, to time.Time) metricmath.Inputs {
 	in := metricmath.Inputs{Series: map[string]metricmath.Series{}, Since: from}
 	for _, q := range p.Metrics() {
 		period := p.Period()

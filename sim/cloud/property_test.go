@@ -119,7 +119,7 @@ func TestInstancesAreConservedAndProtectedOnesNeverEnd(t *testing.T) {
 		guarded := map[string]bool{}
 		s.play(t, func(f fleet, did step) {
 			g := f.group()
-			c := must(f.Census("g"))(t)
+			c := must(f.AutoScaling().Census("g"))(t)
 			here := 0
 			for _, n := range c.States {
 				here += n
@@ -190,7 +190,7 @@ func TestTheSameScriptGivesTheSameWorld(t *testing.T) {
 		s := drawScript(r)
 		tell := func() string {
 			f := s.play(t, func(fleet, step) {})
-			text, err := json.Marshal([]any{f.group(), f.activities(), f.TakeEvents(), must(f.Census("g"))(t)})
+			text, err := json.Marshal([]any{f.group(), f.activities(), f.TakeEvents(), must(f.AutoScaling().Census("g"))(t)})
 			if err != nil {
 				t.Fatal(err)
 			}

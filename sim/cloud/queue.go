@@ -1,7 +1,6 @@
 package cloud
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -62,16 +61,26 @@ const (
 	queueWaking = 15 * time.Minute
 )
 
+// MaxQueues is how many queues there may be.
+const MaxQueues = 1_000
+
 // SQS is the part of the SQS API that looks at queues. Messages themselves are no part of the model: SetQueue says how
 // many there are. Methods bear the names of the actions; errors are a *Fault.
-type SQS struct{ w *World }
+type SQS struct {
+	acc     *Account
+	counts  Counts
+	publish Publish
+	queues  map[string]*queueCounts
+}
 
-// SQS is the API of SQS in this world.
-func (w *World) SQS() SQS { return SQS{w} }
+// newSQS is SQS without queues.
+func newSQS(a *Account, c Counts, publish Publish) *SQS {
+	return &SQS{acc: a, counts: c, publish: publish, queues: map[string]*queueCounts{}}
+}
 
 // SetQueue says what is in a queue now. Receives and deletes are what happened since the last call; they go into
 // CloudWatch. The last 4,096 changes are remembered for looks that are stale.
-func (w *World) SetQueue(name string, c QueueCounts, since Traffic) error {
+func (w *SQS) SetQueue(name string, c QueueCounts, since Traffic) error {
 	q := w.queues[name]
 	if q == nil {
 		return noQueue()
@@ -83,23 +92,23 @@ func (w *World) SetQueue(name string, c QueueCounts, since Traffic) error {
 	if c.Visible+c.NotVisible+c.Delayed > 0 || since != (Traffic{}) {
 		w.touch(q)
 	}
-	if last := &q.history[len(q.history)-1]; last.at.Equal(w.now) {
+	if last := &q.history[len(q.history)-1]; last.at.Equal(w.acc.Now()) {
 		last.counts = c
 		return nil
 	}
-	if q.history = append(q.history, countsAt{w.now, c}); len(q.history) > keptCounts {
+	if q.history = append(q.history, countsAt{w.acc.Now(), c}); len(q.history) > keptCounts {
 		q.history = slices.Delete(q.history, 0, len(q.history)-keptCounts)
 	}
 	return nil
 }
 
 // touch notes that a queue is in use.
-func (w *World) touch(q *queueCounts) {
+func (w *SQS) touch(q *queueCounts) {
 	if q.asleep {
 		q.asleep = false
-		q.awake = w.now.Add(time.Duration(w.draw("waking") * float64(queueWaking)))
+		q.awake = w.acc.Now().Add(time.Duration(w.acc.draw("waking") * float64(queueWaking)))
 	}
-	q.active = w.now
+	q.active = w.acc.Now()
 }
 
 // at is what is in the queue at an instant: its newest counts that are not after it, or its first.
@@ -112,20 +121,20 @@ func (q *queueCounts) at(t time.Time) QueueCounts {
 }
 
 // see is what a call sees of a queue.
-func (w *World) see(q *queueCounts) QueueCounts {
-	c := w.settings.Counts
+func (w *SQS) see(q *queueCounts) QueueCounts {
+	c := w.counts
 	if q.fifo {
-		return q.at(w.now.Add(-c.StaleFIFO))
+		return q.at(w.acc.Now().Add(-c.StaleFIFO))
 	}
-	seen := q.at(w.now.Add(-c.Stale))
+	seen := q.at(w.acc.Now().Add(-c.Stale))
 	blur := func(n int) int {
 		if c.Approximate <= 0 || n == 0 {
 			return n
 		}
-		return max(int(math.Round(float64(n)*(1+c.Approximate*(2*w.draw("counts")-1)))), 0)
+		return max(int(math.Round(float64(n)*(1+c.Approximate*(2*w.acc.draw("counts")-1)))), 0)
 	}
 	seen.Visible, seen.NotVisible, seen.Delayed = blur(seen.Visible), blur(seen.NotVisible), blur(seen.Delayed)
-	if w.hit("lost counts", c.Lost) {
+	if w.acc.hit("lost counts", c.Lost) {
 		seen.Visible = 0
 	}
 	return seen
@@ -176,12 +185,8 @@ func noQueue() *Fault {
 	return fault("AWS.SimpleQueueService.NonExistentQueue", "The specified queue does not exist.")
 }
 
-func (w *World) queueURL(name string) string {
-	return "https://sqs." + w.settings.Region + ".amazonaws.com/" + w.settings.Account + "/" + name
-}
-
 // queue finds a queue by its URL, of whatever host: the last part of the path is its name.
-func (w *World) queue(url string) (*queueCounts, error) {
+func (w *SQS) queue(url string) (*queueCounts, error) {
 	q := w.queues[url[strings.LastIndexByte(url, '/')+1:]]
 	if q == nil {
 		return nil, noQueue()
@@ -191,7 +196,7 @@ func (w *World) queue(url string) (*queueCounts, error) {
 }
 
 // CreateQueue makes an empty queue. One that exists stays as it is.
-func (s SQS) CreateQueue(in CreateQueueInput) (QueueURL, error) {
+func (w *SQS) CreateQueue(in CreateQueueInput) (QueueURL, error) {
 	base, fifo := strings.CutSuffix(in.QueueName, ".fifo")
 	legal := func(r rune) bool {
 		return r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
@@ -202,45 +207,45 @@ func (s SQS) CreateQueue(in CreateQueueInput) (QueueURL, error) {
 			"underscores. 1 to 80 in length")
 	case fifo != (in.Attributes["FifoQueue"] == "true"):
 		return QueueURL{}, fault("InvalidParameterValue", "The name of a FIFO queue, and of no other, ends in .fifo.")
-	case s.w.queues[in.QueueName] == nil && len(s.w.queues) >= MaxQueues:
+	case w.queues[in.QueueName] == nil && len(w.queues) >= MaxQueues:
 		return QueueURL{}, &Fault{Code: "OverLimit", Message: "The limit of queues is reached.", Status: 403}
 	}
-	if s.w.queues[in.QueueName] == nil {
-		q := &queueCounts{name: in.QueueName, fifo: fifo, created: s.w.now, active: s.w.now, attrs: map[string]string{}}
+	if w.queues[in.QueueName] == nil {
+		q := &queueCounts{name: in.QueueName, fifo: fifo, created: w.acc.Now(), active: w.acc.Now(), attrs: map[string]string{}}
 		for k, v := range in.Attributes {
 			q.attrs[k] = v
 		}
-		q.history = []countsAt{{s.w.now, QueueCounts{}}}
-		s.w.queues[in.QueueName] = q
+		q.history = []countsAt{{w.acc.Now(), QueueCounts{}}}
+		w.queues[in.QueueName] = q
 	}
-	return QueueURL{s.w.queueURL(in.QueueName)}, nil
+	return QueueURL{w.acc.queueURL(in.QueueName)}, nil
 }
 
 // DeleteQueue removes a queue.
-func (s SQS) DeleteQueue(in QueueURL) (Nothing, error) {
-	q, err := s.w.queue(in.QueueUrl)
+func (w *SQS) DeleteQueue(in QueueURL) (Nothing, error) {
+	q, err := w.queue(in.QueueUrl)
 	if err != nil {
 		return Nothing{}, err
 	}
-	delete(s.w.queues, q.name)
+	delete(w.queues, q.name)
 	return Nothing{}, nil
 }
 
 // GetQueueUrl finds a queue by its name.
-func (s SQS) GetQueueUrl(in QueueNameInput) (QueueURL, error) {
-	q, err := s.w.queue(in.QueueName)
+func (w *SQS) GetQueueUrl(in QueueNameInput) (QueueURL, error) {
+	q, err := w.queue(in.QueueName)
 	if err != nil {
 		return QueueURL{}, err
 	}
-	return QueueURL{s.w.queueURL(q.name)}, nil
+	return QueueURL{w.acc.queueURL(q.name)}, nil
 }
 
 // ListQueues lists the queues whose name has a prefix. There are pages only for who asks for MaxResults.
-func (s SQS) ListQueues(in ListQueuesInput) (QueueList, error) {
+func (w *SQS) ListQueues(in ListQueuesInput) (QueueList, error) {
 	var all []string
-	for _, name := range sorted(s.w.queues) {
+	for _, name := range sorted(w.queues) {
 		if strings.HasPrefix(name, in.QueueNamePrefix) {
-			all = append(all, s.w.queueURL(name))
+			all = append(all, w.acc.queueURL(name))
 		}
 	}
 	n := or(in.MaxResults, 1000)
@@ -257,19 +262,19 @@ func (s SQS) ListQueues(in ListQueuesInput) (QueueList, error) {
 
 // GetQueueAttributes shows attributes of a queue: its counts as they look from outside, and what it was made with. No
 // names give no attributes.
-func (s SQS) GetQueueAttributes(in QueueAttributesInput) (QueueAttributes, error) {
-	q, err := s.w.queue(in.QueueUrl)
+func (w *SQS) GetQueueAttributes(in QueueAttributesInput) (QueueAttributes, error) {
+	q, err := w.queue(in.QueueUrl)
 	if err != nil {
 		return QueueAttributes{}, err
 	}
-	seen := s.w.see(q)
+	seen := w.see(q)
 	all := map[string]string{
 		"ApproximateNumberOfMessages":           strconv.Itoa(seen.Visible),
 		"ApproximateNumberOfMessagesNotVisible": strconv.Itoa(seen.NotVisible),
 		"ApproximateNumberOfMessagesDelayed":    strconv.Itoa(seen.Delayed),
 		"CreatedTimestamp":                      strconv.FormatInt(q.created.Unix(), 10),
 		"LastModifiedTimestamp":                 strconv.FormatInt(q.created.Unix(), 10),
-		"QueueArn":                              s.w.arn("sqs", q.name),
+		"QueueArn":                              w.acc.arn("sqs", q.name),
 		"DelaySeconds":                          "0", "MaximumMessageSize": "1048576",
 		"MessageRetentionPeriod":        "345600",
 		"ReceiveMessageWaitTimeSeconds": "0", "VisibilityTimeout": "30",
@@ -302,22 +307,22 @@ func optionalAttributes() []string {
 }
 
 // publishQueues puts the metrics of AWS/SQS out, of those queues that are awake.
-func (w *World) publishQueues() {
+func (w *SQS) publishQueues() {
 	for _, name := range sorted(w.queues) {
 		q := w.queues[name]
-		c := q.at(w.now)
+		c := q.at(w.acc.Now())
 		if c.Visible+c.NotVisible+c.Delayed > 0 {
 			w.touch(q)
 		}
-		if !w.now.Before(q.active.Add(queueSleep)) {
+		if !w.acc.Now().Before(q.active.Add(queueSleep)) {
 			q.asleep = true
 		}
-		if q.asleep || w.now.Before(q.awake) {
+		if q.asleep || w.acc.Now().Before(q.awake) {
 			q.shown = q.traffic
 			continue
 		}
 		put := func(metric string, v float64) {
-			w.publish(MetricName{"AWS/SQS", metric, []Dimension{{"QueueName", name}}}, v)
+			w.publish("AWS/SQS", metric, v, "QueueName", name)
 		}
 		put("ApproximateNumberOfMessagesVisible", float64(c.Visible))
 		put("ApproximateNumberOfMessagesNotVisible", float64(c.NotVisible))
@@ -329,104 +334,4 @@ func (w *World) publishQueues() {
 		put("NumberOfEmptyReceives", float64(q.traffic.EmptyReceives-q.shown.EmptyReceives))
 		q.shown = q.traffic
 	}
-}
-
-// publishGroups puts the group metrics out that were enabled.
-func (w *World) publishGroups() {
-	for _, name := range sorted(w.groups) {
-		g := w.groups[name]
-		if len(g.metrics) == 0 {
-			continue
-		}
-		in := map[LifecycleState]int{}
-		for _, i := range g.instances {
-			in[i.state]++
-		}
-		pending := in[Pending] + in[PendingWait] + in[PendingProceed]
-		ending := in[Terminating] + in[TerminatingWait] + in[TerminatingProceed] + in[TerminatingRetained]
-		values := map[string]int{
-			"GroupMinSize": g.MinSize, "GroupMaxSize": g.MaxSize, "GroupDesiredCapacity": g.desired,
-			"GroupInServiceInstances": in[InService],
-			"GroupPendingInstances":   pending, "GroupStandbyInstances": in[Standby],
-			"GroupTerminatingInstances": ending,
-			"GroupTotalInstances":       pending + ending + in[InService] + in[Standby],
-			"WarmPoolDesiredCapacity":   g.poolSize(), "WarmPoolWarmedCapacity": g.warm(),
-		}
-		for _, m := range sorted(g.metrics) {
-			w.publish(MetricName{"AWS/AutoScaling", m, []Dimension{{"AutoScalingGroupName", name}}}, float64(values[m]))
-		}
-	}
-}
-
-// groupMetrics are the metrics that a group can publish.
-func groupMetrics() []string {
-	return []string{"GroupMinSize", "GroupMaxSize", "GroupDesiredCapacity", "GroupInServiceInstances",
-		"GroupPendingInstances",
-		"GroupStandbyInstances", "GroupTerminatingInstances", "GroupTotalInstances", "WarmPoolDesiredCapacity",
-		"WarmPoolWarmedCapacity"}
-}
-
-// EnableMetricsCollection has a group publish metrics once a minute.
-func (a AutoScaling) EnableMetricsCollection(in GroupMetrics) (Nothing, error) {
-	if in.Granularity != "1Minute" {
-		return Nothing{}, invalid("Granularity '%s' must be 1Minute.", in.Granularity)
-	}
-	return a.collect(in, true)
-}
-
-// DisableMetricsCollection stops that.
-func (a AutoScaling) DisableMetricsCollection(in GroupMetrics) (Nothing, error) {
-	return a.collect(in, false)
-}
-
-func (a AutoScaling) collect(in GroupMetrics, on bool) (Nothing, error) {
-	g, err := a.w.change(in.AutoScalingGroupName)
-	if err != nil {
-		return Nothing{}, err
-	}
-	names := in.Metrics
-	if len(names) == 0 {
-		names = groupMetrics()
-	}
-	for _, m := range names {
-		if !slices.Contains(groupMetrics(), m) {
-			return Nothing{}, invalid("'%s' is no group metric of the model; they are %s.", m,
-				strings.Join(groupMetrics(), ", "))
-		}
-	}
-	for _, m := range names {
-		if on {
-			g.metrics[m] = true
-		} else {
-			delete(g.metrics, m)
-		}
-	}
-	return Nothing{}, nil
-}
-
-// Dimension is one name and value of a metric.
-type Dimension struct {
-	Name, Value string
-}
-
-// MetricName is what CloudWatch knows a metric by.
-type MetricName struct {
-	Namespace  string
-	MetricName string
-	Dimensions []Dimension
-}
-
-// key is one text for all orders of the dimensions.
-func (m MetricName) key() string {
-	dims := slices.Clone(m.Dimensions)
-	slices.SortFunc(dims, func(a, b Dimension) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name),
-			cmp.Compare(a.Value, b.Value))
-	})
-	var b strings.Builder
-	b.WriteString(strconv.Quote(m.Namespace) + strconv.Quote(m.MetricName))
-	for _, d := range dims {
-		b.WriteString(strconv.Quote(d.Name) + strconv.Quote(d.Value))
-	}
-	return b.String()
 }

@@ -9,12 +9,40 @@ import (
 	"github.com/muster-scale/muster/awsrules/tracking"
 )
 
+// Service is a service of ECS as Application Auto Scaling knows it.
+type Service2 interface {
+	// Count is its desired count, active whether it is there, and deploying whether a deployment is going on.
+	Count() (desired int, active, deploying bool)
+	// SetCount sets its desired count.
+	SetCount(desired int)
+}
+
+// The bounds of Application Auto Scaling.
+const (
+	// MaxCapacity is the largest MaxCapacity of a target.
+	MaxCapacity = 5_000
+
+	// maxActivities is how many activities of one target are kept; the oldest go first.
+	maxActivities = 1_000
+)
+
 // ApplicationScaling is the API of Application Auto Scaling, for services of ECS. Its methods bear the names of the
 // actions; errors are a *Fault.
-type ApplicationScaling struct{ w *World }
+type ApplicationScaling struct {
+	acc      *Account
+	watch    *CloudWatch
+	tracking Tracking
+	services func(cluster, service string) Service2
+	targets  map[string]*scalable
+}
 
-// ApplicationScaling is the API of Application Auto Scaling in this world.
-func (w *World) ApplicationScaling() ApplicationScaling { return ApplicationScaling{w} }
+// newApplicationScaling is the API without targets. It finds the services that it scales by their names; nil is one
+// that is not there.
+func newApplicationScaling(a *Account, watch *CloudWatch, t Tracking,
+	services func(cluster, service string) Service2) *ApplicationScaling {
+	return &ApplicationScaling{acc: a, watch: watch, tracking: t.withDefaults(), services: services,
+		targets: map[string]*scalable{}}
+}
 
 // The only kind of target that the model has.
 const (
@@ -114,7 +142,7 @@ type TargetActivityList struct {
 // scalable is a service that is registered.
 type scalable struct {
 	ScalableTarget
-	service    *service
+	service    Service2
 	policies   []*servicePolicy
 	activities []TargetActivity // oldest first
 	cooldowns  tracking.Cooldowns
@@ -135,22 +163,22 @@ func aasFault(format string, args ...any) *Fault {
 }
 
 // target checks what names a target and returns the service.
-func (a ApplicationScaling) target(namespace, resource, dimension string) (*service, error) {
+func (w *ApplicationScaling) target(namespace, resource, dimension string) (Service2, error) {
 	if namespace != ecsNamespace || dimension != ecsDimension {
 		return nil, aasFault("The model has targets of the namespace %s and the dimension %s, not %s and %s.",
 			ecsNamespace, ecsDimension, namespace, dimension)
 	}
 	clusterName, serviceName := splitService(resource)
-	if c := a.w.ecs.clusters[clusterName]; c != nil {
-		if s := c.services[serviceName]; s != nil && s.Status == "ACTIVE" {
+	if s := w.services(clusterName, serviceName); s != nil {
+		if _, active, _ := s.Count(); active {
 			return s, nil
 		}
 	}
 	return nil, aasFault("ECS service doesn't exist: %s", resource)
 }
 
-func (a ApplicationScaling) registered(namespace, resource, dimension string) (*scalable, error) {
-	if t := a.w.targets[resource]; t != nil && namespace == ecsNamespace && dimension == ecsDimension {
+func (w *ApplicationScaling) registered(namespace, resource, dimension string) (*scalable, error) {
+	if t := w.targets[resource]; t != nil && namespace == ecsNamespace && dimension == ecsDimension {
 		return t, nil
 	}
 	return nil, fault("ObjectNotFoundException", "No scalable target registered for service namespace: %s, resource "+
@@ -159,25 +187,25 @@ func (a ApplicationScaling) registered(namespace, resource, dimension string) (*
 
 // RegisterScalableTarget registers a service or changes its bounds. A desired count outside of them is moved to the
 // bound.
-func (a ApplicationScaling) RegisterScalableTarget(in RegisterTarget) (TargetARN, error) {
-	s, err := a.target(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
+func (w *ApplicationScaling) RegisterScalableTarget(in RegisterTarget) (TargetARN, error) {
+	s, err := w.target(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
 	if err != nil {
 		return TargetARN{}, err
 	}
-	t := a.w.targets[in.ResourceId]
+	t := w.targets[in.ResourceId]
 	if t == nil {
 		if in.MinCapacity == nil || in.MaxCapacity == nil {
 			return TargetARN{}, aasFault("MinCapacity and MaxCapacity are required to register a target.")
 		}
 		t = &scalable{ScalableTarget: ScalableTarget{ServiceNamespace: ecsNamespace, ResourceId: in.ResourceId,
-			ScalableDimension: ecsDimension, CreationTime: a.w.now,
-			ScalableTargetARN: a.w.arn("application-autoscaling", "scalable-target/"+
-				a.w.uuid()), SuspendedState: &SuspendedState{ptr(false), ptr(false), ptr(false)}}}
+			ScalableDimension: ecsDimension, CreationTime: w.acc.Now(),
+			ScalableTargetARN: w.acc.arn("application-autoscaling", "scalable-target/"+
+				w.acc.uuid()), SuspendedState: &SuspendedState{ptr(false), ptr(false), ptr(false)}}}
 	}
 	least, most := or(in.MinCapacity, t.MinCapacity), or(in.MaxCapacity, t.MaxCapacity)
-	if least < 0 || most < least || most > MaxServiceTasks {
+	if least < 0 || most < least || most > MaxCapacity {
 		return TargetARN{}, aasFault("MinCapacity %d and MaxCapacity %d must be in order, from 0 to %d.", least, most,
-			MaxServiceTasks)
+			MaxCapacity)
 	}
 	t.service, t.MinCapacity, t.MaxCapacity, t.RoleARN = s, least, most, cmp.Or(in.RoleARN, t.RoleARN)
 	if x := in.SuspendedState; x != nil {
@@ -186,35 +214,36 @@ func (a ApplicationScaling) RegisterScalableTarget(in RegisterTarget) (TargetARN
 			ptr(or(x.DynamicScalingOutSuspended, *old.DynamicScalingOutSuspended)), ptr(or(x.ScheduledScalingSuspended,
 				*old.ScheduledScalingSuspended))}
 	}
-	a.w.targets[in.ResourceId] = t
-	if n := min(max(s.DesiredCount, least), most); n != s.DesiredCount {
-		a.w.setCount(t, n, "the count was outside of the bounds of the scalable target")
+	w.targets[in.ResourceId] = t
+	count, _, _ := s.Count()
+	if n := min(max(count, least), most); n != count {
+		w.setCount(t, n, "the count was outside of the bounds of the scalable target")
 	}
 	return TargetARN{t.ScalableTargetARN}, nil
 }
 
 // DeregisterScalableTarget forgets a target, with its policies.
-func (a ApplicationScaling) DeregisterScalableTarget(in TargetName) (Nothing, error) {
-	t, err := a.registered(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
+func (w *ApplicationScaling) DeregisterScalableTarget(in TargetName) (Nothing, error) {
+	t, err := w.registered(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
 	if err != nil {
 		return Nothing{}, err
 	}
 	for _, p := range t.policies {
-		a.w.dropAlarms(&p.tracker)
+		p.dropAlarms(w.watch)
 	}
-	delete(a.w.targets, in.ResourceId)
+	delete(w.targets, in.ResourceId)
 	return Nothing{}, nil
 }
 
 // DescribeScalableTargets shows targets.
-func (a ApplicationScaling) DescribeScalableTargets(in TargetNames) (TargetList, error) {
+func (w *ApplicationScaling) DescribeScalableTargets(in TargetNames) (TargetList, error) {
 	if in.ServiceNamespace != ecsNamespace {
 		return TargetList{}, aasFault("The model has targets of the namespace %s.", ecsNamespace)
 	}
 	var all []ScalableTarget
-	for _, id := range sorted(a.w.targets) {
+	for _, id := range sorted(w.targets) {
 		if len(in.ResourceIds) == 0 || slices.Contains(in.ResourceIds, id) {
-			all = append(all, a.w.targets[id].ScalableTarget)
+			all = append(all, w.targets[id].ScalableTarget)
 		}
 	}
 	targets, next, err := page(all, in.NextToken, min(max(or(in.MaxResults, 50), 1), 50))
@@ -222,9 +251,8 @@ func (a ApplicationScaling) DescribeScalableTargets(in TargetNames) (TargetList,
 }
 
 // PutScalingPolicy makes a target tracking policy and its two alarms over one-minute points, or changes one.
-func (a ApplicationScaling) PutScalingPolicy(in PutTargetPolicy) (PutPolicyResult, error) {
-	w := a.w
-	t, err := a.registered(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
+func (w *ApplicationScaling) PutScalingPolicy(in PutTargetPolicy) (PutPolicyResult, error) {
+	t, err := w.registered(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
 	if err != nil {
 		return PutPolicyResult{}, err
 	}
@@ -242,7 +270,7 @@ func (a ApplicationScaling) PutScalingPolicy(in PutTargetPolicy) (PutPolicyResul
 			return PutPolicyResult{}, aasFault("Cooldowns must be from 0 to %d seconds, got %d.", maxSeconds, n)
 		}
 	}
-	p := &servicePolicy{config: *c, created: w.now}
+	p := &servicePolicy{config: *c, created: w.acc.Now()}
 	p.PolicyName, p.PolicyType, p.Enabled, p.TargetTrackingConfiguration = in.PolicyName, in.PolicyType, true,
 		&p.config.TargetTracking
 	if m := c.CustomizedMetricSpecification; m != nil {
@@ -250,31 +278,31 @@ func (a ApplicationScaling) PutScalingPolicy(in PutTargetPolicy) (PutPolicyResul
 		x.Period = nil // there is no such member: 60 seconds
 		p.config.CustomizedMetricSpecification = &x
 	}
-	if err := w.makeAlarms(&p.tracker, in.ResourceId, w.settings.Tracking.fixed(), false); err != nil {
+	if err := p.makeAlarms(w.acc, w.watch, in.ResourceId, w.tracking.fixed(), false); err != nil {
 		return PutPolicyResult{}, aasFault("%s", err.(*Fault).Message)
 	}
 	if k >= 0 {
 		old := t.policies[k]
 		p.PolicyARN, p.created, t.policies[k] = old.PolicyARN, old.created, p
-		w.rename(&p.tracker, &old.tracker)
+		p.succeed(&old.tracker, w.acc.Now(), w.tracking.ForgetPoints)
 	} else {
-		p.PolicyARN = w.arn("autoscaling", "scalingPolicy:"+w.uuid()+":resource/ecs/"+in.ResourceId+":policyName/"+
+		p.PolicyARN = w.acc.arn("autoscaling", "scalingPolicy:"+w.acc.uuid()+":resource/ecs/"+in.ResourceId+":policyName/"+
 			in.PolicyName)
 		t.policies = append(t.policies, p)
 	}
 	p.high.act, p.low.act = func() { w.serviceOut(t, p) }, func() { w.serviceIn(t) }
-	w.arm(&p.tracker)
+	p.arm(w.watch)
 	return PutPolicyResult{p.PolicyARN, p.Alarms}, nil
 }
 
 // DescribeScalingPolicies shows policies.
-func (a ApplicationScaling) DescribeScalingPolicies(in TargetNames) (TargetPolicyList, error) {
+func (w *ApplicationScaling) DescribeScalingPolicies(in TargetNames) (TargetPolicyList, error) {
 	if in.ServiceNamespace != ecsNamespace {
 		return TargetPolicyList{}, aasFault("The model has targets of the namespace %s.", ecsNamespace)
 	}
 	var all []TargetPolicy
-	for _, id := range sorted(a.w.targets) {
-		for _, p := range a.w.targets[id].policies {
+	for _, id := range sorted(w.targets) {
+		for _, p := range w.targets[id].policies {
 			if (in.ResourceId == "" || in.ResourceId == id) &&
 				(len(in.PolicyNames) == 0 || slices.Contains(in.PolicyNames, p.PolicyName)) {
 				all = append(all, TargetPolicy{p.PolicyARN, p.PolicyName, ecsNamespace, id, ecsDimension, p.PolicyType,
@@ -287,8 +315,8 @@ func (a ApplicationScaling) DescribeScalingPolicies(in TargetNames) (TargetPolic
 }
 
 // DeleteScalingPolicy removes a policy and its alarms.
-func (a ApplicationScaling) DeleteScalingPolicy(in TargetPolicyName) (Nothing, error) {
-	t, err := a.registered(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
+func (w *ApplicationScaling) DeleteScalingPolicy(in TargetPolicyName) (Nothing, error) {
+	t, err := w.registered(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
 	if err != nil {
 		return Nothing{}, err
 	}
@@ -297,20 +325,20 @@ func (a ApplicationScaling) DeleteScalingPolicy(in TargetPolicyName) (Nothing, e
 		return Nothing{}, fault("ObjectNotFoundException", "No scaling policy found for service namespace: %s, "+
 			"resource ID: %s, scalable dimension: %s", in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
 	}
-	a.w.dropAlarms(&t.policies[k].tracker)
+	t.policies[k].dropAlarms(w.watch)
 	t.policies = slices.Delete(t.policies, k, k+1)
 	return Nothing{}, nil
 }
 
 // DescribeScalingActivities shows what was changed, newest first.
-func (a ApplicationScaling) DescribeScalingActivities(in TargetNames) (TargetActivityList, error) {
+func (w *ApplicationScaling) DescribeScalingActivities(in TargetNames) (TargetActivityList, error) {
 	if in.ServiceNamespace != ecsNamespace {
 		return TargetActivityList{}, aasFault("The model has targets of the namespace %s.", ecsNamespace)
 	}
 	var all []TargetActivity
-	for _, id := range sorted(a.w.targets) {
+	for _, id := range sorted(w.targets) {
 		if in.ResourceId == "" || in.ResourceId == id {
-			all = append(all, a.w.targets[id].activities...)
+			all = append(all, w.targets[id].activities...)
 		}
 	}
 	slices.SortStableFunc(all, func(x, y TargetActivity) int { return y.StartTime.Compare(x.StartTime) })
@@ -319,41 +347,40 @@ func (a ApplicationScaling) DescribeScalingActivities(in TargetNames) (TargetAct
 }
 
 // setCount sets the desired count of a target's service and writes it down.
-func (w *World) setCount(t *scalable, n int, cause string) {
-	t.activities = append(t.activities, TargetActivity{ActivityId: w.uuid(), ServiceNamespace: ecsNamespace,
+func (w *ApplicationScaling) setCount(t *scalable, n int, cause string) {
+	t.activities = append(t.activities, TargetActivity{ActivityId: w.acc.uuid(), ServiceNamespace: ecsNamespace,
 		ResourceId: t.ResourceId, ScalableDimension: ecsDimension,
 		Description: "Setting desired count to " + strconv.Itoa(n) + ".", Cause: cause, StatusCode: "Successful",
-		StatusMessage: "Successfully set desired count to " + strconv.Itoa(n) + ".", StartTime: w.now, EndTime: w.now})
-	if n := len(t.activities) - MaxActivities; n > 0 {
+		StatusMessage: "Successfully set desired count to " + strconv.Itoa(n) + ".", StartTime: w.acc.Now(), EndTime: w.acc.Now()})
+	if n := len(t.activities) - maxActivities; n > 0 {
 		t.activities = slices.Delete(t.activities, 0, n)
 	}
-	t.service.DesiredCount = n
-	w.attend(t.service)
+	t.service.SetCount(n)
 }
 
 // serviceOut scales a service out.
-func (w *World) serviceOut(t *scalable, p *servicePolicy) {
-	s := t.service
-	if s.Status != "ACTIVE" || *t.SuspendedState.DynamicScalingOutSuspended {
+func (w *ApplicationScaling) serviceOut(t *scalable, p *servicePolicy) {
+	desired, active, _ := t.service.Count()
+	if !active || *t.SuspendedState.DynamicScalingOutSuspended {
 		return
 	}
 	cooldown := p.cooldown(p.config.ScaleOutCooldown)
 	r := p.reading()
 	r.Metric = p.high.newest()
-	wanted, out := tracking.Out(r, t.cooldowns.Capacity(w.now, s.DesiredCount, cooldown), s.DesiredCount,
-		t.MaxCapacity, w.settings.Tracking.FromZero)
+	wanted, out := tracking.Out(r, t.cooldowns.Capacity(w.acc.Now(), desired, cooldown), desired,
+		t.MaxCapacity, w.tracking.FromZero)
 	if !out {
 		return
 	}
-	t.cooldowns.ScaledOut(w.now, s.DesiredCount, cooldown)
+	t.cooldowns.ScaledOut(w.acc.Now(), desired, cooldown)
 	w.setCount(t, wanted, "monitor alarm "+p.high.AlarmName+" in state ALARM triggered policy "+p.PolicyName)
 }
 
 // serviceIn scales a service in: when all policies that may agree, none wants out, no deployment is going on and the
 // cooldowns since the last change are over.
-func (w *World) serviceIn(t *scalable) {
-	s := t.service
-	if s.Status != "ACTIVE" || *t.SuspendedState.DynamicScalingInSuspended || s.deploying() {
+func (w *ApplicationScaling) serviceIn(t *scalable) {
+	desired, active, deploying := t.service.Count()
+	if !active || *t.SuspendedState.DynamicScalingInSuspended || deploying {
 		return
 	}
 	var all []tracking.Reading
@@ -362,15 +389,15 @@ func (w *World) serviceIn(t *scalable) {
 		r := p.reading()
 		r.Metric = p.low.newest()
 		if !r.DisableScaleIn {
-			if !t.cooldowns.MayScaleIn(w.now, p.cooldown(p.config.ScaleInCooldown)) {
+			if !t.cooldowns.MayScaleIn(w.acc.Now(), p.cooldown(p.config.ScaleInCooldown)) {
 				return
 			}
 			cause = "monitor alarm " + p.low.AlarmName + " in state ALARM triggered policy " + p.PolicyName
 		}
 		all = append(all, r)
 	}
-	if wanted, in := tracking.In(all, s.DesiredCount, s.DesiredCount, t.MinCapacity); in {
-		t.cooldowns.ScaledIn(w.now)
+	if wanted, in := tracking.In(all, desired, desired, t.MinCapacity); in {
+		t.cooldowns.ScaledIn(w.acc.Now())
 		w.setCount(t, wanted, cause)
 	}
 }

@@ -40,7 +40,7 @@ func code(err error) string {
 type fleet struct {
 	testing.TB
 	*cloud.World
-	asg cloud.AutoScaling
+	asg *cloud.AutoScaling
 }
 
 func newFleet(t testing.TB, s cloud.Settings, least, most, desired int, change ...func(*cloud.CreateGroup)) fleet {

@@ -3,6 +3,7 @@ package cloud
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-scale/muster/awsrules/alarm"
@@ -154,6 +155,57 @@ type PolicyName struct {
 	AutoScalingGroupName, PolicyName string
 }
 
+// Groups2 is what scaling policies know of groups.
+type Groups2 interface {
+	// MayChange says why the caller may not change a group, nil if it may.
+	MayChange(name string) error
+	// Group finds a group by its name.
+	Group(name string) (Tracked, bool)
+	// Resize sets the desired capacity of a group.
+	Resize(name string, desired int)
+}
+
+// Tracked is a group as scaling policies know it.
+type Tracked struct {
+	Min, Max, Desired int
+	// InService is the capacity in service, in weights.
+	InService int
+	// Warmup is the group's default warm-up, nil for none; Cooldown its default cooldown.
+	Warmup   *time.Duration
+	Cooldown time.Duration
+	// Alarms tells that it scales when alarms say so.
+	Alarms bool
+	// Warming tells whether an instance is on its way into service, or has been there for less than a warm-up.
+	Warming func(warmup time.Duration) bool
+}
+
+// MaxPolicies is how many scaling policies a group or a scalable target may have.
+const MaxPolicies = 50
+
+// GroupPolicies is the part of the API of EC2 Auto Scaling that has scaling policies. Its methods bear the names of the
+// actions; errors are a *Fault.
+type GroupPolicies struct {
+	acc      *Account
+	watch    *CloudWatch
+	tracking Tracking
+	groups   Groups2
+	policies map[string][]*tracker // by group
+}
+
+// newGroupPolicies is the API without policies.
+func newGroupPolicies(a *Account, watch *CloudWatch, t Tracking, groups Groups2) *GroupPolicies {
+	return &GroupPolicies{acc: a, watch: watch, tracking: t.withDefaults(), groups: groups,
+		policies: map[string][]*tracker{}}
+}
+
+// forget removes the policies of a group that is deleted.
+func (w *GroupPolicies) forget(group string) {
+	for _, t := range w.policies[group] {
+		t.dropAlarms(w.watch)
+	}
+	delete(w.policies, group)
+}
+
 // tracker is a target tracking policy at work.
 type tracker struct {
 	ScalingPolicy
@@ -166,18 +218,17 @@ func (t *tracker) scalesIn() bool { return !or(t.TargetTrackingConfiguration.Dis
 
 // PutScalingPolicy makes a target tracking policy and its two alarms, or changes one, which begins its alarms anew.
 // Other kinds of policies are no part of the model.
-func (a AutoScaling) PutScalingPolicy(in PutPolicy) (PutPolicyResult, error) {
-	w := a.w
-	g, err := w.change(in.AutoScalingGroupName)
-	if err != nil {
+func (w *GroupPolicies) PutScalingPolicy(in PutPolicy) (PutPolicyResult, error) {
+	if err := w.groups.MayChange(in.AutoScalingGroupName); err != nil {
 		return PutPolicyResult{}, err
 	}
+	policies := w.policies[in.AutoScalingGroupName]
 	if in.PolicyType != "TargetTrackingScaling" {
 		return PutPolicyResult{}, invalid("The model has no policies of type '%s'; it has TargetTrackingScaling.",
 			cmp.Or(in.PolicyType, "SimpleScaling"))
 	}
-	k := slices.IndexFunc(g.policies, func(t *tracker) bool { return t.PolicyName == in.PolicyName })
-	if in.PolicyName == "" || k < 0 && len(g.policies) >= MaxPolicies {
+	k := slices.IndexFunc(policies, func(t *tracker) bool { return t.PolicyName == in.PolicyName })
+	if in.PolicyName == "" || k < 0 && len(policies) >= MaxPolicies {
 		return PutPolicyResult{}, invalid("A policy needs a name, and a group has at most %d policies.", MaxPolicies)
 	}
 	if n := or(in.EstimatedInstanceWarmup, 0); n < 0 || n > maxSeconds {
@@ -188,47 +239,48 @@ func (a AutoScaling) PutScalingPolicy(in PutPolicy) (PutPolicyResult, error) {
 		PolicyType: in.PolicyType,
 		Enabled:    or(in.Enabled, true), EstimatedInstanceWarmup: in.EstimatedInstanceWarmup,
 		TargetTrackingConfiguration: in.TargetTrackingConfiguration}}
-	if err := w.makeAlarms(t, in.AutoScalingGroupName, w.settings.Tracking.pair(), true); err != nil {
+	if err := t.makeAlarms(w.acc, w.watch, in.AutoScalingGroupName, w.tracking.pair(), true); err != nil {
 		return PutPolicyResult{}, err
 	}
 	if k >= 0 {
-		old := g.policies[k]
-		t.PolicyARN, g.policies[k] = old.PolicyARN, t
-		w.rename(t, old)
+		old := policies[k]
+		t.PolicyARN, policies[k] = old.PolicyARN, t
+		t.succeed(old, w.acc.Now(), w.tracking.ForgetPoints)
 	} else {
-		t.PolicyARN = w.arn("autoscaling", "scalingPolicy:"+w.uuid()+":autoScalingGroupName/"+in.AutoScalingGroupName+
+		t.PolicyARN = w.acc.arn("autoscaling", "scalingPolicy:"+w.acc.uuid()+":autoScalingGroupName/"+in.AutoScalingGroupName+
 			":policyName/"+in.PolicyName)
-		g.policies = append(g.policies, t)
+		w.policies[in.AutoScalingGroupName] = append(policies, t)
 	}
-	t.high.act, t.low.act = func() { w.trackOut(g, t) }, func() { w.trackIn(g) }
-	w.arm(t)
+	t.high.act, t.low.act = func() { w.trackOut(in.AutoScalingGroupName, t) },
+		func() { w.trackIn(in.AutoScalingGroupName) }
+	t.arm(w.watch)
 	return PutPolicyResult{t.PolicyARN, t.Alarms}, nil
 }
 
-// rename gives the alarms of a changed policy the names they had.
-func (w *World) rename(t, old *tracker) {
+// succeed gives the alarms of a changed policy the names they had.
+func (t *tracker) succeed(old *tracker, now time.Time, forget bool) {
 	t.high.AlarmName, t.low.AlarmName = old.high.AlarmName, old.low.AlarmName
-	if w.settings.Tracking.ForgetPoints {
-		t.high.since, t.low.since = w.now, w.now
+	if forget {
+		t.high.since, t.low.since = now, now
 	}
 }
 
 // arm sets the alarms of a policy to work.
-func (w *World) arm(t *tracker) {
+func (t *tracker) arm(watch *CloudWatch) {
 	for _, a := range []*metricAlarm{t.high, t.low} {
 		a.ActionsEnabled, a.AlarmActions = ptr(t.Enabled), []string{t.PolicyARN}
-		w.putAlarm(a)
+		watch.putAlarm(a)
 		t.Alarms = append(t.Alarms, AlarmName{a.AlarmName, a.AlarmArn})
 	}
 }
 
-func (w *World) dropAlarms(t *tracker) {
-	w.dropAlarm(t.high.AlarmName)
-	w.dropAlarm(t.low.AlarmName)
+func (t *tracker) dropAlarms(watch *CloudWatch) {
+	watch.dropAlarm(t.high.AlarmName)
+	watch.dropAlarm(t.low.AlarmName)
 }
 
 // makeAlarms makes the pair of a policy, of a group or of something else whose metrics have no period of their own.
-func (w *World) makeAlarms(t *tracker, resource string, alarms tracking.Pair, group bool) error {
+func (t *tracker) makeAlarms(acc *Account, watch *CloudWatch, resource string, alarms tracking.Pair, group bool) error {
 	c := t.TargetTrackingConfiguration
 	if c == nil || c.TargetValue == nil || !(*c.TargetValue > 0) {
 		return invalid("A target tracking configuration needs a TargetValue above 0.")
@@ -239,11 +291,11 @@ func (w *World) makeAlarms(t *tracker, resource string, alarms tracking.Pair, gr
 	}
 	create := func(side string, rule alarm.Rule) (*metricAlarm, error) {
 		in := base
-		in.AlarmName = "TargetTracking-" + resource + "-Alarm" + side + "-" + w.uuid()
+		in.AlarmName = "TargetTracking-" + resource + "-Alarm" + side + "-" + acc.uuid()
 		in.AlarmDescription = "DO NOT EDIT OR DELETE. For TargetTrackingScaling policy " + t.PolicyName + "."
 		in.ComparisonOperator, in.Threshold, in.TreatMissingData = rule.Comparison, &rule.Threshold, rule.Missing
 		in.EvaluationPeriods, in.DatapointsToAlarm = &rule.Periods, &rule.Datapoints
-		return w.newAlarm(in)
+		return watch.newAlarm(in)
 	}
 	if t.high, err = create("High", alarms.HighAlarm(t.target())); err != nil {
 		return err
@@ -293,18 +345,19 @@ func predefined(p *PredefinedMetric, resource string, group bool) (MetricAlarm, 
 }
 
 // DescribePolicies shows policies.
-func (a AutoScaling) DescribePolicies(in PolicyNames) (PolicyList, error) {
+func (w *GroupPolicies) DescribePolicies(in PolicyNames) (PolicyList, error) {
 	if in.AutoScalingGroupName != "" {
-		if _, err := a.w.group(in.AutoScalingGroupName); err != nil {
-			return PolicyList{}, err
+		if _, found := w.groups.Group(in.AutoScalingGroupName); !found {
+			return PolicyList{}, invalid("AutoScalingGroup name not found - AutoScalingGroup '%s' not found",
+				in.AutoScalingGroupName)
 		}
 	}
 	var all []ScalingPolicy
-	for _, name := range sorted(a.w.groups) {
+	for _, name := range sorted(w.policies) {
 		if in.AutoScalingGroupName != "" && in.AutoScalingGroupName != name {
 			continue
 		}
-		for _, t := range a.w.groups[name].policies {
+		for _, t := range w.policies[name] {
 			named := len(in.PolicyNames) == 0 || slices.Contains(in.PolicyNames, t.PolicyName) ||
 				slices.Contains(in.PolicyNames, t.PolicyARN)
 			if named && (len(in.PolicyTypes) == 0 || slices.Contains(in.PolicyTypes, t.PolicyType)) {
@@ -317,12 +370,12 @@ func (a AutoScaling) DescribePolicies(in PolicyNames) (PolicyList, error) {
 }
 
 // DeletePolicy removes a policy and its alarms.
-func (a AutoScaling) DeletePolicy(in PolicyName) (Nothing, error) {
-	g, err := a.w.change(in.AutoScalingGroupName)
-	if err != nil {
+func (w *GroupPolicies) DeletePolicy(in PolicyName) (Nothing, error) {
+	if err := w.groups.MayChange(in.AutoScalingGroupName); err != nil {
 		return Nothing{}, err
 	}
-	k := slices.IndexFunc(g.policies, func(t *tracker) bool {
+	policies := w.policies[in.AutoScalingGroupName]
+	k := slices.IndexFunc(policies, func(t *tracker) bool {
 		return t.PolicyName == in.PolicyName ||
 			t.PolicyARN == in.PolicyName
 	})
@@ -330,8 +383,8 @@ func (a AutoScaling) DeletePolicy(in PolicyName) (Nothing, error) {
 		return Nothing{}, invalid("ScalingPolicy name not found - There is no scaling policy %s in group %s",
 			in.PolicyName, in.AutoScalingGroupName)
 	}
-	a.w.dropAlarms(g.policies[k])
-	g.policies = slices.Delete(g.policies, k, k+1)
+	policies[k].dropAlarms(w.watch)
+	w.policies[in.AutoScalingGroupName] = slices.Delete(policies, k, k+1)
 	return Nothing{}, nil
 }
 
@@ -350,57 +403,46 @@ func (a *metricAlarm) newest() *float64 {
 }
 
 // base is what a group's target tracking multiplies.
-func (w *World) base(g *group) int {
-	if w.settings.Tracking.Base == BaseDesired {
-		return g.desired
+func (t Tracking) base(s Tracked) int {
+	if t.Base == BaseDesired {
+		return s.Desired
 	}
-	n := 0
-	for _, i := range g.instances {
-		if i.state == InService {
-			n += i.weight
-		}
-	}
-	return n
+	return s.InService
 }
 
 // trackOut scales a group out.
-func (w *World) trackOut(g *group, t *tracker) {
-	if g.deleted || !g.runs("AlarmNotification") {
+func (w *GroupPolicies) trackOut(name string, t *tracker) {
+	g, found := w.groups.Group(name)
+	if !found || !g.Alarms {
 		return
 	}
 	r := t.reading()
 	r.Metric = t.high.newest()
-	if wanted, out := tracking.Out(r, w.base(g), g.desired, g.MaxSize, w.settings.Tracking.FromZero); out {
-		w.resize(g, wanted)
+	if wanted, out := tracking.Out(r, w.tracking.base(g), g.Desired, g.Max, w.tracking.FromZero); out {
+		w.groups.Resize(name, wanted)
 	}
 }
 
 // trackIn scales a group in, if every policy that may do so agrees, none wants out, and nothing warms up.
-func (w *World) trackIn(g *group) {
-	if g.deleted || !g.runs("AlarmNotification") || w.warming(g) {
+func (w *GroupPolicies) trackIn(name string) {
+	g, found := w.groups.Group(name)
+	if !found || !g.Alarms {
 		return
 	}
 	var all []tracking.Reading
-	for _, t := range g.policies {
+	warmup := time.Duration(0)
+	for _, t := range w.policies[name] {
 		r := t.reading()
 		r.Metric = t.low.newest()
 		all = append(all, r)
+		warmup = max(warmup, tracking.Warmup(span(t.EstimatedInstanceWarmup), g.Warmup, g.Cooldown))
 	}
-	if wanted, in := tracking.In(all, w.base(g), g.desired, g.MinSize); in {
-		w.resize(g, wanted)
+	if g.Warming(warmup) {
+		return
 	}
-}
-
-// warming tells whether an instance is on its way into service, or has been in service for less than the warm-up.
-func (w *World) warming(g *group) bool {
-	warmup := time.Duration(0)
-	for _, t := range g.policies {
-		warmup = max(warmup, tracking.Warmup(span(t.EstimatedInstanceWarmup), span(g.DefaultInstanceWarmup),
-			*span(&g.DefaultCooldown)))
+	if wanted, in := tracking.In(all, w.tracking.base(g), g.Desired, g.Min); in {
+		w.groups.Resize(name, wanted)
 	}
-	return slices.ContainsFunc(g.instances, func(i *instance) bool {
-		return i.counted() && (i.state != InService || w.now.Before(i.inService.Add(warmup)))
-	})
 }
 
 // span is a number of seconds as a duration, nil for nil.
@@ -409,4 +451,13 @@ func span(seconds *int) *time.Duration {
 		return nil
 	}
 	return ptr(time.Duration(*seconds) * time.Second)
+}
+
+// splitService are the cluster and the service of service/CLUSTER/SERVICE, empty when it is none.
+func splitService(resource string) (cluster, service string) {
+	parts := strings.Split(resource, "/")
+	if len(parts) != 3 || parts[0] != "service" {
+		return "", ""
+	}
+	return parts[1], parts[2]
 }

@@ -21,7 +21,7 @@ func (f fleet) track(target float64, change ...func(*cloud.PutPolicy)) cloud.Put
 	for _, c := range change {
 		c(&in)
 	}
-	return must(f.asg.PutScalingPolicy(in))(f)
+	return must(f.GroupPolicies().PutScalingPolicy(in))(f)
 }
 
 // until publishes v every period until desired is no longer what it was, and returns how long that took.
@@ -105,8 +105,8 @@ func TestScaleInWaitsForWarmUpAndForEveryPolicy(t *testing.T) {
 		p.TargetTrackingConfiguration.CustomizedMetricSpecification.MetricName = "never published"
 	})
 	expect(t, "one that may not scale in is not asked", f.until(1, time.Minute, time.Hour) < time.Hour, true)
-	must(f.asg.DeletePolicy(cloud.PolicyName{AutoScalingGroupName: "g", PolicyName: "p"}))(t)
-	expect(t, "policies", len(must(f.asg.DescribePolicies(cloud.PolicyNames{AutoScalingGroupName: "g"}))(t).ScalingPolicies), 1)
+	must(f.GroupPolicies().DeletePolicy(cloud.PolicyName{AutoScalingGroupName: "g", PolicyName: "p"}))(t)
+	expect(t, "policies", len(must(f.GroupPolicies().DescribePolicies(cloud.PolicyNames{AutoScalingGroupName: "g"}))(t).ScalingPolicies), 1)
 	expect(t, "alarms", len(must(f.CloudWatch().DescribeAlarms(cloud.AlarmNames{}))(t).MetricAlarms), 2)
 }
 
@@ -164,7 +164,7 @@ func TestTheUtilizationFormulaScalesFromZeroByOne(t *testing.T) {
 	untilChanged(map[string]float64{"Visible": 0, "NotVisible": 13, "TotalWorkers": 20}) // 0.65: nothing changes
 	untilChanged(map[string]float64{"Visible": 30, "NotVisible": 5, "TotalWorkers": 5})
 	expect(t, "1 x 7/0.7", f.group().DesiredCapacity, 10)
-	_, err := f.asg.PutScalingPolicy(policyWith(utilization(nil)))
+	_, err := f.GroupPolicies().PutScalingPolicy(policyWith(utilization(nil)))
 	expect(t, "as published, with ReturnData unset on five of six", code(err), "ValidationError")
 }
 
@@ -190,7 +190,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 			p.TargetTrackingConfiguration.PredefinedMetricSpecification = &cloud.PredefinedMetric{PredefinedMetricType: "Mood"}
 		},
 	} {
-		_, err := f.asg.PutScalingPolicy(policyWith(change))
+		_, err := f.GroupPolicies().PutScalingPolicy(policyWith(change))
 		expect(t, name, code(err), "ValidationError")
 	}
 }

@@ -56,7 +56,7 @@ func TestReuseOnScaleInSendsInstancesBackToThePool(t *testing.T) {
 		warm := f.in(cloud.WarmedStopped)
 		expect(t, "in the pool", len(warm), 3)
 		expect(t, "the same instances", slices.Contains(before, warm[0]), reuse)
-		c := must(f.Census("g"))(t)
+		c := must(f.AutoScaling().Census("g"))(t)
 		expect(t, "ended", c.Ended, map[bool]int{true: 0, false: 3}[reuse])
 	}
 }
@@ -68,7 +68,7 @@ func TestWhatATerminationPolicyNamesGoesBackToThePool(t *testing.T) {
 		InstanceReusePolicy: &cloud.InstanceReusePolicy{ReuseOnScaleIn: ptr(true)}}))(t)
 	f.pass(5 * time.Minute)
 	idle := f.in(cloud.InService)[1]
-	f.OfferTerminationPolicy(arn, func(cloud.TerminationRequest) cloud.TerminationAnswer {
+	f.AutoScaling().OfferTerminationPolicy(arn, func(cloud.TerminationRequest) cloud.TerminationAnswer {
 		return cloud.TerminationAnswer{InstanceIDs: []string{idle}}
 	})
 	f.resize(2)
@@ -137,7 +137,7 @@ func TestALaunchHookThatIsAbandonedEndsTheInstance(t *testing.T) {
 func TestAHeartbeatBeginsTheTimeAgain(t *testing.T) {
 	f := hooked(t, cloud.Launching, "CONTINUE")
 	id := f.in(cloud.PendingWait)[0]
-	token := f.LifecycleToken(id, "h")
+	token := f.AutoScaling().LifecycleToken(id, "h")
 	for range 3 {
 		f.pass(110 * time.Second)
 		must(f.asg.RecordLifecycleActionHeartbeat(cloud.LifecycleAction{AutoScalingGroupName: "g",

@@ -76,6 +76,9 @@ type bucket struct {
 	at     time.Time
 }
 
+// newBucket is a full bucket.
+func newBucket(r Rate, at time.Time) *bucket { return &bucket{rate: r, tokens: r.Burst, at: at} }
+
 func (b *bucket) serves(s API, action string) bool {
 	if b.rate.Service != s {
 		return false
@@ -88,6 +91,7 @@ func (b *bucket) serves(s API, action string) bool {
 	return len(b.rate.Actions) == 0
 }
 
+// take takes a token out, and tells whether there was one.
 func (b *bucket) take(now time.Time) bool {
 	b.tokens = min(max(b.rate.Burst, 1), b.tokens+b.rate.PerSecond*now.Sub(b.at).Seconds())
 	b.at = now
@@ -135,10 +139,10 @@ type Injection struct {
 }
 
 // Inject makes later calls fail.
-func (w *World) Inject(i Injection) { w.injections = append(w.injections, &i) }
+func (w *Account) Inject(i Injection) { w.injections = append(w.injections, &i) }
 
 // ClearInjections takes all injections back.
-func (w *World) ClearInjections() { w.injections = nil }
+func (w *Account) ClearInjections() { w.injections = nil }
 
 // Admission is what happens to a call before the action sees it.
 type Admission struct {
@@ -150,7 +154,7 @@ type Admission struct {
 
 // Admit is the front door of the API: injected troubles, then the token bucket of the action. The actions themselves do
 // not ask it, so that a simulation without a network may call them freely; a server asks it before each.
-func (w *World) Admit(s API, action string) Admission {
+func (w *Account) Admit(s API, action string) Admission {
 	for _, i := range w.injections {
 		if i.spent(w.now) || i.Service != "" && i.Service != s || i.Action != "" && i.Action != action {
 			continue
