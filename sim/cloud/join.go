@@ -1,70 +1,52 @@
 package cloud
 
-import "time"
+import (
+	"time"
+
+	"github.com/muster-scale/muster/sim/cloud/containers"
+	"github.com/muster-scale/muster/sim/cloud/groups"
+	"github.com/muster-scale/muster/sim/cloud/scaling"
+)
 
 // provided are groups as ECS knows them.
-type provided struct{ of *AutoScaling }
+type provided struct{ of *groups.AutoScaling }
 
 // Group implements Groups.
-func (p provided) Group(nameOrARN string) (HostGroup, bool) {
-	s, found := p.of.sizeOf(nameOrARN)
+func (p provided) Group(nameOrARN string) (containers.Group, bool) {
+	s, found := p.of.SizeOf(nameOrARN)
 	if !found {
-		return HostGroup{}, false
+		return containers.Group{}, false
 	}
-	g := HostGroup{Name: s.Name, Min: s.Min, Max: s.Max, Desired: s.Desired, Weighted: s.Weighted, Protects: s.Protects}
-	for _, i := range p.of.serving(s.Name) {
-		g.Serving = append(g.Serving, Host(i))
+	g := containers.Group{Name: s.Name, Min: s.Min, Max: s.Max, Desired: s.Desired, Weighted: s.Weighted,
+		Protects: s.Protects}
+	for _, i := range p.of.Serving(s.Name) {
+		g.Serving = append(g.Serving, containers.Host(i))
 	}
 	return g, true
 }
 
 // Resize implements Groups.
-func (p provided) Resize(group string, desired int) { p.of.setDesired(group, desired) }
+func (p provided) Resize(group string, desired int) { p.of.SetDesired(group, desired) }
 
 // Protect implements Groups.
-func (p provided) Protect(instance string, on bool) { p.of.protect(instance, on) }
+func (p provided) Protect(instance string, on bool) { p.of.Protect(instance, on) }
 
 // tracked are groups as scaling policies know them.
-type tracked struct{ of *AutoScaling }
+type tracked struct{ of *groups.AutoScaling }
 
 // MayChange implements Groups2.
-func (t tracked) MayChange(name string) error { return t.of.mayChange(name) }
+func (t tracked) MayChange(name string) error { return t.of.MayChange(name) }
 
 // Group implements Groups2.
-func (t tracked) Group(name string) (Tracked, bool) {
-	s, found := t.of.sizeOf(name)
+func (t tracked) Group(name string) (scaling.Tracked, bool) {
+	s, found := t.of.SizeOf(name)
 	if !found || s.Name != name {
-		return Tracked{}, false
+		return scaling.Tracked{}, false
 	}
-	return Tracked{Min: s.Min, Max: s.Max, Desired: s.Desired, InService: s.InService, Warmup: s.Warmup,
+	return scaling.Tracked{Min: s.Min, Max: s.Max, Desired: s.Desired, InService: s.InService, Warmup: s.Warmup,
 		Cooldown: s.Cooldown, Alarms: s.Alarms,
-		Warming: func(warmup time.Duration) bool { return t.of.warming(name, warmup) }}, true
+		Warming: func(warmup time.Duration) bool { return t.of.Warming(name, warmup) }}, true
 }
 
 // Resize implements Groups2.
-func (t tracked) Resize(name string, desired int) { t.of.setDesired(name, desired) }
-
-// countedServices are services as Application Auto Scaling knows them.
-type countedServices struct{ of *ECS }
-
-// service finds a service, nil for none.
-func (c countedServices) service(cluster, service string) Service2 {
-	if s := c.of.scalable(cluster, service); s != nil {
-		return scaledService{c.of, s}
-	}
-	return nil
-}
-
-// scaledService is a service that is scaled.
-type scaledService struct {
-	of *ECS
-	*service
-}
-
-// Count implements Service2.
-func (s scaledService) Count() (desired int, active, deploying bool) {
-	return s.DesiredCount, s.active(), s.deploying()
-}
-
-// SetCount implements Service2.
-func (s scaledService) SetCount(desired int) { s.of.setCount(s.service, desired) }
+func (t tracked) Resize(name string, desired int) { t.of.SetDesired(name, desired) }
