@@ -11,7 +11,7 @@ import (
 // provided are groups as ECS knows them.
 type provided struct{ of *groups.AutoScaling }
 
-// Group implements Groups.
+// Group implements containers.Groups.
 func (p provided) Group(nameOrARN string) (containers.Group, bool) {
 	s, found := p.of.SizeOf(nameOrARN)
 	if !found {
@@ -25,19 +25,19 @@ func (p provided) Group(nameOrARN string) (containers.Group, bool) {
 	return g, true
 }
 
-// Resize implements Groups.
+// Resize implements containers.Groups.
 func (p provided) Resize(group string, desired int) { p.of.SetDesired(group, desired) }
 
-// Protect implements Groups.
+// Protect implements containers.Groups.
 func (p provided) Protect(instance string, on bool) { p.of.Protect(instance, on) }
 
 // tracked are groups as scaling policies know them.
 type tracked struct{ of *groups.AutoScaling }
 
-// MayChange implements Groups2.
+// MayChange implements scaling.Groups.
 func (t tracked) MayChange(name string) error { return t.of.MayChange(name) }
 
-// Group implements Groups2.
+// Group implements scaling.Groups.
 func (t tracked) Group(name string) (scaling.Tracked, bool) {
 	s, found := t.of.SizeOf(name)
 	if !found || s.Name != name {
@@ -48,5 +48,5 @@ func (t tracked) Group(name string) (scaling.Tracked, bool) {
 		Warming: func(warmup time.Duration) bool { return t.of.Warming(name, warmup) }}, true
 }
 
-// Resize implements Groups2.
+// Resize implements scaling.Groups.
 func (t tracked) Resize(name string, desired int) { t.of.SetDesired(name, desired) }

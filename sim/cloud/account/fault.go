@@ -32,7 +32,7 @@ func Invalid(format string, args ...any) *Fault { return Refuse("ValidationError
 // API is a part of AWS, by the name that requests are signed for.
 type API string
 
-// The services of a world.
+// The services of an account.
 const (
 	AutoScalingService        API = "autoscaling"
 	ECSService                API = "ecs"
@@ -134,7 +134,7 @@ type Injection struct {
 	Times int
 	// Until is when it ends; the zero time means never.
 	Until time.Time
-	// Share is the share of matching calls that fail, drawn by the world's seed; 0 means all.
+	// Share is the share of matching calls that fail, drawn by the account's seed; 0 means all.
 	Share float64
 }
 

@@ -269,7 +269,7 @@ func badValue(format string, args ...any) *account.Fault {
 	return account.Refuse("InvalidParameterValue", format, args...)
 }
 
-// PutMetricData publishes values. They appear after the world's delay.
+// PutMetricData publishes values. They appear after the delay.
 func (w *CloudWatch) PutMetricData(in PutMetrics) (account.Nothing, error) {
 	switch {
 	case in.Namespace == "" || len(in.Namespace) > 255:
