@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/awsrules/stepscaling"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
@@ -57,10 +58,7 @@ func (p Step) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 	if !metric.Known {
 		return rules.Unknown(d, reason, rule, p.Metric, metric)
 	}
-	i := slices.IndexFunc(p.Steps, func(s StepChange) bool {
-		return metric.Value >= s.From &&
-			(s.To == 0 || metric.Value < s.To)
-	})
+	i := slices.IndexFunc(p.Steps, func(s StepChange) bool { return s.step().Contains(metric.Value) })
 	in := []muster.Value{rules.Value(p.Metric, metric.Value), rules.Value("desired", float64(d.Previous))}
 	if i < 0 {
 		return d.With(muster.Term{Rule: rule, In: in, Out: d.Previous,
@@ -78,16 +76,29 @@ func (p Step) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 	return d
 }
 
+// step is the change as a step of step scaling. Its bounds are values of the metric, as they are for a threshold of 0.
+// A percentage changes one worker at least, also of a size of 0: otherwise a fleet without workers would stay so.
+func (s StepChange) step() stepscaling.Step {
+	change := stepscaling.Change{Type: stepscaling.ChangeInCapacity, Adjustment: float64(s.Add)}
+	switch {
+	case s.Set != nil:
+		change = stepscaling.Change{Type: stepscaling.ExactCapacity, Adjustment: float64(*s.Set)}
+	case s.Percent != 0:
+		change = stepscaling.Change{Type: stepscaling.PercentChangeInCapacity, Adjustment: s.Percent, MinMagnitude: 1}
+	}
+	return stepscaling.Step{Lower: s.From, Upper: upper(s), Change: change}
+}
+
 func (s StepChange) apply(size int) (n int, change string) {
 	switch {
 	case s.Set != nil:
-		return *s.Set, fmt.Sprintf("set %d", *s.Set)
+		change = fmt.Sprintf("set %d", *s.Set)
 	case s.Percent != 0:
-		by := float64(size) * s.Percent / 100
-		by = math.Copysign(max(1, math.Floor(math.Abs(by)+1e-9)), by+math.Copysign(1e-12, s.Percent))
-		return max(0, size+int(by)), fmt.Sprintf("%+g %%", s.Percent)
+		change = fmt.Sprintf("%+g %%", s.Percent)
+	default:
+		change = fmt.Sprintf("%+d", s.Add)
 	}
-	return max(0, size+s.Add), fmt.Sprintf("%+d", s.Add)
+	return s.step().Change.Of(size), change
 }
 
 // lastChange returns when desired last changed among the recent decisions.

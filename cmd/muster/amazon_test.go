@@ -22,6 +22,9 @@ import (
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	"github.com/muster-scale/muster/server"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
+	"github.com/muster-scale/muster/sim/cloud/monitoring"
+	"github.com/muster-scale/muster/sim/cloud/queues"
 )
 
 // onFakeAWS starts a world with the queue work, which holds so many messages, and the empty group web, and returns a
@@ -31,17 +34,18 @@ func onFakeAWS(t *testing.T, backlog int, asg string) (*fakeaws.Server, *config.
 	mustertest.AWSSurroundings(t)
 	world := model.New(model.Settings{Start: time.Now().Add(-time.Hour), Region: "eu-west-1"})
 	size := 10
-	_, err := world.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
+	_, err := world.AutoScaling().CreateAutoScalingGroup(groupapi.CreateGroup{GroupSettings: groupapi.GroupSettings{
 		AutoScalingGroupName: "web", MinSize: new(int), MaxSize: &size, AvailabilityZones: []string{"eu-west-1a"},
-		LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"},
+		LaunchTemplate: &groupapi.LaunchTemplate{LaunchTemplateName: "web"},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := world.SQS().CreateQueue(model.CreateQueueInput{QueueName: "work"}); err != nil {
+	if _, err := world.SQS().CreateQueue(queues.CreateQueueInput{QueueName: "work"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := world.SetQueue("work", model.QueueCounts{Visible: backlog}, model.Traffic{Sent: backlog}); err != nil {
+	if err := world.SQS().SetQueue("work", queues.QueueCounts{Visible: backlog},
+		queues.Traffic{Sent: backlog}); err != nil {
 		t.Fatal(err)
 	}
 	server := fakeaws.New(world)
@@ -86,8 +90,8 @@ func TestPlanGoesByWhatWorkersPublish(t *testing.T) {
 	server.Do(func(w *model.World) {
 		w.Advance(time.Now().Add(-90 * time.Second))
 		value := 50.0
-		_, err := w.CloudWatch().PutMetricData(model.PutMetrics{Namespace: "App",
-			MetricData: []model.MetricDatum{{MetricName: "MPD", Value: &value,
+		_, err := w.CloudWatch().PutMetricData(monitoring.PutMetrics{Namespace: "App",
+			MetricData: []monitoring.MetricDatum{{MetricName: "MPD", Value: &value,
 				Timestamp: time.Now().Add(-3 * time.Minute)}}})
 		if err != nil {
 			t.Fatal(err)
@@ -166,7 +170,7 @@ func TestUpSizesAGroupAndLeavesItsInstancesWhenItEnds(t *testing.T) {
 	upUntil(t, c, false, "an instance that boots",
 		func(o controller.Outcome) bool { return o.Observation.Capacity.Booting > 0 })
 	server.Do(func(w *model.World) {
-		g, err := w.AutoScaling().DescribeAutoScalingGroups(model.DescribeGroups{})
+		g, err := w.AutoScaling().DescribeAutoScalingGroups(groupapi.DescribeGroups{})
 		if err != nil || g.AutoScalingGroups[0].DesiredCapacity != 4 {
 			t.Errorf("found %+v, %v; want a group of 4 although up has ended", g.AutoScalingGroups[0], err)
 		}
@@ -187,7 +191,7 @@ func writesNothingInShadow(t *testing.T, asg string) {
 	server, c := onFakeAWS(t, 48, asg)
 	c.Listen = config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}
 	server.Do(func(w *model.World) {
-		if _, err := w.AutoScaling().SetDesiredCapacity(model.SetDesired{AutoScalingGroupName: "web",
+		if _, err := w.AutoScaling().SetDesiredCapacity(groupapi.SetDesired{AutoScalingGroupName: "web",
 			DesiredCapacity: new(2)}); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/queues"
 )
 
 // What scripts read of doctor: every kind of finding, with its fields.
@@ -17,10 +19,10 @@ func TestWhatDoctorPrintsAsJSON(t *testing.T) {
 		"objective: {latency: 300s}, max: 9, policy: {name: worker-utilization, target: 0.7}, ecs: {cluster: prod, " +
 		"service: web}, delegate: {}, workers: {boot: 4m}}\n"
 	_, file := onFakeECS(t, func(w *model.World) {
-		if _, err := w.SQS().CreateQueue(model.CreateQueueInput{QueueName: "slides"}); err != nil {
+		if _, err := w.SQS().CreateQueue(queues.CreateQueueInput{QueueName: "slides"}); err != nil {
 			t.Fatal(err)
 		}
-		w.Inject(model.Injection{Trouble: model.AccessDenied, Action: "GetMetricData"})
+		w.Inject(account.Injection{Trouble: account.AccessDenied, Action: "GetMetricData"})
 	}, strings.Replace(groupWeb, "max: 10", "max: 2", 1)+service)
 	code, out, _ := runMuster(t, "doctor", "-f", file, "-o", "json")
 	if code != exitFailed {

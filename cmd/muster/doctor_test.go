@@ -15,6 +15,12 @@ import (
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/containers"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
+	"github.com/muster-scale/muster/sim/cloud/monitoring"
+	"github.com/muster-scale/muster/sim/cloud/queues"
+	"github.com/muster-scale/muster/sim/cloud/scaling"
 )
 
 // onFakeECS starts a world with the queue work, which holds 48 messages, the group web of three instances and the
@@ -25,22 +31,24 @@ func onFakeECS(t *testing.T, prepare func(w *model.World), fleets string) (serve
 	world := model.New(model.Settings{Start: time.Now().Add(-10 * time.Minute), Region: "eu-west-1"})
 	ten, three, two := 10, 3, 2
 	for _, err := range []error{
-		second(world.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
+		second(world.AutoScaling().CreateAutoScalingGroup(groupapi.CreateGroup{GroupSettings: groupapi.GroupSettings{
 			AutoScalingGroupName: "web", MinSize: new(int), MaxSize: &ten, DesiredCapacity: &three,
-			AvailabilityZones: []string{"eu-west-1a"}, LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"},
+			AvailabilityZones: []string{"eu-west-1a"},
+			LaunchTemplate:    &groupapi.LaunchTemplate{LaunchTemplateName: "web"},
 		}})),
-		second(world.SQS().CreateQueue(model.CreateQueueInput{QueueName: "work"})),
-		second(world.ECS().CreateCluster(model.CreateClusterInput{ClusterName: "prod",
-			CapacityProviders: []string{model.Fargate}})),
-		second(world.ECS().RegisterTaskDefinition(model.TaskDefinition{
+		second(world.SQS().CreateQueue(queues.CreateQueueInput{QueueName: "work"})),
+		second(world.ECS().CreateCluster(containers.CreateClusterInput{ClusterName: "prod",
+			CapacityProviders: []string{containers.Fargate}})),
+		second(world.ECS().RegisterTaskDefinition(containers.TaskDefinition{
 			Family: "work", Cpu: "512", Memory: "1024", NetworkMode: "awsvpc",
 			RequiresCompatibilities: []string{"FARGATE"},
-			ContainerDefinitions:    []model.ContainerDefinition{{Name: "work", Image: "work:1"}},
+			ContainerDefinitions:    []containers.ContainerDefinition{{Name: "work", Image: "work:1"}},
 		})),
-		second(world.ECS().CreateService(model.CreateServiceInput{
-			Cluster: "prod", ServiceName: "web", TaskDefinition: "work", DesiredCount: &two, LaunchType: model.Fargate,
-			NetworkConfiguration: &model.NetworkConfiguration{
-				AwsvpcConfiguration: &model.AwsvpcConfiguration{Subnets: []string{"subnet-1"}},
+		second(world.ECS().CreateService(containers.CreateServiceInput{
+			Cluster: "prod", ServiceName: "web", TaskDefinition: "work", DesiredCount: &two,
+			LaunchType: containers.Fargate,
+			NetworkConfiguration: &containers.NetworkConfiguration{
+				AwsvpcConfiguration: &containers.AwsvpcConfiguration{Subnets: []string{"subnet-1"}},
 			},
 		})),
 	} {
@@ -49,7 +57,7 @@ func onFakeECS(t *testing.T, prepare func(w *model.World), fleets string) (serve
 		}
 	}
 	world.Advance(time.Now())
-	if err := world.SetQueue("work", model.QueueCounts{Visible: 48}, model.Traffic{Sent: 48}); err != nil {
+	if err := world.SQS().SetQueue("work", queues.QueueCounts{Visible: 48}, queues.Traffic{Sent: 48}); err != nil {
 		t.Fatal(err)
 	}
 	if prepare != nil {
@@ -99,10 +107,10 @@ var changed = []string{
 
 func TestDoctorChecksByLookingAlone(t *testing.T) {
 	cpu := func(w *model.World) {
-		_, err := w.AutoScaling().PutScalingPolicy(model.PutPolicy{
+		_, err := w.GroupPolicies().PutScalingPolicy(scaling.PutPolicy{
 			AutoScalingGroupName: "web", PolicyName: "cpu50", PolicyType: "TargetTrackingScaling",
-			TargetTrackingConfiguration: &model.TargetTracking{TargetValue: new(50.0),
-				PredefinedMetricSpecification: &model.PredefinedMetric{
+			TargetTrackingConfiguration: &scaling.TargetTracking{TargetValue: new(50.0),
+				PredefinedMetricSpecification: &scaling.PredefinedMetric{
 					PredefinedMetricType: "ASGAverageCPUUtilization"}},
 		})
 		if err != nil {
@@ -110,10 +118,10 @@ func TestDoctorChecksByLookingAlone(t *testing.T) {
 		}
 	}
 	denied := func(action string) func(w *model.World) {
-		return func(w *model.World) { w.Inject(model.Injection{Trouble: model.AccessDenied, Action: action}) }
+		return func(w *model.World) { w.Inject(account.Injection{Trouble: account.AccessDenied, Action: action}) }
 	}
-	trouble := func(kind model.Trouble) func(w *model.World) {
-		return func(w *model.World) { w.Inject(model.Injection{Trouble: kind}) }
+	trouble := func(kind account.Trouble) func(w *model.World) {
+		return func(w *model.World) { w.Inject(account.Injection{Trouble: kind}) }
 	}
 	rows := []struct {
 		name, fleets string
@@ -146,16 +154,16 @@ func TestDoctorChecksByLookingAlone(t *testing.T) {
 			[]string{"wrong      web owners: the scaling policy cpu50 sizes it too"}},
 		{"another scaling policy beside a delegated one", delegated, cpu, 0,
 			[]string{"note       web owners: the scaling policy cpu50", "Delegator", "cloudwatch:PutMetricData"}},
-		{"expired credentials", groupWeb, trouble(model.ExpiredToken), 1,
+		{"expired credentials", groupWeb, trouble(account.ExpiredToken), 1,
 			[]string{"wrong      web queue: measure the queue", "wrong      web members: ", "renew the credentials"}},
 		{"another region", strings.Replace(groupWeb, "{group: web}", "{group: web, region: us-east-1}", 1), nil, 1,
 			[]string{"wrong      web members: ", "region us-east-1"}},
 		{"another operator", strings.Replace(groupWeb, "group: web", "group: owned", 1), func(w *model.World) {
-			_, err := w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
+			_, err := w.AutoScaling().CreateAutoScalingGroup(groupapi.CreateGroup{GroupSettings: groupapi.GroupSettings{
 				AutoScalingGroupName: "owned", MinSize: new(int), MaxSize: new(9),
 				AvailabilityZones: []string{"eu-west-1a"},
-				LaunchTemplate:    &model.LaunchTemplate{LaunchTemplateName: "web"},
-				Operator:          &model.Operator{Principal: "eks.amazonaws.com"},
+				LaunchTemplate:    &groupapi.LaunchTemplate{LaunchTemplateName: "web"},
+				Operator:          &groupapi.Operator{Principal: "eks.amazonaws.com"},
 			}})
 			if err != nil {
 				t.Fatal(err)
@@ -219,12 +227,13 @@ func TestDoctorSaysThatThereAreNoCredentials(t *testing.T) {
 func TestPublishDoesOneRound(t *testing.T) {
 	value := func(server *fakeaws.Server, name string) (v float64) {
 		server.Do(func(w *model.World) {
-			out, err := w.CloudWatch().GetMetricData(model.GetMetrics{
+			out, err := w.CloudWatch().GetMetricData(monitoring.GetMetrics{
 				StartTime: time.Now().Add(-10 * time.Minute).Truncate(time.Minute),
 				EndTime:   time.Now().Add(2 * time.Minute),
-				MetricDataQueries: []model.MetricQuery{{Id: "m", MetricStat: &model.MetricStat{
-					Metric: model.MetricName{Namespace: "Muster", MetricName: name,
-						Dimensions: []model.Dimension{{Name: "Fleet", Value: "web"}}}, Period: new(60), Stat: "Maximum",
+				MetricDataQueries: []monitoring.MetricQuery{{Id: "m", MetricStat: &monitoring.MetricStat{
+					Metric: monitoring.MetricName{Namespace: "Muster", MetricName: name,
+						Dimensions: []monitoring.Dimension{{Name: "Fleet", Value: "web"}}}, Period: new(60),
+					Stat: "Maximum",
 				}}},
 			})
 			if err != nil || len(out.MetricDataResults) != 1 || len(out.MetricDataResults[0].Values) == 0 {
@@ -272,7 +281,7 @@ const delegate48 = "BacklogPerWorker"
 
 func TestPublishSaysWhatFailed(t *testing.T) {
 	_, file := onFakeECS(t, func(w *model.World) {
-		w.Inject(model.Injection{Trouble: model.AccessDenied,
+		w.Inject(account.Injection{Trouble: account.AccessDenied,
 			Action: "PutMetricData"})
 	}, groupWeb)
 	code, out, errOut := runMuster(t, "publish", "-f", file)

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/dynamoreport"
 	"github.com/muster-scale/muster/worker/protocol"
@@ -89,7 +90,7 @@ func TestUpKnowsAFleetByWhatItsWorkersKeepInATable(t *testing.T) {
 	server, file, _, table := onFakeTable(t, storedWeb)
 	member := ""
 	server.Do(func(w *model.World) {
-		g, err := w.AutoScaling().DescribeAutoScalingGroups(model.DescribeGroups{})
+		g, err := w.AutoScaling().DescribeAutoScalingGroups(groupapi.DescribeGroups{})
 		if err != nil || len(g.AutoScalingGroups) != 1 || len(g.AutoScalingGroups[0].Instances) != 3 {
 			t.Fatalf("found %+v, %v", g, err)
 		}

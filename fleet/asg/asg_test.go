@@ -14,6 +14,9 @@ import (
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
+	"github.com/muster-scale/muster/sim/cloud/groups"
 )
 
 // stage is a world with a group called web and a fleet of it, in virtual time.
@@ -27,16 +30,16 @@ func num(n int) *int { return &n }
 
 // inTime runs a test in a world with the group web, which has one zone, a minimum of 0 and a maximum of 10 unless
 // change says otherwise.
-func inTime(t *testing.T, change func(*model.CreateGroup), o asg.Options, test func(s stage)) {
+func inTime(t *testing.T, change func(*groupapi.CreateGroup), o asg.Options, test func(s stage)) {
 	t.Helper()
 	mustertest.AWSSurroundings(t)
 	synctest.Test(t, func(t *testing.T) {
 		world := model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1, WarmPoolsMayMix: true})
 		server := fakeaws.New(world)
 		server.Follow(time.Now)
-		in := model.CreateGroup{GroupSettings: model.GroupSettings{
+		in := groupapi.CreateGroup{GroupSettings: groupapi.GroupSettings{
 			AutoScalingGroupName: "web", MinSize: num(0), MaxSize: num(10), AvailabilityZones: []string{"eu-west-1a"},
-			LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"},
+			LaunchTemplate: &groupapi.LaunchTemplate{LaunchTemplateName: "web"},
 		}}
 		if change != nil {
 			change(&in)
@@ -96,18 +99,20 @@ func (s stage) living() (ids []string) {
 	return ids
 }
 
-func (s stage) group() (g model.Group) {
+func (s stage) group() (g groupapi.Group) {
 	s.t.Helper()
 	s.cloud.Until(time.Now())
 	s.cloud.Do(func(w *model.World) {
-		l, err := w.AutoScaling().DescribeAutoScalingGroups(model.DescribeGroups{AutoScalingGroupNames: []string{"web"}})
+		l,
+			err := w.AutoScaling().DescribeAutoScalingGroups(groupapi.DescribeGroups{AutoScalingGroupNames: []string{
+			"web"}})
 		s.must(err)
 		g = l.AutoScalingGroups[0]
 	})
 	return g
 }
 
-func (s stage) do(f func(a model.AutoScaling) error) {
+func (s stage) do(f func(a *groups.AutoScaling) error) {
 	s.t.Helper()
 	s.cloud.Until(time.Now())
 	s.cloud.Do(func(w *model.World) { s.must(f(w.AutoScaling())) })
@@ -159,8 +164,8 @@ func TestAnOrderIsAbsoluteAndTheSecondTimeNothing(t *testing.T) {
 }
 
 func TestInstancesAreMembersFromPendingUntilTheyEnd(t *testing.T) {
-	hook := func(in *model.CreateGroup) {
-		in.LifecycleHookSpecificationList = []model.LifecycleHook{{LifecycleHookName: "bye",
+	hook := func(in *groupapi.CreateGroup) {
+		in.LifecycleHookSpecificationList = []groupapi.LifecycleHook{{LifecycleHookName: "bye",
 			LifecycleTransition: "autoscaling:EC2_INSTANCE_TERMINATING", HeartbeatTimeout: num(300)}}
 	}
 	inTime(t, hook, asg.Options{}, func(s stage) {
@@ -210,15 +215,15 @@ func TestEndingLowersTheSizeWithTheInstance(t *testing.T) {
 }
 
 func TestASizeThatSomebodyLoweredIsNotLoweredTwice(t *testing.T) {
-	protect := func(in *model.CreateGroup) {
+	protect := func(in *groupapi.CreateGroup) {
 		in.NewInstancesProtectedFromScaleIn = new(bool)
 		*in.NewInstancesProtectedFromScaleIn = true
 	}
 	inTime(t, protect, asg.Options{}, func(s stage) {
 		s.must(s.order(4, "a", "b", "c", "d"))
 		time.Sleep(2 * time.Minute)
-		s.do(func(a model.AutoScaling) error {
-			_, err := a.SetDesiredCapacity(model.SetDesired{AutoScalingGroupName: "web", DesiredCapacity: num(2)})
+		s.do(func(a *groups.AutoScaling) error {
+			_, err := a.SetDesiredCapacity(groupapi.SetDesired{AutoScalingGroupName: "web", DesiredCapacity: num(2)})
 			return err
 		})
 		time.Sleep(time.Minute)
@@ -236,7 +241,7 @@ func TestASizeThatSomebodyLoweredIsNotLoweredTwice(t *testing.T) {
 }
 
 func TestTheGroupsMinimumIsExplainedAndNothingIsEndedForNothing(t *testing.T) {
-	inTime(t, func(in *model.CreateGroup) { in.MinSize = num(2) }, asg.Options{}, func(s stage) {
+	inTime(t, func(in *groupapi.CreateGroup) { in.MinSize = num(2) }, asg.Options{}, func(s stage) {
 		time.Sleep(2 * time.Minute)
 		ids := s.living()
 		err := s.fleet.End(s.t.Context(), ids[:1])
@@ -253,7 +258,7 @@ func TestTheGroupsMinimumIsExplainedAndNothingIsEndedForNothing(t *testing.T) {
 }
 
 func TestASizeAboveTheGroupsMaximumIsClampedAndExplained(t *testing.T) {
-	inTime(t, func(in *model.CreateGroup) { in.MaxSize = num(2) }, asg.Options{Launch: asg.BySize}, func(s stage) {
+	inTime(t, func(in *groupapi.CreateGroup) { in.MaxSize = num(2) }, asg.Options{Launch: asg.BySize}, func(s stage) {
 		err := s.order(5, "a", "b", "c", "d", "e")
 		if err == nil || !strings.Contains(err.Error(), "maximum 2") || !strings.Contains(err.Error(), "raise that") {
 			s.t.Errorf("SetDesired = %v, want what to do about the maximum", err)
@@ -263,8 +268,8 @@ func TestASizeAboveTheGroupsMaximumIsClampedAndExplained(t *testing.T) {
 			s.t.Errorf("%d live, want what the group allows", n)
 		}
 		protectAll(s)
-		s.do(func(a model.AutoScaling) error {
-			_, err := a.UpdateAutoScalingGroup(model.GroupSettings{AutoScalingGroupName: "web", MaxSize: num(1)})
+		s.do(func(a *groups.AutoScaling) error {
+			_, err := a.UpdateAutoScalingGroup(groupapi.GroupSettings{AutoScalingGroupName: "web", MaxSize: num(1)})
 			return err
 		})
 		before := s.writes()
@@ -301,23 +306,26 @@ func limit(s stage, n int) {
 	kind := ""
 	s.cloud.Do(func(w *model.World) {
 		a := w.AutoScaling()
-		in := model.GroupSettings{AutoScalingGroupName: "probe", MinSize: num(1), MaxSize: num(1),
-			AvailabilityZones: []string{"eu-west-1a"}, LaunchTemplate: &model.LaunchTemplate{LaunchTemplateName: "web"}}
-		_, err := a.CreateAutoScalingGroup(model.CreateGroup{GroupSettings: in})
+		in := groupapi.GroupSettings{AutoScalingGroupName: "probe", MinSize: num(1), MaxSize: num(1),
+			AvailabilityZones: []string{"eu-west-1a"},
+			LaunchTemplate:    &groupapi.LaunchTemplate{LaunchTemplateName: "web"}}
+		_, err := a.CreateAutoScalingGroup(groupapi.CreateGroup{GroupSettings: in})
 		s.must(err)
 	})
 	s.cloud.Advance(time.Second)
 	time.Sleep(3 * time.Second)
 	s.cloud.Until(time.Now())
 	s.cloud.Do(func(w *model.World) {
-		l, err := w.AutoScaling().DescribeAutoScalingGroups(model.DescribeGroups{AutoScalingGroupNames: []string{"probe"}})
+		l,
+			err := w.AutoScaling().DescribeAutoScalingGroups(groupapi.DescribeGroups{AutoScalingGroupNames: []string{
+			"probe"}})
 		s.must(err)
 		kind = l.AutoScalingGroups[0].Instances[0].InstanceType
 		yes := true
-		_, err = w.AutoScaling().DeleteAutoScalingGroup(model.DeleteGroup{AutoScalingGroupName: "probe",
+		_, err = w.AutoScaling().DeleteAutoScalingGroup(groupapi.DeleteGroup{AutoScalingGroupName: "probe",
 			ForceDelete: &yes})
 		s.must(err)
-		w.LimitCapacity(model.Pool{InstanceType: kind, AvailabilityZone: "eu-west-1a", Market: model.OnDemand}, n)
+		w.LimitCapacity(account.Pool{InstanceType: kind, AvailabilityZone: "eu-west-1a", Market: account.OnDemand}, n)
 	})
 }
 
@@ -344,12 +352,12 @@ func TestAFailedLaunchBySizeIsToldWithItsReason(t *testing.T) {
 func TestLaunchingByNameIsLeftWhereItCannotBe(t *testing.T) {
 	rows := []struct {
 		name   string
-		change func(*model.CreateGroup)
+		change func(*groupapi.CreateGroup)
 		before func(s stage)
 	}{
 		{"a missing permission", nil, func(s stage) {
 			s.cloud.Do(func(w *model.World) {
-				w.Inject(model.Injection{Trouble: model.AccessDenied, Action: "LaunchInstances"})
+				w.Inject(account.Injection{Trouble: account.AccessDenied, Action: "LaunchInstances"})
 			})
 		}},
 		{"a warm pool", nil, func(s stage) { s.must(s.fleet.SetWarm(s.t.Context(), 1)) }},
@@ -418,7 +426,7 @@ func TestAReuseThatCouldTakeABusyOneIsNotLeftToTheGroup(t *testing.T) {
 }
 
 func TestExposedInstancesAreProtectedFiftyAtATime(t *testing.T) {
-	inTime(t, func(in *model.CreateGroup) { in.MaxSize = num(200) }, asg.Options{Launch: asg.BySize}, func(s stage) {
+	inTime(t, func(in *groupapi.CreateGroup) { in.MaxSize = num(200) }, asg.Options{Launch: asg.BySize}, func(s stage) {
 		s.must(s.order(120, "a"))
 		time.Sleep(5 * time.Second)
 		for _, m := range s.list().Members {
@@ -449,11 +457,11 @@ func TestExposedInstancesAreProtectedFiftyAtATime(t *testing.T) {
 }
 
 func TestWeightsAreCountedInMembers(t *testing.T) {
-	mixed := func(in *model.CreateGroup) {
+	mixed := func(in *groupapi.CreateGroup) {
 		in.LaunchTemplate, in.MaxSize = nil, num(40)
-		in.MixedInstancesPolicy = &model.MixedInstancesPolicy{LaunchTemplate: &model.MixedTemplate{
-			LaunchTemplateSpecification: &model.LaunchTemplate{LaunchTemplateName: "web"},
-			Overrides:                   []model.Overrides{{InstanceType: "c7g.xlarge", WeightedCapacity: "4"}},
+		in.MixedInstancesPolicy = &groupapi.MixedInstancesPolicy{LaunchTemplate: &groupapi.MixedTemplate{
+			LaunchTemplateSpecification: &groupapi.LaunchTemplate{LaunchTemplateName: "web"},
+			Overrides:                   []groupapi.Overrides{{InstanceType: "c7g.xlarge", WeightedCapacity: "4"}},
 		}}
 	}
 	inTime(t, mixed, asg.Options{}, func(s stage) {
@@ -476,30 +484,32 @@ func TestWhatStandsInTheWayIsNoted(t *testing.T) {
 	yes := true
 	rows := []struct {
 		name   string
-		change func(*model.CreateGroup)
-		then   func(a model.AutoScaling) error
+		change func(*groupapi.CreateGroup)
+		then   func(a *groups.AutoScaling) error
 		says   string
 	}{
-		{"another operator", func(in *model.CreateGroup) {
-			in.Operator = &model.Operator{Principal: "eks.amazonaws.com"}
+		{"another operator", func(in *groupapi.CreateGroup) {
+			in.Operator = &groupapi.Operator{Principal: "eks.amazonaws.com"}
 		}, nil, "eks.amazonaws.com operates the group"},
-		{"launching is suspended", nil, func(a model.AutoScaling) error {
-			_, err := a.SuspendProcesses(model.Processes{AutoScalingGroupName: "web",
+		{"launching is suspended", nil, func(a *groups.AutoScaling) error {
+			_, err := a.SuspendProcesses(groupapi.Processes{AutoScalingGroupName: "web",
 				ScalingProcesses: []string{"Launch"}})
 			return err
 		}, "launching is suspended"},
-		{"zones are balanced", func(in *model.CreateGroup) {
+		{"zones are balanced", func(in *groupapi.CreateGroup) {
 			in.AvailabilityZones = []string{"eu-west-1a",
 				"eu-west-1b"}
 		}, nil, "suspend AZRebalance"},
-		{"Spot instances are replaced", func(in *model.CreateGroup) { in.CapacityRebalance = &yes }, nil,
+		{"Spot instances are replaced", func(in *groupapi.CreateGroup) { in.CapacityRebalance = &yes }, nil,
 			"two minutes"},
 		{"nothing protects new instances", nil, nil, "not protected from scale-in"},
-		{"an instance refresh", func(in *model.CreateGroup) { in.MinSize = num(1) }, func(a model.AutoScaling) error {
-			_, err := a.StartInstanceRefresh(model.StartRefresh{AutoScalingGroupName: "web"})
-			return err
-		}, "an instance refresh"},
-		{"a maximum below the fleet's", func(in *model.CreateGroup) { in.MaxSize = num(4) }, nil, "allows at most 4"},
+		{"an instance refresh", func(in *groupapi.CreateGroup) { in.MinSize = num(1) },
+			func(a *groups.AutoScaling) error {
+				_, err := a.StartInstanceRefresh(groupapi.StartRefresh{AutoScalingGroupName: "web"})
+				return err
+			}, "an instance refresh"},
+		{"a maximum below the fleet's", func(in *groupapi.CreateGroup) { in.MaxSize = num(4) }, nil,
+			"allows at most 4"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -517,7 +527,7 @@ func TestWhatStandsInTheWayIsNoted(t *testing.T) {
 }
 
 func TestAGroupOfAnotherOperatorIsLeftAlone(t *testing.T) {
-	operated := func(in *model.CreateGroup) { in.Operator = &model.Operator{Principal: "eks.amazonaws.com"} }
+	operated := func(in *groupapi.CreateGroup) { in.Operator = &groupapi.Operator{Principal: "eks.amazonaws.com"} }
 	inTime(t, operated, asg.Options{}, func(s stage) {
 		if err := s.order(3, "a", "b", "c"); err == nil ||
 			!strings.Contains(err.Error(), "eks.amazonaws.com operates") || s.writes() != 0 {
@@ -545,8 +555,8 @@ func TestALostAnswerLaunchesNothingTwice(t *testing.T) {
 		t.Run(string(launch), func(t *testing.T) {
 			inTime(t, nil, asg.Options{Launch: launch}, func(s stage) {
 				s.cloud.Do(func(w *model.World) {
-					w.Inject(model.Injection{Trouble: model.LostAnswer, Action: "LaunchInstances", Times: 1})
-					w.Inject(model.Injection{Trouble: model.LostAnswer, Action: "SetDesiredCapacity", Times: 1})
+					w.Inject(account.Injection{Trouble: account.LostAnswer, Action: "LaunchInstances", Times: 1})
+					w.Inject(account.Injection{Trouble: account.LostAnswer, Action: "SetDesiredCapacity", Times: 1})
 				})
 				err := s.order(2, "a", "b")
 				time.Sleep(time.Minute)
@@ -592,11 +602,13 @@ func TestLooksAreRareWhileNothingHappensAndManyGroupsShareACall(t *testing.T) {
 		for i := range 100 {
 			name := fmt.Sprint("web-", i)
 			server.Do(func(w *model.World) {
-				_, err = w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
-					AutoScalingGroupName: name, MinSize: num(0), MaxSize: num(10),
-					AvailabilityZones: []string{"eu-west-1a"},
-					LaunchTemplate:    &model.LaunchTemplate{LaunchTemplateName: "web"},
-				}})
+				_,
+					err = w.AutoScaling().CreateAutoScalingGroup(groupapi.CreateGroup{
+					GroupSettings: groupapi.GroupSettings{
+						AutoScalingGroupName: name, MinSize: num(0), MaxSize: num(10),
+						AvailabilityZones: []string{"eu-west-1a"},
+						LaunchTemplate:    &groupapi.LaunchTemplate{LaunchTemplateName: "web"},
+					}})
 			})
 			f, openErr := groups.Fleet(asg.Options{Group: name, Max: 10})
 			if err != nil || openErr != nil {

@@ -15,6 +15,8 @@ import (
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
 )
 
 // standIn answers LaunchInstances as a stand-in for AWS does that has not got it, and passes everything else on.
@@ -62,11 +64,13 @@ func TestWhereLaunchingByNameIsNotImplementedTheSizeIsSet(t *testing.T) {
 				server := fakeaws.New(model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1}))
 				server.Follow(time.Now)
 				server.Do(func(w *model.World) {
-					if _, err := w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
-						AutoScalingGroupName: "web", MinSize: num(0), MaxSize: num(10),
-						AvailabilityZones: []string{"eu-west-1a"},
-						LaunchTemplate:    &model.LaunchTemplate{LaunchTemplateName: "web"},
-					}}); err != nil {
+					if _,
+						err := w.AutoScaling().CreateAutoScalingGroup(groupapi.CreateGroup{
+						GroupSettings: groupapi.GroupSettings{
+							AutoScalingGroupName: "web", MinSize: num(0), MaxSize: num(10),
+							AvailabilityZones: []string{"eu-west-1a"},
+							LaunchTemplate:    &groupapi.LaunchTemplate{LaunchTemplateName: "web"},
+						}}); err != nil {
 						t.Fatal(err)
 					}
 				})
@@ -109,7 +113,7 @@ func TestWhereLaunchingByNameIsNotImplementedTheSizeIsSet(t *testing.T) {
 func TestAFaultOfAWSWhileLaunchingByNameSetsTheSizeAndIsNotForGood(t *testing.T) {
 	inTime(t, nil, asg.Options{}, func(s stage) {
 		s.cloud.Do(func(w *model.World) {
-			w.Inject(model.Injection{Trouble: model.InternalFailure, Action: "LaunchInstances"})
+			w.Inject(account.Injection{Trouble: account.InternalFailure, Action: "LaunchInstances"})
 		})
 		s.must(s.order(2, "a", "b"))
 		if g := s.group(); g.DesiredCapacity != 2 {
@@ -129,7 +133,7 @@ func TestAFaultOfAWSWhileLaunchingByNameSetsTheSizeAndIsNotForGood(t *testing.T)
 func TestAContentionIsNoReasonToLeaveLaunchingByName(t *testing.T) {
 	inTime(t, nil, asg.Options{}, func(s stage) {
 		s.cloud.Do(func(w *model.World) {
-			w.Inject(model.Injection{Trouble: model.Contention,
+			w.Inject(account.Injection{Trouble: account.Contention,
 				Action: "LaunchInstances"})
 		})
 		if err := s.order(1, "a"); err == nil {

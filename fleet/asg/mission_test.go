@@ -20,6 +20,10 @@ import (
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/series"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
+	"github.com/muster-scale/muster/sim/cloud/groups"
+	"github.com/muster-scale/muster/sim/cloud/queues"
 	"github.com/muster-scale/muster/source/sqs"
 	"github.com/muster-scale/muster/worker/protocol"
 )
@@ -44,10 +48,11 @@ type plant struct {
 }
 
 // changed tells the world what is in the queue. The caller holds the lock.
-func (p *plant) changed(since model.Traffic) {
+func (p *plant) changed(since queues.Traffic) {
 	p.cloud.Until(time.Now())
 	p.cloud.Do(func(w *model.World) {
-		if err := w.SetQueue("work", model.QueueCounts{Visible: p.waiting, NotVisible: p.busy}, since); err != nil {
+		if err := w.SQS().SetQueue("work", queues.QueueCounts{Visible: p.waiting, NotVisible: p.busy},
+			since); err != nil {
 			p.t.Error(err)
 		}
 	})
@@ -57,7 +62,7 @@ func (p *plant) send(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waiting, p.sent = p.waiting+n, p.sent+n
-	p.changed(model.Traffic{Sent: n})
+	p.changed(queues.Traffic{Sent: n})
 }
 
 func (p *plant) receive() bool {
@@ -67,7 +72,7 @@ func (p *plant) receive() bool {
 		return false
 	}
 	p.waiting, p.busy = p.waiting-1, p.busy+1
-	p.changed(model.Traffic{Received: 1})
+	p.changed(queues.Traffic{Received: 1})
 	return true
 }
 
@@ -75,7 +80,7 @@ func (p *plant) finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.busy, p.deleted = p.busy-1, p.deleted+1
-	p.changed(model.Traffic{Deleted: 1})
+	p.changed(queues.Traffic{Deleted: 1})
 	if p.deleted == p.sent {
 		p.finishedAt = time.Now()
 	}
@@ -87,14 +92,16 @@ func (p *plant) watch(ctx context.Context) {
 		p.cloud.Until(time.Now())
 		serving, there := map[string]bool{}, 0
 		p.cloud.Do(func(w *model.World) {
-			l, err := w.AutoScaling().DescribeAutoScalingGroups(model.DescribeGroups{AutoScalingGroupNames: []string{"web"}})
+			l,
+				err := w.AutoScaling().DescribeAutoScalingGroups(groupapi.DescribeGroups{
+				AutoScalingGroupNames: []string{"web"}})
 			if err != nil {
 				p.t.Error(err)
 				return
 			}
 			for _, i := range l.AutoScalingGroups[0].Instances {
-				serving[i.InstanceId] = i.LifecycleState == model.InService
-				if serving[i.InstanceId] || i.LifecycleState == model.Pending {
+				serving[i.InstanceId] = i.LifecycleState == groupapi.InService
+				if serving[i.InstanceId] || i.LifecycleState == groupapi.Pending {
 					there++
 				}
 			}
@@ -184,35 +191,38 @@ func runPlant(t *testing.T, d day, then func(p *plant)) (peak int, took time.Dur
 	mustertest.AWSSurroundings(t)
 	synctest.Test(t, func(t *testing.T) {
 		world := model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1,
-			Counts: model.Counts{Stale: 3 * time.Second}})
+			Counts: queues.Counts{Stale: 3 * time.Second}})
 		server := fakeaws.New(world)
 		server.Follow(time.Now)
 		p := &plant{t: t, cloud: server, mpd: d.mpd, started: map[string]bool{}, ended: map[string]bool{}}
 		server.Do(func(w *model.World) {
-			_, err := w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
+			_, err := w.AutoScaling().CreateAutoScalingGroup(groupapi.CreateGroup{GroupSettings: groupapi.GroupSettings{
 				AutoScalingGroupName: "web", MinSize: num(1), MaxSize: num(20),
 				AvailabilityZones: []string{"eu-west-1a"},
-				LaunchTemplate:    &model.LaunchTemplate{LaunchTemplateName: "web"},
+				LaunchTemplate:    &groupapi.LaunchTemplate{LaunchTemplateName: "web"},
 			}})
 			if err == nil {
-				err = w.ShapeGroup("web", model.Machines{Boot: 90 * time.Second})
+				err = w.AutoScaling().ShapeGroup("web", groups.Machines{Boot: 90 * time.Second})
 			}
 			if err == nil {
-				_, err = w.SQS().CreateQueue(model.CreateQueueInput{QueueName: "work"})
+				_, err = w.SQS().CreateQueue(queues.CreateQueueInput{QueueName: "work"})
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 		})
-		account, err := awsapi.Open(t.Context(), awsapi.Options{HTTP: mustertest.InProcess{Handler: server}})
+		calls, err := awsapi.Open(t.Context(), awsapi.Options{HTTP: mustertest.InProcess{Handler: server}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		source, err := sqs.NewQueues(sqs.Options{Account: account}).Queue("https://sqs.eu-west-1.amazonaws.com/000000000000/work", 5*time.Second)
+		source,
+			err := sqs.NewQueues(sqs.Options{Account: calls}).Queue(
+			"https://sqs.eu-west-1.amazonaws.com/000000000000/work",
+			5*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.fleet, err = asg.NewGroups(account).Fleet(asg.Options{Group: "web", Min: 1, Max: 20, Protect: true,
+		if p.fleet, err = asg.NewGroups(calls).Fleet(asg.Options{Group: "web", Min: 1, Max: 20, Protect: true,
 			Launch: d.launch}); err != nil {
 			t.Fatal(err)
 		}
@@ -258,8 +268,8 @@ func runPlant(t *testing.T, d day, then func(p *plant)) (peak int, took time.Dur
 		if g := p.group(); d.capacity > 0 {
 			i := g.Instances[0]
 			server.Do(func(w *model.World) {
-				w.LimitCapacity(model.Pool{InstanceType: i.InstanceType, AvailabilityZone: i.AvailabilityZone,
-					Market: model.OnDemand}, d.capacity)
+				w.LimitCapacity(account.Pool{InstanceType: i.InstanceType, AvailabilityZone: i.AvailabilityZone,
+					Market: account.OnDemand}, d.capacity)
 			})
 		}
 		p.send(d.messages)
@@ -374,10 +384,12 @@ func TestADynamicTargetKeepsTheTimeAndAStaticOneTheInstances(t *testing.T) {
 	}
 }
 
-func (p *plant) group() (g model.Group) {
+func (p *plant) group() (g groupapi.Group) {
 	p.cloud.Until(time.Now())
 	p.cloud.Do(func(w *model.World) {
-		l, err := w.AutoScaling().DescribeAutoScalingGroups(model.DescribeGroups{AutoScalingGroupNames: []string{"web"}})
+		l,
+			err := w.AutoScaling().DescribeAutoScalingGroups(groupapi.DescribeGroups{AutoScalingGroupNames: []string{
+			"web"}})
 		if err != nil {
 			p.t.Error(err)
 			return

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/policy"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
 )
 
 // tiers counts the members of each tier.
@@ -64,7 +65,7 @@ func TestAPoolThatMayNotBeReadIsUnknownAndNotEmpty(t *testing.T) {
 	inTime(t, nil, asg.Options{}, func(s stage) {
 		s.must(s.fleet.SetWarm(s.t.Context(), 2))
 		s.cloud.Do(func(w *model.World) {
-			w.Inject(model.Injection{Trouble: model.AccessDenied, Action: "DescribeWarmPool"})
+			w.Inject(account.Injection{Trouble: account.AccessDenied, Action: "DescribeWarmPool"})
 		})
 		s.pass(5 * time.Minute)
 		s.must(s.order(1, "a"))

@@ -16,6 +16,8 @@ import (
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/policy"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
 	"github.com/muster-scale/muster/source/sqs"
 )
 
@@ -42,13 +44,13 @@ func TestAQuietFleetWritesNothingAndReadsSixTimesAMinuteAtMost(t *testing.T) {
 }
 
 func TestALaunchNeedNotWaitUntilManyHaveEnded(t *testing.T) {
-	inTime(t, func(in *model.CreateGroup) { in.MaxSize = num(200) }, asg.Options{Launch: asg.BySize, Max: 200},
+	inTime(t, func(in *groupapi.CreateGroup) { in.MaxSize = num(200) }, asg.Options{Launch: asg.BySize, Max: 200},
 		func(s stage) {
 			s.must(s.order(100, "a"))
 			time.Sleep(2 * time.Minute)
 			ids := s.living()
 			s.cloud.Do(func(w *model.World) { // by far not all calls get through
-				w.Inject(model.Injection{Trouble: model.Throttled, Action: "TerminateInstanceInAutoScalingGroup",
+				w.Inject(account.Injection{Trouble: account.Throttled, Action: "TerminateInstanceInAutoScalingGroup",
 					Share: 0.3})
 			})
 			ended, launched := make(chan error, 1), make(chan error, 1)

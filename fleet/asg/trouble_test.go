@@ -8,31 +8,34 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
 )
 
 // While AWS does not let anybody look, or change anything, nobody is let go, although all have become idle; once it
 // does, they go. What was wrong is told by the decision and by its notes.
 func TestTroubleWithAWSLetsNobodyGo(t *testing.T) {
-	all := func(trouble model.Trouble, actions ...string) (in []model.Injection) {
+	all := func(trouble account.Trouble, actions ...string) (in []account.Injection) {
 		for _, a := range actions {
-			in = append(in, model.Injection{Trouble: trouble, Action: a})
+			in = append(in, account.Injection{Trouble: trouble, Action: a})
 		}
 		return in
 	}
 	for _, row := range []struct {
 		name    string
-		trouble []model.Injection
+		trouble []account.Injection
 		reason  muster.Reason
 	}{
-		{"no permission to measure the queue", all(model.AccessDenied, "GetQueueAttributes"), muster.UnknownBacklog},
-		{"the queue is throttled", all(model.Throttled, "GetQueueAttributes"), muster.UnknownBacklog},
-		{"the queue does not answer", all(model.Timeout, "GetQueueAttributes"), muster.UnknownBacklog},
-		{"no permission to look at the group", all(model.AccessDenied, "DescribeAutoScalingGroups"),
+		{"no permission to measure the queue", all(account.AccessDenied, "GetQueueAttributes"), muster.UnknownBacklog},
+		{"the queue is throttled", all(account.Throttled, "GetQueueAttributes"), muster.UnknownBacklog},
+		{"the queue does not answer", all(account.Timeout, "GetQueueAttributes"), muster.UnknownBacklog},
+		{"no permission to look at the group", all(account.AccessDenied, "DescribeAutoScalingGroups"),
 			muster.UnknownCapacity},
-		{"the group cannot be described", all(model.InternalFailure, "DescribeAutoScalingGroups"),
+		{"the group cannot be described", all(account.InternalFailure, "DescribeAutoScalingGroups"),
 			muster.UnknownCapacity},
-		{"expired credentials", all(model.ExpiredToken, ""), muster.UnknownBacklog},
-		{"nothing may be changed", all(model.AccessDenied, "TerminateInstanceInAutoScalingGroup", "SetDesiredCapacity",
+		{"expired credentials", all(account.ExpiredToken, ""), muster.UnknownBacklog},
+		{"nothing may be changed", all(account.AccessDenied, "TerminateInstanceInAutoScalingGroup",
+			"SetDesiredCapacity",
 			"LaunchInstances"), ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -72,7 +75,7 @@ func TestTroubleWithAWSLetsNobodyGo(t *testing.T) {
 // living is how many instances of the group have not begun to end.
 func living(p *plant) (n int) {
 	for _, i := range p.group().Instances {
-		if i.LifecycleState == model.InService || i.LifecycleState == model.Pending {
+		if i.LifecycleState == groupapi.InService || i.LifecycleState == groupapi.Pending {
 			n++
 		}
 	}

@@ -8,10 +8,12 @@ import (
 
 	"github.com/muster-scale/muster/fleet/asg"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
 )
 
 // zoned gives the group three zones.
-func zoned(in *model.CreateGroup) {
+func zoned(in *groupapi.CreateGroup) {
 	in.AvailabilityZones = []string{"eu-west-1a", "eu-west-1b", "eu-west-1c"}
 }
 
@@ -70,10 +72,10 @@ func TestWhatAZoneHasNoCapacityForGoesToTheOthers(t *testing.T) {
 		{"a group that is balanced whatever happens", map[string]int{"a": 1}, "balanced-only", "a1", "1 of 6 started"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			inTime(t, func(in *model.CreateGroup) {
+			inTime(t, func(in *groupapi.CreateGroup) {
 				zoned(in)
 				if row.distribution != "" {
-					in.AvailabilityZoneDistribution = &model.ZoneDistribution{
+					in.AvailabilityZoneDistribution = &groupapi.ZoneDistribution{
 						CapacityDistributionStrategy: row.distribution,
 					}
 				}
@@ -85,8 +87,9 @@ func TestWhatAZoneHasNoCapacityForGoesToTheOthers(t *testing.T) {
 				time.Sleep(5 * time.Minute)
 				s.cloud.Do(func(w *model.World) {
 					for zone, n := range row.rest {
-						w.LimitCapacity(model.Pool{InstanceType: id.InstanceType, AvailabilityZone: "eu-west-1" + zone,
-							Market: model.OnDemand}, n)
+						w.LimitCapacity(account.Pool{InstanceType: id.InstanceType, AvailabilityZone: "eu-west-1" +
+							zone,
+							Market: account.OnDemand}, n)
 					}
 				})
 				err := s.order(6, "a", "b", "c", "d", "e", "f")

@@ -15,6 +15,10 @@ import (
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/containers"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
+	"github.com/muster-scale/muster/sim/cloud/scaling"
 )
 
 // stage is a world with the group web and the service web of the cluster prod.
@@ -37,29 +41,30 @@ func inTime(t *testing.T, test func(s stage)) {
 		s := stage{t, server, account}
 		nine := 9
 		s.do(func(w *model.World) error {
-			_, err := w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
+			_, err := w.AutoScaling().CreateAutoScalingGroup(groupapi.CreateGroup{GroupSettings: groupapi.GroupSettings{
 				AutoScalingGroupName: "web", MinSize: new(int), MaxSize: &nine,
 				AvailabilityZones: []string{"eu-west-1a"},
-				LaunchTemplate:    &model.LaunchTemplate{LaunchTemplateName: "web"},
+				LaunchTemplate:    &groupapi.LaunchTemplate{LaunchTemplateName: "web"},
 			}})
 			return err
 		})
 		s.do(func(w *model.World) error {
-			_, err := w.ECS().CreateCluster(model.CreateClusterInput{ClusterName: "prod",
-				CapacityProviders: []string{model.Fargate}})
+			_, err := w.ECS().CreateCluster(containers.CreateClusterInput{ClusterName: "prod",
+				CapacityProviders: []string{containers.Fargate}})
 			return err
 		})
 		s.do(func(w *model.World) error {
-			_, err := w.ECS().RegisterTaskDefinition(model.TaskDefinition{Family: "work", Cpu: "512", Memory: "1024",
+			_, err := w.ECS().RegisterTaskDefinition(containers.TaskDefinition{Family: "work", Cpu: "512",
+				Memory:      "1024",
 				NetworkMode: "awsvpc", RequiresCompatibilities: []string{"FARGATE"},
-				ContainerDefinitions: []model.ContainerDefinition{{Name: "work", Image: "work:1"}}})
+				ContainerDefinitions: []containers.ContainerDefinition{{Name: "work", Image: "work:1"}}})
 			return err
 		})
 		s.do(func(w *model.World) error {
-			_, err := w.ECS().CreateService(model.CreateServiceInput{Cluster: "prod", ServiceName: "web",
-				TaskDefinition: "work", DesiredCount: new(int), LaunchType: model.Fargate,
-				NetworkConfiguration: &model.NetworkConfiguration{
-					AwsvpcConfiguration: &model.AwsvpcConfiguration{Subnets: []string{"subnet-1"}}}})
+			_, err := w.ECS().CreateService(containers.CreateServiceInput{Cluster: "prod", ServiceName: "web",
+				TaskDefinition: "work", DesiredCount: new(int), LaunchType: containers.Fargate,
+				NetworkConfiguration: &containers.NetworkConfiguration{
+					AwsvpcConfiguration: &containers.AwsvpcConfiguration{Subnets: []string{"subnet-1"}}}})
 			return err
 		})
 		test(s)
@@ -125,7 +130,9 @@ func TestAPolicyIsPutOnlyWhenItDiffers(t *testing.T) {
 				hand(s.delegate(o), 0.6, 2, "after a restart")
 				if o.Cooldown > 0 {
 					s.do(func(w *model.World) error {
-						l, err := w.ApplicationScaling().DescribeScalingPolicies(model.TargetNames{ServiceNamespace: "ecs"})
+						l,
+							err := w.ApplicationScaling().DescribeScalingPolicies(scaling.TargetNames{
+							ServiceNamespace: "ecs"})
 						if err == nil && *l.ScalingPolicies[0].TargetTrackingScalingPolicyConfiguration.ScaleOutCooldown != 600 {
 							s.t.Errorf("the policy is %+v, want a cooldown of 600 s", l.ScalingPolicies[0])
 						}
@@ -138,12 +145,14 @@ func TestAPolicyIsPutOnlyWhenItDiffers(t *testing.T) {
 				hand(s.delegate(forgetful), 0.8, 3, "with one that is not")
 				s.do(func(w *model.World) error { // somebody deletes it
 					if o.Group != "" {
-						_, err := w.AutoScaling().DeletePolicy(model.PolicyName{AutoScalingGroupName: "web",
+						_, err := w.GroupPolicies().DeletePolicy(scaling.PolicyName{AutoScalingGroupName: "web",
 							PolicyName: "muster-web"})
 						return err
 					}
-					_, err := w.ApplicationScaling().DeleteScalingPolicy(model.TargetPolicyName{ServiceNamespace: "ecs",
-						ResourceId: "service/prod/web", ScalableDimension: "ecs:service:DesiredCount",
+					_,
+						err := w.ApplicationScaling().DeleteScalingPolicy(scaling.TargetPolicyName{
+						ServiceNamespace: "ecs",
+						ResourceId:       "service/prod/web", ScalableDimension: "ecs:service:DesiredCount",
 						PolicyName: "muster-web"})
 					return err
 				})
@@ -236,7 +245,7 @@ func TestALineIsInTheEmbeddedMetricFormat(t *testing.T) {
 func TestMetricsThatAreRefusedDoNotKeepThePolicyBack(t *testing.T) {
 	inTime(t, func(s stage) {
 		s.do(func(w *model.World) error {
-			w.Inject(model.Injection{Trouble: model.AccessDenied, Action: "PutMetricData"})
+			w.Inject(account.Injection{Trouble: account.AccessDenied, Action: "PutMetricData"})
 			return nil
 		})
 		err := s.delegate(delegate.Options{Group: "web", Formula: delegate.BacklogPerWorker}).HandOver(s.t.Context(),
@@ -252,7 +261,7 @@ func TestMetricsThatAreRefusedDoNotKeepThePolicyBack(t *testing.T) {
 func TestAPolicyThatFailsIsPutAgain(t *testing.T) {
 	inTime(t, func(s stage) {
 		s.do(func(w *model.World) error {
-			w.Inject(model.Injection{Trouble: model.AccessDenied, Action: "PutScalingPolicy", Times: 1})
+			w.Inject(account.Injection{Trouble: account.AccessDenied, Action: "PutScalingPolicy", Times: 1})
 			return nil
 		})
 		d := s.delegate(delegate.Options{Group: "web", Formula: delegate.BacklogPerWorker})

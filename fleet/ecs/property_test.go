@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/fleet/ecs"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
 )
 
 // step is something that happens to a service: orders, releases, tasks that end by themselves, and calls that fail.
@@ -91,21 +92,23 @@ func (s stage) live(steps []step) string {
 		case "ends":
 			if len(working) > 0 {
 				gone = append(gone, working[0])
-				s.do(func(w *model.World) error { return w.ExitTask(working[0]) })
+				s.do(func(w *model.World) error { return w.ECS().ExitTask(working[0]) })
 			}
 		case "deny":
 			s.do(func(w *model.World) error {
-				w.Inject(model.Injection{Trouble: model.AccessDenied, Action: "UpdateTaskProtection", Times: x.n + 1})
+				w.Inject(account.Injection{Trouble: account.AccessDenied, Action: "UpdateTaskProtection", Times: x.n +
+					1})
 				return nil
 			})
 		case "throttle":
 			s.do(func(w *model.World) error {
-				w.Inject(model.Injection{Trouble: model.Throttled, Service: model.ECSService, Times: 2 * (x.n + 1)})
+				w.Inject(account.Injection{Trouble: account.Throttled, Service: account.ECSService, Times: 2 * (x.n +
+					1)})
 				return nil
 			})
 		case "lost":
 			s.do(func(w *model.World) error {
-				w.Inject(model.Injection{Trouble: model.InternalFailure, Action: "UpdateService", Times: x.n + 1})
+				w.Inject(account.Injection{Trouble: account.InternalFailure, Action: "UpdateService", Times: x.n + 1})
 				return nil
 			})
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/fleet/ecs"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/containers"
 )
 
 // reads are the calls that look at services and tasks.
@@ -77,7 +78,7 @@ func TestWhatHappensInACalmServiceIsSeenAtTheNextLook(t *testing.T) {
 		ids := s.living(f)
 		s.looked(f, 3*time.Minute)
 		s.do(func(w *model.World) error { // a task dies, and ECS starts another in its place
-			_, err := w.ECS().StopTask(model.StopTaskInput{Cluster: "prod", Task: ids[0]})
+			_, err := w.ECS().StopTask(containers.StopTaskInput{Cluster: "prod", Task: ids[0]})
 			return err
 		})
 		l := s.looked(f, 40*time.Second)

@@ -9,6 +9,10 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/fleet/ecs"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/containers"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
+	"github.com/muster-scale/muster/sim/cloud/scaling"
 )
 
 func TestTheTasksOfAServiceAreItsMembers(t *testing.T) {
@@ -106,7 +110,7 @@ func TestATaskThatEndsInPlaceOfAReleasedOneSavesItForOneLook(t *testing.T) {
 		all := s.living(f)
 		s.must(f.End(s.t.Context(), all[1:2]))
 		s.do(func(w *model.World) error {
-			_, err := w.ECS().StopTask(model.StopTaskInput{Cluster: "prod", Task: all[2], Reason: "by hand"})
+			_, err := w.ECS().StopTask(containers.StopTaskInput{Cluster: "prod", Task: all[2], Reason: "by hand"})
 			return err
 		})
 		pass(3 * time.Minute)
@@ -125,7 +129,7 @@ func TestNothingEndsWhileTheOthersCannotBeProtected(t *testing.T) {
 		f := s.service(3, ecs.ServiceOptions{})
 		all := s.living(f)
 		s.do(func(w *model.World) error {
-			w.Inject(model.Injection{Trouble: model.AccessDenied, Action: "UpdateTaskProtection"})
+			w.Inject(account.Injection{Trouble: account.AccessDenied, Action: "UpdateTaskProtection"})
 			return nil
 		})
 		err := f.End(s.t.Context(), all[:1])
@@ -145,7 +149,7 @@ func TestADeploymentIsLeftToReplaceTasks(t *testing.T) {
 		f := s.service(4, ecs.ServiceOptions{})
 		s.must(f.Protect(s.t.Context(), s.living(f)))
 		s.do(func(w *model.World) error {
-			_, err := w.ECS().UpdateService(model.UpdateServiceInput{Cluster: "prod", Service: "web",
+			_, err := w.ECS().UpdateService(containers.UpdateServiceInput{Cluster: "prod", Service: "web",
 				ForceNewDeployment: true})
 			return err
 		})
@@ -177,7 +181,7 @@ func TestWhatECSCannotPlaceIsAFailureWithItsReason(t *testing.T) {
 	inTime(t, model.Settings{}, func(s stage) {
 		f, _ := s.hosted(2, "DISABLED")
 		s.do(func(w *model.World) error { // nobody adds instances
-			_, err := w.AutoScaling().SuspendProcesses(model.Processes{AutoScalingGroupName: "hosts",
+			_, err := w.AutoScaling().SuspendProcesses(groupapi.Processes{AutoScalingGroupName: "hosts",
 				ScalingProcesses: []string{"Launch"}})
 			return err
 		})
@@ -216,20 +220,21 @@ func TestAnotherScalingPolicyIsNoted(t *testing.T) {
 	inTime(t, model.Settings{}, func(s stage) {
 		f := s.service(1, ecs.ServiceOptions{})
 		s.do(func(w *model.World) error {
-			_, err := w.ApplicationScaling().RegisterScalableTarget(model.RegisterTarget{
+			_, err := w.ApplicationScaling().RegisterScalableTarget(scaling.RegisterTarget{
 				ServiceNamespace: "ecs", ResourceId: "service/prod/web", ScalableDimension: "ecs:service:DesiredCount",
 				MinCapacity: num(0), MaxCapacity: num(9),
 			})
 			return err
 		})
 		s.do(func(w *model.World) error {
-			_, err := w.ApplicationScaling().PutScalingPolicy(model.PutTargetPolicy{
+			_, err := w.ApplicationScaling().PutScalingPolicy(scaling.PutTargetPolicy{
 				ServiceNamespace: "ecs", ResourceId: "service/prod/web", ScalableDimension: "ecs:service:DesiredCount",
 				PolicyName: "cpu50", PolicyType: "TargetTrackingScaling",
-				TargetTrackingScalingPolicyConfiguration: &model.ServiceTracking{TargetTracking: model.TargetTracking{
-					TargetValue: new(50.0), PredefinedMetricSpecification: &model.PredefinedMetric{
-						PredefinedMetricType: "ECSServiceAverageCPUUtilization"},
-				}},
+				TargetTrackingScalingPolicyConfiguration: &scaling.ServiceTracking{
+					TargetTracking: scaling.TargetTracking{
+						TargetValue: new(50.0), PredefinedMetricSpecification: &scaling.PredefinedMetric{
+							PredefinedMetricType: "ECSServiceAverageCPUUtilization"},
+					}},
 			})
 			return err
 		})

@@ -14,6 +14,8 @@ import (
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/containers"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
 )
 
 // stage is a world with the cluster prod and the task definition work:1, in virtual time.
@@ -25,7 +27,8 @@ type stage struct {
 
 func num(n int) *int { return &n }
 
-var network = &model.NetworkConfiguration{AwsvpcConfiguration: &model.AwsvpcConfiguration{Subnets: []string{"subnet-1"},
+var network = &containers.NetworkConfiguration{AwsvpcConfiguration: &containers.AwsvpcConfiguration{Subnets: []string{
+	"subnet-1"},
 	SecurityGroups: []string{"sg-1"}}}
 
 func inTime(t *testing.T, s model.Settings, test func(s stage)) {
@@ -42,15 +45,15 @@ func inTime(t *testing.T, s model.Settings, test func(s stage)) {
 		}
 		st := stage{t, server, account}
 		st.do(func(w *model.World) error {
-			_, err := w.ECS().CreateCluster(model.CreateClusterInput{ClusterName: "prod",
-				CapacityProviders: []string{model.Fargate}})
+			_, err := w.ECS().CreateCluster(containers.CreateClusterInput{ClusterName: "prod",
+				CapacityProviders: []string{containers.Fargate}})
 			return err
 		})
 		st.do(func(w *model.World) error {
-			_, err := w.ECS().RegisterTaskDefinition(model.TaskDefinition{
+			_, err := w.ECS().RegisterTaskDefinition(containers.TaskDefinition{
 				Family: "work", Cpu: "512", Memory: "1024", NetworkMode: "awsvpc",
 				RequiresCompatibilities: []string{"FARGATE", "EC2"},
-				ContainerDefinitions:    []model.ContainerDefinition{{Name: "work", Image: "work:1"}},
+				ContainerDefinitions:    []containers.ContainerDefinition{{Name: "work", Image: "work:1"}},
 			})
 			return err
 		})
@@ -75,9 +78,9 @@ func (s stage) do(f func(w *model.World) error) {
 func (s stage) service(tasks int, o ecs.ServiceOptions) *ecs.Service {
 	s.t.Helper()
 	s.do(func(w *model.World) error {
-		_, err := w.ECS().CreateService(model.CreateServiceInput{
+		_, err := w.ECS().CreateService(containers.CreateServiceInput{
 			Cluster: "prod", ServiceName: "web", TaskDefinition: "work", DesiredCount: num(tasks),
-			LaunchType: model.Fargate, NetworkConfiguration: network,
+			LaunchType: containers.Fargate, NetworkConfiguration: network,
 		})
 		return err
 	})
@@ -89,10 +92,11 @@ func (s stage) service(tasks int, o ecs.ServiceOptions) *ecs.Service {
 }
 
 // shown is the service as it is.
-func (s stage) shown() (v model.Service) {
+func (s stage) shown() (v containers.Service) {
 	s.t.Helper()
 	s.do(func(w *model.World) error {
-		out, err := w.ECS().DescribeServices(model.DescribeServicesInput{Cluster: "prod", Services: []string{"web"}})
+		out, err := w.ECS().DescribeServices(containers.DescribeServicesInput{Cluster: "prod",
+			Services: []string{"web"}})
 		if err == nil {
 			v = out.Services[0]
 		}
@@ -146,40 +150,40 @@ func (s stage) called(actions ...string) (n int) {
 func (s stage) hosted(tasks int, managed string) (*ecs.Service, *asg.Fleet) {
 	s.t.Helper()
 	s.do(func(w *model.World) error {
-		_, err := w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
+		_, err := w.AutoScaling().CreateAutoScalingGroup(groupapi.CreateGroup{GroupSettings: groupapi.GroupSettings{
 			AutoScalingGroupName: "hosts", MinSize: num(0), MaxSize: num(4), DesiredCapacity: num((tasks + 1) / 2),
 			AvailabilityZones: []string{"eu-west-1a"},
-			LaunchTemplate:    &model.LaunchTemplate{LaunchTemplateName: "hosts"},
+			LaunchTemplate:    &groupapi.LaunchTemplate{LaunchTemplateName: "hosts"},
 		}})
 		return err
 	})
 	s.do(func(w *model.World) error {
-		_, err := w.ECS().RegisterTaskDefinition(model.TaskDefinition{
+		_, err := w.ECS().RegisterTaskDefinition(containers.TaskDefinition{
 			Family: "half", Cpu: "1024", Memory: "1024", NetworkMode: "bridge",
 			RequiresCompatibilities: []string{"EC2"},
-			ContainerDefinitions:    []model.ContainerDefinition{{Name: "work", Image: "work:1"}},
+			ContainerDefinitions:    []containers.ContainerDefinition{{Name: "work", Image: "work:1"}},
 		})
 		return err
 	})
 	s.do(func(w *model.World) error {
-		_, err := w.ECS().CreateCapacityProvider(model.CreateProvider{Name: "hosts",
-			AutoScalingGroupProvider: &model.GroupProvider{
+		_, err := w.ECS().CreateCapacityProvider(containers.CreateProvider{Name: "hosts",
+			AutoScalingGroupProvider: &containers.GroupProvider{
 				AutoScalingGroupArn:          "hosts",
-				ManagedScaling:               &model.ManagedScaling{Status: managed, TargetCapacity: num(100)},
+				ManagedScaling:               &containers.ManagedScaling{Status: managed, TargetCapacity: num(100)},
 				ManagedTerminationProtection: "DISABLED",
 			}})
 		return err
 	})
 	s.do(func(w *model.World) error {
-		_, err := w.ECS().PutClusterCapacityProviders(model.ClusterProviders{Cluster: "prod",
+		_, err := w.ECS().PutClusterCapacityProviders(containers.ClusterProviders{Cluster: "prod",
 			CapacityProviders: []string{"hosts"}})
 		return err
 	})
 	s.do(func(w *model.World) error {
-		_, err := w.ECS().CreateService(model.CreateServiceInput{
+		_, err := w.ECS().CreateService(containers.CreateServiceInput{
 			Cluster: "prod", ServiceName: "web", TaskDefinition: "half", DesiredCount: num(tasks),
-			CapacityProviderStrategy: []model.StrategyPart{{CapacityProvider: "hosts", Weight: 1}},
-			PlacementStrategy:        []model.PlacementStrategy{{Type: "binpack", Field: "cpu"}},
+			CapacityProviderStrategy: []containers.StrategyPart{{CapacityProvider: "hosts", Weight: 1}},
+			PlacementStrategy:        []containers.PlacementStrategy{{Type: "binpack", Field: "cpu"}},
 		})
 		return err
 	})
@@ -199,16 +203,16 @@ func (s stage) where() map[string]string {
 	s.t.Helper()
 	at := map[string]string{}
 	s.do(func(w *model.World) error {
-		arns, err := w.ECS().ListTasks(model.ListTasksInput{Cluster: "prod", ServiceName: "web"})
+		arns, err := w.ECS().ListTasks(containers.ListTasksInput{Cluster: "prod", ServiceName: "web"})
 		if err != nil || len(arns.TaskArns) == 0 {
 			return err
 		}
-		hosts, err := w.ECS().ListContainerInstances(model.ListHosts{Cluster: "prod"})
+		hosts, err := w.ECS().ListContainerInstances(containers.ListHosts{Cluster: "prod"})
 		if err != nil {
 			return err
 		}
 		named := map[string]string{}
-		described, err := w.ECS().DescribeContainerInstances(model.HostNames{Cluster: "prod",
+		described, err := w.ECS().DescribeContainerInstances(containers.HostNames{Cluster: "prod",
 			ContainerInstances: hosts.ContainerInstanceArns})
 		for _, h := range described.ContainerInstances {
 			named[h.ContainerInstanceArn] = h.Ec2InstanceId
@@ -216,7 +220,7 @@ func (s stage) where() map[string]string {
 		if err != nil {
 			return err
 		}
-		tasks, err := w.ECS().DescribeTasks(model.DescribeTasksInput{Cluster: "prod", Tasks: arns.TaskArns})
+		tasks, err := w.ECS().DescribeTasks(containers.DescribeTasksInput{Cluster: "prod", Tasks: arns.TaskArns})
 		for _, t := range tasks.Tasks {
 			at[t.TaskArn[len(t.TaskArn)-32:]] = named[t.ContainerInstanceArn]
 		}

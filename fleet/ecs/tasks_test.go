@@ -10,6 +10,8 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/fleet/ecs"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/containers"
 )
 
 func (s stage) tasks(fleet string) *ecs.Tasks {
@@ -30,7 +32,7 @@ func names(n int) (all []string) {
 }
 
 func TestTasksStartInTensAndOnce(t *testing.T) {
-	inTime(t, model.Settings{Tasks: model.Tasks{Lag: 10 * time.Second}}, func(s stage) {
+	inTime(t, model.Settings{Tasks: containers.Tasks{Lag: 10 * time.Second}}, func(s stage) {
 		f := s.tasks("web")
 		s.must(f.SetDesired(s.t.Context(), order(23, names(23)...)))
 		if n := s.called("RunTask"); n != 3 {
@@ -64,7 +66,7 @@ func TestAWorkerThatExitsByItselfLeavesNothingBehind(t *testing.T) {
 		s.must(f.SetDesired(s.t.Context(), order(3, names(3)...)))
 		pass(2 * time.Minute)
 		for _, id := range s.living(f) {
-			s.do(func(w *model.World) error { return w.ExitTask(id) })
+			s.do(func(w *model.World) error { return w.ECS().ExitTask(id) })
 		}
 		pass(time.Minute)
 		l := s.list(f)
@@ -118,7 +120,7 @@ func TestWhatECSRefusesToStartIsExplained(t *testing.T) {
 	}{
 		{"no room in the cluster", func(w *model.World) {}, []string{"the cluster has no instances"}},
 		{"a missing permission", func(w *model.World) {
-			w.Inject(model.Injection{Trouble: model.AccessDenied, Action: "RunTask"})
+			w.Inject(account.Injection{Trouble: account.AccessDenied, Action: "RunTask"})
 		}, []string{"ecs:RunTask"}},
 	}
 	for _, row := range rows {

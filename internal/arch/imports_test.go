@@ -11,7 +11,9 @@ import (
 // layers lists the packages from the vocabulary down to the commands. A package may import those above it.
 var layers = []string{
 	"internal/misuse", "internal/render", "internal/terminal", "internal/built",
-	"metrics", "", "series", "worker/protocol", "metricmath/language", "metricmath", "policy/internal/rules",
+	"metrics", "", "series", "worker/protocol", "metricmath/language", "metricmath", "awsrules/alarm",
+	"awsrules/tracking",
+	"awsrules/stepscaling", "policy/internal/rules",
 	"policy/internal/durations", "policy/planning", "policy", "policy/peer", "roster", "tree",
 	"tree/treetest",
 	"worker/lease", "controller/learning", "controller", "controller/audit",
@@ -30,7 +32,8 @@ var layers = []string{
 	"source/", "fleet/split", "fleet/asg", "fleet/ecs", "fleet/process", "fleet/delegate", "fleet/", "kinds",
 	"sim/trace/internal/chance", "sim/trace", "sim/trace/statistics",
 	"sim/limit/internal/linear", "sim/limit", "sim/limit/uninformed",
-	"sim/cloud", "sim", "sim/contest", "sim/worlds", "sim/report", "server", "deploy",
+	"sim/cloud/account", "sim/cloud/monitoring", "sim/cloud/queues", "sim/cloud/scaling", "sim/cloud/groupapi",
+	"sim/cloud/groups", "sim/cloud/containers", "sim/cloud", "sim", "sim/contest", "sim/worlds", "sim/report", "server", "deploy",
 	"mustertest", "mustertest/fakeaws", "app",
 	"sim/threshold", "sim/tables", "sim/comparison", "sim/tournament",
 	"app/client", "app/logs", "app/queuetool", "app/treetool", "app/work", "app/testload", "app/importing",
@@ -73,10 +76,12 @@ func TestAPackageImportsOnlyPackagesAboveIt(t *testing.T) {
 
 // pure lists the packages that compute and do nothing else, and what of the standard library they may use.
 var pure = []string{
-	"", "internal/render", "metrics", "series", "worker/protocol", "metricmath/language", "metricmath", "policy/internal/rules",
+	"", "internal/render", "metrics", "series", "worker/protocol", "metricmath/language", "metricmath",
+	"awsrules/alarm", "awsrules/tracking", "awsrules/stepscaling", "policy/internal/rules",
 	"policy/internal/durations", "policy/planning", "policy", "policy/peer", "roster",
 	"tree", "tree/treetest", "worker/lease", "internal/lifecycle", "queue/internal/machine", "queue/internal/rules",
-	"sim/cloud", "controller/learning", "controller", "controller/audit",
+	"sim/cloud/account", "sim/cloud/monitoring", "sim/cloud/queues", "sim/cloud/scaling", "sim/cloud/groupapi",
+	"sim/cloud/groups", "sim/cloud/containers", "sim/cloud", "controller/learning", "controller", "controller/audit",
 }
 
 var pureImports = []string{

@@ -13,6 +13,8 @@ import (
 	"github.com/muster-scale/muster/fleet/ecs"
 	"github.com/muster-scale/muster/policy"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/containers"
+	"github.com/muster-scale/muster/sim/cloud/scaling"
 )
 
 // delegateGroup hands the group workers over.
@@ -36,7 +38,7 @@ func (s *stage) delegateGroup(spec policy.Spec, o delegate.Options) {
 // target is that of the group's scaling policy.
 func (s *stage) target() (v float64) {
 	s.do(func(w *model.World) error {
-		l, err := w.AutoScaling().DescribePolicies(model.PolicyNames{AutoScalingGroupName: "workers"})
+		l, err := w.GroupPolicies().DescribePolicies(scaling.PolicyNames{AutoScalingGroupName: "workers"})
 		if err == nil && len(l.ScalingPolicies) == 1 {
 			v = *l.ScalingPolicies[0].TargetTrackingConfiguration.TargetValue
 		}
@@ -170,7 +172,7 @@ func TestUtilizationOfAServiceRisesFromNoTask(t *testing.T) {
 			onAWS(t, func(s *stage) {
 				s.spared = true
 				s.cluster()
-				s.service(model.CreateServiceInput{LaunchType: model.Fargate})
+				s.service(containers.CreateServiceInput{LaunchType: containers.Fargate})
 				f, err := ecs.NewClusters(s.account).Service(ecs.ServiceOptions{Cluster: "prod", Service: "web"})
 				if err != nil {
 					s.t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster/fleet/ecs"
 	"github.com/muster-scale/muster/policy"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/containers"
 )
 
 func (s *stage) driveService(most int, capacity *ecs.Capacity) {
@@ -29,7 +30,7 @@ func TestAServiceOnFargateRisesFallsAndStopsOnlyIdleTasks(t *testing.T) {
 	onAWS(t, func(s *stage) {
 		s.idle, s.takes = 30*time.Second, 3*time.Minute
 		s.cluster()
-		s.service(model.CreateServiceInput{LaunchType: model.Fargate})
+		s.service(containers.CreateServiceInput{LaunchType: containers.Fargate})
 		s.driveService(20, nil)
 		pass(time.Minute)
 		s.send(12)
@@ -62,7 +63,7 @@ func (s *stage) tasks() *ecs.Tasks {
 		s.t.Fatal(err)
 	}
 	s.exits = func(w *model.World, member string) {
-		if err := w.ExitTask(member); err != nil {
+		if err := w.ECS().ExitTask(member); err != nil {
 			s.t.Error(err)
 		}
 	}
@@ -101,23 +102,23 @@ func TestInstancesFollowTheirServiceAndOnlyEmptyOnesEnd(t *testing.T) {
 				s.cluster()
 				s.group("hosts", 8)
 				s.do(func(w *model.World) error {
-					_, err := w.ECS().CreateCapacityProvider(model.CreateProvider{Name: "hosts",
-						AutoScalingGroupProvider: &model.GroupProvider{
+					_, err := w.ECS().CreateCapacityProvider(containers.CreateProvider{Name: "hosts",
+						AutoScalingGroupProvider: &containers.GroupProvider{
 							AutoScalingGroupArn: "hosts",
-							ManagedScaling: &model.ManagedScaling{Status: managed,
+							ManagedScaling: &containers.ManagedScaling{Status: managed,
 								TargetCapacity: num(100)},
 							ManagedTerminationProtection: "DISABLED",
 						}})
 					return err
 				})
 				s.do(func(w *model.World) error {
-					_, err := w.ECS().PutClusterCapacityProviders(model.ClusterProviders{Cluster: "prod",
+					_, err := w.ECS().PutClusterCapacityProviders(containers.ClusterProviders{Cluster: "prod",
 						CapacityProviders: []string{"hosts"}})
 					return err
 				})
-				s.service(model.CreateServiceInput{
-					CapacityProviderStrategy: []model.StrategyPart{{CapacityProvider: "hosts", Weight: 1}},
-					PlacementStrategy:        []model.PlacementStrategy{{Type: "binpack", Field: "cpu"}},
+				s.service(containers.CreateServiceInput{
+					CapacityProviderStrategy: []containers.StrategyPart{{CapacityProvider: "hosts", Weight: 1}},
+					PlacementStrategy:        []containers.PlacementStrategy{{Type: "binpack", Field: "cpu"}},
 				})
 				group, err := asg.NewGroups(s.account).Fleet(asg.Options{Group: "hosts", Max: 8, Launch: asg.BySize,
 					Protect: true})

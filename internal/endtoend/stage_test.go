@@ -22,6 +22,9 @@ import (
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/containers"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
+	"github.com/muster-scale/muster/sim/cloud/queues"
 	"github.com/muster-scale/muster/source/sqs"
 	"github.com/muster-scale/muster/worker"
 )
@@ -82,7 +85,7 @@ func onAWS(t *testing.T, test func(s *stage)) {
 			workers: map[string]context.CancelCauseFunc{}}
 		s.line = &line{s: s, held: map[string]worker.Message{}}
 		s.do(func(w *model.World) error {
-			_, err := w.SQS().CreateQueue(model.CreateQueueInput{QueueName: "work"})
+			_, err := w.SQS().CreateQueue(queues.CreateQueueInput{QueueName: "work"})
 			return err
 		})
 		test(s)
@@ -224,7 +227,7 @@ func (s *stage) send(n int) {
 		s.line.waiting = append(s.line.waiting, worker.Message{ID: fmt.Sprint("m", s.line.n), Queue: "work",
 			SentAt: time.Now()})
 	}
-	s.line.tell(model.Traffic{Sent: n})
+	s.line.tell(queues.Traffic{Sent: n})
 }
 
 // until lets time pass until what is awaited has come, and tells how long that took; it gives up after a while.
@@ -258,11 +261,11 @@ type line struct {
 }
 
 // tell shows the counts to the world. The caller holds the lock.
-func (l *line) tell(since model.Traffic) {
-	c := model.QueueCounts{Visible: len(l.waiting), NotVisible: len(l.held)}
+func (l *line) tell(since queues.Traffic) {
+	c := queues.QueueCounts{Visible: len(l.waiting), NotVisible: len(l.held)}
 	l.s.cloud.Until(time.Now())
 	l.s.cloud.Do(func(w *model.World) {
-		if err := w.SetQueue("work", c, since); err != nil {
+		if err := w.SQS().SetQueue("work", c, since); err != nil {
 			l.s.t.Error(err)
 		}
 	})
@@ -315,7 +318,7 @@ func (h *hand) take(most int) []worker.Message {
 			h.holders = map[string]int{}
 		}
 		h.holders[h.member] += n
-		h.tell(model.Traffic{Received: n})
+		h.tell(queues.Traffic{Received: n})
 	}
 	return got
 }
@@ -328,7 +331,7 @@ func (h *hand) Delete(_ context.Context, m worker.Message) error {
 		delete(h.held, m.ID)
 		h.holders[h.member]--
 		h.finished++
-		h.tell(model.Traffic{Deleted: 1})
+		h.tell(queues.Traffic{Deleted: 1})
 	}
 	return nil
 }
@@ -341,7 +344,7 @@ func (h *hand) ChangeVisibility(_ context.Context, m worker.Message, d time.Dura
 		delete(h.held, m.ID)
 		h.holders[h.member]--
 		h.waiting = append(h.waiting, held)
-		h.tell(model.Traffic{})
+		h.tell(queues.Traffic{})
 	}
 	return nil
 }
@@ -354,15 +357,15 @@ func num(n int) *int { return &n }
 func (s *stage) group(name string, most int) {
 	s.t.Helper()
 	s.do(func(w *model.World) error {
-		_, err := w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{
+		_, err := w.AutoScaling().CreateAutoScalingGroup(groupapi.CreateGroup{GroupSettings: groupapi.GroupSettings{
 			AutoScalingGroupName: name, MinSize: num(0), MaxSize: num(most), DesiredCapacity: num(0),
 			AvailabilityZones: []string{region + "a"},
-			LaunchTemplate:    &model.LaunchTemplate{LaunchTemplateName: name}, DefaultInstanceWarmup: num(60),
+			LaunchTemplate:    &groupapi.LaunchTemplate{LaunchTemplateName: name}, DefaultInstanceWarmup: num(60),
 		}})
 		if err != nil {
 			return err
 		}
-		_, err = w.AutoScaling().EnableMetricsCollection(model.GroupMetrics{AutoScalingGroupName: name,
+		_, err = w.AutoScaling().EnableMetricsCollection(groupapi.GroupMetrics{AutoScalingGroupName: name,
 			Granularity: "1Minute"})
 		return err
 	})
@@ -370,7 +373,7 @@ func (s *stage) group(name string, most int) {
 
 // instances are the ids of a group's instances in service.
 func instances(w *model.World, name string) (ids []string) {
-	l, err := w.AutoScaling().DescribeAutoScalingGroups(model.DescribeGroups{AutoScalingGroupNames: []string{name}})
+	l, err := w.AutoScaling().DescribeAutoScalingGroups(groupapi.DescribeGroups{AutoScalingGroupNames: []string{name}})
 	if err != nil || len(l.AutoScalingGroups) == 0 {
 		return nil
 	}
@@ -390,11 +393,11 @@ func (s *stage) serving() (n int) {
 
 // tasks are the ids of the running tasks of the cluster prod.
 func tasks(w *model.World) (ids []string) {
-	arns, err := w.ECS().ListTasks(model.ListTasksInput{Cluster: "prod"})
+	arns, err := w.ECS().ListTasks(containers.ListTasksInput{Cluster: "prod"})
 	if err != nil || len(arns.TaskArns) == 0 {
 		return nil
 	}
-	described, err := w.ECS().DescribeTasks(model.DescribeTasksInput{Cluster: "prod",
+	described, err := w.ECS().DescribeTasks(containers.DescribeTasksInput{Cluster: "prod",
 		Tasks: arns.TaskArns[:min(100, len(arns.TaskArns))]})
 	if err != nil {
 		return nil
@@ -411,27 +414,29 @@ func tasks(w *model.World) (ids []string) {
 func (s *stage) cluster() {
 	s.t.Helper()
 	s.do(func(w *model.World) error {
-		_, err := w.ECS().CreateCluster(model.CreateClusterInput{ClusterName: "prod",
-			CapacityProviders: []string{model.Fargate}, Settings: []model.ClusterSetting{{Name: "containerInsights",
+		_, err := w.ECS().CreateCluster(containers.CreateClusterInput{ClusterName: "prod",
+			CapacityProviders: []string{containers.Fargate},
+			Settings: []containers.ClusterSetting{{Name: "containerInsights",
 				Value: "enabled"}}})
 		return err
 	})
 	s.do(func(w *model.World) error {
-		_, err := w.ECS().RegisterTaskDefinition(model.TaskDefinition{
+		_, err := w.ECS().RegisterTaskDefinition(containers.TaskDefinition{
 			Family: "work", Cpu: "1024", Memory: "2048", NetworkMode: "awsvpc",
 			RequiresCompatibilities: []string{"FARGATE", "EC2"},
-			ContainerDefinitions:    []model.ContainerDefinition{{Name: "work", Image: "work:1"}},
+			ContainerDefinitions:    []containers.ContainerDefinition{{Name: "work", Image: "work:1"}},
 		})
 		return err
 	})
 	s.members = tasks
 }
 
-var network = &model.NetworkConfiguration{AwsvpcConfiguration: &model.AwsvpcConfiguration{Subnets: []string{"subnet-1"},
+var network = &containers.NetworkConfiguration{AwsvpcConfiguration: &containers.AwsvpcConfiguration{Subnets: []string{
+	"subnet-1"},
 	SecurityGroups: []string{"sg-1"}}}
 
 // service makes the empty service web.
-func (s *stage) service(in model.CreateServiceInput) {
+func (s *stage) service(in containers.CreateServiceInput) {
 	s.t.Helper()
 	in.Cluster, in.ServiceName, in.TaskDefinition, in.DesiredCount, in.NetworkConfiguration = "prod", "web", "work",
 		num(0), network

@@ -5,6 +5,12 @@ import (
 	"reflect"
 
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/containers"
+	"github.com/muster-scale/muster/sim/cloud/groups"
+	"github.com/muster-scale/muster/sim/cloud/monitoring"
+	"github.com/muster-scale/muster/sim/cloud/queues"
+	"github.com/muster-scale/muster/sim/cloud/scaling"
 )
 
 // action carries one action out on a world.
@@ -27,156 +33,157 @@ func act[API, In, Out any](api func(*model.World) API, method func(API, In) (Out
 }
 
 // actions are those of a service, nil for one that the model does not have.
-func actions(s model.API) map[string]action {
+func actions(s account.API) map[string]action {
 	switch s {
-	case model.AutoScalingService:
+	case account.AutoScalingService:
 		return autoScaling
-	case model.CloudWatchService:
+	case account.CloudWatchService:
 		return cloudWatch
-	case model.SQSService:
-		return queues
-	case model.ECSService:
-		return containers
-	case model.ApplicationScalingService:
+	case account.SQSService:
+		return queueActions
+	case account.ECSService:
+		return containerActions
+	case account.ApplicationScalingService:
 		return applicationScaling
 	}
 	return nil
 }
 
 var autoScaling = map[string]action{
-	"CreateAutoScalingGroup":    act((*model.World).AutoScaling, model.AutoScaling.CreateAutoScalingGroup),
-	"UpdateAutoScalingGroup":    act((*model.World).AutoScaling, model.AutoScaling.UpdateAutoScalingGroup),
-	"DeleteAutoScalingGroup":    act((*model.World).AutoScaling, model.AutoScaling.DeleteAutoScalingGroup),
-	"DescribeAutoScalingGroups": act((*model.World).AutoScaling, model.AutoScaling.DescribeAutoScalingGroups),
+	"CreateAutoScalingGroup":    act((*model.World).AutoScaling, (*groups.AutoScaling).CreateAutoScalingGroup),
+	"UpdateAutoScalingGroup":    act((*model.World).AutoScaling, (*groups.AutoScaling).UpdateAutoScalingGroup),
+	"DeleteAutoScalingGroup":    act((*model.World).AutoScaling, (*groups.AutoScaling).DeleteAutoScalingGroup),
+	"DescribeAutoScalingGroups": act((*model.World).AutoScaling, (*groups.AutoScaling).DescribeAutoScalingGroups),
 	"DescribeAutoScalingInstances": act((*model.World).AutoScaling,
-		model.AutoScaling.DescribeAutoScalingInstances),
-	"SetDesiredCapacity": act((*model.World).AutoScaling, model.AutoScaling.SetDesiredCapacity),
-	"LaunchInstances":    act((*model.World).AutoScaling, model.AutoScaling.LaunchInstances),
+		(*groups.AutoScaling).DescribeAutoScalingInstances),
+	"SetDesiredCapacity": act((*model.World).AutoScaling, (*groups.AutoScaling).SetDesiredCapacity),
+	"LaunchInstances":    act((*model.World).AutoScaling, (*groups.AutoScaling).LaunchInstances),
 	"TerminateInstanceInAutoScalingGroup": act((*model.World).AutoScaling,
-		model.AutoScaling.TerminateInstanceInAutoScalingGroup),
-	"SetInstanceProtection":   act((*model.World).AutoScaling, model.AutoScaling.SetInstanceProtection),
-	"SetInstanceHealth":       act((*model.World).AutoScaling, model.AutoScaling.SetInstanceHealth),
-	"EnterStandby":            act((*model.World).AutoScaling, model.AutoScaling.EnterStandby),
-	"ExitStandby":             act((*model.World).AutoScaling, model.AutoScaling.ExitStandby),
-	"DetachInstances":         act((*model.World).AutoScaling, model.AutoScaling.DetachInstances),
-	"PutWarmPool":             act((*model.World).AutoScaling, model.AutoScaling.PutWarmPool),
-	"DescribeWarmPool":        act((*model.World).AutoScaling, model.AutoScaling.DescribeWarmPool),
-	"DeleteWarmPool":          act((*model.World).AutoScaling, model.AutoScaling.DeleteWarmPool),
-	"PutLifecycleHook":        act((*model.World).AutoScaling, model.AutoScaling.PutLifecycleHook),
-	"DescribeLifecycleHooks":  act((*model.World).AutoScaling, model.AutoScaling.DescribeLifecycleHooks),
-	"DeleteLifecycleHook":     act((*model.World).AutoScaling, model.AutoScaling.DeleteLifecycleHook),
-	"CompleteLifecycleAction": act((*model.World).AutoScaling, model.AutoScaling.CompleteLifecycleAction),
+		(*groups.AutoScaling).TerminateInstanceInAutoScalingGroup),
+	"SetInstanceProtection":   act((*model.World).AutoScaling, (*groups.AutoScaling).SetInstanceProtection),
+	"SetInstanceHealth":       act((*model.World).AutoScaling, (*groups.AutoScaling).SetInstanceHealth),
+	"EnterStandby":            act((*model.World).AutoScaling, (*groups.AutoScaling).EnterStandby),
+	"ExitStandby":             act((*model.World).AutoScaling, (*groups.AutoScaling).ExitStandby),
+	"DetachInstances":         act((*model.World).AutoScaling, (*groups.AutoScaling).DetachInstances),
+	"PutWarmPool":             act((*model.World).AutoScaling, (*groups.AutoScaling).PutWarmPool),
+	"DescribeWarmPool":        act((*model.World).AutoScaling, (*groups.AutoScaling).DescribeWarmPool),
+	"DeleteWarmPool":          act((*model.World).AutoScaling, (*groups.AutoScaling).DeleteWarmPool),
+	"PutLifecycleHook":        act((*model.World).AutoScaling, (*groups.AutoScaling).PutLifecycleHook),
+	"DescribeLifecycleHooks":  act((*model.World).AutoScaling, (*groups.AutoScaling).DescribeLifecycleHooks),
+	"DeleteLifecycleHook":     act((*model.World).AutoScaling, (*groups.AutoScaling).DeleteLifecycleHook),
+	"CompleteLifecycleAction": act((*model.World).AutoScaling, (*groups.AutoScaling).CompleteLifecycleAction),
 	"RecordLifecycleActionHeartbeat": act((*model.World).AutoScaling,
-		model.AutoScaling.RecordLifecycleActionHeartbeat),
-	"SuspendProcesses":          act((*model.World).AutoScaling, model.AutoScaling.SuspendProcesses),
-	"ResumeProcesses":           act((*model.World).AutoScaling, model.AutoScaling.ResumeProcesses),
-	"DescribeScalingActivities": act((*model.World).AutoScaling, model.AutoScaling.DescribeScalingActivities),
-	"PutScalingPolicy":          act((*model.World).AutoScaling, model.AutoScaling.PutScalingPolicy),
-	"DescribePolicies":          act((*model.World).AutoScaling, model.AutoScaling.DescribePolicies),
-	"DeletePolicy":              act((*model.World).AutoScaling, model.AutoScaling.DeletePolicy),
-	"StartInstanceRefresh":      act((*model.World).AutoScaling, model.AutoScaling.StartInstanceRefresh),
-	"CancelInstanceRefresh":     act((*model.World).AutoScaling, model.AutoScaling.CancelInstanceRefresh),
-	"DescribeInstanceRefreshes": act((*model.World).AutoScaling, model.AutoScaling.DescribeInstanceRefreshes),
-	"EnableMetricsCollection":   act((*model.World).AutoScaling, model.AutoScaling.EnableMetricsCollection),
-	"DisableMetricsCollection":  act((*model.World).AutoScaling, model.AutoScaling.DisableMetricsCollection),
+		(*groups.AutoScaling).RecordLifecycleActionHeartbeat),
+	"SuspendProcesses":          act((*model.World).AutoScaling, (*groups.AutoScaling).SuspendProcesses),
+	"ResumeProcesses":           act((*model.World).AutoScaling, (*groups.AutoScaling).ResumeProcesses),
+	"DescribeScalingActivities": act((*model.World).AutoScaling, (*groups.AutoScaling).DescribeScalingActivities),
+	"PutScalingPolicy":          act((*model.World).GroupPolicies, (*scaling.GroupPolicies).PutScalingPolicy),
+	"DescribePolicies":          act((*model.World).GroupPolicies, (*scaling.GroupPolicies).DescribePolicies),
+	"DeletePolicy":              act((*model.World).GroupPolicies, (*scaling.GroupPolicies).DeletePolicy),
+	"StartInstanceRefresh":      act((*model.World).AutoScaling, (*groups.AutoScaling).StartInstanceRefresh),
+	"CancelInstanceRefresh":     act((*model.World).AutoScaling, (*groups.AutoScaling).CancelInstanceRefresh),
+	"DescribeInstanceRefreshes": act((*model.World).AutoScaling, (*groups.AutoScaling).DescribeInstanceRefreshes),
+	"EnableMetricsCollection":   act((*model.World).AutoScaling, (*groups.AutoScaling).EnableMetricsCollection),
+	"DisableMetricsCollection":  act((*model.World).AutoScaling, (*groups.AutoScaling).DisableMetricsCollection),
 }
 
 var cloudWatch = map[string]action{
-	"PutMetricData":       act((*model.World).CloudWatch, model.CloudWatch.PutMetricData),
-	"GetMetricData":       act((*model.World).CloudWatch, model.CloudWatch.GetMetricData),
-	"GetMetricStatistics": act((*model.World).CloudWatch, model.CloudWatch.GetMetricStatistics),
-	"ListMetrics":         act((*model.World).CloudWatch, model.CloudWatch.ListMetrics),
-	"PutMetricAlarm":      act((*model.World).CloudWatch, model.CloudWatch.PutMetricAlarm),
-	"DescribeAlarms":      act((*model.World).CloudWatch, model.CloudWatch.DescribeAlarms),
-	"DeleteAlarms":        act((*model.World).CloudWatch, model.CloudWatch.DeleteAlarms),
+	"PutMetricData":       act((*model.World).CloudWatch, (*monitoring.CloudWatch).PutMetricData),
+	"GetMetricData":       act((*model.World).CloudWatch, (*monitoring.CloudWatch).GetMetricData),
+	"GetMetricStatistics": act((*model.World).CloudWatch, (*monitoring.CloudWatch).GetMetricStatistics),
+	"ListMetrics":         act((*model.World).CloudWatch, (*monitoring.CloudWatch).ListMetrics),
+	"PutMetricAlarm":      act((*model.World).CloudWatch, (*monitoring.CloudWatch).PutMetricAlarm),
+	"DescribeAlarms":      act((*model.World).CloudWatch, (*monitoring.CloudWatch).DescribeAlarms),
+	"DeleteAlarms":        act((*model.World).CloudWatch, (*monitoring.CloudWatch).DeleteAlarms),
 }
 
-var queues = map[string]action{
-	"CreateQueue":        act((*model.World).SQS, model.SQS.CreateQueue),
-	"DeleteQueue":        act((*model.World).SQS, model.SQS.DeleteQueue),
-	"GetQueueUrl":        act((*model.World).SQS, model.SQS.GetQueueUrl),
-	"ListQueues":         act((*model.World).SQS, model.SQS.ListQueues),
-	"GetQueueAttributes": act((*model.World).SQS, model.SQS.GetQueueAttributes),
+var queueActions = map[string]action{
+	"CreateQueue":        act((*model.World).SQS, (*queues.SQS).CreateQueue),
+	"DeleteQueue":        act((*model.World).SQS, (*queues.SQS).DeleteQueue),
+	"GetQueueUrl":        act((*model.World).SQS, (*queues.SQS).GetQueueUrl),
+	"ListQueues":         act((*model.World).SQS, (*queues.SQS).ListQueues),
+	"GetQueueAttributes": act((*model.World).SQS, (*queues.SQS).GetQueueAttributes),
 }
 
-var containers = map[string]action{
-	"CreateCluster":                 act((*model.World).ECS, model.ECS.CreateCluster),
-	"DescribeClusters":              act((*model.World).ECS, model.ECS.DescribeClusters),
-	"RegisterTaskDefinition":        act((*model.World).ECS, model.ECS.RegisterTaskDefinition),
-	"DescribeTaskDefinition":        act((*model.World).ECS, model.ECS.DescribeTaskDefinition),
-	"CreateService":                 act((*model.World).ECS, model.ECS.CreateService),
-	"UpdateService":                 act((*model.World).ECS, model.ECS.UpdateService),
-	"DescribeServices":              act((*model.World).ECS, model.ECS.DescribeServices),
-	"DeleteService":                 act((*model.World).ECS, model.ECS.DeleteService),
-	"ListServices":                  act((*model.World).ECS, model.ECS.ListServices),
-	"RunTask":                       act((*model.World).ECS, model.ECS.RunTask),
-	"DescribeTasks":                 act((*model.World).ECS, model.ECS.DescribeTasks),
-	"ListTasks":                     act((*model.World).ECS, model.ECS.ListTasks),
-	"StopTask":                      act((*model.World).ECS, model.ECS.StopTask),
-	"UpdateTaskProtection":          act((*model.World).ECS, model.ECS.UpdateTaskProtection),
-	"GetTaskProtection":             act((*model.World).ECS, model.ECS.GetTaskProtection),
-	"CreateCapacityProvider":        act((*model.World).ECS, model.ECS.CreateCapacityProvider),
-	"UpdateCapacityProvider":        act((*model.World).ECS, model.ECS.UpdateCapacityProvider),
-	"DescribeCapacityProviders":     act((*model.World).ECS, model.ECS.DescribeCapacityProviders),
-	"PutClusterCapacityProviders":   act((*model.World).ECS, model.ECS.PutClusterCapacityProviders),
-	"ListContainerInstances":        act((*model.World).ECS, model.ECS.ListContainerInstances),
-	"DescribeContainerInstances":    act((*model.World).ECS, model.ECS.DescribeContainerInstances),
-	"UpdateContainerInstancesState": act((*model.World).ECS, model.ECS.UpdateContainerInstancesState),
+var containerActions = map[string]action{
+	"CreateCluster":                 act((*model.World).ECS, (*containers.ECS).CreateCluster),
+	"DescribeClusters":              act((*model.World).ECS, (*containers.ECS).DescribeClusters),
+	"RegisterTaskDefinition":        act((*model.World).ECS, (*containers.ECS).RegisterTaskDefinition),
+	"DescribeTaskDefinition":        act((*model.World).ECS, (*containers.ECS).DescribeTaskDefinition),
+	"CreateService":                 act((*model.World).ECS, (*containers.ECS).CreateService),
+	"UpdateService":                 act((*model.World).ECS, (*containers.ECS).UpdateService),
+	"DescribeServices":              act((*model.World).ECS, (*containers.ECS).DescribeServices),
+	"DeleteService":                 act((*model.World).ECS, (*containers.ECS).DeleteService),
+	"ListServices":                  act((*model.World).ECS, (*containers.ECS).ListServices),
+	"RunTask":                       act((*model.World).ECS, (*containers.ECS).RunTask),
+	"DescribeTasks":                 act((*model.World).ECS, (*containers.ECS).DescribeTasks),
+	"ListTasks":                     act((*model.World).ECS, (*containers.ECS).ListTasks),
+	"StopTask":                      act((*model.World).ECS, (*containers.ECS).StopTask),
+	"UpdateTaskProtection":          act((*model.World).ECS, (*containers.ECS).UpdateTaskProtection),
+	"GetTaskProtection":             act((*model.World).ECS, (*containers.ECS).GetTaskProtection),
+	"CreateCapacityProvider":        act((*model.World).ECS, (*containers.ECS).CreateCapacityProvider),
+	"UpdateCapacityProvider":        act((*model.World).ECS, (*containers.ECS).UpdateCapacityProvider),
+	"DescribeCapacityProviders":     act((*model.World).ECS, (*containers.ECS).DescribeCapacityProviders),
+	"PutClusterCapacityProviders":   act((*model.World).ECS, (*containers.ECS).PutClusterCapacityProviders),
+	"ListContainerInstances":        act((*model.World).ECS, (*containers.ECS).ListContainerInstances),
+	"DescribeContainerInstances":    act((*model.World).ECS, (*containers.ECS).DescribeContainerInstances),
+	"UpdateContainerInstancesState": act((*model.World).ECS, (*containers.ECS).UpdateContainerInstancesState),
 }
 
 var applicationScaling = map[string]action{
 	"RegisterScalableTarget": act((*model.World).ApplicationScaling,
-		model.ApplicationScaling.RegisterScalableTarget),
+		(*scaling.ApplicationScaling).RegisterScalableTarget),
 	"DeregisterScalableTarget": act((*model.World).ApplicationScaling,
-		model.ApplicationScaling.DeregisterScalableTarget),
+		(*scaling.ApplicationScaling).DeregisterScalableTarget),
 	"DescribeScalableTargets": act((*model.World).ApplicationScaling,
-		model.ApplicationScaling.DescribeScalableTargets),
-	"PutScalingPolicy": act((*model.World).ApplicationScaling, model.ApplicationScaling.PutScalingPolicy),
+		(*scaling.ApplicationScaling).DescribeScalableTargets),
+	"PutScalingPolicy": act((*model.World).ApplicationScaling, (*scaling.ApplicationScaling).PutScalingPolicy),
 	"DescribeScalingPolicies": act((*model.World).ApplicationScaling,
-		model.ApplicationScaling.DescribeScalingPolicies),
-	"DeleteScalingPolicy": act((*model.World).ApplicationScaling, model.ApplicationScaling.DeleteScalingPolicy),
+		(*scaling.ApplicationScaling).DescribeScalingPolicies),
+	"DeleteScalingPolicy": act((*model.World).ApplicationScaling, (*scaling.ApplicationScaling).DeleteScalingPolicy),
 	"DescribeScalingActivities": act((*model.World).ApplicationScaling,
-		model.ApplicationScaling.DescribeScalingActivities),
+		(*scaling.ApplicationScaling).DescribeScalingActivities),
 }
 
 // faultOf is an error as the wire shows it.
-func faultOf(s model.API, err error) *model.Fault {
+func faultOf(s account.API, err error) *account.Fault {
 	if err == nil {
 		return nil
 	}
-	if f, ok := errors.AsType[*model.Fault](err); ok {
+	if f, ok := errors.AsType[*account.Fault](err); ok {
 		return f
 	}
 	return malformed(s, err)
 }
 
 // speaksQuery tells whether a service words its errors in the manner of the Query protocol.
-func speaksQuery(s model.API) bool {
-	return s == model.AutoScalingService || s == model.CloudWatchService || s == ""
+func speaksQuery(s account.API) bool {
+	return s == account.AutoScalingService || s == account.CloudWatchService || s == ""
 }
 
-func malformed(s model.API, err error) *model.Fault {
+func malformed(s account.API, err error) *account.Fault {
 	if speaksQuery(s) {
-		return &model.Fault{Code: "MalformedInput", Message: "The request cannot be read: " + err.Error(), Status: 400}
+		return &account.Fault{Code: "MalformedInput", Message: "The request cannot be read: " + err.Error(),
+			Status: 400}
 	}
-	return &model.Fault{Code: "SerializationException", Message: "The request cannot be read: " + err.Error(),
+	return &account.Fault{Code: "SerializationException", Message: "The request cannot be read: " + err.Error(),
 		Status: 400}
 }
 
 // unknown is the answer to an action that the model does not have.
-func unknown(c call) *model.Fault {
+func unknown(c call) *account.Fault {
 	if speaksQuery(c.service) {
-		return &model.Fault{Code: "InvalidAction", Message: "Could not find operation " + c.action +
+		return &account.Fault{Code: "InvalidAction", Message: "Could not find operation " + c.action +
 			" in the model of " + string(c.service) + ".", Status: 400}
 	}
-	return &model.Fault{Code: "UnknownOperationException", Message: "The model of " + string(c.service) +
+	return &account.Fault{Code: "UnknownOperationException", Message: "The model of " + string(c.service) +
 		" has no operation " + c.action + ".", Status: 400}
 }
 
 // shape is the name of an error's type where the protocol wants that and not the code.
-func shape(s model.API, code string) string {
-	prefix := map[model.API]string{model.SQSService: "com.amazonaws.sqs#",
-		model.CloudWatchService: "com.amazonaws.cloudwatch#"}[s]
+func shape(s account.API, code string) string {
+	prefix := map[account.API]string{account.SQSService: "com.amazonaws.sqs#",
+		account.CloudWatchService: "com.amazonaws.cloudwatch#"}[s]
 	if name, ok := shapes[code]; ok && prefix != "" {
 		return prefix + name
 	}

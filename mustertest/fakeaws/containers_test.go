@@ -16,6 +16,10 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/containers"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
+	"github.com/muster-scale/muster/sim/cloud/monitoring"
 )
 
 func (w world) ecs() *ecs.Client {
@@ -148,7 +152,7 @@ func TestTasksWithoutCapacityAreFailuresInTheAnswer(t *testing.T) {
 	w := serve(t, model.Settings{})
 	c := onFargate(t, w, 0)
 	w.Do(func(m *model.World) {
-		m.LimitCapacity(model.Pool{InstanceType: model.Fargate, Market: model.OnDemand}, 2)
+		m.LimitCapacity(account.Pool{InstanceType: containers.Fargate, Market: account.OnDemand}, 2)
 	})
 	out := must(c.RunTask(t.Context(),
 		&ecs.RunTaskInput{Cluster: aws.String("jobs"), TaskDefinition: aws.String("worker"), Count: aws.Int32(3),
@@ -217,7 +221,7 @@ func TestAGroupAsCapacityProviderFollowsItsTasks(t *testing.T) {
 }
 
 func TestApplicationAutoScalingTracksAServiceInSixMinutes(t *testing.T) {
-	w := serve(t, model.Settings{Metrics: model.MetricDelays{Custom: time.Minute}})
+	w := serve(t, model.Settings{Metrics: monitoring.MetricDelays{Custom: time.Minute}})
 	c := onFargate(t, w, 2)
 	a := w.aas()
 	target := "service/jobs/workers"
@@ -278,7 +282,7 @@ func TestAWarmPoolAndAHookOverTheWire(t *testing.T) {
 	c := workers(t, w, 0, 4)
 	name := aws.String("workers")
 	must(c.PutLifecycleHook(t.Context(), &autoscaling.PutLifecycleHookInput{AutoScalingGroupName: name,
-		LifecycleHookName: aws.String("ready"), LifecycleTransition: aws.String(model.Launching),
+		LifecycleHookName: aws.String("ready"), LifecycleTransition: aws.String(groupapi.Launching),
 		HeartbeatTimeout: aws.Int32(120), DefaultResult: aws.String("CONTINUE")}))(t)
 	must(c.PutWarmPool(t.Context(), &autoscaling.PutWarmPoolInput{AutoScalingGroupName: name,
 		MaxGroupPreparedCapacity: aws.Int32(2)}))(t)

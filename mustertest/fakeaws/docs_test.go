@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
 )
 
 func TestTheDocumentationTellsEveryAction(t *testing.T) {
@@ -16,10 +16,10 @@ func TestTheDocumentationTellsEveryAction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, service := range map[string]model.API{"EC2 Auto Scaling": model.AutoScalingService,
-		"Amazon ECS":               model.ECSService,
-		"Application Auto Scaling": model.ApplicationScalingService, "CloudWatch": model.CloudWatchService,
-		"Amazon SQS": model.SQSService} {
+	for name, service := range map[string]account.API{"EC2 Auto Scaling": account.AutoScalingService,
+		"Amazon ECS":               account.ECSService,
+		"Application Auto Scaling": account.ApplicationScalingService, "CloudWatch": account.CloudWatchService,
+		"Amazon SQS": account.SQSService} {
 		_, rest, found := strings.Cut(string(text), "| "+name+" |")
 		row, _, _ := strings.Cut(rest, "\n")
 		want := "`" + strings.Join(slices.Sorted(maps.Keys(actions(service))), "` `") + "` |"

@@ -12,11 +12,12 @@ import (
 
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/groups"
 )
 
 func Example() {
 	world := model.New(model.Settings{Start: time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC), Seed: 1,
-		Machines: model.Machines{Boot: 90 * time.Second}})
+		Machines: groups.Machines{Boot: 90 * time.Second}})
 	server := fakeaws.New(world)
 	web := httptest.NewServer(server)
 	defer web.Close()

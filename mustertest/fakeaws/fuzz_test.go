@@ -16,17 +16,22 @@ import (
 
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/containers"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
 )
 
 // ask sends a body to a small world that has a bit of everything, lets an hour pass, and returns what came.
 func ask(t *testing.T, service, protocol, action string, body []byte) *httptest.ResponseRecorder {
 	t.Helper()
 	w := model.New(model.Settings{Start: start, Seed: 1})
-	if _, err := w.AutoScaling().CreateAutoScalingGroup(model.CreateGroup{GroupSettings: model.GroupSettings{AutoScalingGroupName: "g", MinSize: new(int), MaxSize: ptr(5), DesiredCapacity: ptr(2),
+	if _,
+		err := w.AutoScaling().CreateAutoScalingGroup(groupapi.CreateGroup{GroupSettings: groupapi.GroupSettings{
+		AutoScalingGroupName: "g",
+		MinSize:              new(int), MaxSize: ptr(5), DesiredCapacity: ptr(2),
 		AvailabilityZones: []string{"us-east-1a"}, LaunchConfigurationName: "l"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.ECS().CreateCluster(model.CreateClusterInput{ClusterName: "default"}); err != nil {
+	if _, err := w.ECS().CreateCluster(containers.CreateClusterInput{ClusterName: "default"}); err != nil {
 		t.Fatal(err)
 	}
 	w.Advance(start.Add(5 * time.Minute))

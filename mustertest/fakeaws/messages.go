@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/queues"
 )
 
 // Messages lets an endpoint hold the messages: requests for SQS go to it, such as one of package sqsapi that takes any
@@ -26,7 +27,7 @@ func (s *Server) Messages(endpoint http.Handler) {
 func (s *Server) forward(w http.ResponseWriter, r *http.Request, c call, body []byte) bool {
 	s.mu.Lock()
 	endpoint := s.messages
-	if endpoint == nil || c.service != model.SQSService {
+	if endpoint == nil || c.service != account.SQSService {
 		s.mu.Unlock()
 		return false
 	}
@@ -87,7 +88,7 @@ type attributes struct{ Attributes map[string]string }
 // answer.
 func (s *Server) blur(w http.ResponseWriter, r *http.Request, c call, endpoint http.Handler, body []byte) {
 	answer := pass(endpoint, r, body)
-	var in model.QueueAttributesInput
+	var in queues.QueueAttributesInput
 	var out, exact attributes
 	if answer.status == http.StatusOK && json.Unmarshal(body, &in) == nil &&
 		json.Unmarshal(answer.body.Bytes(), &out) == nil {
@@ -129,18 +130,18 @@ func (s *Server) observe(url string, exact map[string]string) (map[string]string
 		n, _ := strconv.Atoi(exact[k]) // the endpoint writes numbers
 		return n
 	}
-	made := model.CreateQueueInput{QueueName: name}
+	made := queues.CreateQueueInput{QueueName: name}
 	if strings.HasSuffix(name, ".fifo") {
 		made.Attributes = map[string]string{"FifoQueue": "true"}
 	}
 	if _, err := s.world.SQS().CreateQueue(made); err != nil {
 		return nil, err
 	}
-	if err := s.world.SetQueue(name, model.QueueCounts{Visible: number(counts[0]), NotVisible: number(counts[1]),
-		Delayed: number(counts[2])}, model.Traffic{}); err != nil {
+	if err := s.world.SQS().SetQueue(name, queues.QueueCounts{Visible: number(counts[0]), NotVisible: number(counts[1]),
+		Delayed: number(counts[2])}, queues.Traffic{}); err != nil {
 		return nil, fmt.Errorf("keep the counts of %s: %w", url, err)
 	}
-	out, err := s.world.SQS().GetQueueAttributes(model.QueueAttributesInput{QueueUrl: "/" + name,
+	out, err := s.world.SQS().GetQueueAttributes(queues.QueueAttributesInput{QueueUrl: "/" + name,
 		AttributeNames: counts})
 	return out.Attributes, err
 }

@@ -10,11 +10,13 @@ import (
 
 	"github.com/muster-scale/muster/queue"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/queues"
 	"github.com/muster-scale/muster/sqsapi"
 )
 
 func TestRealMessagesWithCountsThatAreLate(t *testing.T) {
-	w := serve(t, model.Settings{Counts: model.Counts{Stale: time.Minute}})
+	w := serve(t, model.Settings{Counts: queues.Counts{Stale: time.Minute}})
 	q, err := queue.Open(queue.Options{Ephemeral: true})
 	if err != nil {
 		t.Fatal(err)
@@ -53,9 +55,9 @@ func TestRealMessagesWithCountsThatAreLate(t *testing.T) {
 		t.Fatalf("received %+v", got)
 	}
 	w.Do(func(m *model.World) {
-		m.Inject(model.Injection{Trouble: model.Throttled, Service: model.SQSService, Action: "DeleteMessage",
+		m.Inject(account.Injection{Trouble: account.Throttled, Service: account.SQSService, Action: "DeleteMessage",
 			Times: 1})
-		m.Inject(model.Injection{Trouble: model.LostAnswer, Service: model.SQSService, Action: "DeleteMessage",
+		m.Inject(account.Injection{Trouble: account.LostAnswer, Service: account.SQSService, Action: "DeleteMessage",
 			Times: 1})
 	})
 	del := &sqs.DeleteMessageInput{QueueUrl: url, ReceiptHandle: got[0].ReceiptHandle}

@@ -12,6 +12,8 @@ import (
 	cwtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/queues"
 )
 
 func TestAPolicyOverMetricMathComesThroughTheWireAndScales(t *testing.T) {
@@ -42,7 +44,7 @@ func TestAPolicyOverMetricMathComesThroughTheWireAndScales(t *testing.T) {
 			Granularity: aws.String("1Minute")}))(t)
 	w.Advance(2 * time.Minute)
 	w.Do(func(m *model.World) {
-		if err := m.SetQueue("jobs", model.QueueCounts{Visible: 73}, model.Traffic{Sent: 73}); err != nil {
+		if err := m.SQS().SetQueue("jobs", queues.QueueCounts{Visible: 73}, queues.Traffic{Sent: 73}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -70,8 +72,8 @@ func TestAPolicyOverMetricMathComesThroughTheWireAndScales(t *testing.T) {
 }
 
 // sqsQueue makes the queue jobs.
-func (w world) sqsQueue(t *testing.T) (out model.QueueURL, err error) {
-	w.Do(func(m *model.World) { out, err = m.SQS().CreateQueue(model.CreateQueueInput{QueueName: "jobs"}) })
+func (w world) sqsQueue(t *testing.T) (out queues.QueueURL, err error) {
+	w.Do(func(m *model.World) { out, err = m.SQS().CreateQueue(queues.CreateQueueInput{QueueName: "jobs"}) })
 	return out, err
 }
 
@@ -124,7 +126,8 @@ func TestLaunchesRefreshesAndEndsOverTheWire(t *testing.T) {
 	c := workers(t, w, 0, 10)
 	name := aws.String("workers")
 	w.Do(func(m *model.World) {
-		m.LimitCapacity(model.Pool{InstanceType: "m7g.large", AvailabilityZone: "us-east-1a", Market: model.OnDemand},
+		m.LimitCapacity(account.Pool{InstanceType: "m7g.large", AvailabilityZone: "us-east-1a",
+			Market: account.OnDemand},
 			2)
 	})
 	out := must(c.LaunchInstances(t.Context(), &autoscaling.LaunchInstancesInput{AutoScalingGroupName: name,

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
 )
 
 const (
@@ -95,7 +96,7 @@ func (s *Server) Close() { s.once.Do(func() { close(s.closed) }) }
 
 // call is one request on its way.
 type call struct {
-	service model.API
+	service account.API
 	action  string
 	wire    wire
 	id      string
@@ -108,7 +109,7 @@ type wire interface {
 	// answer writes what an action returned.
 	answer(w http.ResponseWriter, c call, result any)
 	// refuse writes a fault.
-	refuse(w http.ResponseWriter, c call, f *model.Fault)
+	refuse(w http.ResponseWriter, c call, f *account.Fault)
 }
 
 // ServeHTTP implements [http.Handler].
@@ -119,7 +120,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	region := s.world.Region()
 	s.mu.Unlock()
 	w.Header().Set("X-Amzn-Requestid", c.id)
-	var f *model.Fault
+	var f *account.Fault
 	c.service, f = signed(r, region)
 	if c.wire = wireOf(r, c.service); f != nil {
 		c.wire.refuse(w, c, f)
@@ -127,7 +128,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := read(w, r)
 	if err != nil {
-		c.wire.refuse(w, c, &model.Fault{Code: "RequestEntityTooLarge", Message: err.Error(),
+		c.wire.refuse(w, c, &account.Fault{Code: "RequestEntityTooLarge", Message: err.Error(),
 			Status: http.StatusRequestEntityTooLarge})
 		return
 	}
@@ -151,7 +152,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // run carries an action out.
-func (s *Server) run(c call, members tree) (result any, lost bool, f *model.Fault) {
+func (s *Server) run(c call, members tree) (result any, lost bool, f *account.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.clock != nil {
@@ -220,12 +221,13 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 // signed finds the service that a request is for in the scope of its signature. The signature itself is not verified.
-func signed(r *http.Request, region string) (model.API, *model.Fault) {
+func signed(r *http.Request, region string) (account.API, *account.Fault) {
 	given := r.Header.Get("Authorization")
 	rest, ok := strings.CutPrefix(given, "AWS4-HMAC-SHA256 ")
 	if given == "" {
-		return "", &model.Fault{Code: "MissingAuthenticationToken", Message: "Request is missing Authentication Token",
-			Status: 403}
+		return "", &account.Fault{Code: "MissingAuthenticationToken",
+			Message: "Request is missing Authentication Token",
+			Status:  403}
 	}
 	parts := map[string]string{}
 	for part := range strings.SplitSeq(rest, ",") {
@@ -235,29 +237,32 @@ func signed(r *http.Request, region string) (model.API, *model.Fault) {
 	scope := strings.Split(parts["Credential"], "/") // key, date, region, service, aws4_request
 	if !ok || len(scope) != 5 || scope[4] != "aws4_request" || parts["Signature"] == "" ||
 		parts["SignedHeaders"] == "" || r.Header.Get("X-Amz-Date") == "" {
-		return "", &model.Fault{Code: "IncompleteSignature", Message: "The request signature does not conform to AWS " +
-			"standards: it needs Credential, SignedHeaders, Signature and X-Amz-Date.", Status: 403}
+		return "", &account.Fault{Code: "IncompleteSignature",
+			Message: "The request signature does not conform to AWS " +
+				"standards: it needs Credential, SignedHeaders, Signature and X-Amz-Date.", Status: 403}
 	}
-	service := model.API(scope[3])
+	service := account.API(scope[3])
 	if scope[2] != region {
-		return service, &model.Fault{Code: "SignatureDoesNotMatch", Message: "Credential should be scoped to a valid " +
-			"region, not '" + scope[2] + "'; this is " + region + ".", Status: 403}
+		return service, &account.Fault{Code: "SignatureDoesNotMatch",
+			Message: "Credential should be scoped to a valid " +
+				"region, not '" + scope[2] + "'; this is " + region + ".", Status: 403}
 	}
 	if actions(service) == nil {
-		return service, &model.Fault{Code: "SignatureDoesNotMatch", Message: "Credential should be scoped to correct " +
-			"service; the model has no '" + scope[3] + "'.", Status: 403}
+		return service, &account.Fault{Code: "SignatureDoesNotMatch",
+			Message: "Credential should be scoped to correct " +
+				"service; the model has no '" + scope[3] + "'.", Status: 403}
 	}
 	return service, nil
 }
 
 // wireOf tells the protocols apart.
-func wireOf(r *http.Request, s model.API) wire {
+func wireOf(r *http.Request, s account.API) wire {
 	switch {
 	case r.Header.Get("Smithy-Protocol") == "rpc-v2-cbor":
 		return cborWire{}
-	case r.Header.Get("X-Amz-Target") != "" || s == model.ECSService || s == model.ApplicationScalingService ||
-		s == model.SQSService:
-		return jsonWire{camel: s == model.ECSService}
+	case r.Header.Get("X-Amz-Target") != "" || s == account.ECSService || s == account.ApplicationScalingService ||
+		s == account.SQSService:
+		return jsonWire{camel: s == account.ECSService}
 	}
 	return queryWire{}
 }

@@ -27,6 +27,9 @@ import (
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/groups"
+	"github.com/muster-scale/muster/sim/cloud/queues"
 )
 
 // start is a whole minute, so that periods are easy to count.
@@ -127,7 +130,7 @@ func in(g autotypes.AutoScalingGroup, s autotypes.LifecycleState) (ids []string)
 }
 
 func TestAGroupOverTheWireLaunchesProtectsAndEnds(t *testing.T) {
-	w := serve(t, model.Settings{Machines: model.Machines{Boot: time.Minute}})
+	w := serve(t, model.Settings{Machines: groups.Machines{Boot: time.Minute}})
 	c := workers(t, w, 3, 10)
 	w.Advance(30 * time.Second)
 	if g := group(t, c); len(in(g, autotypes.LifecycleStatePending)) != 3 || *g.DesiredCapacity != 3 ||
@@ -266,13 +269,13 @@ func TestALargePutComesPackedAndIsUnpacked(t *testing.T) {
 }
 
 func TestQueueCountsAreLateAsTheSettingsSay(t *testing.T) {
-	w := serve(t, model.Settings{Counts: model.Counts{Stale: time.Minute}})
+	w := serve(t, model.Settings{Counts: queues.Counts{Stale: time.Minute}})
 	c := w.sqs()
 	made := must(c.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("jobs")}))(t)
 	w.Advance(time.Minute)
 	w.Do(func(m *model.World) {
-		if err := m.SetQueue("jobs", model.QueueCounts{Visible: 40, NotVisible: 2},
-			model.Traffic{Sent: 42}); err != nil {
+		if err := m.SQS().SetQueue("jobs", queues.QueueCounts{Visible: 40, NotVisible: 2},
+			queues.Traffic{Sent: 42}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -298,18 +301,19 @@ func TestQueueCountsAreLateAsTheSettingsSay(t *testing.T) {
 
 func TestTroublesComeAsAWSSendsThem(t *testing.T) {
 	for _, x := range []struct {
-		trouble model.Trouble
+		trouble account.Trouble
 		code    string
 	}{
-		{model.AccessDenied, "AccessDenied"}, {model.ExpiredToken, "ExpiredToken"}, {model.Throttled, "Throttling"},
-		{model.InternalFailure, "InternalFailure"}, {model.Contention, "ResourceContention"},
-		{model.LostAnswer, "no answer"},
+		{account.AccessDenied, "AccessDenied"}, {account.ExpiredToken, "ExpiredToken"}, {account.Throttled,
+			"Throttling"},
+		{account.InternalFailure, "InternalFailure"}, {account.Contention, "ResourceContention"},
+		{account.LostAnswer, "no answer"},
 	} {
 		t.Run(string(x.trouble), func(t *testing.T) {
 			w := serve(t, model.Settings{})
 			c := workers(t, w, 1, 3)
 			w.Do(func(m *model.World) {
-				m.Inject(model.Injection{Trouble: x.trouble, Service: model.AutoScalingService,
+				m.Inject(account.Injection{Trouble: x.trouble, Service: account.AutoScalingService,
 					Action: "SetDesiredCapacity", Times: 1})
 			})
 			set := &autoscaling.SetDesiredCapacityInput{AutoScalingGroupName: aws.String("workers"),
@@ -318,7 +322,7 @@ func TestTroublesComeAsAWSSendsThem(t *testing.T) {
 				t.Errorf("got %v, want %s", err, x.code)
 			}
 			want := int32(1)
-			if x.trouble == model.LostAnswer {
+			if x.trouble == account.LostAnswer {
 				want = 2 // the action itself was carried out
 			}
 			if got := *group(t, c).DesiredCapacity; got != want {
@@ -331,7 +335,7 @@ func TestTroublesComeAsAWSSendsThem(t *testing.T) {
 
 func TestACallThatHangsEndsWithTheClientsPatience(t *testing.T) {
 	w := serve(t, model.Settings{})
-	w.Do(func(m *model.World) { m.Inject(model.Injection{Trouble: model.Timeout}) })
+	w.Do(func(m *model.World) { m.Inject(account.Injection{Trouble: account.Timeout}) })
 	c := autoscaling.New(autoscaling.Options{BaseEndpoint: &w.url, Region: "us-east-1", Credentials: keys(),
 		RetryMaxAttempts: 1,
 		HTTPClient:       &http.Client{Timeout: 50 * time.Millisecond}})
@@ -342,7 +346,8 @@ func TestACallThatHangsEndsWithTheClientsPatience(t *testing.T) {
 }
 
 func TestThrottlingFollowsTheTokenBucket(t *testing.T) {
-	w := serve(t, model.Settings{Rates: []model.Rate{{Service: model.AutoScalingService, Burst: 3, PerSecond: 0.5}}})
+	w := serve(t, model.Settings{Rates: []account.Rate{{Service: account.AutoScalingService, Burst: 3,
+		PerSecond: 0.5}}})
 	c := w.autoscaling()
 	try := func() string {
 		_, err := c.DescribeAutoScalingGroups(t.Context(), &autoscaling.DescribeAutoScalingGroupsInput{})

@@ -17,7 +17,7 @@ import (
 
 	"github.com/aws/smithy-go/encoding/cbor"
 
-	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
 )
 
 // queryWire is the Query protocol: a form in, XML out.
@@ -99,8 +99,8 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // namespace is that of a service's XML.
-func namespace(s model.API) string {
-	if s == model.CloudWatchService {
+func namespace(s account.API) string {
+	if s == account.CloudWatchService {
 		return "http://monitoring.amazonaws.com/doc/2010-08-01/"
 	}
 	return "http://autoscaling.amazonaws.com/doc/2011-01-01/"
@@ -115,7 +115,7 @@ func (queryWire) answer(w http.ResponseWriter, c call, result any) {
 	send(w, http.StatusOK, "text/xml", b.Bytes())
 }
 
-func (queryWire) refuse(w http.ResponseWriter, c call, f *model.Fault) {
+func (queryWire) refuse(w http.ResponseWriter, c call, f *account.Fault) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<ErrorResponse xmlns=%q><Error><Type>%s</Type><Code>", namespace(c.service), blame(f))
 	writeXML(&b, f.Code)
@@ -199,8 +199,8 @@ func toTree(v any) any {
 }
 
 // mediaType is that of a service's JSON.
-func mediaType(s model.API) string {
-	if s == model.SQSService || s == model.CloudWatchService {
+func mediaType(s account.API) string {
+	if s == account.SQSService || s == account.CloudWatchService {
 		return "application/x-amz-json-1.0"
 	}
 	return "application/x-amz-json-1.1"
@@ -212,7 +212,7 @@ func (j jsonWire) answer(w http.ResponseWriter, c call, result any) {
 	send(w, http.StatusOK, mediaType(c.service), b.Bytes())
 }
 
-func (j jsonWire) refuse(w http.ResponseWriter, c call, f *model.Fault) {
+func (j jsonWire) refuse(w http.ResponseWriter, c call, f *account.Fault) {
 	tell(w, f)
 	var b bytes.Buffer
 	j.write(&b, pairs{{"__type", shape(c.service, f.Code)}, {"message", f.Message}})
@@ -363,7 +363,7 @@ func (cborWire) answer(w http.ResponseWriter, _ call, result any) {
 	send(w, http.StatusOK, "application/cbor", cbor.Encode(toCBOR(render(reflect.ValueOf(result)))))
 }
 
-func (cborWire) refuse(w http.ResponseWriter, c call, f *model.Fault) {
+func (cborWire) refuse(w http.ResponseWriter, c call, f *account.Fault) {
 	w.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
 	tell(w, f)
 	send(w, f.Status, "application/cbor",
@@ -371,12 +371,12 @@ func (cborWire) refuse(w http.ResponseWriter, c call, f *model.Fault) {
 }
 
 // tell gives the code of the Query protocol to clients of the newer ones.
-func tell(w http.ResponseWriter, f *model.Fault) {
+func tell(w http.ResponseWriter, f *account.Fault) {
 	w.Header().Set("X-Amzn-Query-Error", f.Code+";"+blame(f))
 }
 
 // blame is who is at fault.
-func blame(f *model.Fault) string {
+func blame(f *account.Fault) string {
 	if f.Status >= http.StatusInternalServerError {
 		return "Receiver"
 	}

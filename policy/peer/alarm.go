@@ -1,68 +1,191 @@
 package peer
 
 import (
+	"math"
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/awsrules/alarm"
+	"github.com/muster-scale/muster/awsrules/tracking"
 	"github.com/muster-scale/muster/policy"
 )
 
-// Alarm says when a metric has stood above or below its thresholds for long enough: a pair of CloudWatch alarms as
-// target tracking creates them. All of the newest High points must be above the target, or all of the newest Low ones
-// below Below * target.
+// Alarm is a pair of CloudWatch alarms that look at one metric. All of the newest High points must be above the target,
+// or all of the newest Low ones below Below * target; package awsrules/alarm says what follows when points are missing.
+//
+// Points are kept as they compared with the target in force when they came: a target that changes is not compared with
+// older points, which CloudWatch does.
 type Alarm struct {
 	// Period is the time between two points, above zero.
 	Period time.Duration
-	// High and Low are at least 1.
+	// High and Low are 1 to 24.
 	High, Low int
 	// Below is above 0 and at most 1.
 	Below float64
 }
 
-// FixedAlarm is the pair that target tracking created for everybody until the end of 2024: 3 of 3 one-minute points
-// above, 15 of 15 below 0.9 of the target.
-func FixedAlarm() Alarm { return Alarm{Period: time.Minute, High: 3, Low: 15, Below: 0.9} }
+// FixedAlarm is the fixed pair of target tracking over points of a minute.
+func FixedAlarm() Alarm {
+	pair := tracking.Fixed()
+	return Alarm{Period: time.Minute, High: pair.High, Low: pair.Low, Below: pair.Below}
+}
 
 // FastAlarm is the same pair over points of ten seconds, the shortest period that target tracking takes. The service
 // tunes its alarms itself there and publishes no figures.
-func FastAlarm() Alarm { return Alarm{Period: 10 * time.Second, High: 3, Low: 15, Below: 0.9} }
+func FastAlarm() Alarm {
+	a := FixedAlarm()
+	a.Period = 10 * time.Second
+	return a
+}
 
-// The names under which the alarms keep how many points in a row were above, below, and missing.
+// The names under which the alarms keep their newest points, and for each its state and when it acted.
 const (
-	keptHigh    = "points_high"
-	keptLow     = "points_low"
-	keptMissing = "points_missing"
+	keptPoints    = "points"
+	keptHigh      = "alarm_high"
+	keptHighActed = "alarm_high_acted_s"
+	keptLow       = "alarm_low"
+	keptLowActed  = "alarm_low_acted_s"
 	// keptWarm is the instant until which instances warm up, keptPoint that of the next point.
 	keptWarm  = "warm_until_s"
 	keptPoint = "next_point_s"
 )
 
-// older is how many points before the newest ones CloudWatch looks at when some are missing.
-const older = 2
+// keptByAlarms are the names of what the alarms keep.
+func keptByAlarms() []string {
+	return []string{keptPoint, keptPoints, keptHigh, keptHighActed, keptLow, keptLowActed}
+}
 
-// see counts a point and tells whether the alarms stand.
-func (a Alarm) see(k *notes, above, below bool) (high, low bool) {
-	count := func(name string, breach bool, enough int) bool {
-		n := 0.0
-		if breach {
-			n = min(k.or(name, 0)+1, float64(enough))
+// The points of both alarms are kept as the digits of one number to the base 4, the newest last.
+const (
+	pointMissing = iota
+	pointBetween
+	pointAbove
+	pointBelow
+	pointKinds
+
+	// mostPoints is how many digits a float64 keeps exactly.
+	mostPoints = 26
+)
+
+// standing is what an alarm says at a point: whether it stands, and whether it acts now.
+type standing struct{ stands, acts bool }
+
+// standings are what both alarms say at a point, and how many of the newest points in a row were above and below.
+type standings struct {
+	high, low             standing
+	highPoints, lowPoints float64
+}
+
+// due tells whether the next point is due.
+func (a Alarm) due(t *turn) bool {
+	struck, due := t.keep.due(keptPoint, t.o.At, a.Period, a.Period)
+	t.struck = struck
+	return due
+}
+
+// see takes a point in and tells what the alarms say.
+func (a Alarm) see(t *turn, above, below bool) standings {
+	point := pointBetween
+	switch {
+	case above:
+		point = pointAbove
+	case below:
+		point = pointBelow
+	}
+	points := a.take(t, point)
+	return standings{
+		high:       a.evaluate(t, points, pointAbove, keptHigh, keptHighActed, true),
+		low:        a.evaluate(t, points, pointBelow, keptLow, keptLowActed, true),
+		highPoints: inARow(points, pointAbove), lowPoints: inARow(points, pointBelow),
+	}
+}
+
+// miss takes in that a point is missing. The state of an alarm may follow from that, and nothing acts.
+func (a Alarm) miss(t *turn) {
+	points := a.take(t, pointMissing)
+	a.evaluate(t, points, pointAbove, keptHigh, keptHighActed, false)
+	a.evaluate(t, points, pointBelow, keptLow, keptLowActed, false)
+}
+
+// restart begins the alarms anew: in INSUFFICIENT_DATA, with the points that are there.
+func (a Alarm) restart(t *turn) {
+	for _, name := range []string{keptHigh, keptHighActed, keptLow, keptLowActed} {
+		t.keep.drop(name)
+	}
+}
+
+// take adds a point to those that are kept, and returns them, oldest first.
+func (a Alarm) take(t *turn, point int) []int {
+	kept := t.keep.or(keptPoints, 0)
+	n := min(max(a.High, a.Low)+alarm.Reserve, mostPoints)
+	if !(kept >= 0 && kept < math.Pow(pointKinds, mostPoints)) {
+		kept = 0 // another policy kept it
+	}
+	code := uint64(kept)<<2 | uint64(point)
+	code &= 1<<(2*n) - 1
+	t.keep.set(keptPoints, float64(code))
+	points := make([]int, n)
+	for k := range points {
+		points[n-1-k] = int(code >> (2 * k) % pointKinds)
+	}
+	return points
+}
+
+// inARow is how many of the newest points are of a kind.
+func inARow(points []int, kind int) (n float64) {
+	for k := len(points) - 1; k >= 0 && points[k] == kind; k-- {
+		n++
+	}
+	return n
+}
+
+// states are those of an alarm, at the numbers that they are kept as.
+var states = [...]alarm.State{alarm.InsufficientData, alarm.OK, alarm.Alarm}
+
+// evaluate moves one alarm on by the points, of which those of a kind breach, and tells what it says.
+func (a Alarm) evaluate(t *turn, points []int, kind int, state, acted string, mayAct bool) standing {
+	need := a.High
+	if kind == pointBelow {
+		need = a.Low
+	}
+	rule := alarm.Rule{Periods: need, Datapoints: need, Missing: alarm.Missing}
+	seen := make([]alarm.Datapoint, 0, rule.Range())
+	for _, p := range points[max(0, len(points)-rule.Range()):] {
+		switch p {
+		case pointMissing:
+			seen = append(seen, alarm.Unknown)
+		case kind:
+			seen = append(seen, alarm.Breach)
+		default:
+			seen = append(seen, alarm.Fine)
 		}
-		k.set(name, n)
-		return n >= float64(enough)
 	}
-	k.set(keptMissing, 0)
-	return count(keptHigh, above, a.High), count(keptLow, below, a.Low)
+	now := instant(t.struck)
+	s := alarm.Status{State: states[0]}
+	if k := t.keep.or(state, 0); k == 1 || k == 2 {
+		s.State = states[int(k)]
+	}
+	if at := t.keep.or(acted, 0); at > 0 && at <= t.struck+tick {
+		s.Acted = instant(at)
+	}
+	s.Evaluate(rule, seen)
+	out := standing{stands: s.State == alarm.Alarm}
+	out.acts = mayAct && s.Act(now)
+	for k, of := range states {
+		if of == s.State {
+			t.keep.set(state, float64(k))
+		}
+	}
+	if s.Acted.IsZero() {
+		t.keep.drop(acted)
+	} else {
+		t.keep.set(acted, seconds(s.Acted))
+	}
+	return out
 }
 
-// miss counts a point that is missing. A few are made up for by older points; after more the alarms know nothing.
-func (a Alarm) miss(k *notes) {
-	n := min(k.or(keptMissing, 0)+1, older+1)
-	k.set(keptMissing, n)
-	if n > older {
-		k.set(keptHigh, 0)
-		k.set(keptLow, 0)
-	}
-}
+// instant is the microsecond that is nearest to seconds since 1970.
+func instant(s float64) time.Time { return time.UnixMicro(int64(math.Round(s * 1e6))) }
 
 // warming notes how long instances warm up and tells whether any does: those on their way, and those that came into
 // service less than a warm-up ago.

@@ -7,10 +7,17 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// points is what a target tracking policy keeps when the next point is due now.
-func points(high, low float64, more ...muster.Value) muster.Recent {
-	kept := append([]muster.Value{{Name: keptPoint, Value: seconds(t0)}, {Name: keptHigh, Value: high},
-		{Name: keptLow, Value: low}}, more...)
+// points is what an AWS policy keeps when the next point is due now, after so many points below and then so many above.
+func points(high, low int, more ...muster.Value) muster.Recent {
+	code := 0
+	for k := range low + high {
+		code <<= 2
+		if code |= pointBelow; k >= low {
+			code ^= pointBelow ^ pointAbove
+		}
+	}
+	kept := append([]muster.Value{{Name: keptPoint, Value: seconds(t0)}, {Name: keptPoints, Value: float64(code)}},
+		more...)
 	return muster.Recent{ago(time.Minute, 1, 1, kept...)}
 }
 
@@ -95,23 +102,38 @@ func TestTheFastAlarmsTakeThreePointsOfTenSeconds(t *testing.T) {
 		}
 		return s
 	}
-	// The fall waits for fifteen points, and for the warm-up of 300 s that begins when the last instance is in service:
-	// it still came at second 119, so the last point that saw it is that of second 110.
+	// The low alarm stands after fifteen points, at second 340, and then acts once a minute. The warm-up of 300 s is
+	// over at second 410: it begins when the last instance is in service, and the point of second 110 was the last to
+	// see one coming.
 	expect(t, built(t, "aws-static-fast", 25*time.Second, 90*time.Second, 1).run(1200, script),
-		[]change{{30, 4}, {410, 1}})
+		[]change{{30, 4}, {460, 1}})
 }
 
-func TestAnAlarmForgetsAfterThreeMissingPoints(t *testing.T) {
+func TestAStandingAlarmActsOnceAMinute(t *testing.T) {
+	script := func(second int) see {
+		s := see{backlog: 48, inFlight: 1, min: 1}
+		if second > 32 {
+			s.backlog = 96
+		}
+		return s
+	}
+	expect(t, built(t, "aws-static-fast", 25*time.Second, 90*time.Second, 1).run(100, script),
+		[]change{{30, 4}, {90, 8}})
+}
+
+func TestAnAlarmForgetsOnceAllItsPointsAreMissing(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		until int // the backlog is unknown from second 150 to here
 		want  []change
 	}{
-		{"two are missing, at 180 and 240: the third point above is that of 300", 240, []change{{300, 4}}},
-		{"three are missing: three more are needed, at 360, 420 and 480", 300, []change{{480, 4}}},
+		{"two are missing, at 180 and 240: the alarm stands and acts when a point comes", 240, []change{{300, 4}}},
+		{"three are missing: the same", 300, []change{{360, 4}}},
+		{"four are missing: the same", 360, []change{{420, 4}}},
+		{"five are missing, all that it looks at: three more are needed", 420, []change{{600, 4}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			expect(t, built(t, "aws-static", 25*time.Second, 90*time.Second, 1).run(500, func(second int) see {
+			expect(t, built(t, "aws-static", 25*time.Second, 90*time.Second, 1).run(700, func(second int) see {
 				return see{backlog: 48, inFlight: 1, min: 1, noBacklog: second > 150 && second <= row.until}
 			}), row.want)
 		})
@@ -158,17 +180,5 @@ func TestStepScalingByItsSteps(t *testing.T) {
 				t.Errorf("desired %d, want %d\n%s", d.Desired, row.want, d.Sentence())
 			}
 		})
-	}
-}
-
-func TestPercentagesAreRoundedAsAWSDoes(t *testing.T) {
-	for _, row := range []struct {
-		size    int
-		percent float64
-		want    int
-	}{{100, 12.7, 112}, {10, 6.7, 11}, {10, -5.8, 9}, {100, -6.67, 94}, {10, 0, 10}, {1, -100, 0}} {
-		if got := (Adjustment{Percent: row.percent}).Of(row.size); got != row.want {
-			t.Errorf("%+g %% of %d: %d, want %d", row.percent, row.size, got, row.want)
-		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-scale/muster/policy/planning"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/awsrules/stepscaling"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -134,11 +135,17 @@ func awsPeers() []Peer {
 				prior time.Duration) muster.Policy {
 				return StepScaling{Name: "aws-step", Share: setting, Prior: prior, Warmup: instanceWarmup,
 					Alarm: Alarm{Period: time.Minute, High: 2, Low: 2, Below: 0.5},
-					Out: []Adjustment{{From: 0, To: 1, Percent: 50}, {From: 1, To: 3, Percent: 100},
-						{From: 3, Percent: 300}},
-					In: []Adjustment{{From: 0, To: 0.4, Percent: -25}, {From: 0.4, Percent: -50}}}
+					Out: []stepscaling.Step{byPercent(0, 1, 50), byPercent(1, 3, 100),
+						byPercent(3, math.Inf(1), 300)},
+					In: []stepscaling.Step{byPercent(-0.4, 0, -25), byPercent(math.Inf(-1), -0.4, -50)}}
 			}},
 	}
+}
+
+// byPercent is a step that changes the capacity by a percentage.
+func byPercent(lower, upper, percent float64) stepscaling.Step {
+	return stepscaling.Step{Lower: lower, Upper: upper,
+		Change: stepscaling.Change{Type: stepscaling.PercentChangeInCapacity, Adjustment: percent}}
 }
 
 func kedaPeers() []Peer {

@@ -115,7 +115,8 @@ func sights(at time.Time, desired int) *rapid.Generator[muster.Observation] {
 
 // junk draws what another policy, or an older one, may have kept under the names of these.
 func junk(at time.Time) *rapid.Generator[[]muster.Value] {
-	names := []string{everyClock, keptPoint, keptHigh, keptWarm, keptTarget, keptRead, keptSync, keptAt, keptProposal,
+	names := []string{everyClock, keptPoint, keptPoints, keptHigh, keptHighActed, keptWarm, keptTarget,
+		keptRead, keptSync, keptAt, keptProposal,
 		keptFirst, keptPoll, keptActive,
 		keptTick, keptScrape, keptLoad, keptFed, keptStable, keptPanicked, keptMost, keptNothing, keptLooked,
 		keptBacklog, keptDone, "something else"}

@@ -5,15 +5,17 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/awsrules/tracking"
 	"github.com/muster-scale/muster/internal/render"
 )
 
 // TargetTracking is a target tracking policy of EC2 Auto Scaling with the mechanics of its alarms.
 //
-// The metric is measured once a period. While the high alarm stands, each point asks for ceil(in service *
+// The metric is measured once a period. While the high alarm stands, it asks once a minute for ceil(in service *
 // metric/target); instances that are ordered or warm up count towards that, so that a standing alarm does not order
 // them again. While the low alarm stands, nothing is warming up, and the same formula gives less, the group shrinks to
-// it. A point that is missing scales nothing: with no instance in service there is no backlog per instance.
+// it. The rules are those of packages awsrules/alarm and awsrules/tracking. A point that is missing scales nothing:
+// with no instance in service there is no backlog per instance.
 //
 // Sources: EC2 Auto Scaling user guide, "Scaling policy based on Amazon SQS" and "Target tracking scaling policies";
 // AWS Compute Blog, "Scaling an ASG using target tracking with a dynamic SQS target" and "Enhancing auto scaling
@@ -42,8 +44,8 @@ const (
 
 // Decide implements [muster.Policy].
 func (p TargetTracking) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
-	t := begin(o, recent, p.Name, keptPoint, keptHigh, keptLow, keptMissing, keptWarm, keptTarget, keptRead)
-	if _, due := t.keep.due(keptPoint, o.At, p.Alarm.Period, p.Alarm.Period); !due {
+	t := begin(o, recent, p.Name, append(keptByAlarms(), keptWarm, keptTarget, keptRead)...)
+	if !p.Alarm.due(t) {
 		return t.between()
 	}
 	warm := warming(&t.keep, o, p.Warmup)
@@ -61,7 +63,7 @@ func (p TargetTracking) Decide(o muster.Observation, recent muster.Recent) muste
 		reason, why = muster.Steady, "no instance is in service, so there is no backlog per instance"
 	}
 	if reason != "" {
-		p.Alarm.miss(&t.keep)
+		p.Alarm.miss(t)
 		return t.hold(reason, nil, "%s", why)
 	}
 	return p.track(t, metric, target, warm)
@@ -70,26 +72,28 @@ func (p TargetTracking) Decide(o muster.Observation, recent muster.Recent) muste
 // track takes in a point of the metric and does what the alarms ask for.
 func (p TargetTracking) track(t *turn, metric, target float64, warm bool) muster.Decision {
 	serving := t.o.Capacity.InService()
-	high, low := p.Alarm.see(&t.keep, metric > target, metric < p.Alarm.Below*target)
-	wanted := workers(float64(serving) * (metric / target))
+	stands := p.Alarm.see(t, metric > target, metric < p.Alarm.Below*target)
+	wanted := tracking.Size(serving, metric, target)
 	if serving == 0 {
 		// The formula cannot leave zero; how many instances the service adds there is not published. One is the least.
 		wanted = 1
 	}
 	in := []muster.Value{num("metric", metric), num("target", target), num("in_service", float64(serving)),
-		num(keptHigh, t.keep.or(keptHigh, 0)), num(keptLow, t.keep.or(keptLow, 0))}
+		num("points_high", stands.highPoints), num("points_low", stands.lowPoints)}
 	previous := t.d.Previous
 	switch {
-	case high && wanted > previous:
+	case stands.high.acts && wanted > previous:
 		t.keep.set(keptWarm, seconds(t.o.At.Add(p.Warmup)))
 		return t.settle(wanted, in, "%d points above the target: %d x %s / %s, so %s", p.Alarm.High, serving,
 			render.Number(metric), render.Number(target), render.Plural(wanted, "worker"))
-	case high:
+	case stands.high.stands && !stands.high.acts || !stands.high.stands && stands.low.stands && !stands.low.acts:
+		return t.hold(muster.Steady, in, "an alarm stands, and it acts once a minute")
+	case stands.high.stands:
 		return t.hold(muster.Steady, in, "the high alarm stands, and the instances on their way count: %d wanted",
 			wanted)
-	case low && wanted < previous && warm:
+	case stands.low.acts && wanted < previous && warm:
 		return t.hold(muster.CoolingDown, in, "the low alarm stands, but instances are warming up")
-	case low && wanted < previous:
+	case stands.low.acts && wanted < previous:
 		return t.settle(wanted, in, "%d points below %s of the target: %d x %s / %s, so %s", p.Alarm.Low,
 			render.Number(p.Alarm.Below), serving, render.Number(metric), render.Number(target), render.Plural(wanted,
 				"worker"))
@@ -132,6 +136,9 @@ func (p TargetTracking) target(t *turn) (float64, bool) {
 		return 0, false
 	}
 	if p.Measured {
+		if kept, ok := t.keep.get(keptTarget); ok && kept != target {
+			p.Alarm.restart(t) // as PutScalingPolicy does
+		}
 		t.keep.set(keptTarget, target)
 	}
 	return target, true

@@ -17,6 +17,8 @@ type turn struct {
 	// keep is what the decision leaves for the next one, wish the wish in force.
 	keep notes
 	wish int
+	// struck is when the clock of the peer struck that this turn belongs to, in seconds since 1970.
+	struck float64
 }
 
 // begin starts the decision of the named peer with the size as it is. Of what the last decision kept it takes over the

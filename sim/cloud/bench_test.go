@@ -5,20 +5,22 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
+	"github.com/muster-scale/muster/sim/cloud/queues"
 )
 
 // BenchmarkADay lets a day pass for a group of up to 100 instances whose size follows a metric that comes every minute,
 // and for a queue that is looked at every ten seconds.
 func BenchmarkADay(b *testing.B) {
 	for range b.N {
-		f := newFleet(b, cloud.Settings{Counts: cloud.Counts{Stale: time.Minute}}, 1, 100, 50)
-		must(f.SQS().CreateQueue(cloud.CreateQueueInput{QueueName: "q"}))(b)
+		f := newFleet(b, cloud.Settings{Counts: queues.Counts{Stale: time.Minute}}, 1, 100, 50)
+		must(f.SQS().CreateQueue(queues.CreateQueueInput{QueueName: "q"}))(b)
 		f.track(10)
 		for second := 0; second < 86_400; second += 10 {
 			if second%60 == 0 {
-				watch{b, f.World, f.CloudWatch()}.put("m", float64(5+second/3600%10))
+				watch{TB: b, World: f.World, cw: f.CloudWatch()}.put("m", float64(5+second/3600%10))
 			}
-			must(f.SQS().GetQueueAttributes(cloud.QueueAttributesInput{QueueUrl: "/q",
+			must(f.SQS().GetQueueAttributes(queues.QueueAttributesInput{QueueUrl: "/q",
 				AttributeNames: []string{"All"}}))(b)
 			f.pass(10 * time.Second)
 		}
@@ -30,13 +32,15 @@ func BenchmarkAFall(b *testing.B) {
 	for range b.N {
 		b.StopTimer()
 		f := newFleet(b, cloud.Settings{}, 0, 5000, 5000,
-			func(in *cloud.CreateGroup) { in.AvailabilityZones = []string{"us-east-1a", "us-east-1b", "us-east-1c"} })
+			func(in *groupapi.CreateGroup) {
+				in.AvailabilityZones = []string{"us-east-1a", "us-east-1b", "us-east-1c"}
+			})
 		f.pass(5 * time.Minute)
 		b.StartTimer()
 		f.resize(0)
 		f.pass(5 * time.Second)
 		b.StopTimer()
-		if n := len(f.in(cloud.InService)); n != 0 {
+		if n := len(f.in(groupapi.InService)); n != 0 {
 			b.Fatalf("%d are in service, want none", n)
 		}
 	}

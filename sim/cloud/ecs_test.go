@@ -10,27 +10,30 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/containers"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
 )
 
 // jobs is a world with a cluster jobs and a service workers.
 type jobs struct {
 	testing.TB
 	*cloud.World
-	ecs cloud.ECS
+	ecs *containers.ECS
 }
 
-var network = &cloud.NetworkConfiguration{AwsvpcConfiguration: &cloud.AwsvpcConfiguration{Subnets: []string{"subnet-1"}}}
+var network = &containers.NetworkConfiguration{AwsvpcConfiguration: &containers.AwsvpcConfiguration{Subnets: []string{
+	"subnet-1"}}}
 
-func newJobs(t testing.TB, s cloud.Settings, desired int, change ...func(*cloud.CreateServiceInput)) jobs {
+func newJobs(t testing.TB, s cloud.Settings, desired int, change ...func(*containers.CreateServiceInput)) jobs {
 	t.Helper()
 	s.Start = start
 	w := cloud.New(s)
-	j := jobs{t, w, w.ECS()}
-	must(j.ecs.CreateCluster(cloud.CreateClusterInput{ClusterName: "jobs",
-		CapacityProviders: []string{cloud.Fargate, cloud.FargateSpot}}))(t)
+	j := jobs{TB: t, World: w, ecs: w.ECS()}
+	must(j.ecs.CreateCluster(containers.CreateClusterInput{ClusterName: "jobs",
+		CapacityProviders: []string{containers.Fargate, containers.FargateSpot}}))(t)
 	j.define("worker")
-	in := cloud.CreateServiceInput{Cluster: "jobs", ServiceName: "workers", TaskDefinition: "worker",
-		DesiredCount: &desired, LaunchType: cloud.Fargate, NetworkConfiguration: network}
+	in := containers.CreateServiceInput{Cluster: "jobs", ServiceName: "workers", TaskDefinition: "worker",
+		DesiredCount: &desired, LaunchType: containers.Fargate, NetworkConfiguration: network}
 	for _, c := range change {
 		c(&in)
 	}
@@ -38,43 +41,43 @@ func newJobs(t testing.TB, s cloud.Settings, desired int, change ...func(*cloud.
 	return j
 }
 
-func (j jobs) define(family string) cloud.TaskDefinition {
+func (j jobs) define(family string) containers.TaskDefinition {
 	j.Helper()
-	return must(j.ecs.RegisterTaskDefinition(cloud.TaskDefinition{Family: family, Cpu: "1024", Memory: "2048",
-		ContainerDefinitions: []cloud.ContainerDefinition{{Name: "worker", Image: "worker:1"}}}))(j).TaskDefinition
+	return must(j.ecs.RegisterTaskDefinition(containers.TaskDefinition{Family: family, Cpu: "1024", Memory: "2048",
+		ContainerDefinitions: []containers.ContainerDefinition{{Name: "worker", Image: "worker:1"}}}))(j).TaskDefinition
 }
 
 func (j jobs) pass(d time.Duration) { j.Advance(j.Now().Add(d)) }
 
-func (j jobs) service() cloud.Service {
+func (j jobs) service() containers.Service {
 	j.Helper()
-	return must(j.ecs.DescribeServices(cloud.DescribeServicesInput{Cluster: "jobs",
+	return must(j.ecs.DescribeServices(containers.DescribeServicesInput{Cluster: "jobs",
 		Services: []string{"workers"}}))(j).Services[0]
 }
 
-func (j jobs) update(change func(*cloud.UpdateServiceInput)) {
+func (j jobs) update(change func(*containers.UpdateServiceInput)) {
 	j.Helper()
-	in := cloud.UpdateServiceInput{Cluster: "jobs", Service: "workers"}
+	in := containers.UpdateServiceInput{Cluster: "jobs", Service: "workers"}
 	change(&in)
 	must(j.ecs.UpdateService(in))(j)
 }
 
 func (j jobs) resize(n int) {
 	j.Helper()
-	j.update(func(in *cloud.UpdateServiceInput) { in.DesiredCount = &n })
+	j.update(func(in *containers.UpdateServiceInput) { in.DesiredCount = &n })
 }
 
 // tasks are the ARNs of those that should run, in the order of their creation.
 func (j jobs) tasks() []string {
 	j.Helper()
-	return must(j.ecs.ListTasks(cloud.ListTasksInput{Cluster: "jobs", ServiceName: "workers"}))(j).TaskArns
+	return must(j.ecs.ListTasks(containers.ListTasksInput{Cluster: "jobs", ServiceName: "workers"}))(j).TaskArns
 }
 
-func (j jobs) task(arn string) cloud.Task {
+func (j jobs) task(arn string) containers.Task {
 	j.Helper()
-	out := must(j.ecs.DescribeTasks(cloud.DescribeTasksInput{Cluster: "jobs", Tasks: []string{arn}}))(j)
+	out := must(j.ecs.DescribeTasks(containers.DescribeTasksInput{Cluster: "jobs", Tasks: []string{arn}}))(j)
 	if len(out.Tasks) == 0 {
-		return cloud.Task{LastStatus: "forgotten"}
+		return containers.Task{LastStatus: "forgotten"}
 	}
 	return out.Tasks[0]
 }
@@ -82,7 +85,7 @@ func (j jobs) task(arn string) cloud.Task {
 // protect protects tasks and returns the reason of the first failure.
 func (j jobs) protect(on bool, minutes int, arns ...string) string {
 	j.Helper()
-	out := must(j.ecs.UpdateTaskProtection(cloud.ProtectTasks{Cluster: "jobs", Tasks: arns, ProtectionEnabled: on,
+	out := must(j.ecs.UpdateTaskProtection(containers.ProtectTasks{Cluster: "jobs", Tasks: arns, ProtectionEnabled: on,
 		ExpiresInMinutes: &minutes}))(j)
 	if len(out.Failures) > 0 {
 		return out.Failures[0].Reason
@@ -117,14 +120,14 @@ func TestTheSchedulerReplacesWhatStops(t *testing.T) {
 	j := newJobs(t, cloud.Settings{}, 2)
 	j.pass(time.Minute)
 	ids := j.tasks()
-	if err := j.ExitTask(ids[0]); err != nil {
+	if err := j.ECS().ExitTask(ids[0]); err != nil {
 		t.Fatal(err)
 	}
 	j.pass(time.Minute)
 	expect(t, "running", j.service().RunningCount, 2)
 	expect(t, "why the first ended", j.task(ids[0]).StopCode, "EssentialContainerExited")
 	expect(t, "its place was taken", slices.Contains(j.tasks(), ids[0]), false)
-	must(j.ecs.StopTask(cloud.StopTaskInput{Cluster: "jobs", Task: ids[1], Reason: "idle"}))(t)
+	must(j.ecs.StopTask(containers.StopTaskInput{Cluster: "jobs", Task: ids[1], Reason: "idle"}))(t)
 	j.resize(1)
 	j.pass(time.Minute)
 	expect(t, "stopped by itself and desired lowered before the scheduler looked", len(j.tasks()), 1)
@@ -154,10 +157,11 @@ func TestProtectionIsBlockedBeyondTheDesiredCount(t *testing.T) {
 	expect(t, "the first", j.protect(true, 10, ids[0]), "")
 	expect(t, "the second", j.protect(true, 10, ids[1]), "DEPLOYMENT_BLOCKED")
 	expect(t, "one that is not there", j.protect(true, 10, "none"), "MISSING")
-	_, err := j.ecs.UpdateTaskProtection(cloud.ProtectTasks{Cluster: "jobs", Tasks: ids[:1], ProtectionEnabled: true,
-		ExpiresInMinutes: ptr(2881)})
+	_, err := j.ecs.UpdateTaskProtection(containers.ProtectTasks{Cluster: "jobs", Tasks: ids[:1],
+		ProtectionEnabled: true,
+		ExpiresInMinutes:  ptr(2881)})
 	expect(t, "too long", code(err), "InvalidParameterException")
-	got := must(j.ecs.GetTaskProtection(cloud.ProtectTasks{Cluster: "jobs", Tasks: ids[:2]}))(t).ProtectedTasks
+	got := must(j.ecs.GetTaskProtection(containers.ProtectTasks{Cluster: "jobs", Tasks: ids[:2]}))(t).ProtectedTasks
 	expect(t, "shown", got[0].ProtectionEnabled && !got[1].ProtectionEnabled, true)
 }
 
@@ -167,7 +171,7 @@ func TestADeploymentReplacesTasksButNotProtectedOnes(t *testing.T) {
 	old := j.tasks()
 	j.protect(true, 60, old[0])
 	d := j.define("worker")
-	j.update(func(in *cloud.UpdateServiceInput) { in.TaskDefinition = "worker:2" })
+	j.update(func(in *containers.UpdateServiceInput) { in.TaskDefinition = "worker:2" })
 	least, most := 99, 0
 	for range 300 {
 		j.pass(time.Second)
@@ -193,7 +197,7 @@ func TestADeploymentReplacesTasksButNotProtectedOnes(t *testing.T) {
 }
 
 func TestTasksThatNeverRunAreStartedEverMoreSlowly(t *testing.T) {
-	j := newJobs(t, cloud.Settings{Tasks: cloud.Tasks{StartFails: 1}}, 1)
+	j := newJobs(t, cloud.Settings{Tasks: containers.Tasks{StartFails: 1}}, 1)
 	j.pass(10 * time.Minute)
 	early := j.service().Deployments[0].FailedTasks
 	j.pass(5 * time.Hour)
@@ -207,10 +211,10 @@ func TestTasksThatNeverRunAreStartedEverMoreSlowly(t *testing.T) {
 }
 
 func TestFargateLaunchesAtItsRate(t *testing.T) {
-	j := newJobs(t, cloud.Settings{Tasks: cloud.Tasks{FargateBurst: 20, FargateRate: 2}}, 0)
-	run := func(token string) (cloud.TaskList, error) {
-		return j.ecs.RunTask(cloud.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker", Count: ptr(10),
-			LaunchType: cloud.Fargate, NetworkConfiguration: network, ClientToken: token})
+	j := newJobs(t, cloud.Settings{Tasks: containers.Tasks{FargateBurst: 20, FargateRate: 2}}, 0)
+	run := func(token string) (containers.TaskList, error) {
+		return j.ecs.RunTask(containers.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker", Count: ptr(10),
+			LaunchType: containers.Fargate, NetworkConfiguration: network, ClientToken: token})
 	}
 	expect(t, "ten", len(must(run("a"))(t).Tasks), 10)
 	expect(t, "ten more", len(must(run("b"))(t).Tasks), 10)
@@ -224,7 +228,7 @@ func TestFargateLaunchesAtItsRate(t *testing.T) {
 }
 
 func TestAServiceStartsNoMoreThanItsPace(t *testing.T) {
-	j := newJobs(t, cloud.Settings{Tasks: cloud.Tasks{ServicePace: 60, FargateBurst: 1000}}, 100)
+	j := newJobs(t, cloud.Settings{Tasks: containers.Tasks{ServicePace: 60, FargateBurst: 1000}}, 100)
 	j.pass(31 * time.Second)
 	if n := len(j.tasks()); n < 14 || n > 32 {
 		t.Errorf("%d tasks after half a minute at 60 in a minute", n)
@@ -234,8 +238,9 @@ func TestAServiceStartsNoMoreThanItsPace(t *testing.T) {
 }
 
 func TestNewTasksAreUnseenForAWhile(t *testing.T) {
-	j := newJobs(t, cloud.Settings{Tasks: cloud.Tasks{Lag: 3 * time.Second}}, 0)
-	out := must(j.ecs.RunTask(cloud.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker", LaunchType: cloud.Fargate,
+	j := newJobs(t, cloud.Settings{Tasks: containers.Tasks{Lag: 3 * time.Second}}, 0)
+	out := must(j.ecs.RunTask(containers.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker",
+		LaunchType:           containers.Fargate,
 		NetworkConfiguration: network}))(t)
 	expect(t, "at once", j.task(out.Tasks[0].TaskArn).LastStatus, "forgotten")
 	j.pass(3 * time.Second)
@@ -243,22 +248,23 @@ func TestNewTasksAreUnseenForAWhile(t *testing.T) {
 }
 
 func TestAStrategySplitsByBaseAndWeight(t *testing.T) {
-	j := newJobs(t, cloud.Settings{}, 9, func(in *cloud.CreateServiceInput) {
+	j := newJobs(t, cloud.Settings{}, 9, func(in *containers.CreateServiceInput) {
 		in.LaunchType = ""
-		in.CapacityProviderStrategy = []cloud.StrategyPart{{CapacityProvider: cloud.Fargate, Base: 3, Weight: 1},
-			{CapacityProvider: cloud.FargateSpot, Weight: 2}}
+		in.CapacityProviderStrategy = []containers.StrategyPart{{CapacityProvider: containers.Fargate, Base: 3,
+			Weight: 1},
+			{CapacityProvider: containers.FargateSpot, Weight: 2}}
 	})
 	j.pass(2 * time.Minute)
 	n := map[string]int{}
 	for _, arn := range j.tasks() {
 		n[j.task(arn).CapacityProviderName]++
 	}
-	expect(t, "on Fargate: 3 and a third of 6", n[cloud.Fargate], 5)
-	expect(t, "on Fargate Spot", n[cloud.FargateSpot], 4)
+	expect(t, "on Fargate: 3 and a third of 6", n[containers.Fargate], 5)
+	expect(t, "on Fargate Spot", n[containers.FargateSpot], 4)
 	spot := j.tasks()[slices.IndexFunc(j.tasks(),
-		func(arn string) bool { return j.task(arn).CapacityProviderName == cloud.FargateSpot })]
+		func(arn string) bool { return j.task(arn).CapacityProviderName == containers.FargateSpot })]
 	j.protect(true, 10, spot)
-	if err := j.InterruptTask(spot); err != nil {
+	if err := j.ECS().InterruptTask(spot); err != nil {
 		t.Fatal(err)
 	}
 	j.pass(time.Minute)
@@ -267,44 +273,45 @@ func TestAStrategySplitsByBaseAndWeight(t *testing.T) {
 }
 
 // hosted is a service on the instances of a group of the given size.
-func hosted(t testing.TB, instances, desired int, change func(*cloud.GroupProvider),
-	shape ...func(*cloud.CreateGroup)) (fleet, jobs) {
+func hosted(t testing.TB, instances, desired int, change func(*containers.GroupProvider),
+	shape ...func(*groupapi.CreateGroup)) (fleet, jobs) {
 	t.Helper()
 	f := newFleet(t, cloud.Settings{}, 0, 10, instances, shape...)
-	j := jobs{t, f.World, f.ECS()}
-	p := &cloud.GroupProvider{AutoScalingGroupArn: f.group().AutoScalingGroupARN,
-		ManagedScaling: &cloud.ManagedScaling{Status: "DISABLED"}}
+	j := jobs{TB: t, World: f.World, ecs: f.ECS()}
+	p := &containers.GroupProvider{AutoScalingGroupArn: f.group().AutoScalingGroupARN,
+		ManagedScaling: &containers.ManagedScaling{Status: "DISABLED"}}
 	change(p)
-	must(j.ecs.CreateCapacityProvider(cloud.CreateProvider{Name: "hosts", AutoScalingGroupProvider: p}))(t)
-	must(j.ecs.CreateCluster(cloud.CreateClusterInput{ClusterName: "jobs", CapacityProviders: []string{"hosts"},
-		DefaultCapacityProviderStrategy: []cloud.StrategyPart{{CapacityProvider: "hosts", Weight: 1}}}))(t)
+	must(j.ecs.CreateCapacityProvider(containers.CreateProvider{Name: "hosts", AutoScalingGroupProvider: p}))(t)
+	must(j.ecs.CreateCluster(containers.CreateClusterInput{ClusterName: "jobs", CapacityProviders: []string{"hosts"},
+		DefaultCapacityProviderStrategy: []containers.StrategyPart{{CapacityProvider: "hosts", Weight: 1}}}))(t)
 	j.define("worker") // 1024 of 2048 CPU units: two on an instance
 	f.pass(2 * time.Minute)
-	must(j.ecs.CreateService(cloud.CreateServiceInput{Cluster: "jobs", ServiceName: "workers", TaskDefinition: "worker",
+	must(j.ecs.CreateService(containers.CreateServiceInput{Cluster: "jobs", ServiceName: "workers",
+		TaskDefinition:    "worker",
 		DesiredCount:      &desired,
-		PlacementStrategy: []cloud.PlacementStrategy{{Type: "binpack", Field: "memory"}}}))(t)
+		PlacementStrategy: []containers.PlacementStrategy{{Type: "binpack", Field: "memory"}}}))(t)
 	return f, j
 }
 
-func (j jobs) hosts() []cloud.ContainerInstance {
+func (j jobs) hosts() []containers.ContainerInstance {
 	j.Helper()
-	arns := must(j.ecs.ListContainerInstances(cloud.ListHosts{Cluster: "jobs"}))(j).ContainerInstanceArns
-	return must(j.ecs.DescribeContainerInstances(cloud.HostNames{Cluster: "jobs",
+	arns := must(j.ecs.ListContainerInstances(containers.ListHosts{Cluster: "jobs"}))(j).ContainerInstanceArns
+	return must(j.ecs.DescribeContainerInstances(containers.HostNames{Cluster: "jobs",
 		ContainerInstances: arns}))(j).ContainerInstances
 }
 
 func TestWithoutManagedScalingTasksWithoutRoomFailAtOnce(t *testing.T) {
-	_, j := hosted(t, 2, 0, func(*cloud.GroupProvider) {})
-	out := must(j.ecs.RunTask(cloud.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker", Count: ptr(5)}))(t)
+	_, j := hosted(t, 2, 0, func(*containers.GroupProvider) {})
+	out := must(j.ecs.RunTask(containers.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker", Count: ptr(5)}))(t)
 	expect(t, "placed", len(out.Tasks), 4)
 	expect(t, "reason", out.Failures[0].Reason, "RESOURCE:CPU")
-	_, err := j.ecs.RunTask(cloud.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker",
-		CapacityProviderStrategy: []cloud.StrategyPart{{CapacityProvider: "others"}}})
+	_, err := j.ecs.RunTask(containers.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker",
+		CapacityProviderStrategy: []containers.StrategyPart{{CapacityProvider: "others"}}})
 	expect(t, "a provider that the cluster does not have", code(err), "InvalidParameterException")
 }
 
 func TestBinpackFillsInstancesAndEmptiesThemAgain(t *testing.T) {
-	f, j := hosted(t, 3, 3, func(*cloud.GroupProvider) {})
+	f, j := hosted(t, 3, 3, func(*containers.GroupProvider) {})
 	j.pass(time.Minute)
 	counts := func() (all []int) {
 		for _, h := range j.hosts() {
@@ -321,7 +328,7 @@ func TestBinpackFillsInstancesAndEmptiesThemAgain(t *testing.T) {
 		t.Errorf("after scale-in: %v, want the instance that was emptiest empty", got)
 	}
 	full := j.hosts()[0].Ec2InstanceId
-	must(f.asg.TerminateInstanceInAutoScalingGroup(cloud.EndInstance{InstanceId: full,
+	must(f.asg.TerminateInstanceInAutoScalingGroup(groupapi.EndInstance{InstanceId: full,
 		ShouldDecrementDesiredCapacity: ptr(true)}))(t)
 	ids := j.tasks()
 	j.pass(2 * time.Minute)
@@ -331,27 +338,28 @@ func TestBinpackFillsInstancesAndEmptiesThemAgain(t *testing.T) {
 }
 
 func TestManagedTerminationProtectionShieldsInstancesWithTasks(t *testing.T) {
-	protect := func(in *cloud.CreateGroup) { in.NewInstancesProtectedFromScaleIn = ptr(true) }
-	f, j := hosted(t, 3, 2, func(p *cloud.GroupProvider) {
+	protect := func(in *groupapi.CreateGroup) { in.NewInstancesProtectedFromScaleIn = ptr(true) }
+	f, j := hosted(t, 3, 2, func(p *containers.GroupProvider) {
 		p.ManagedScaling.Status, p.ManagedTerminationProtection = "ENABLED", "ENABLED"
 	}, protect)
 	j.pass(time.Minute)
 	f.resize(0)
 	j.pass(5 * time.Minute)
-	expect(t, "the instance with both tasks stays", len(f.in(cloud.InService)), 1)
+	expect(t, "the instance with both tasks stays", len(f.in(groupapi.InService)), 1)
 	expect(t, "running", j.service().RunningCount, 2)
-	_, err := j.ecs.UpdateCapacityProvider(cloud.CreateProvider{Name: "hosts",
-		AutoScalingGroupProvider: &cloud.GroupProvider{ManagedScaling: &cloud.ManagedScaling{Status: "DISABLED"}}})
+	_, err := j.ecs.UpdateCapacityProvider(containers.CreateProvider{Name: "hosts",
+		AutoScalingGroupProvider: &containers.GroupProvider{ManagedScaling: &containers.ManagedScaling{
+			Status: "DISABLED"}}})
 	expect(t, "protection needs managed scaling", code(err), "ClientException")
 }
 
 func TestADrainingInstanceLosesItsServiceTasks(t *testing.T) {
-	_, j := hosted(t, 2, 2, func(*cloud.GroupProvider) {})
-	must(j.ecs.RunTask(cloud.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker"}))(t)
+	_, j := hosted(t, 2, 2, func(*containers.GroupProvider) {})
+	must(j.ecs.RunTask(containers.RunTaskInput{Cluster: "jobs", TaskDefinition: "worker"}))(t)
 	j.pass(time.Minute)
 	h := j.hosts()[0]
 	ids := j.tasks()
-	out := must(j.ecs.UpdateContainerInstancesState(cloud.HostNames{Cluster: "jobs",
+	out := must(j.ecs.UpdateContainerInstancesState(containers.HostNames{Cluster: "jobs",
 		ContainerInstances: []string{h.ContainerInstanceArn, "none"}, Status: "DRAINING"}))(t)
 	expect(t, "failures", len(out.Failures), 1)
 	j.pass(time.Minute)
@@ -365,7 +373,7 @@ func TestADrainingInstanceLosesItsServiceTasks(t *testing.T) {
 func TestTasksAreConservedAndProtectedOnesRunOn(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		j := newJobs(t, cloud.Settings{Seed: rapid.Uint64().Draw(r, "seed"),
-			Tasks: cloud.Tasks{Spread: 0.8, StartFails: rapid.Float64Range(0, 0.3).Draw(r, "fails")}}, 3)
+			Tasks: containers.Tasks{Spread: 0.8, StartFails: rapid.Float64Range(0, 0.3).Draw(r, "fails")}}, 3)
 		protected := map[string]time.Time{}
 		for range rapid.IntRange(1, 30).Draw(r, "steps") {
 			n := rapid.IntRange(0, 9).Draw(r, "n")
@@ -376,10 +384,10 @@ func TestTasksAreConservedAndProtectedOnesRunOn(t *testing.T) {
 			case kind == "resize":
 				j.resize(n)
 			case kind == "deploy":
-				j.update(func(in *cloud.UpdateServiceInput) { in.ForceNewDeployment = true })
+				j.update(func(in *containers.UpdateServiceInput) { in.ForceNewDeployment = true })
 			case len(ids) == 0:
 			case kind == "exit":
-				if exited = ids[n%len(ids)]; j.ExitTask(exited) == nil {
+				if exited = ids[n%len(ids)]; j.ECS().ExitTask(exited) == nil {
 					delete(protected, exited)
 				}
 			default:
@@ -396,14 +404,14 @@ func TestTasksAreConservedAndProtectedOnesRunOn(t *testing.T) {
 				running := 0
 				for arn, end := range protected {
 					x := j.task(arn)
-					if end.After(j.Now()) && x.DesiredStatus != cloud.Running &&
+					if end.After(j.Now()) && x.DesiredStatus != containers.Running &&
 						x.StopCode == "ServiceSchedulerInitiated" && x.StoppingAt.Before(end) {
 						r.Fatalf("the scheduler stopped %s at %v, protected until %v", arn, x.StoppingAt, end)
 					}
 				}
 				s := j.service()
 				for _, arn := range j.tasks() {
-					if j.task(arn).LastStatus == cloud.Running {
+					if j.task(arn).LastStatus == containers.Running {
 						running++
 					}
 				}
@@ -425,12 +433,12 @@ func TestTasksAreConservedAndProtectedOnesRunOn(t *testing.T) {
 }
 
 func TestADeploymentStaysWithinItsPercentages(t *testing.T) {
-	j := newJobs(t, cloud.Settings{}, 4, func(in *cloud.CreateServiceInput) {
-		in.DeploymentConfiguration = &cloud.DeploymentConfiguration{MinimumHealthyPercent: ptr(50),
+	j := newJobs(t, cloud.Settings{}, 4, func(in *containers.CreateServiceInput) {
+		in.DeploymentConfiguration = &containers.DeploymentConfiguration{MinimumHealthyPercent: ptr(50),
 			MaximumPercent: ptr(100)}
 	})
 	j.pass(time.Minute)
-	j.update(func(in *cloud.UpdateServiceInput) { in.ForceNewDeployment = true })
+	j.update(func(in *containers.UpdateServiceInput) { in.ForceNewDeployment = true })
 	least, most := 99, 0
 	for range 300 {
 		j.pass(time.Second)
@@ -461,17 +469,22 @@ func TestProtectionThatIsShortenedEndsEarly(t *testing.T) {
 func TestADeletedServiceIsForgottenAndItsNameIsFree(t *testing.T) {
 	j := newJobs(t, cloud.Settings{}, 2)
 	j.pass(time.Minute)
-	_, err := j.ecs.DeleteService(cloud.DeleteServiceInput{Cluster: "jobs", Service: "workers"})
+	_, err := j.ecs.DeleteService(containers.DeleteServiceInput{Cluster: "jobs", Service: "workers"})
 	expect(t, "with tasks", code(err), "InvalidParameterException")
-	must(j.ecs.DeleteService(cloud.DeleteServiceInput{Cluster: "jobs", Service: "workers", Force: ptr(true)}))(t)
+	must(j.ecs.DeleteService(containers.DeleteServiceInput{Cluster: "jobs", Service: "workers", Force: ptr(true)}))(t)
 	j.pass(time.Minute)
 	expect(t, "tasks", len(j.tasks()), 0)
 	expect(t, "status", j.service().Status, "INACTIVE")
-	_, err = j.ecs.UpdateService(cloud.UpdateServiceInput{Cluster: "jobs", Service: "workers", DesiredCount: ptr(1)})
+	_, err = j.ecs.UpdateService(containers.UpdateServiceInput{Cluster: "jobs", Service: "workers",
+		DesiredCount: ptr(1)})
 	expect(t, "to change it", code(err), "ServiceNotActiveException")
-	must(j.ecs.CreateService(cloud.CreateServiceInput{Cluster: "jobs", ServiceName: "workers", TaskDefinition: "worker",
-		DesiredCount: ptr(1), LaunchType: cloud.Fargate, NetworkConfiguration: network}))(t)
+	must(j.ecs.CreateService(containers.CreateServiceInput{Cluster: "jobs", ServiceName: "workers",
+		TaskDefinition: "worker",
+		DesiredCount:   ptr(1), LaunchType: containers.Fargate, NetworkConfiguration: network}))(t)
 	j.pass(2 * time.Hour)
 	expect(t, "the new one stays", j.service().RunningCount, 1)
-	expect(t, "services", must(j.ecs.DescribeClusters(cloud.ClusterNames{Clusters: []string{"jobs"}}))(t).Clusters[0].ActiveServicesCount, 1)
+	expect(t, "services",
+		must(j.ecs.DescribeClusters(containers.ClusterNames{Clusters: []string{"jobs"}}))(
+			t).Clusters[0].ActiveServicesCount,
+		1)
 }

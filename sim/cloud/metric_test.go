@@ -6,47 +6,52 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/awsrules/alarm"
 	"github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/monitoring"
+	"github.com/muster-scale/muster/sim/cloud/queues"
 )
 
 // watch is a world with nothing in it, and its CloudWatch.
 type watch struct {
 	testing.TB
 	*cloud.World
-	cw cloud.CloudWatch
+	cw *monitoring.CloudWatch
 }
 
 func newWatch(t testing.TB, s cloud.Settings) watch {
 	s.Start = start
 	w := cloud.New(s)
-	return watch{t, w, w.CloudWatch()}
+	return watch{TB: t, World: w, cw: w.CloudWatch()}
 }
 
 func (w watch) pass(d time.Duration) { w.Advance(w.Now().Add(d)) }
 
 // put publishes one value now.
-func (w watch) put(name string, v float64, change ...func(*cloud.MetricDatum)) {
+func (w watch) put(name string, v float64, change ...func(*monitoring.MetricDatum)) {
 	w.Helper()
-	d := cloud.MetricDatum{MetricName: name, Value: &v}
+	d := monitoring.MetricDatum{MetricName: name, Value: &v}
 	for _, c := range change {
 		c(&d)
 	}
-	must(w.cw.PutMetricData(cloud.PutMetrics{Namespace: "Muster", MetricData: []cloud.MetricDatum{d}}))(w)
+	must(w.cw.PutMetricData(monitoring.PutMetrics{Namespace: "Muster", MetricData: []monitoring.MetricDatum{d}}))(w)
 }
 
-func fine(d *cloud.MetricDatum) { d.StorageResolution = ptr(1) }
+func fine(d *monitoring.MetricDatum) { d.StorageResolution = ptr(1) }
 
-func metricNamed(name string) cloud.MetricName {
-	return cloud.MetricName{Namespace: "Muster", MetricName: name}
+func metricNamed(name string) monitoring.MetricName {
+	return monitoring.MetricName{Namespace: "Muster", MetricName: name}
 }
 
 // get reads a statistic of a metric since the start, oldest first.
-func (w watch) get(m cloud.MetricName, stat string, period int) (values []float64, at []time.Duration) {
+func (w watch) get(m monitoring.MetricName, stat string, period int) (values []float64, at []time.Duration) {
 	w.Helper()
-	out := must(w.cw.GetMetricData(cloud.GetMetrics{StartTime: max2(start, w.Now().Add(-3*time.Hour)), EndTime: w.Now(),
-		ScanBy: "TimestampAscending",
-		MetricDataQueries: []cloud.MetricQuery{{Id: "m", MetricStat: &cloud.MetricStat{Metric: m, Period: &period,
-			Stat: stat}}}}))(w)
+	out := must(w.cw.GetMetricData(monitoring.GetMetrics{StartTime: max2(start, w.Now().Add(-3*time.Hour)),
+		EndTime: w.Now(),
+		ScanBy:  "TimestampAscending",
+		MetricDataQueries: []monitoring.MetricQuery{{Id: "m", MetricStat: &monitoring.MetricStat{Metric: m,
+			Period: &period,
+			Stat:   stat}}}}))(w)
 	for _, t := range out.MetricDataResults[0].Timestamps {
 		at = append(at, t.Sub(start))
 	}
@@ -96,9 +101,10 @@ func TestShortPeriodsNeedHighResolution(t *testing.T) {
 	got, _ = w.get(metricNamed("coarse"), "Average", 10)
 	expect(t, "points of a standard metric", len(got), 0)
 	w.pass(4 * time.Hour)
-	_, err := w.cw.GetMetricData(cloud.GetMetrics{StartTime: start, EndTime: w.Now(),
-		MetricDataQueries: []cloud.MetricQuery{{Id: "m", MetricStat: &cloud.MetricStat{Metric: metricNamed("fine"),
-			Period: ptr(10), Stat: "Sum"}}}})
+	_, err := w.cw.GetMetricData(monitoring.GetMetrics{StartTime: start, EndTime: w.Now(),
+		MetricDataQueries: []monitoring.MetricQuery{{Id: "m",
+			MetricStat: &monitoring.MetricStat{Metric: metricNamed("fine"),
+				Period: ptr(10), Stat: "Sum"}}}})
 	expect(t, "short periods of four hours ago", code(err), "InvalidParameterValue")
 }
 
@@ -106,31 +112,32 @@ func TestValuesThatCloudWatchDoesNotTake(t *testing.T) {
 	w := newWatch(t, cloud.Settings{})
 	for _, c := range []struct {
 		name, code, namespace string
-		datum                 cloud.MetricDatum
+		datum                 monitoring.MetricDatum
 	}{
 		{"the namespace of AWS", "InvalidParameterValue", "AWS/SQS",
-			cloud.MetricDatum{MetricName: "m", Value: ptr(1.0)}},
-		{"no value", "InvalidParameterCombination", "M", cloud.MetricDatum{MetricName: "m"}},
+			monitoring.MetricDatum{MetricName: "m", Value: ptr(1.0)}},
+		{"no value", "InvalidParameterCombination", "M", monitoring.MetricDatum{MetricName: "m"}},
 		{"two kinds of value", "InvalidParameterCombination", "M",
-			cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), Values: []float64{1}}},
-		{"too large", "InvalidParameterValue", "M", cloud.MetricDatum{MetricName: "m", Value: ptr(1e200)}},
+			monitoring.MetricDatum{MetricName: "m", Value: ptr(1.0), Values: []float64{1}}},
+		{"too large", "InvalidParameterValue", "M", monitoring.MetricDatum{MetricName: "m", Value: ptr(1e200)}},
 		{"older than two weeks", "InvalidParameterValue", "M",
-			cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), Timestamp: start.Add(-15 * 24 * time.Hour)}},
+			monitoring.MetricDatum{MetricName: "m", Value: ptr(1.0), Timestamp: start.Add(-15 * 24 * time.Hour)}},
 		{"three hours ahead", "InvalidParameterValue", "M",
-			cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), Timestamp: start.Add(3 * time.Hour)}},
+			monitoring.MetricDatum{MetricName: "m", Value: ptr(1.0), Timestamp: start.Add(3 * time.Hour)}},
 		{"another resolution", "InvalidParameterValue", "M",
-			cloud.MetricDatum{MetricName: "m", Value: ptr(1.0), StorageResolution: ptr(30)}},
+			monitoring.MetricDatum{MetricName: "m", Value: ptr(1.0), StorageResolution: ptr(30)}},
 		{"fewer counts than values", "InvalidParameterValue", "M",
-			cloud.MetricDatum{MetricName: "m", Values: []float64{1, 2}, Counts: []float64{1}}},
+			monitoring.MetricDatum{MetricName: "m", Values: []float64{1, 2}, Counts: []float64{1}}},
 	} {
-		_, err := w.cw.PutMetricData(cloud.PutMetrics{Namespace: c.namespace, MetricData: []cloud.MetricDatum{c.datum}})
+		_, err := w.cw.PutMetricData(monitoring.PutMetrics{Namespace: c.namespace,
+			MetricData: []monitoring.MetricDatum{c.datum}})
 		expect(t, c.name, code(err), c.code)
 	}
-	expect(t, "metrics", len(must(w.cw.ListMetrics(cloud.ListMetricsInput{}))(t).Metrics), 0)
+	expect(t, "metrics", len(must(w.cw.ListMetrics(monitoring.ListMetricsInput{}))(t).Metrics), 0)
 }
 
 func TestValuesArriveLate(t *testing.T) {
-	w := newWatch(t, cloud.Settings{Metrics: cloud.MetricDelays{Custom: 90 * time.Second}})
+	w := newWatch(t, cloud.Settings{Metrics: monitoring.MetricDelays{Custom: 90 * time.Second}})
 	w.put("m", 5)
 	w.pass(89 * time.Second)
 	got, _ := w.get(metricNamed("m"), "Sum", 60)
@@ -148,12 +155,14 @@ func TestExpressionsAreThoseOfMetricMath(t *testing.T) {
 	w.put("backlog", 30)
 	w.put("workers", 10)
 	w.pass(time.Minute)
-	query := func(name string) cloud.MetricQuery {
-		return cloud.MetricQuery{Id: name, MetricStat: &cloud.MetricStat{Metric: metricNamed(name), Period: ptr(60),
-			Stat: "Maximum"}, ReturnData: ptr(false)}
+	query := func(name string) monitoring.MetricQuery {
+		return monitoring.MetricQuery{Id: name, MetricStat: &monitoring.MetricStat{Metric: metricNamed(name),
+			Period: ptr(60),
+			Stat:   "Maximum"}, ReturnData: ptr(false)}
 	}
-	out := must(w.cw.GetMetricData(cloud.GetMetrics{StartTime: start, EndTime: w.Now(), ScanBy: "TimestampAscending",
-		MetricDataQueries: []cloud.MetricQuery{
+	out := must(w.cw.GetMetricData(monitoring.GetMetrics{StartTime: start, EndTime: w.Now(),
+		ScanBy: "TimestampAscending",
+		MetricDataQueries: []monitoring.MetricQuery{
 			query("backlog"), query("workers"),
 			{Id: "ratio", Expression: "backlog / workers", ReturnData: ptr(false)},
 			{Id: "utilization", Expression: "IF(FILL(workers, 0) > 0, ratio, IF(backlog > 0, 1, 0))"},
@@ -161,76 +170,39 @@ func TestExpressionsAreThoseOfMetricMath(t *testing.T) {
 	if r := out.MetricDataResults; len(r) != 1 || !slices.Equal(r[0].Values, []float64{1, 3}) {
 		t.Errorf("got %+v, want 1 while there are no workers, then 3", r)
 	}
-	_, err := w.cw.GetMetricData(cloud.GetMetrics{StartTime: start, EndTime: w.Now(),
-		MetricDataQueries: []cloud.MetricQuery{{Id: "x", Expression: "nobody + 1"}}})
+	_, err := w.cw.GetMetricData(monitoring.GetMetrics{StartTime: start, EndTime: w.Now(),
+		MetricDataQueries: []monitoring.MetricQuery{{Id: "x", Expression: "nobody + 1"}}})
 	expect(t, "an unknown id", code(err), "ValidationError")
 }
 
-// state brings an alarm into a state, and returns the one that a row leads to from there.
-func state(t *testing.T, row, missing string, before string, m, n int) string {
+// TestAnAlarmGoesByThePointsOfItsMetric: what follows from which row of points is held by package awsrules/alarm.
+func TestAnAlarmGoesByThePointsOfItsMetric(t *testing.T) {
 	w := newWatch(t, cloud.Settings{})
-	w.put("m", map[string]float64{cloud.AlarmAlarm: 9}[before])
-	must(w.cw.PutMetricAlarm(cloud.MetricAlarm{AlarmName: "a", Namespace: "Muster", MetricName: "m",
-		Statistic: "Maximum", Period: ptr(60),
-		EvaluationPeriods: &n, DatapointsToAlarm: &m, Threshold: ptr(5.0), ComparisonOperator: "GreaterThanThreshold",
-		TreatMissingData: "ignore"}))(t)
-	// Bring the alarm into the state it begins with, with n points, and let them fall out of the range with missing
-	// data ignored.
-	for range n {
-		w.put("m", map[string]float64{cloud.AlarmAlarm: 9}[before])
-		w.pass(time.Minute)
-	}
-	w.pass(2 * time.Second)
-	alarm := must(w.cw.DescribeAlarms(cloud.AlarmNames{}))(t).MetricAlarms[0]
-	expect(t, "state to begin with", alarm.StateValue, before)
-	w.pass(time.Hour)
-	alarm.TreatMissingData = missing
-	return w.stateAfter(alarm, row, before)
-}
-
-// stateAfter judges a row by an alarm that is in a state.
-func (w watch) stateAfter(a cloud.MetricAlarm, row, before string) string {
-	w.Helper()
-	return must(cloud.JudgeRow(a, row, before))(w)
-}
-
-func TestAlarmsFollowThePublishedExamples(t *testing.T) {
-	for _, c := range []struct {
-		row                            string
-		missing, ignore, breach, quiet string
-		m                              int
-	}{
-		{"0-X-X", "OK", "OK", "OK", "OK", 3},
-		{"0----", "OK", "OK", "OK", "OK", 3},
-		{"-----", "INSUFFICIENT_DATA", "keep", "ALARM", "OK", 3},
-		{"0XX-X", "ALARM", "ALARM", "ALARM", "ALARM", 3},
-		{"--X--", "ALARM", "keep", "ALARM", "OK", 3},
-		{"----X", "keep", "keep", "ALARM", "OK", 3}, // not premature
-		{"---X-", "keep", "keep", "ALARM", "OK", 3},
-		{"0-X-X", "ALARM", "ALARM", "ALARM", "ALARM", 2}, // 2 of 3
-		{"00X0X", "ALARM", "ALARM", "ALARM", "ALARM", 2},
-		{"000X0", "OK", "OK", "OK", "OK", 2},
-	} {
-		for missing, want := range map[string]string{"missing": c.missing, "ignore": c.ignore, "breaching": c.breach,
-			"notBreaching": c.quiet} {
-			for _, before := range []string{cloud.AlarmOK, cloud.AlarmAlarm} {
-				expected := want
-				if want == "keep" {
-					expected = before
-				}
-				expect(t, c.row+" with "+missing+" in "+before+", "+strconv.Itoa(c.m)+" of 3",
-					state(t, c.row, missing, before, c.m, 3), expected)
-			}
+	must(w.cw.PutMetricAlarm(monitoring.MetricAlarm{AlarmName: "a", Namespace: "Muster", MetricName: "m",
+		Statistic: "Maximum", Period: ptr(60), EvaluationPeriods: ptr(3), DatapointsToAlarm: ptr(2),
+		Threshold: ptr(5.0), ComparisonOperator: alarm.Above}))(t)
+	w.pass(2 * time.Second) // alarms look a second after the end of a period
+	for k, c := range []struct {
+		value float64 // -1 is none
+		want  alarm.State
+	}{{-1, alarm.InsufficientData}, {0, alarm.OK}, {0, alarm.OK}, {9, alarm.OK}, {9, alarm.Alarm},
+		{0, alarm.Alarm}, {0, alarm.OK}, {-1, alarm.OK}, {-1, alarm.OK}, {-1, alarm.OK}, {-1, alarm.OK},
+		{-1, alarm.InsufficientData}} {
+		if c.value >= 0 {
+			w.put("m", c.value)
 		}
+		w.pass(time.Minute)
+		expect(t, "state after minute "+strconv.Itoa(k),
+			must(w.cw.DescribeAlarms(monitoring.AlarmNames{}))(t).MetricAlarms[0].StateValue, c.want)
 	}
 }
 
 func TestAQueueSleepsAfterSixHoursAndWakesLate(t *testing.T) {
 	w := newWatch(t, cloud.Settings{Seed: 3})
 	sqs := w.SQS()
-	must(sqs.CreateQueue(cloud.CreateQueueInput{QueueName: "q"}))(t)
-	visible := cloud.MetricName{Namespace: "AWS/SQS", MetricName: "ApproximateNumberOfMessagesVisible",
-		Dimensions: []cloud.Dimension{{Name: "QueueName", Value: "q"}}}
+	must(sqs.CreateQueue(queues.CreateQueueInput{QueueName: "q"}))(t)
+	visible := monitoring.MetricName{Namespace: "AWS/SQS", MetricName: "ApproximateNumberOfMessagesVisible",
+		Dimensions: []monitoring.Dimension{{Name: "QueueName", Value: "q"}}}
 	newest := func() time.Duration {
 		_, at := w.get(visible, "Maximum", 60)
 		if len(at) == 0 {
@@ -242,8 +214,8 @@ func TestAQueueSleepsAfterSixHoursAndWakesLate(t *testing.T) {
 	expect(t, "published every minute", newest(), 2*time.Hour-time.Minute)
 	w.pass(5 * time.Hour)
 	expect(t, "until six hours without use", newest(), 6*time.Hour-2*time.Minute)
-	must(w.SQS().GetQueueAttributes(cloud.QueueAttributesInput{QueueUrl: "https://anywhere/000000000000/q"}))(t)
-	if err := w.SetQueue("q", cloud.QueueCounts{Visible: 100}, cloud.Traffic{Sent: 100}); err != nil {
+	must(w.SQS().GetQueueAttributes(queues.QueueAttributesInput{QueueUrl: "https://anywhere/000000000000/q"}))(t)
+	if err := w.SQS().SetQueue("q", queues.QueueCounts{Visible: 100}, queues.Traffic{Sent: 100}); err != nil {
 		t.Fatal(err)
 	}
 	blind := 0
@@ -257,20 +229,20 @@ func TestAQueueSleepsAfterSixHoursAndWakesLate(t *testing.T) {
 }
 
 func TestCountsOfFIFOQueuesAreFresherAndExact(t *testing.T) {
-	w := newWatch(t, cloud.Settings{Seed: 1, Counts: cloud.Counts{Stale: time.Minute, StaleFIFO: time.Second,
+	w := newWatch(t, cloud.Settings{Seed: 1, Counts: queues.Counts{Stale: time.Minute, StaleFIFO: time.Second,
 		Approximate: 0.2}})
 	sqs := w.SQS()
-	must(sqs.CreateQueue(cloud.CreateQueueInput{QueueName: "q"}))(t)
-	must(sqs.CreateQueue(cloud.CreateQueueInput{QueueName: "q.fifo",
+	must(sqs.CreateQueue(queues.CreateQueueInput{QueueName: "q"}))(t)
+	must(sqs.CreateQueue(queues.CreateQueueInput{QueueName: "q.fifo",
 		Attributes: map[string]string{"FifoQueue": "true"}}))(t)
 	w.pass(2 * time.Minute)
 	for _, name := range []string{"q", "q.fifo"} {
-		if err := w.SetQueue(name, cloud.QueueCounts{Visible: 1000}, cloud.Traffic{Sent: 1000}); err != nil {
+		if err := w.SQS().SetQueue(name, queues.QueueCounts{Visible: 1000}, queues.Traffic{Sent: 1000}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	look := func(name string) string {
-		return must(sqs.GetQueueAttributes(cloud.QueueAttributesInput{QueueUrl: "https://x/0/" + name,
+		return must(sqs.GetQueueAttributes(queues.QueueAttributesInput{QueueUrl: "https://x/0/" + name,
 			AttributeNames: []string{"ApproximateNumberOfMessages"}}))(t).Attributes["ApproximateNumberOfMessages"]
 	}
 	w.pass(time.Second)

@@ -9,6 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
+	"github.com/muster-scale/muster/sim/cloud/groups"
 )
 
 // script is a list of things that happen to a group; what it draws does not hang on the world.
@@ -30,13 +33,14 @@ func drawScript(t *rapid.T) script {
 		"template", "unhealthy", "refresh", "complete", "standby", "back", "launch"}
 	s := script{
 		settings: cloud.Settings{Seed: rapid.Uint64().Draw(t, "seed"),
-			Machines: cloud.Machines{Spread: rapid.Float64Range(0, 0.9).Draw(t, "spread"),
+			Machines: groups.Machines{Spread: rapid.Float64Range(0, 0.9).Draw(t, "spread"),
 				BootFails: rapid.Float64Range(0, 0.3).Draw(t, "fails")}},
 		warm: rapid.Bool().Draw(t, "warm"), reuse: rapid.Bool().Draw(t, "reuse"),
 	}
 	for range rapid.IntRange(1, 40).Draw(t, "steps") {
-		s.steps = append(s.steps, step{rapid.SampledFrom(kinds).Draw(t, "kind"), rapid.IntRange(0, 9).Draw(t, "n"),
-			time.Duration(rapid.IntRange(0, 200).Draw(t, "after")) * time.Second})
+		s.steps = append(s.steps, step{kind: rapid.SampledFrom(kinds).Draw(t, "kind"), n: rapid.IntRange(0, 9).Draw(t,
+			"n"),
+			after: time.Duration(rapid.IntRange(0, 200).Draw(t, "after")) * time.Second})
 	}
 	return s
 }
@@ -45,8 +49,8 @@ func drawScript(t *rapid.T) script {
 func (s script) play(t testing.TB, check func(f fleet, did step)) fleet {
 	f := newFleet(t, s.settings, 0, 12, 3, zones("us-east-1a", "us-east-1b"))
 	if s.warm {
-		must(f.asg.PutWarmPool(cloud.PutWarm{AutoScalingGroupName: "g", MaxGroupPreparedCapacity: ptr(8),
-			InstanceReusePolicy: &cloud.InstanceReusePolicy{ReuseOnScaleIn: &s.reuse}}))(t)
+		must(f.asg.PutWarmPool(groupapi.PutWarm{AutoScalingGroupName: "g", MaxGroupPreparedCapacity: ptr(8),
+			InstanceReusePolicy: &groupapi.InstanceReusePolicy{ReuseOnScaleIn: &s.reuse}}))(t)
 	}
 	for _, x := range s.steps {
 		x.do(f)
@@ -62,7 +66,7 @@ func (s script) play(t testing.TB, check func(f fleet, did step)) fleet {
 // do carries a step out; what the API refuses changes nothing.
 func (x step) do(f fleet) {
 	name := "g"
-	serving := f.in(cloud.InService)
+	serving := f.in(groupapi.InService)
 	one := func() []string { return serving[x.n%len(serving) : x.n%len(serving)+1] }
 	if len(serving) == 0 {
 		one = func() []string { return []string{"none"} }
@@ -71,44 +75,45 @@ func (x step) do(f fleet) {
 	case "resize":
 		f.resize(x.n)
 	case "protect", "unprotect":
-		f.asg.SetInstanceProtection(cloud.SetProtection{AutoScalingGroupName: name, InstanceIds: one(),
+		f.asg.SetInstanceProtection(groupapi.SetProtection{AutoScalingGroupName: name, InstanceIds: one(),
 			ProtectedFromScaleIn: ptr(x.kind == "protect")})
 	case "capacity", "enough":
 		n := x.n
 		if x.kind == "enough" {
 			n = -1
 		}
-		f.LimitCapacity(cloud.Pool{InstanceType: "m7g.large", AvailabilityZone: "us-east-1a", Market: cloud.OnDemand},
+		f.LimitCapacity(account.Pool{InstanceType: "m7g.large", AvailabilityZone: "us-east-1a",
+			Market: account.OnDemand},
 			n)
 	case "suspend", "resume":
-		processes := cloud.Processes{AutoScalingGroupName: name,
+		processes := groupapi.Processes{AutoScalingGroupName: name,
 			ScalingProcesses: []string{[]string{"Launch", "Terminate", "AZRebalance"}[x.n%3]}}
 		if x.kind == "suspend" {
 			f.asg.SuspendProcesses(processes)
 		} else {
-			f.asg.ResumeProcesses(cloud.Processes{AutoScalingGroupName: name})
+			f.asg.ResumeProcesses(groupapi.Processes{AutoScalingGroupName: name})
 		}
 	case "zones":
-		f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: name,
+		f.asg.UpdateAutoScalingGroup(groupapi.GroupSettings{AutoScalingGroupName: name,
 			AvailabilityZones: []string{"us-east-1a", "us-east-1b", "us-east-1c"}[x.n%2 : 2+x.n%2]})
 	case "template":
-		f.asg.UpdateAutoScalingGroup(cloud.GroupSettings{AutoScalingGroupName: name,
-			LaunchTemplate: &cloud.LaunchTemplate{LaunchTemplateName: fmt.Sprint(x.n)}})
+		f.asg.UpdateAutoScalingGroup(groupapi.GroupSettings{AutoScalingGroupName: name,
+			LaunchTemplate: &groupapi.LaunchTemplate{LaunchTemplateName: fmt.Sprint(x.n)}})
 	case "unhealthy":
-		f.asg.SetInstanceHealth(cloud.SetHealth{InstanceId: one()[0], HealthStatus: "Unhealthy"})
+		f.asg.SetInstanceHealth(groupapi.SetHealth{InstanceId: one()[0], HealthStatus: "Unhealthy"})
 	case "refresh":
-		f.asg.StartInstanceRefresh(cloud.StartRefresh{AutoScalingGroupName: name})
+		f.asg.StartInstanceRefresh(groupapi.StartRefresh{AutoScalingGroupName: name})
 	case "standby", "back":
-		in := cloud.MoveInstances{AutoScalingGroupName: name, InstanceIds: one(),
+		in := groupapi.MoveInstances{AutoScalingGroupName: name, InstanceIds: one(),
 			ShouldDecrementDesiredCapacity: ptr(x.n%2 == 0)}
 		if x.kind == "back" {
-			in.InstanceIds = f.in(cloud.Standby)
+			in.InstanceIds = f.in(groupapi.Standby)
 			f.asg.ExitStandby(in)
 		} else {
 			f.asg.EnterStandby(in)
 		}
 	case "launch":
-		f.asg.LaunchInstances(cloud.LaunchInstances{AutoScalingGroupName: name, RequestedCapacity: ptr(1 + x.n%3),
+		f.asg.LaunchInstances(groupapi.LaunchInstances{AutoScalingGroupName: name, RequestedCapacity: ptr(1 + x.n%3),
 			ClientToken: fmt.Sprint(x.n), AvailabilityZones: []string{"us-east-1b"}})
 	}
 }
@@ -119,7 +124,7 @@ func TestInstancesAreConservedAndProtectedOnesNeverEnd(t *testing.T) {
 		guarded := map[string]bool{}
 		s.play(t, func(f fleet, did step) {
 			g := f.group()
-			c := must(f.Census("g"))(t)
+			c := must(f.AutoScaling().Census("g"))(t)
 			here := 0
 			for _, n := range c.States {
 				here += n
@@ -130,7 +135,7 @@ func TestInstancesAreConservedAndProtectedOnesNeverEnd(t *testing.T) {
 			if g.DesiredCapacity < g.MinSize || g.DesiredCapacity > g.MaxSize {
 				r.Fatalf("desired %d outside of %d to %d", g.DesiredCapacity, g.MinSize, g.MaxSize)
 			}
-			now := map[string]cloud.Instance{}
+			now := map[string]groupapi.Instance{}
 			for _, i := range g.Instances {
 				now[i.InstanceId] = i
 			}
@@ -138,14 +143,14 @@ func TestInstancesAreConservedAndProtectedOnesNeverEnd(t *testing.T) {
 				// Only what ignores protection ends a protected instance: a health check. (An instance refresh skips it
 				// by default.)
 				if i, ok := now[id]; did.kind != "unhealthy" &&
-					(!ok || i.LifecycleState != cloud.InService && i.LifecycleState != cloud.Standby &&
-						i.LifecycleState != cloud.Pending && i.LifecycleState != cloud.PendingProceed) {
+					(!ok || i.LifecycleState != groupapi.InService && i.LifecycleState != groupapi.Standby &&
+						i.LifecycleState != groupapi.Pending && i.LifecycleState != groupapi.PendingProceed) {
 					r.Fatalf("the protected %s is %q after %s", id, i.LifecycleState, did.kind)
 				}
 			}
 			clear(guarded)
 			for id, i := range now {
-				if i.ProtectedFromScaleIn && i.LifecycleState == cloud.InService {
+				if i.ProtectedFromScaleIn && i.LifecycleState == groupapi.InService {
 					guarded[id] = true
 				}
 			}
@@ -158,20 +163,21 @@ func TestAGroupComesToRestAtItsDesiredSize(t *testing.T) {
 		s := drawScript(r)
 		s.settings.Machines.BootFails = 0
 		f := s.play(t, func(fleet, step) {})
-		f.asg.ResumeProcesses(cloud.Processes{AutoScalingGroupName: "g"})
-		f.LimitCapacity(cloud.Pool{InstanceType: "m7g.large", AvailabilityZone: "us-east-1a", Market: cloud.OnDemand},
+		f.asg.ResumeProcesses(groupapi.Processes{AutoScalingGroupName: "g"})
+		f.LimitCapacity(account.Pool{InstanceType: "m7g.large", AvailabilityZone: "us-east-1a",
+			Market: account.OnDemand},
 			-1)
-		if ids := f.in(cloud.InService); len(ids) > 0 {
+		if ids := f.in(groupapi.InService); len(ids) > 0 {
 			f.protect(false, ids...)
 		}
 		f.pass(3 * time.Hour)
 		g := f.group()
-		if n := len(f.in(cloud.InService)); n != g.DesiredCapacity {
+		if n := len(f.in(groupapi.InService)); n != g.DesiredCapacity {
 			r.Fatalf("after three quiet hours %d are in service of %d", n, g.DesiredCapacity)
 		}
 		n := map[string]int{}
 		for _, i := range g.Instances {
-			if i.LifecycleState == cloud.InService {
+			if i.LifecycleState == groupapi.InService {
 				n[i.AvailabilityZone]++
 			}
 		}
@@ -190,7 +196,8 @@ func TestTheSameScriptGivesTheSameWorld(t *testing.T) {
 		s := drawScript(r)
 		tell := func() string {
 			f := s.play(t, func(fleet, step) {})
-			text, err := json.Marshal([]any{f.group(), f.activities(), f.TakeEvents(), must(f.Census("g"))(t)})
+			text, err := json.Marshal([]any{f.group(), f.activities(), f.TakeEvents(),
+				must(f.AutoScaling().Census("g"))(t)})
 			if err != nil {
 				t.Fatal(err)
 			}

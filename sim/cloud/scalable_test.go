@@ -5,27 +5,32 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/containers"
+	"github.com/muster-scale/muster/sim/cloud/scaling"
 )
 
 const target = "service/jobs/workers"
 
 // register registers the service with Application Auto Scaling.
-func (j jobs) register(least, most int, suspended *cloud.SuspendedState) {
+func (j jobs) register(least, most int, suspended *scaling.SuspendedState) {
 	j.Helper()
-	must(j.ApplicationScaling().RegisterScalableTarget(cloud.RegisterTarget{ServiceNamespace: "ecs", ResourceId: target,
+	must(j.ApplicationScaling().RegisterScalableTarget(scaling.RegisterTarget{ServiceNamespace: "ecs",
+		ResourceId:        target,
 		ScalableDimension: "ecs:service:DesiredCount",
 		MinCapacity:       &least, MaxCapacity: &most, SuspendedState: suspended}))(j)
 }
 
-func (j jobs) track(name string, at float64, change ...func(*cloud.ServiceTracking)) error {
+func (j jobs) track(name string, at float64, change ...func(*scaling.ServiceTracking)) error {
 	j.Helper()
-	c := &cloud.ServiceTracking{ScaleInCooldown: ptr(0), ScaleOutCooldown: ptr(0)}
-	c.TargetValue, c.CustomizedMetricSpecification = &at, &cloud.CustomizedMetric{Namespace: "Muster", MetricName: name,
-		Statistic: "Average", Period: ptr(10)}
+	c := &scaling.ServiceTracking{ScaleInCooldown: ptr(0), ScaleOutCooldown: ptr(0)}
+	c.TargetValue, c.CustomizedMetricSpecification = &at, &scaling.CustomizedMetric{Namespace: "Muster",
+		MetricName: name,
+		Statistic:  "Average", Period: ptr(10)}
 	for _, x := range change {
 		x(c)
 	}
-	_, err := j.ApplicationScaling().PutScalingPolicy(cloud.PutTargetPolicy{ServiceNamespace: "ecs", ResourceId: target,
+	_, err := j.ApplicationScaling().PutScalingPolicy(scaling.PutTargetPolicy{ServiceNamespace: "ecs",
+		ResourceId:        target,
 		ScalableDimension: "ecs:service:DesiredCount",
 		PolicyName:        name, PolicyType: "TargetTrackingScaling", TargetTrackingScalingPolicyConfiguration: c})
 	return err
@@ -36,7 +41,7 @@ func (j jobs) until(name string, v float64, most time.Duration) (took time.Durat
 	j.Helper()
 	was := j.service().DesiredCount
 	for ; j.service().DesiredCount == was && took < most; took += 10 * time.Second {
-		watch{j, j.World, j.CloudWatch()}.put(name, v, fine)
+		watch{TB: j, World: j.World, cw: j.CloudWatch()}.put(name, v, fine)
 		j.pass(10 * time.Second)
 	}
 	return took
@@ -48,14 +53,14 @@ func TestRegisteringMovesTheCountIntoTheBounds(t *testing.T) {
 	expect(t, "raised to min", j.service().DesiredCount, 4)
 	j.register(1, 3, nil)
 	expect(t, "lowered to max", j.service().DesiredCount, 3)
-	_, err := j.ApplicationScaling().RegisterScalableTarget(cloud.RegisterTarget{ServiceNamespace: "ecs",
+	_, err := j.ApplicationScaling().RegisterScalableTarget(scaling.RegisterTarget{ServiceNamespace: "ecs",
 		ResourceId: target, ScalableDimension: "ecs:service:DesiredCount", MinCapacity: ptr(5)})
 	expect(t, "min above max", code(err), "ValidationException")
-	_, err = j.ApplicationScaling().RegisterScalableTarget(cloud.RegisterTarget{ServiceNamespace: "ecs",
+	_, err = j.ApplicationScaling().RegisterScalableTarget(scaling.RegisterTarget{ServiceNamespace: "ecs",
 		ResourceId: "service/jobs/none", ScalableDimension: "ecs:service:DesiredCount", MinCapacity: ptr(1),
 		MaxCapacity: ptr(2)})
 	expect(t, "no such service", code(err), "ValidationException")
-	must(j.ApplicationScaling().DeregisterScalableTarget(cloud.TargetName{ServiceNamespace: "ecs", ResourceId: target,
+	must(j.ApplicationScaling().DeregisterScalableTarget(scaling.TargetName{ServiceNamespace: "ecs", ResourceId: target,
 		ScalableDimension: "ecs:service:DesiredCount"}))(t)
 	expect(t, "without a target no policy", code(j.track("m", 10)), "ObjectNotFoundException")
 }
@@ -77,7 +82,7 @@ func TestServicesDoNotScaleInDuringADeployment(t *testing.T) {
 	j.pass(time.Minute)
 	ids := j.tasks()
 	j.protect(true, 2880, ids[0]) // holds the deployment up
-	j.update(func(in *cloud.UpdateServiceInput) { in.ForceNewDeployment = true })
+	j.update(func(in *containers.UpdateServiceInput) { in.ForceNewDeployment = true })
 	expect(t, "while it goes on", j.until("m", 1, time.Hour), time.Hour)
 	took := j.until("m", 20, time.Hour)
 	expect(t, "scale-out goes on", j.service().DesiredCount, 8)
@@ -88,12 +93,12 @@ func TestServicesDoNotScaleInDuringADeployment(t *testing.T) {
 
 func TestSuspendedScalingDoesNothing(t *testing.T) {
 	j := newJobs(t, cloud.Settings{}, 4)
-	j.register(1, 20, &cloud.SuspendedState{DynamicScalingInSuspended: ptr(true),
+	j.register(1, 20, &scaling.SuspendedState{DynamicScalingInSuspended: ptr(true),
 		DynamicScalingOutSuspended: ptr(true)})
 	must(0, j.track("m", 10))(t)
 	expect(t, "out", j.until("m", 50, 30*time.Minute), 30*time.Minute)
 	expect(t, "in", j.until("m", 1, 30*time.Minute), 30*time.Minute)
-	j.register(1, 20, &cloud.SuspendedState{DynamicScalingInSuspended: ptr(false)})
+	j.register(1, 20, &scaling.SuspendedState{DynamicScalingInSuspended: ptr(false)})
 	expect(t, "in again", j.until("m", 1, 30*time.Minute) < time.Hour, true)
 	expect(t, "scaled in", j.service().DesiredCount, 1)
 	expect(t, "and out not", j.until("m", 50, 30*time.Minute), 30*time.Minute)
@@ -102,7 +107,7 @@ func TestSuspendedScalingDoesNothing(t *testing.T) {
 func TestWithinACooldownOnlyALargerScaleOutCounts(t *testing.T) {
 	j := newJobs(t, cloud.Settings{}, 2)
 	j.register(1, 50, nil)
-	must(0, j.track("m", 10, func(c *cloud.ServiceTracking) { c.ScaleOutCooldown = ptr(1800) }))(t)
+	must(0, j.track("m", 10, func(c *scaling.ServiceTracking) { c.ScaleOutCooldown = ptr(1800) }))(t)
 	j.until("m", 30, time.Hour)
 	expect(t, "2 x 30/10", j.service().DesiredCount, 6)
 	expect(t, "the same value again", j.until("m", 30, 10*time.Minute), 10*time.Minute)

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
+	"github.com/muster-scale/muster/sim/cloud/groups"
 )
 
 // start is a whole hour, so that periods and hours are easy to count.
@@ -27,7 +30,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 
 // code is the code of a fault, empty for none.
 func code(err error) string {
-	if f, ok := errors.AsType[*cloud.Fault](err); ok {
+	if f, ok := errors.AsType[*account.Fault](err); ok {
 		return f.Code
 	}
 	if err != nil {
@@ -40,37 +43,38 @@ func code(err error) string {
 type fleet struct {
 	testing.TB
 	*cloud.World
-	asg cloud.AutoScaling
+	asg *groups.AutoScaling
 }
 
-func newFleet(t testing.TB, s cloud.Settings, least, most, desired int, change ...func(*cloud.CreateGroup)) fleet {
+func newFleet(t testing.TB, s cloud.Settings, least, most, desired int, change ...func(*groupapi.CreateGroup)) fleet {
 	t.Helper()
 	s.Start = start
 	w := cloud.New(s)
-	in := cloud.CreateGroup{GroupSettings: cloud.GroupSettings{AutoScalingGroupName: "g", MinSize: &least,
+	in := groupapi.CreateGroup{GroupSettings: groupapi.GroupSettings{AutoScalingGroupName: "g", MinSize: &least,
 		MaxSize: &most, DesiredCapacity: &desired,
-		AvailabilityZones: []string{"us-east-1a"}, LaunchTemplate: &cloud.LaunchTemplate{LaunchTemplateName: "worker"}}}
+		AvailabilityZones: []string{"us-east-1a"},
+		LaunchTemplate:    &groupapi.LaunchTemplate{LaunchTemplateName: "worker"}}}
 	for _, c := range change {
 		c(&in)
 	}
 	must(w.AutoScaling().CreateAutoScalingGroup(in))(t)
-	return fleet{t, w, w.AutoScaling()}
+	return fleet{TB: t, World: w, asg: w.AutoScaling()}
 }
 
 func (f fleet) pass(d time.Duration) { f.Advance(f.Now().Add(d)) }
 
-func (f fleet) group() cloud.Group {
+func (f fleet) group() groupapi.Group {
 	f.Helper()
-	out := must(f.asg.DescribeAutoScalingGroups(cloud.DescribeGroups{AutoScalingGroupNames: []string{"g"}}))(f)
+	out := must(f.asg.DescribeAutoScalingGroups(groupapi.DescribeGroups{AutoScalingGroupNames: []string{"g"}}))(f)
 	return out.AutoScalingGroups[0]
 }
 
 // in are the ids of the instances in a state, in the order of their launch.
-func (f fleet) in(s cloud.LifecycleState) (ids []string) {
+func (f fleet) in(s groupapi.LifecycleState) (ids []string) {
 	f.Helper()
 	all := f.group().Instances
 	for _, i := range append(all,
-		must(f.asg.DescribeWarmPool(cloud.DescribeWarm{AutoScalingGroupName: "g"}))(f).Instances...) {
+		must(f.asg.DescribeWarmPool(groupapi.DescribeWarm{AutoScalingGroupName: "g"}))(f).Instances...) {
 		if i.LifecycleState == s {
 			ids = append(ids, i.InstanceId)
 		}
@@ -80,19 +84,19 @@ func (f fleet) in(s cloud.LifecycleState) (ids []string) {
 
 func (f fleet) resize(n int) {
 	f.Helper()
-	must(f.asg.SetDesiredCapacity(cloud.SetDesired{AutoScalingGroupName: "g", DesiredCapacity: &n}))(f)
+	must(f.asg.SetDesiredCapacity(groupapi.SetDesired{AutoScalingGroupName: "g", DesiredCapacity: &n}))(f)
 }
 
 func (f fleet) protect(on bool, ids ...string) {
 	f.Helper()
-	must(f.asg.SetInstanceProtection(cloud.SetProtection{AutoScalingGroupName: "g", InstanceIds: ids,
+	must(f.asg.SetInstanceProtection(groupapi.SetProtection{AutoScalingGroupName: "g", InstanceIds: ids,
 		ProtectedFromScaleIn: &on}))(f)
 }
 
 // activities are the descriptions and states of the group's activities, oldest first.
-func (f fleet) activities() (all []cloud.Activity) {
+func (f fleet) activities() (all []groupapi.Activity) {
 	f.Helper()
-	all = must(f.asg.DescribeScalingActivities(cloud.DescribeActivities{AutoScalingGroupName: "g"}))(f).Activities
+	all = must(f.asg.DescribeScalingActivities(groupapi.DescribeActivities{AutoScalingGroupName: "g"}))(f).Activities
 	slices.Reverse(all)
 	return all
 }
@@ -112,18 +116,20 @@ func same(t testing.TB, what string, got, want []string) {
 	}
 }
 
-func mixed(d *cloud.InstancesDistribution, overrides ...cloud.Overrides) func(*cloud.CreateGroup) {
-	return func(in *cloud.CreateGroup) {
+func mixed(d *groupapi.InstancesDistribution, overrides ...groupapi.Overrides) func(*groupapi.CreateGroup) {
+	return func(in *groupapi.CreateGroup) {
 		in.LaunchTemplate = nil
-		in.MixedInstancesPolicy = &cloud.MixedInstancesPolicy{InstancesDistribution: d,
-			LaunchTemplate: &cloud.MixedTemplate{LaunchTemplateSpecification: &cloud.LaunchTemplate{LaunchTemplateName: "worker"}, Overrides: overrides}}
+		in.MixedInstancesPolicy = &groupapi.MixedInstancesPolicy{InstancesDistribution: d,
+			LaunchTemplate: &groupapi.MixedTemplate{LaunchTemplateSpecification: &groupapi.LaunchTemplate{
+				LaunchTemplateName: "worker"},
+				Overrides: overrides}}
 	}
 }
 
-func zones(names ...string) func(*cloud.CreateGroup) {
-	return func(in *cloud.CreateGroup) { in.AvailabilityZones = names }
+func zones(names ...string) func(*groupapi.CreateGroup) {
+	return func(in *groupapi.CreateGroup) { in.AvailabilityZones = names }
 }
 
-func policies(names ...string) func(*cloud.CreateGroup) {
-	return func(in *cloud.CreateGroup) { in.TerminationPolicies = names }
+func policies(names ...string) func(*groupapi.CreateGroup) {
+	return func(in *groupapi.CreateGroup) { in.TerminationPolicies = names }
 }

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
+	"github.com/muster-scale/muster/sim/cloud/groups"
 )
 
 func TestTimeOnlyGoesForward(t *testing.T) {
@@ -12,12 +15,12 @@ func TestTimeOnlyGoesForward(t *testing.T) {
 	f.pass(2 * time.Minute)
 	f.Advance(start)
 	expect(t, "now", f.Now(), start.Add(2*time.Minute))
-	expect(t, "in service", len(f.in(cloud.InService)), 2)
+	expect(t, "in service", len(f.in(groupapi.InService)), 2)
 }
 
 func TestOneLongStepIsAsManyShortOnes(t *testing.T) {
-	walk := func(step time.Duration) []cloud.Activity {
-		f := newFleet(t, cloud.Settings{Seed: 5, Machines: cloud.Machines{Spread: 0.5, BootFails: 0.3}}, 0, 20, 20)
+	walk := func(step time.Duration) []groupapi.Activity {
+		f := newFleet(t, cloud.Settings{Seed: 5, Machines: groups.Machines{Spread: 0.5, BootFails: 0.3}}, 0, 20, 20)
 		for until := f.Now().Add(time.Hour); f.Now().Before(until); {
 			f.pass(step)
 		}
@@ -42,32 +45,32 @@ func TestEventsAreKeptUpToTheirBound(t *testing.T) {
 		f.pass(5 * time.Minute)
 	}
 	all := f.TakeEvents()
-	expect(t, "events", len(all), cloud.MaxEvents)
+	expect(t, "events", len(all), account.MaxEvents)
 	expect(t, "the newest is there", f.Now().Sub(all[len(all)-1].At) < 5*time.Minute, true)
 	expect(t, "taken", len(f.TakeEvents()), 0)
 }
 
 func TestTroublesEndWhenTheyShould(t *testing.T) {
-	f := newFleet(t, cloud.Settings{Seed: 1, Rates: []cloud.Rate{}}, 0, 5, 0)
+	f := newFleet(t, cloud.Settings{Seed: 1, Rates: []account.Rate{}}, 0, 5, 0)
 	failed := func(n int) (all int) {
 		for range n {
-			if f.Admit(cloud.AutoScalingService, "SetDesiredCapacity").Fault != nil {
+			if f.Admit(account.AutoScalingService, "SetDesiredCapacity").Fault != nil {
 				all++
 			}
 		}
 		return all
 	}
-	f.Inject(cloud.Injection{Trouble: cloud.Throttled, Times: 3})
+	f.Inject(account.Injection{Trouble: account.Throttled, Times: 3})
 	expect(t, "three times", failed(10), 3)
-	f.Inject(cloud.Injection{Trouble: cloud.AccessDenied, Until: f.Now().Add(time.Minute)})
+	f.Inject(account.Injection{Trouble: account.AccessDenied, Until: f.Now().Add(time.Minute)})
 	expect(t, "for a minute", failed(10), 10)
 	f.pass(time.Minute)
 	expect(t, "and no longer", failed(10), 0)
-	f.Inject(cloud.Injection{Trouble: cloud.InternalFailure, Share: 0.25})
+	f.Inject(account.Injection{Trouble: account.InternalFailure, Share: 0.25})
 	if n := failed(1000); n < 200 || n > 300 {
 		t.Errorf("a quarter of 1000 calls: %d failed", n)
 	}
-	f.Inject(cloud.Injection{Trouble: cloud.Timeout, Service: cloud.ECSService})
+	f.Inject(account.Injection{Trouble: account.Timeout, Service: account.ECSService})
 	f.ClearInjections()
 	expect(t, "cleared", failed(10), 0)
 }

@@ -1,0 +1,198 @@
+package monitoring
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/sim/cloud/account"
+)
+
+// GetMetricData reads metrics and computes expressions over them, in the language of package metricmath.
+func (w *CloudWatch) GetMetricData(in GetMetrics) (MetricResults, error) {
+	switch n := account.Or(in.MaxDatapoints, maxDatapoints); {
+	case len(in.MetricDataQueries) == 0 || len(in.MetricDataQueries) > maxQueries:
+		return MetricResults{}, account.Refuse("ValidationError", "MetricDataQueries must have 1 to %d elements.",
+			maxQueries)
+	case !in.StartTime.Before(in.EndTime):
+		return MetricResults{}, account.Refuse("ValidationError",
+			"The parameter StartTime must be less than the parameter "+
+				"EndTime.")
+	case n < 1 || n > maxDatapoints:
+		return MetricResults{}, account.Refuse("ValidationError", "MaxDatapoints must be from 1 to %d.", maxDatapoints)
+	case in.NextToken != "":
+		return MetricResults{}, account.Refuse("InvalidNextToken", "The model answers every request with one page.")
+	}
+	for _, q := range in.MetricDataQueries {
+		if err := w.checkQuery(q, in.StartTime); err != nil {
+			return MetricResults{}, err
+		}
+	}
+	if n := points(in); n > maxDatapoints {
+		return MetricResults{}, account.Refuse("ValidationError",
+			"The request is for up to %d points, more than the %d of "+
+				"one page; the model has no other pages.", n, maxDatapoints)
+	}
+	var out MetricResults
+	if !slices.ContainsFunc(in.MetricDataQueries, func(q MetricQuery) bool { return q.Expression != "" }) {
+		for _, q := range in.MetricDataQueries {
+			if account.Or(q.ReturnData, true) {
+				out.MetricDataResults = append(out.MetricDataResults, w.plain(q, in))
+			}
+		}
+		return out, cut(out, in.MaxDatapoints)
+	}
+	answers, err := w.computed(in)
+	if err != nil {
+		return MetricResults{}, err
+	}
+	out.MetricDataResults = answers
+	return out, cut(out, in.MaxDatapoints)
+}
+
+// points is how many points a request is for at most.
+func points(in GetMetrics) int64 {
+	n := int64(0)
+	for _, q := range in.MetricDataQueries {
+		if q.MetricStat != nil {
+			n += int64(in.EndTime.Sub(in.StartTime)/(time.Duration(account.Or(q.MetricStat.Period,
+				60))*time.Second)) + 2
+		}
+	}
+	return n
+}
+
+// cut refuses an answer that is larger than the caller wants: the model has no second page.
+func cut(out MetricResults, most *int) error {
+	n := 0
+	for _, r := range out.MetricDataResults {
+		n += len(r.Values)
+	}
+	if n > account.Or(most, maxDatapoints) {
+		return account.Refuse("ValidationError",
+			"The answer has %d points, more than MaxDatapoints; the model has no pages "+
+				"here.", n)
+	}
+	return nil
+}
+
+func (w *CloudWatch) checkQuery(q MetricQuery, start time.Time) error {
+	switch {
+	case (q.MetricStat == nil) == (q.Expression == ""):
+		return account.Refuse("ValidationError", "The query %s must have either MetricStat or Expression.", q.Id)
+	case q.MetricStat == nil:
+		return nil
+	case !goodStat(q.MetricStat.Stat):
+		return badValue("The statistic '%s' of query %s is none of the model's: Average, Sum, Minimum, Maximum, "+
+			"SampleCount and percentiles.", q.MetricStat.Stat, q.Id)
+	}
+	return w.checkPeriod(account.Or(q.MetricStat.Period, 60), start)
+}
+
+// plain is what a query of a metric alone gives.
+func (w *CloudWatch) plain(q MetricQuery, in GetMetrics) MetricResult {
+	period := time.Duration(account.Or(q.MetricStat.Period, 60)) * time.Second
+	from, to := bounds(in, period)
+	return result(q.Id, cmp.Or(q.Label, q.MetricStat.Metric.MetricName), w.read(*q.MetricStat, period, from, to),
+		in.ScanBy)
+}
+
+// bounds are the periods of a request: from the one in which it starts to the last that starts before its end.
+func bounds(in GetMetrics, period time.Duration) (from, to time.Time) {
+	return in.StartTime.Truncate(period), in.EndTime.Add(period - 1).Truncate(period)
+}
+
+// computed evaluates a list with expressions.
+func (w *CloudWatch) computed(in GetMetrics) ([]MetricResult, error) {
+	program, err := metricmath.Compile(queries(in.MetricDataQueries),
+		metricmath.Options{Use: metricmath.ForGraph, MixedPeriods: metricmath.OwnTimestamps})
+	if err != nil {
+		return nil, account.Refuse("ValidationError", "Error in expression: %s", firstLine(err))
+	}
+	from, to := bounds(in, program.Period())
+	inputs := w.inputs(program, from, to)
+	var out []MetricResult
+	for _, a := range program.EvaluateAll(inputs, to) {
+		label := a.ID
+		if k := slices.IndexFunc(in.MetricDataQueries, func(q MetricQuery) bool { return q.Id == a.ID }); k >= 0 {
+			label = cmp.Or(in.MetricDataQueries[k].Label, a.ID)
+		}
+		if len(a.Value.Series) == 0 {
+			out = append(out, result(a.ID, label, metricmath.Series{}, in.ScanBy))
+		}
+		for _, s := range a.Value.Series {
+			l := label
+			if len(a.Value.Series) > 1 {
+				l = cmp.Or(s.Label, label)
+			}
+			out = append(out, result(a.ID, l, s, in.ScanBy))
+		}
+	}
+	return out, nil
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// inputs reads what a program needs, and lists what SEARCH may find.
+func (w *CloudWatch) inputs(p metricmath.Program, from, to time.Time) metricmath.Inputs {
+	in := metricmath.Inputs{Series: map[string]metricmath.Series{}, Since: from}
+	for _, q := range p.Metrics() {
+		period := p.Period()
+		if q.MetricStat.PeriodSeconds > 0 {
+			period = time.Duration(q.MetricStat.PeriodSeconds) * time.Second
+		}
+		s := w.read(fromMath(*q.MetricStat), period, from.Truncate(period), to.Truncate(period))
+		s.Label = cmp.Or(q.Label, q.MetricStat.Metric.MetricName)
+		in.Series[q.ID] = s
+	}
+	return in
+}
+
+// result is a series as the API shows it: only points that exist, the newest first unless the caller wants otherwise.
+func result(id, label string, s metricmath.Series, scan string) MetricResult {
+	r := MetricResult{Id: id, Label: label, StatusCode: "Complete"}
+	for k, p := range s.Points {
+		if p.Known {
+			r.Timestamps = append(r.Timestamps, s.Start.Add(time.Duration(k)*s.Period).UTC())
+			r.Values = append(r.Values, p.Value)
+		}
+	}
+	if scan != "TimestampAscending" {
+		slices.Reverse(r.Timestamps)
+		slices.Reverse(r.Values)
+	}
+	return r
+}
+
+// queries are queries in the form that package metricmath reads.
+func queries(all []MetricQuery) []metricmath.Query {
+	out := make([]metricmath.Query, len(all))
+	for k, q := range all {
+		out[k] = metricmath.Query{ID: q.Id, Expression: q.Expression, Label: q.Label, ReturnData: q.ReturnData,
+			PeriodSeconds: account.Or(q.Period, 0)}
+		if m := q.MetricStat; m != nil {
+			s := &metricmath.MetricStat{PeriodSeconds: account.Or(m.Period, 0), Stat: m.Stat, Unit: m.Unit}
+			s.Metric = metricmath.Metric{Namespace: m.Metric.Namespace, MetricName: m.Metric.MetricName}
+			for _, d := range m.Metric.Dimensions {
+				s.Metric.Dimensions = append(s.Metric.Dimensions, metricmath.Dimension(d))
+			}
+			out[k].MetricStat = s
+			out[k].PeriodSeconds = 0
+		}
+	}
+	return out
+}
+
+func fromMath(m metricmath.MetricStat) MetricStat {
+	out := MetricStat{Metric: MetricName{Namespace: m.Metric.Namespace, MetricName: m.Metric.MetricName}, Stat: m.Stat,
+		Unit: m.Unit}
+	for _, d := range m.Metric.Dimensions {
+		out.Metric.Dimensions = append(out.Metric.Dimensions, Dimension(d))
+	}
+	return out
+}
