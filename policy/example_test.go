@@ -3,6 +3,7 @@ package policy_test
 import (
 	"fmt"
 	"log"
+	"strings"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -28,8 +29,9 @@ func ExampleNew() {
 		Processing: muster.Estimate{Known: true, Count: 200, MeanSeconds: 50},
 	}, nil)
 	fmt.Println(d.Desired)
-	fmt.Println(d.Sentence())
+	fmt.Println(strings.ReplaceAll(d.Sentence(), "; ", ";\n"))
 	// Output:
 	// 9
-	// up from 4 to 9: 48 waiting, 6 acceptable per worker (5m0s / 50s mean processing), so 8 workers; 1 worker kept warm above the 8 needed
+	// up from 4 to 9: 48 waiting, 6 acceptable per worker (5m0s / 50s mean processing), so 8 workers;
+	// 1 worker kept warm above the 8 needed
 }

@@ -13,7 +13,8 @@ func sixBursts(n int, service time.Duration) trace.Trace {
 	var all []trace.Message
 	for burst := range 6 {
 		for i := range n {
-			all = append(all, trace.Message{Arrival: time.Duration(burst)*5*time.Minute + time.Duration(i)*10*time.Millisecond, Service: service})
+			all = append(all, trace.Message{
+				Arrival: time.Duration(burst)*5*time.Minute + time.Duration(i)*10*time.Millisecond, Service: service})
 		}
 	}
 	return trace.Of("bursts", all...)

@@ -18,9 +18,10 @@ import (
 // The laws of queues are known exactly. Here the whole simulator, with its controller, roster and leases, is held to
 // them:
 //
-//  1. A recursion of a few lines computes the wait of every message of a trace. Over many messages its mean is that of the
-//     closed formula: the recursion is right.
-//  2. The simulator gives the messages of a trace the waits of the recursion, to the nanosecond: the simulator is right.
+//  1. A recursion of a few lines computes the wait of every message of a trace. Over many messages its mean is that of
+//     the closed formula: the recursion is right.
+//  2. The simulator gives the messages of a trace the waits of the recursion, to the nanosecond: the simulator is
+//     right.
 //
 // A mean that is simulated alone wanders too much: at a load of 0.9 a wait is known to 1 % only after tens of millions
 // of messages. With MUSTER_SLOW=1 the simulator runs that long: ten minutes of a core, so go test needs -timeout 60m.

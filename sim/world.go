@@ -157,8 +157,8 @@ type World struct {
 	Approximate                      float64
 	LoseSamples                      float64
 	// Silent workers report to nobody. A service of the fleet's own keeps the number of members that it was set to: it
-	// replaces those that end, and where it has too many it ends members that hold no message, the oldest first, and the
-	// others when they are done. Such workers do not leave by themselves, so IdleStop does not count.
+	// replaces those that end, and where it has too many it ends members that hold no message, the oldest first, and
+	// the others when they are done. Such workers do not leave by themselves, so IdleStop does not count.
 	Silent bool
 	// Trees tells the controller what running trees are expected to send: the messages that have children are taken for
 	// nodes. LoseTrees is the share of looks at them that fail.

@@ -271,12 +271,14 @@ func TestWhatIsWrongInAFile(t *testing.T) {
 func TestALargeTreeIsRefusedWhileItIsRead(t *testing.T) {
 	path := in(t, "a.csv", "arrival_s,service_s,depth\n0,1,0\n"+strings.Repeat("0,1,1\n", trace.MaxTree))
 	_, err := trace.Open(path, trace.Options{})
-	if want := path + ":1000002: found a tree of more than 1000000 messages, which is the largest allowed"; err == nil || err.Error() != want {
+	want := path + ":1000002: found a tree of more than 1000000 messages, which is the largest allowed"
+	if err == nil || err.Error() != want {
 		t.Errorf("found %v, want %s", err, want)
 	}
 	_, err = statistics.Measure(trace.Of("t", trace.Message{Children: make([]trace.Message, trace.MaxTree)}),
 		statistics.Goal{})
-	if want := "trace t: message 1: found a tree of more than 1000000 messages, which is the largest allowed"; err == nil || err.Error() != want {
+	want = "trace t: message 1: found a tree of more than 1000000 messages, which is the largest allowed"
+	if err == nil || err.Error() != want {
 		t.Errorf("found %v, want %s", err, want)
 	}
 }

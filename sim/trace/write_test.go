@@ -127,7 +127,8 @@ func TestMessagesThatBreakTheRulesAreNotWritten(t *testing.T) {
 		{"a class of two lines", []trace.Message{{Class: "a\nb"}},
 			`message 1: found the class "a\nb", want no control characters`},
 		{"children in disorder", []trace.Message{{Children: []trace.Message{{Arrival: 2}, {Arrival: 1}}}},
-			"message 1: found the arrival 0.000000001 after 0.000000002, want arrivals in order: sort the lines by time"},
+			"message 1: found the arrival 0.000000001 after 0.000000002, want arrivals in order: sort the lines " +
+				"by time"},
 		{"too deep", []trace.Message{deep(1001)}, "message 1: found children of children deeper than 1000, which is " +
 			"the deepest allowed"},
 	} {

@@ -75,21 +75,24 @@ func (d draws) hit(probability float64) bool { return d.Float64() < probability 
 
 // Draw returns the world of a number. What it draws, each independent of the others unless said:
 //
-//   - work: mean 5 ms to 4 h, log-uniform; variation 0 in a fifth of the worlds, 0.2 to 1.2 in half, 1.2 to 6 log-uniform in
-//     the rest (lognormal); two classes 1 : 4 to 1 : 50 in a seventh, reported as classes in half of these;
+//   - work: mean 5 ms to 4 h, log-uniform; variation 0 in a fifth of the worlds, 0.2 to 1.2 in half, 1.2 to 6
+//     log-uniform in the rest (lognormal); two classes 1 : 4 to 1 : 50 in a seventh, reported as classes in half of
+//     these;
 //   - drift, in four of ten: up or down by 1.5 to 8 at once or evenly, back and forth, or with the length of the queue;
 //   - boots: 0.2 s to 30 min, log-uniform; of one length in four of ten, else with a variation of 0.05 to 0.5;
 //   - objective: 0.3 to 50 times the 99th percentile of the work plus the boot, log-uniform; 95, 99 or 99.9 %;
 //   - load: 0.01 to 1,000 busy workers, log-uniform; slots: 1 in six of ten, else 2 to 64;
 //   - arrivals: see [Shape]; trees are one of them;
 //   - failing messages: none in seven of ten, else up to 20 %;
-//   - reports 10 ms to 3 s late, log-uniform, in three of ten worlds 100 ms to 30 s instead, and the answers to them as late
-//     again;
-//   - polls each 1 to 30 s, log-uniform, at least ten within an objective above 10 s; rarer in worlds of weeks, at least four
-//     within the objective; reports each 1 to 5 s, log-uniform, up to 8 s in worlds of many workers or of weeks;
+//   - reports 10 ms to 3 s late, log-uniform, in three of ten worlds 100 ms to 30 s instead, and the answers to them as
+//     late again;
+//   - polls each 1 to 30 s, log-uniform, at least ten within an objective above 10 s; rarer in worlds of weeks, at
+//     least four within the objective; reports each 1 to 5 s, log-uniform, up to 8 s in worlds of many workers or of
+//     weeks;
 //   - counts up to a minute old, counts alone, counts off by a fifth;
 //   - the maximum binds in a sixth; launches that fail, spot interruptions and crashes in a tenth each;
-//   - stated beforehand of the mean: nothing in four of ten, else the right one, half or double; of the boot: the right one in half.
+//   - stated beforehand of the mean: nothing in four of ten, else the right one, half or double; of the boot: the right
+//     one in half.
 //
 // A world has at most 100,000 messages and lasts ten minutes to 150 days, so fast work comes with small loads; it lasts
 // at least eight boots and three objectives.

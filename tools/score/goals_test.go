@@ -30,7 +30,8 @@ func TestRescuableGoals(t *testing.T) {
 		{"a hair late", []attempt{busy(0.98999, 1.07)}, "98.999 % at least NOT busy has 98.999 % | 1.070 x at most | " +
 			"1.070 x"},
 		{"costly", []attempt{busy(1, 1.151), {event: "cheap", workers: 9, least: 1, ratio: 1}},
-			"100 % at least | 1.151 x at most NOT busy costs 1.151 x | 1.073 x NOT the most: busy 1.15 x, cheap 1.00 x"},
+			"100 % at least | 1.151 x at most NOT busy costs 1.151 x | 1.073 x " +
+				"NOT the most: busy 1.15 x, cheap 1.00 x"},
 		{"below one worker", []attempt{{event: "seldom", workers: 0.9, least: 1, ratio: 1.2},
 			{event: "cheap", workers: 3, least: 1, ratio: 0.9}},
 			"100 % at least | 0.900 x at most | 1.200 x at most | 1.039 x"},

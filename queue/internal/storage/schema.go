@@ -190,7 +190,8 @@ func checkMarks(id uint32, version int) error {
 
 func checkVersion(version int) error {
 	if version > SchemaVersion && version != loggedVersion && version != OlderLogged {
-		return fmt.Errorf("%w: schema %d found, this program knows up to %d; use the newer program or another directory", ErrNewerFile, version, SchemaVersion)
+		return fmt.Errorf("%w: schema %d found, this program knows up to %d; use the newer program or another "+
+			"directory", ErrNewerFile, version, SchemaVersion)
 	}
 	return nil
 }

@@ -213,7 +213,9 @@ func openError(path string, pages *sqlitefile.Pages, err error) error {
 	}
 	return fmt.Errorf("open queue file %s: %w%s; nothing was changed: `muster queue check --data %s` tells what is "+
 		"whole and what is missing, with --repair "+
-		"it goes on with what is whole and keeps the damaged files; or restore all files of the directory from a backup", path, err, where, Absolute(filepath.Dir(path)))
+		"it goes on with what is whole and keeps the damaged files; or restore all files of the directory from "+
+		"a backup",
+		path, err, where, Absolute(filepath.Dir(path)))
 }
 
 // Absolute is a directory as it can be named from anywhere.

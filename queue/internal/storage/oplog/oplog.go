@@ -1,6 +1,6 @@
 // Package oplog is the log in front of the tables of a queue file. A [Log] takes the operations of a commit as one
-// frame, which [Read] finds again; a [Pending] is what the operations of a log add to the tables. [Place] and [File] are
-// where a log is kept, so that tests can keep one on a disk that loses its power.
+// frame, which [Read] finds again; a [Pending] is what the operations of a log add to the tables. [Place] and [File]
+// are where a log is kept, so that tests can keep one on a disk that loses its power.
 //
 // It knows neither tables nor directories. When a log begins, and when its operations are taken over, is decided by
 // package storage. See docs/decisions/0008.
