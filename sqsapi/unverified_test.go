@@ -302,8 +302,11 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 					t.Fatalf("%d connections are never given up", p.Open())
 				}
 			}
-			if used := u.api.unverified.Used(); used != 0 {
-				t.Errorf("%d bytes are never given back", used)
+			// A connection is closed before whoever served it has put away what it had sent.
+			for begun := time.Now(); u.api.unverified.Used() > 0; <-time.After(time.Millisecond) {
+				if time.Since(begun) > 10*time.Second {
+					t.Fatalf("%d bytes are never given back", u.api.unverified.Used())
+				}
 			}
 		})
 	}
