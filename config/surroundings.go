@@ -152,7 +152,7 @@ func (w Workers) checkReport(s *keys.Source, path string) {
 		s.Fault(every, "found "+keys.Span(w.ReportEvery)+", allowed is 5s, 10s, 30s or 1m", "")
 	} else if s.Has(every) && !metrics && !s.Bad(path+".report") {
 		s.Fault(every, "found report_every without cloudwatch in report, allowed are both or neither",
-			"a table is told of every change, and every ten seconds")
+			"report_every is for cloudwatch; reports go to a table at every change, and every ten seconds")
 	}
 }
 

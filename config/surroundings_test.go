@@ -110,6 +110,34 @@ func TestRemarksTellOfAttemptsThatNeverCome(t *testing.T) {
 	}
 }
 
+// A fleet whose workers do not report learns nothing, and stays small.
+func TestRemarksTellWhereDurationsAreNeverKnown(t *testing.T) {
+	for _, row := range []struct {
+		name, fleet string
+		said        bool
+	}{
+		{"nothing is stated", "asg: {group: g, reports: none}", true},
+		{"the mean is", "asg: {group: g, reports: none}, policy: {name: deadline, processing: 30s}", false},
+		{"a backlog per worker is", "asg: {group: g, reports: none}, policy: {name: dynamic-backlog, acceptable: 9}",
+			false},
+		{"the workers report", "asg: {group: g}", false},
+		{"a policy that asks for none", "asg: {group: g, reports: none}, policy: " +
+			"{name: backlog-per-worker, acceptable: 9}",
+			false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			remarks := parse(t, "version: 1\nfleets: [{name: f, max: 3, "+
+				"queue: 'https://sqs.eu-west-1.amazonaws.com/123456789012/q', "+row.fleet+"}]").Remarks()
+			said := slices.ContainsFunc(remarks, func(r config.Fault) bool {
+				return r.Path == "fleets[0].name" && strings.Contains(r.Message, "workers that do not report")
+			})
+			if said != row.said {
+				t.Errorf("found %v, want it said: %t", remarks, row.said)
+			}
+		})
+	}
+}
+
 func TestRemarksTellWhereNothingIsKnownOfDurations(t *testing.T) {
 	for _, row := range []struct {
 		name, fleet string
@@ -121,6 +149,7 @@ func TestRemarksTellWhereNothingIsKnownOfDurations(t *testing.T) {
 		{"a policy that asks for neither", "workers: {command: x}, policy: exact", false},
 		{"a target that follows the durations", "workers: {command: x}, policy: dynamic-backlog", true},
 		{"workers elsewhere", "asg: {group: g}", false},
+		{"workers that report to nobody", "asg: {group: g, reports: none}", false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			remarks := parse(t, "version: 1\nqueues: [{name: q}]\nfleets: [{name: f, max: 3, queue: q, "+row.fleet+

@@ -155,13 +155,25 @@ func (c *Config) setDeadLetter(f *Fleet, w *Workers) {
 
 // remarkStart says where nothing tells how long a message takes until the first ones have ended: what is sized by that
 // begins with few workers, and a message that hangs ends for nobody. Workers elsewhere have their time limit elsewhere.
+// Of workers that do not report it is never known, unless a signal tells.
 func (f *Fleet) remarkStart(s *keys.Source, path string) {
-	if !f.Policy.LearnsDurations() || f.Policy.Processing > 0 || f.Workers.TimeLimit > 0 || !f.Local() {
+	p := &f.Policy
+	if !p.LearnsDurations() || p.Processing > 0 {
+		return
+	}
+	told := slices.ContainsFunc(f.Signals, func(g Signal) bool { return slices.Contains(g.Measures(), "processing") })
+	if !f.Facts().Reported && p.Acceptable == 0 && !told {
+		s.Fault(path+".name", "found no policy.processing for workers that do not report: how long messages take is "+
+			"never known, so the fleet stays small however many wait", "state how long they take on average, as in "+
+			"processing: 30s")
+		return
+	}
+	if f.Workers.TimeLimit > 0 || !f.Local() {
 		return
 	}
 	s.Fault(path+".name", "found neither policy.processing nor workers.time_limit: until messages have ended it is "+
-		"not known how "+
-		"long they take, so a first start begins with few workers, and a message that hangs holds its worker for good",
+		"not known how long they take, so a first start begins with few workers, and a message that hangs holds its "+
+		"worker for good",
 		"state how long they take on average, as in processing: 30s, or at most, as in time_limit: 10m")
 }
 

@@ -137,6 +137,7 @@ func (r *run) noticed(i int32) {
 func (r *run) exited(i int32) {
 	if m := r.members[i]; m.stage == working && len(m.held) == 0 {
 		r.leave(i, "")
+		r.service()
 	}
 }
 

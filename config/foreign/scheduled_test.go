@@ -77,7 +77,7 @@ func TestWhenAScheduledActionIs(t *testing.T) {
 		{"on the first of a month", "{Schedule: 'cron(0 6 1 * ? *)', ScalableTargetAction: {MinCapacity: 4}}",
 			"which is not one time of each day"},
 		{"without a size", "{Schedule: 'cron(0 6 ? * 7 *)'}", "it sets no size"},
-		{"with a size that nobody can tell", "{Schedule: 'cron(0 6 ? * 7 *)', ScalableTargetAction: {MinCapacity: " +
+		{"with an unknown size", "{Schedule: 'cron(0 6 ? * 7 *)', ScalableTargetAction: {MinCapacity: " +
 			"!Ref N}}", "its MinCapacity cannot be told"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -291,8 +291,8 @@ func (l *Loop) look(ctx context.Context, now bool) {
 	})
 }
 
-// see measures every queue, lists the fleet and reads what there is beside, side by side and within a time that is
-// shorter than what is seen stays fresh.
+// see measures every queue, lists the fleet and makes the readings of [Options.beside], all at once. It ends before the
+// first of them is stale.
 func see(ctx context.Context, o Options) []controller.Input {
 	ctx, stop := context.WithTimeout(ctx, o.Settings.LookTimeout())
 	defer stop()
@@ -320,9 +320,8 @@ func see(ctx context.Context, o Options) []controller.Input {
 	return append(in, beside()...)
 }
 
-// beside begins to read what there is beside queues and fleet, as one of all: the trees, the reports that workers keep
-// elsewhere, and the metrics that others keep if the policy needs any. The function that it returns tells what came of
-// it once all are done.
+// beside begins the readings that only some fleets have, in goroutines of all: the trees, the reports that workers keep
+// in a table, and the metrics that the policy needs. Once all are done, the function that it returns has the inputs.
 func (o Options) beside(ctx context.Context, all *sync.WaitGroup) func() []controller.Input {
 	var expected muster.Expected
 	if o.Trees != nil {
