@@ -6,7 +6,7 @@ MODULE := github.com/muster-scale/muster
 # PURE packages compute for long and start no goroutine but one for each world or run: the race detector would find
 # nothing there and take three times as long. Every program under the detector sleeps a second before it ends, unless told
 # otherwise, and tests start hundreds.
-PURE := ./policy ./policy/planning ./policy/internal/durations ./policy/peer ./series ./metricmath ./metricmath/language ./awsrules/alarm ./awsrules/tracking ./awsrules/stepscaling ./sim ./sim/limit ./sim/limit/uninformed ./sim/trace ./sim/trace/internal/chance ./sim/trace/statistics ./sim/worlds ./sim/report ./sim/cloud ./sim/cloud/groups ./sim/contest ./internal/arch
+PURE := ./policy ./policy/planning ./policy/internal/durations ./policy/peer ./series ./metricmath ./metricmath/language ./awsrules/alarm ./awsrules/tracking ./awsrules/stepscaling ./sim ./sim/world ./sim/scoring ./sim/queueing ./sim/internal/kernel ./sim/limit ./sim/limit/uninformed ./sim/trace ./sim/trace/internal/chance ./sim/trace/statistics ./sim/worlds ./sim/report ./sim/cloud ./sim/cloud/groups ./sim/contest ./internal/arch
 # RACE turns the race detector on, but not inside SQLite, which is C turned into Go: each connection is used by one
 # goroutine at a time, and database/sql, which sees to that, is watched. Tests of the history and the queue then take less than half the time.
 RACE := -race -gcflags=modernc.org/libc=-race=false -gcflags=modernc.org/sqlite/lib=-race=false

@@ -4,12 +4,12 @@ import (
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/kinds"
-	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // World adds what is known of a fleet's kind and queues to a simulated world: delayed counts, the time that an order
 // takes, the warm pool. Values that the world already has stay. It returns, as text, what the simulation leaves out.
-func World(f config.Fleet, w *sim.World) (missing []string, err error) {
+func World(f config.Fleet, w *world.World) (missing []string, err error) {
 	table := kinds.Table()
 	members, err := table.MembersOf(f)
 	if err != nil {
@@ -19,7 +19,7 @@ func World(f config.Fleet, w *sim.World) (missing []string, err error) {
 	w.Silent = w.Silent || of.Silent
 	w.API.Mean = max(w.API.Mean, of.Order)
 	if w.Warm.Size == 0 {
-		w.Warm = sim.WarmPool{Size: of.Warm, Boot: sim.Draw{Mean: of.WarmBoot}, Refill: w.Boot.Mean}
+		w.Warm = world.WarmPool{Size: of.Warm, Boot: world.Draw{Mean: of.WarmBoot}, Refill: w.Boot.Mean}
 	}
 	if of.Local && w.Cores == 0 && f.Limits.Max > 1 {
 		missing = append(missing, "its workers share the cores of one machine; --cores simulates that, for work that "+

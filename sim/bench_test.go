@@ -8,6 +8,8 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/sim/internal/laws"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // processorTime is what this process has used: what else the machine does does not count.
@@ -35,28 +37,14 @@ func BenchmarkRun(b *testing.B) {
 			const n = 400_000
 			begin := processorTime(b)
 			for b.Loop() {
-				w := World{Boot: Draw{Mean: 30 * time.Second}, IdleStop: 30 * time.Second}
+				w := world.World{Boot: world.Draw{Mean: 30 * time.Second}, IdleStop: 30 * time.Second}
 				if _, err := Run(Options{Settings: s, World: w,
-					Trace: poisson(1, n, 0, time.Second/64, 200*time.Millisecond,
-						exponential()), Seed: 1}); err != nil {
+					Trace: laws.Poisson(1, n, 0, time.Second/64, 200*time.Millisecond,
+						laws.Exponential()), Seed: 1}); err != nil {
 					b.Fatal(err)
 				}
 			}
 			b.ReportMetric(float64(n)*float64(b.N)/(processorTime(b)-begin).Seconds(), "messages/s")
 		})
 	}
-}
-
-// BenchmarkBare replays an M/M/k queue without controller.
-func BenchmarkBare(b *testing.B) {
-	const n = 1_000_000
-	begin := processorTime(b)
-	for b.Loop() {
-		o := BareOptions{Trace: poisson(1, n, 0, 10*time.Millisecond, 120*time.Millisecond, exponential()),
-			Latency: time.Second, Size: FixedSize(16), Max: 16}
-		if _, err := Bare(o); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(n)*float64(b.N)/(processorTime(b)-begin).Seconds(), "messages/s")
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/sim/internal/laws"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // A worker asks for its next message before that comes, and reports meanwhile that it holds none. So the controller
@@ -24,8 +26,8 @@ func TestWorkInHandIsNeverSeenToTakeLongerThanItDoes(t *testing.T) {
 		}
 		most, steps := 0.0, 0
 		res := ran(t, Options{
-			Settings: s, World: World{Handover: handover, IdleStop: time.Second},
-			Trace: poisson(1, 40, 0, time.Millisecond, service, deterministic()),
+			Settings: s, World: world.World{Handover: handover, IdleStop: time.Second},
+			Trace: laws.Poisson(1, 40, 0, time.Millisecond, service, laws.Deterministic()),
 			Stepped: func(v View) {
 				most = max(most, v.Outcome.Observation.Capacity.HeldMeanSeconds)
 				steps++
@@ -47,8 +49,8 @@ func TestTheHandoverDelaysTheNextMessageAndNotTheOneThatIsDone(t *testing.T) {
 	const service, handover = time.Second, 250 * time.Millisecond
 	var done []time.Duration
 	ran(t, Options{
-		Settings: standing(t, 1), World: World{Handover: handover},
-		Trace:    poisson(1, 3, time.Minute, time.Nanosecond, service, deterministic()),
+		Settings: standing(t, 1), World: world.World{Handover: handover},
+		Trace:    laws.Poisson(1, 3, time.Minute, time.Nanosecond, service, laws.Deterministic()),
 		Finished: func(_, finished time.Duration) { done = append(done, finished-time.Minute) },
 	})
 	for i, want := range []time.Duration{service, 2*service + handover, 3*service + 2*handover} {

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // A worker that is paid for by the hour is of use until its hour ends: to let it go before, and launch another in the
@@ -15,12 +17,13 @@ func TestAnIdleWorkerThatIsPaidByTheHourStaysUntilItsHourEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(idle, margin time.Duration) Result {
+	run := func(idle, margin time.Duration) scoring.Result {
 		return ran(t, Options{Settings: fleet(t, policy.Spec{Name: "exact"}, 2*time.Minute, 0, 50), Trace: tr,
-			World: World{Boot: Draw{Mean: 90 * time.Second}, BillStep: time.Hour, IdleStop: idle, BillMargin: margin}})
+			World: world.World{Boot: world.Draw{Mean: 90 * time.Second}, BillStep: time.Hour, IdleStop: idle,
+				BillMargin: margin}})
 	}
 	early, margin := run(30*time.Second, 0), run(0, 2*time.Minute)
-	hours := func(r Result) float64 { return r.WorkerSeconds / 3600 }
+	hours := func(r scoring.Result) float64 { return r.WorkerSeconds / 3600 }
 	t.Logf("%.0f worker-hours and %d launches when idle workers leave after 30 s, %.0f and %d when their hour ends",
 		hours(early), early.Launches, hours(margin), margin.Launches)
 	if hours(margin) > hours(early)/4 || margin.InTimeRatio < 0.99 {

@@ -24,7 +24,7 @@ func (r *run) fault(what string) {
 func (r *run) stepped(o controller.Outcome) {
 	d := o.Decision
 	if o.Ready {
-		r.score.decided(d.Previous, d.Desired)
+		r.tally.Decided(d.Previous, d.Desired)
 		if l := r.settings.Limits; d.Desired < l.Min || d.Desired > l.Max {
 			r.fault(fmt.Sprintf("a size of %d was decided, outside %d to %d", d.Desired, l.Min, l.Max))
 		}
@@ -52,11 +52,11 @@ func (r *run) stepped(o controller.Outcome) {
 		return
 	}
 	v := View{
-		At: time.Duration(r.now), Outcome: o, Sent: r.queue.sent, Finished: r.queue.finished, Dead: r.queue.dead,
-		Backlog: r.queue.visible(), InFlight: r.queue.inFlight + r.queue.hidden, Live: r.live, Ready: r.ready,
+		At: time.Duration(r.now), Outcome: o, Sent: r.queue.Sent(), Finished: r.queue.Finished(), Dead: r.queue.Dead(),
+		Backlog: r.queue.Backlog(), InFlight: r.queue.InFlight(), Live: r.live, Ready: r.ready,
 		Busy: r.busyMembers,
 	}
-	if sent, ok := r.queue.oldest(); ok {
+	if sent, ok := r.queue.Oldest(); ok {
 		v.OldestAge = time.Duration(r.now - sent)
 	}
 	r.Stepped(v)
@@ -65,9 +65,9 @@ func (r *run) stepped(o controller.Outcome) {
 // checkMessages: every message that was sent is in exactly one place.
 func (r *run) checkMessages() {
 	q := &r.queue
-	if there := int64(q.visible() + q.inFlight + q.hidden); there != q.inSystem() {
+	if there := int64(q.Backlog() + q.InFlight()); there != q.InSystem() {
 		r.fault(fmt.Sprintf("%d messages are in the system, and %d were sent and are not done with", there,
-			q.inSystem()))
+			q.InSystem()))
 	}
 }
 
@@ -76,9 +76,9 @@ func (r *run) checkEnd() {
 	r.checkMessages()
 	r.account()
 	if r.world.MinimumBill == 0 && r.world.BillStep == 0 {
-		if paid := time.Duration(r.paid).Seconds(); paid-r.score.billed > 1e-6*paid+1e-3 ||
-			r.score.billed-paid > 1e-6*paid+1e-3 {
-			r.fault(fmt.Sprintf("members existed for %v s in all, and %v s were billed", paid, r.score.billed))
+		if paid := time.Duration(r.paid).Seconds(); paid-r.tally.Billed() > 1e-6*paid+1e-3 ||
+			r.tally.Billed()-paid > 1e-6*paid+1e-3 {
+			r.fault(fmt.Sprintf("members existed for %v s in all, and %v s were billed", paid, r.tally.Billed()))
 		}
 	}
 	if r.busyTime > r.paid*int64(r.world.Slots) {

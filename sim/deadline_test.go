@@ -9,6 +9,7 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // timely are settings with the policy deadline, which was told how long the work takes.
@@ -26,7 +27,7 @@ func TestDeadlineLaunchesAtMostOneWorkerMoreThanMessagesSentAtOnceNeed(t *testin
 	const each = int((latency-boot-work)/work) + 1 // so many begin on one worker in time
 	for n := 1; n <= 60; n++ {
 		res := ran(t, Options{Settings: timely(t, latency, work, boot, 1), Trace: batch(n, time.Minute, work),
-			World: World{Boot: Draw{Mean: boot}, Wakes: true}})
+			World: world.World{Boot: world.Draw{Mean: boot}, Wakes: true}})
 		if least := (n + each - 1) / each; res.Launches < least || res.Launches > min(n, least+1) ||
 			res.InTime != int64(n) {
 			t.Errorf("%d messages: %d launches, %d in time; %d workers can do it", n, res.Launches, res.InTime, least)
@@ -40,7 +41,7 @@ func TestARunLastsUntilWhatWaitsForADayIsDone(t *testing.T) {
 	const latency, work, boot, n = 24 * time.Hour, 10 * time.Second, time.Minute, 20
 	res := ran(t, Options{
 		Settings: timely(t, latency, work, boot, 1), Trace: batch(n, time.Minute, work),
-		World: World{Boot: Draw{Mean: boot}},
+		World: world.World{Boot: world.Draw{Mean: boot}},
 	})
 	if res.InTime != n || res.Unfinished != 0 || res.Launches != 1 {
 		t.Errorf("%d of %d in time, %d unfinished, %d launches; want one worker, in time", res.InTime, n,
@@ -65,7 +66,7 @@ func TestDeadlineLaunchesAsManyOrMoreForAShorterObjective(t *testing.T) {
 			for seconds := 300; seconds >= 90; seconds -= 10 {
 				latency, scale := x.run(seconds)
 				res := ran(t, Options{Settings: timely(t, latency, work, boot, scale),
-					Trace: batch(n, time.Minute, work), World: World{Boot: Draw{Mean: boot}, Wakes: true}})
+					Trace: batch(n, time.Minute, work), World: world.World{Boot: world.Draw{Mean: boot}, Wakes: true}})
 				if res.Launches < before || res.InTime != n {
 					t.Errorf("%d s: %d launches, %d for 10 s more; %d of %d in time", seconds, res.Launches, before,
 						res.InTime, n)
@@ -91,7 +92,7 @@ func TestDeadlineStaysAtTheSizesAroundAConstantLoad(t *testing.T) {
 			least, most := math.MaxInt, 0
 			res := ran(t, Options{
 				Settings: timely(t, 300*time.Second, work, boot, 1), Trace: trace.Of("constant", all...),
-				World: World{Boot: Draw{Mean: boot}, Wakes: true},
+				World: world.World{Boot: world.Draw{Mean: boot}, Wakes: true},
 				Stepped: func(v View) {
 					if d := v.Outcome.Decision.Desired; v.At > time.Hour && v.At < end {
 						least, most = min(least, d), max(most, d)
@@ -121,7 +122,7 @@ func TestCountsThatLagBehindMakeHardlyAnythingLate(t *testing.T) {
 	}{{"a burst", batch(50, time.Minute, work)}, {"a message now and then", trace.Of("seldom", seldom...)}} {
 		t.Run(x.name, func(t *testing.T) {
 			res := ran(t, Options{Settings: timely(t, latency, work, boot, 1), Trace: x.of,
-				World: World{Boot: Draw{Mean: boot}, Wakes: true, Stale: time.Minute}})
+				World: world.World{Boot: world.Draw{Mean: boot}, Wakes: true, Stale: time.Minute}})
 			if lost := 1 - float64(res.InTime)/float64(res.Messages); lost > 0.005 {
 				t.Errorf("found %d of %d in time with counts that are a minute old, want all but 0.5 %%", res.InTime,
 					res.Messages)

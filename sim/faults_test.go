@@ -14,12 +14,13 @@ import (
 
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // ending is what a story came to.
 type ending struct {
-	Result
+	scoring.Result
 	live int // members when the run was over, before it swept up
 }
 
@@ -103,7 +104,7 @@ func (w *witness) members(v View) {
 		w.fault(v.At, "%d live, %d ready, %d busy are shown; there are %d, %d and %d", v.Live, v.Ready, v.Busy, live,
 			ready, busy)
 	}
-	if waiting, asking := w.run.queue.waiting.len(), w.run.waiters.len(); waiting > 0 && asking > 0 {
+	if waiting, asking := w.run.queue.Receivable(), w.run.waiters.Len(); waiting > 0 && asking > 0 {
 		w.fault(v.At, "%d messages wait although %d workers ask for some", waiting, asking)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/sim/internal/kernel"
 )
 
 // rememberEnded is how long the fleet lists a member that has ended.
@@ -84,29 +85,29 @@ func (r *run) start(id string) {
 	r.listed = append(r.listed, i)
 	r.account()
 	r.live++
-	r.score.peak = max(r.score.peak, r.live)
-	boot := r.world.Boot.nth(r.chance.boot, r.launches-1)
+	r.tally.Members(r.live)
+	boot := r.world.Boot.Nth(r.chance.Boot, r.launches-1)
 	if r.warm > 0 {
 		r.warm--
-		m.warm, boot = true, r.world.Warm.Boot.nth(r.chance.boot, r.launches-1)
-		r.after(r.world.Warm.Refill, evRefill, none, 0)
+		m.warm, boot = true, r.world.Warm.Boot.Nth(r.chance.Boot, r.launches-1)
+		r.after(r.world.Warm.Refill, evRefill, kernel.None, 0)
 	}
 	r.bootTime += boot.Seconds()
-	fails := hit(r.chance.launch, r.world.LaunchFails) && r.faulty()
-	m.spot = hit(r.chance.launch, r.world.Spot.Share)
+	fails := kernel.Hit(r.chance.Launch, r.world.LaunchFails) && r.faulty()
+	m.spot = kernel.Hit(r.chance.Launch, r.world.Spot.Share)
 	what := uint64(m.generation)
 	switch {
 	case fails:
 		m.failure = "it ended in its boot"
-		r.after(time.Duration(r.chance.launch.Float64()*float64(boot)), evDied, i, what)
+		r.after(time.Duration(r.chance.Launch.Float64()*float64(boot)), evDied, i, what)
 	default:
 		r.after(boot, evBooted, i, what)
 	}
 	if r.world.Crashes > 0 {
-		r.after(boot+wait(r.chance.life, r.world.Crashes), evDied, i, what)
+		r.after(boot+kernel.Wait(r.chance.Life, r.world.Crashes), evDied, i, what)
 	}
 	if m.spot && r.world.Spot.Interruptions > 0 {
-		r.after(wait(r.chance.life, r.world.Spot.Interruptions), evNotice, i, what)
+		r.after(kernel.Wait(r.chance.Life, r.world.Spot.Interruptions), evNotice, i, what)
 	}
 }
 
@@ -161,7 +162,7 @@ func (r *run) end(ids []string) {
 func (r *run) leave(i int32, why string) {
 	m := r.members[i]
 	if m.asked > 0 {
-		r.waiters.remove(i)
+		r.waiters.Remove(i)
 		m.asked = 0
 	}
 	if m.stage == working {
@@ -170,7 +171,7 @@ func (r *run) leave(i int32, why string) {
 	r.account()
 	r.live--
 	m.stage, m.failure, m.ended = over, why, r.now
-	r.score.bill(time.Duration(m.ended-m.launched), r.world)
+	r.tally.Bill(time.Duration(m.ended - m.launched))
 }
 
 // account adds the worker-seconds since the last change of the number of members.

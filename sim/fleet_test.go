@@ -4,11 +4,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/sim/internal/kernel"
+	"github.com/muster-scale/muster/sim/internal/messages"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // lone is a run that nobody drives: the test moves its members itself.
-func lone(t *testing.T, w World) *run {
+func lone(t *testing.T, w world.World) *run {
 	r, err := newRun(Options{Settings: standing(t, 1), World: w, Trace: trace.Of("none")})
 	if err != nil {
 		t.Fatal(err)
@@ -17,18 +20,18 @@ func lone(t *testing.T, w World) *run {
 }
 
 // due returns when the newest event of a kind is due.
-func (h *events) due(t *testing.T, k kind) time.Duration {
+func (r *run) due(t *testing.T, k kernel.Kind) time.Duration {
 	t.Helper()
-	var newest event
-	for _, e := range h.nodes {
-		if e.kind == k && e.seq > newest.seq {
+	var newest kernel.Event
+	for _, e := range r.events.All() {
+		if e.Kind == k && e.Seq > newest.Seq {
 			newest = e
 		}
 	}
-	if newest.seq == 0 {
+	if newest.Seq == 0 {
 		t.Fatal("nothing is due")
 	}
-	return time.Duration(newest.at)
+	return time.Duration(newest.At)
 }
 
 func TestAMessageOfADeadWorkerComesBackWhenItsHoldEnds(t *testing.T) {
@@ -46,24 +49,23 @@ func TestAMessageOfADeadWorkerComesBackWhenItsHoldEnds(t *testing.T) {
 		{"given back, it costs no attempt", 16 * time.Second, true, 16 * time.Second, 0},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			r := lone(t, World{Visibility: 30 * time.Second})
+			r := lone(t, world.World{Visibility: 30 * time.Second})
 			r.start("m")
 			r.booted(0)
-			ref := r.queue.add(message{service: int64(time.Hour)})
-			r.queue.offer(ref)
+			ref := r.queue.Send(messages.Message{Service: int64(time.Hour)})
 			r.hand()
 			r.now = int64(x.dies)
 			r.die(0, "it crashed", x.notice)
 			if at := r.due(t, evVisible); at != x.back {
 				t.Errorf("it comes back at %s, want %s", at, x.back)
 			}
-			if m := r.queue.all[ref]; m.receives != x.receives {
-				t.Errorf("%d receives count, want %d", m.receives, x.receives)
+			if m := r.queue.At(ref); m.Receives != x.receives {
+				t.Errorf("%d receives count, want %d", m.Receives, x.receives)
 			}
-			if r.queue.hidden != 1 || r.queue.inFlight != 0 || time.Duration(r.busyTime) != x.dies ||
+			if r.queue.InFlight() != 1 || r.queue.InProgress() != 0 || time.Duration(r.busyTime) != x.dies ||
 				r.busyMembers != 0 {
-				t.Errorf("found %d hidden, %d in flight, %s of work, %d busy; want 1, 0, %s and 0", r.queue.hidden,
-					r.queue.inFlight, time.Duration(r.busyTime), r.busyMembers, x.dies)
+				t.Errorf("found %d in flight, %d in progress, %s of work, %d busy; want 1, 0, %s and 0",
+					r.queue.InFlight(), r.queue.InProgress(), time.Duration(r.busyTime), r.busyMembers, x.dies)
 			}
 		})
 	}
@@ -71,7 +73,7 @@ func TestAMessageOfADeadWorkerComesBackWhenItsHoldEnds(t *testing.T) {
 
 func TestAPoisonMessageIsTriedAsOftenAsAllowedEachTimeLater(t *testing.T) {
 	const sent = time.Minute
-	r := lone(t, World{Poison: 1, MaxReceives: 3, RetryBase: 10 * time.Second})
+	r := lone(t, world.World{Poison: 1, MaxReceives: 3, RetryBase: 10 * time.Second})
 	var err error
 	if r.reader, err = batch(1, sent, time.Second).Open(); err != nil {
 		t.Fatal(err)
@@ -90,8 +92,8 @@ func TestAPoisonMessageIsTriedAsOftenAsAllowedEachTimeLater(t *testing.T) {
 
 func TestAWarmPoolServesTheFirstLaunchesAndFillsAgain(t *testing.T) {
 	const cold, warm = 100 * time.Second, time.Second
-	r := lone(t, World{Boot: Draw{Mean: cold},
-		Warm: WarmPool{Size: 2, Boot: Draw{Mean: warm}, Refill: 10 * time.Second}})
+	r := lone(t, world.World{Boot: world.Draw{Mean: cold},
+		Warm: world.WarmPool{Size: 2, Boot: world.Draw{Mean: warm}, Refill: 10 * time.Second}})
 	for _, x := range []struct {
 		at   time.Duration
 		id   string
@@ -101,8 +103,8 @@ func TestAWarmPoolServesTheFirstLaunchesAndFillsAgain(t *testing.T) {
 		{9 * time.Second, "d", cold},
 		{10 * time.Second, "e", warm}, {10 * time.Second, "f", warm}, {10 * time.Second, "g", cold},
 	} {
-		for len(r.nodes) > 0 && r.nodes[0].at <= int64(x.at) {
-			if e := r.pop(); e.kind == evRefill {
+		for r.events.Len() > 0 && r.events.Next() <= int64(x.at) {
+			if e := r.events.Pop(); e.Kind == evRefill {
 				if err := r.happen(e); err != nil {
 					t.Fatal(err)
 				}
@@ -113,41 +115,5 @@ func TestAWarmPoolServesTheFirstLaunchesAndFillsAgain(t *testing.T) {
 		if found := r.due(t, evBooted) - x.at; found != x.boot {
 			t.Errorf("%s, launched at %s, boots for %s, want %s", x.id, x.at, found, x.boot)
 		}
-	}
-}
-
-func TestDrawsHaveTheirMeanAndVariation(t *testing.T) {
-	for _, x := range []struct {
-		name     string
-		draw     Draw
-		mean, cv float64 // of a million draws, in seconds
-		least    time.Duration
-	}{
-		{"constant", Draw{Mean: 3 * time.Second}, 3, 0, 3 * time.Second},
-		{"lognormal", Draw{Mean: 3 * time.Second, CV: 0.5}, 3, 0.5, 0},
-		{"exponential", Draw{Mean: 3 * time.Second, Exponential: true}, 3, 1, 0},
-		{"samples", Draw{Samples: []time.Duration{time.Second, 5 * time.Second}}, 3, 2. / 3, time.Second},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			if err := x.draw.check("it"); err != nil {
-				t.Fatal(err)
-			}
-			r := newChance(3).boot
-			const n = 1_000_000
-			var sum, squares float64
-			for range n {
-				d := x.draw.Next(r)
-				if d < x.draw.Least() {
-					t.Fatalf("drew %s, the least is %s", d, x.draw.Least())
-				}
-				sum, squares = sum+d.Seconds(), squares+d.Seconds()*d.Seconds()
-			}
-			mean := sum / n
-			near(t, "mean", mean, x.mean, 0.005)
-			near(t, "second moment", squares/n, x.mean*x.mean*(1+x.cv*x.cv), 0.01)
-		})
-	}
-	if err := (Draw{Mean: time.Second, CV: 1, Exponential: true}).check("boot"); err == nil {
-		t.Error("an exponential distribution with another variation is allowed")
 	}
 }

@@ -8,12 +8,14 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // days is what a run of several days came to with or without a forecast.
 type days struct {
-	Result
+	scoring.Result
 	// rise is the share in time of what was sent within ten minutes of the last morning.
 	rise float64
 	// used is the share of looks after two days at which the forecast was used; said is what it said last.
@@ -41,7 +43,7 @@ func lived(t *testing.T, name, forecast string, morning time.Duration) days {
 	var d days
 	sent, late, looks, used := 0.0, 0.0, 0.0, 0.0
 	d.Result = ran(t, Options{
-		Settings: s, Trace: tr, Seed: 1, World: World{Boot: Draw{Mean: time.Minute}},
+		Settings: s, Trace: tr, Seed: 1, World: world.World{Boot: world.Draw{Mean: time.Minute}},
 		Finished: func(at, finished time.Duration) {
 			if at >= morning && at < morning+10*time.Minute {
 				sent++

@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // counted runs a story and returns how many messages were finished and failed, and how many the controller counted.
-func counted(t *testing.T, o Options) (res Result, finished, failed int64) {
+func counted(t *testing.T, o Options) (res scoring.Result, finished, failed int64) {
 	t.Helper()
 	o.Stepped = func(v View) {
 		finished += v.Outcome.Finished
@@ -28,24 +30,24 @@ func TestEveryMessageCountsOnceHoweverLateReportsAre(t *testing.T) {
 	}
 	for _, w := range []struct {
 		name  string
-		world World
+		world world.World
 	}{
-		{"prompt", World{}},
-		{"100 ms late", World{Report: Draw{Mean: 100 * time.Millisecond}}},
-		{"8 s late", World{Report: Draw{Mean: 8 * time.Second}}},
-		{"30 s late", World{Report: Draw{Mean: 30 * time.Second}}},
-		{"overtaking one another", World{Report: Draw{Mean: 8 * time.Second, CV: 2}}},
-		{"lost", World{Report: Draw{Mean: time.Second}, LoseReports: 0.3}},
-		{"repeated and late", World{Report: Draw{Mean: 8 * time.Second, CV: 1}, RepeatReports: 0.5}},
-		{"lost, repeated and late", World{Report: Draw{Mean: 8 * time.Second, CV: 1}, LoseReports: 0.2,
+		{"prompt", world.World{}},
+		{"100 ms late", world.World{Report: world.Draw{Mean: 100 * time.Millisecond}}},
+		{"8 s late", world.World{Report: world.Draw{Mean: 8 * time.Second}}},
+		{"30 s late", world.World{Report: world.Draw{Mean: 30 * time.Second}}},
+		{"overtaking one another", world.World{Report: world.Draw{Mean: 8 * time.Second, CV: 2}}},
+		{"lost", world.World{Report: world.Draw{Mean: time.Second}, LoseReports: 0.3}},
+		{"repeated and late", world.World{Report: world.Draw{Mean: 8 * time.Second, CV: 1}, RepeatReports: 0.5}},
+		{"lost, repeated and late", world.World{Report: world.Draw{Mean: 8 * time.Second, CV: 1}, LoseReports: 0.2,
 			RepeatReports: 0.2}},
 	} {
 		for _, slots := range []int{1, 8} {
 			t.Run(fmt.Sprintf("%s, %d slots", w.name, slots), func(t *testing.T) {
-				world := w.world
-				world.Boot, world.Slots = Draw{Mean: 20 * time.Second}, slots
+				lossy := w.world
+				lossy.Boot, lossy.Slots = world.Draw{Mean: 20 * time.Second}, slots
 				res, finished, failed := counted(t, Options{
-					Settings: fleet(t, policy.Spec{Name: "deadline"}, time.Minute, 0, 50), Trace: tr, World: world,
+					Settings: fleet(t, policy.Spec{Name: "deadline"}, time.Minute, 0, 50), Trace: tr, World: lossy,
 				})
 				if done := res.Messages - res.Unfinished - res.Dead; finished != done || failed != 0 {
 					t.Errorf("the controller counted %d finished and %d failed messages, %d were finished and none "+
@@ -64,10 +66,11 @@ func TestLateReportsCostLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, slots := range []int{1, 8} {
-		run := func(way time.Duration) Result {
+		run := func(way time.Duration) scoring.Result {
 			return ran(t, Options{
 				Settings: fleet(t, policy.Spec{Name: "deadline"}, time.Minute, 0, 50), Trace: tr,
-				World: World{Report: Draw{Mean: way}, Boot: Draw{Mean: 20 * time.Second}, Slots: slots},
+				World: world.World{Report: world.Draw{Mean: way}, Boot: world.Draw{Mean: 20 * time.Second},
+					Slots: slots},
 			})
 		}
 		prompt := run(0)

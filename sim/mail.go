@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/sim/internal/kernel"
+	"github.com/muster-scale/muster/sim/internal/trees"
 	"github.com/muster-scale/muster/sim/trace"
 	"github.com/muster-scale/muster/worker/protocol"
 )
@@ -16,7 +18,7 @@ type letter struct {
 	call      call
 	directive protocol.Directive
 	child     trace.Message
-	place     place // of the child
+	place     trees.Place // of the child
 }
 
 // post keeps a letter until its event and returns its number.
@@ -40,9 +42,9 @@ func (r *run) open(at uint64) letter {
 }
 
 // awaitChild notes a child that will be sent.
-func (r *run) awaitChild(child trace.Message, at place) {
+func (r *run) awaitChild(child trace.Message, at trees.Place) {
 	r.unborn++
-	r.after(child.Arrival, evBorn, none, r.post(letter{child: child, place: at}))
+	r.after(child.Arrival, evBorn, kernel.None, r.post(letter{child: child, place: at}))
 }
 
 // report sends a worker's report if one is due: at once when what it says has changed, with a gap to the one before,
@@ -59,7 +61,7 @@ func (r *run) report(i int32, m *member) {
 	if due := m.reportedAt + interval; due > r.now {
 		if due < m.reportDue {
 			m.reportDue = due
-			r.add(due, evReportDue, i, uint64(m.generation))
+			r.events.Add(due, evReportDue, i, uint64(m.generation))
 		}
 		return
 	}
@@ -69,9 +71,9 @@ func (r *run) report(i int32, m *member) {
 	c := call{member: i, generation: m.generation, report: rep}
 	times := 1
 	if r.faulty() {
-		if hit(r.chance.way, r.world.LoseReports) {
+		if kernel.Hit(r.chance.Reports, r.world.LoseReports) {
 			times = 0
-		} else if hit(r.chance.way, r.world.RepeatReports) {
+		} else if kernel.Hit(r.chance.Reports, r.world.RepeatReports) {
 			times = 2
 		}
 	}
@@ -79,8 +81,8 @@ func (r *run) report(i int32, m *member) {
 		r.after(reportPatience, evTimeout, i, uint64(rep.Seq))
 	}
 	for range times {
-		if way := r.world.Report.Next(r.chance.way); way > 0 || times > 1 {
-			r.after(way, evReport, none, r.post(letter{call: c}))
+		if way := r.world.Report.Next(r.chance.Reports); way > 0 || times > 1 {
+			r.after(way, evReport, kernel.None, r.post(letter{call: c}))
 		} else {
 			r.take(c)
 		}
@@ -97,12 +99,12 @@ func (r *run) mayStayUnanswered() bool {
 
 // answer sends the controller's answer to a report on its way.
 func (r *run) answer(c call, d protocol.Directive) {
-	if r.faulty() && hit(r.chance.way, r.world.LoseReports) {
+	if r.faulty() && kernel.Hit(r.chance.Reports, r.world.LoseReports) {
 		return
 	}
-	way := r.world.Report.Next(r.chance.way)
+	way := r.world.Report.Next(r.chance.Reports)
 	if way > 0 || d.Ask != protocol.Work || c.report.State != protocol.Receiving {
-		r.after(way, evAnswer, none, r.post(letter{call: c, directive: d}))
+		r.after(way, evAnswer, kernel.None, r.post(letter{call: c, directive: d}))
 		return
 	}
 	r.answered(c, d)
@@ -135,14 +137,14 @@ func (r *run) unanswered(i int32, seq int64) {
 
 // wake tells the controller that messages came, unless that is lost.
 func (r *run) wake() {
-	if !r.world.Wakes || r.woken || hit(r.chance.source, r.world.LoseWakes) && r.faulty() {
+	if !r.world.Wakes || r.woken || kernel.Hit(r.chance.Source, r.world.LoseWakes) && r.faulty() {
 		return
 	}
 	r.woken = true
-	r.after(r.world.Wake, evWake, none, 0)
+	r.after(r.world.Wake, evWake, kernel.None, 0)
 }
 
 // after adds an event at a distance from now.
-func (r *run) after(d time.Duration, k kind, who int32, what uint64) {
-	r.add(r.now+max(0, int64(d)), k, who, what)
+func (r *run) after(d time.Duration, k kernel.Kind, who int32, what uint64) {
+	r.events.Add(r.now+max(0, int64(d)), k, who, what)
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/policy/peer"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // Other people published what their queues and fleets did. Here the same is simulated, and comes to the same numbers;
@@ -46,7 +48,7 @@ func batch(n int, at time.Duration, works ...time.Duration) trace.Trace {
 	return trace.Of("batch", all...)
 }
 
-func ran(t testing.TB, o Options) Result {
+func ran(t testing.TB, o Options) scoring.Result {
 	t.Helper()
 	res, err := Run(o)
 	if err != nil {
@@ -85,7 +87,7 @@ func TestTargetTrackingNeedsTheInstancesAndTheMinutesThatWerePublished(t *testin
 				sent := 10*time.Minute + time.Duration(second)*time.Second
 				res := ran(t, Options{
 					Settings: amazon(t, x.peer, x.prior, 300*time.Second, 1, 10), Trace: batch(50, sent, x.mpd),
-					World: World{Boot: Draw{Mean: 90 * time.Second}, MetricPeriod: time.Minute,
+					World: world.World{Boot: world.Draw{Mean: 90 * time.Second}, MetricPeriod: time.Minute,
 						MetricDelay: time.Minute},
 				})
 				if res.PeakWorkers != x.instances {
@@ -123,7 +125,7 @@ func TestAFixedBacklogPerWorkerMissesItsLatencyWhenTheWorkGrows(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			res := ran(t, Options{
 				Settings: fleet(t, x.spec, 100*time.Second, 0, 50), Trace: batch(1000, time.Minute, x.work),
-				World: World{Wakes: true, IdleStop: time.Minute},
+				World: world.World{Wakes: true, IdleStop: time.Minute},
 			})
 			if res.PeakWorkers != x.workers || math.Abs(res.P99/x.seconds-1) > 0.02 {
 				t.Errorf("%d workers took %.1f s, published are %d and %g s", res.PeakWorkers, res.P99, x.workers,
@@ -147,7 +149,7 @@ func TestTargetTrackingScalesOutByFiveInstancesAtABacklogOf150Each(t *testing.T)
 	}
 	res := ran(t, Options{
 		Settings: amazon(t, "aws-static", work, 10*time.Second, 10, 100), Trace: trace.Of("constant backlog", all...),
-		World: World{Boot: Draw{Mean: 90 * time.Second}, MetricPeriod: time.Minute},
+		World: world.World{Boot: world.Draw{Mean: 90 * time.Second}, MetricPeriod: time.Minute},
 	})
 	if res.PeakWorkers != 15 {
 		t.Errorf("found %d instances, published are 10 and 5 more", res.PeakWorkers)
@@ -175,7 +177,7 @@ func TestAnAcceptableBacklogOfTenGrowsFrom5To12AndAHalfSeconds(t *testing.T) {
 				Settings: fleet(t, policy.Spec{Name: "backlog-per-worker", Acceptable: 10,
 					In: policy.Shape{Stabilization: 15 * time.Minute}}, 5*time.Second, 0, 50),
 				Trace: batch(10*x.workers, time.Minute, x.works...),
-				World: World{Wakes: true, IdleStop: time.Minute},
+				World: world.World{Wakes: true, IdleStop: time.Minute},
 			})
 			if res.PeakWorkers != x.workers || res.P99 < x.seconds*0.995 || res.P99 > x.seconds*1.005+x.more {
 				t.Errorf("%d workers took %.2f s for the last message, published are %d and %g s", res.PeakWorkers,
@@ -190,13 +192,13 @@ func TestAnAcceptableBacklogOfTenGrowsFrom5To12AndAHalfSeconds(t *testing.T) {
 // call of the cloud take a tenth of a second here.
 func TestAnEventSetsTheSizeInHundredsOfMillisecondsAndAnAlarmInMinutes(t *testing.T) {
 	const sent = 10*time.Minute + 17400*time.Millisecond
-	call := Draw{Mean: 100 * time.Millisecond}
-	event := World{Wakes: true, Wake: 100 * time.Millisecond, API: call, IdleStop: 30 * time.Second}
-	alarm := World{API: call, MetricPeriod: time.Minute}
+	call := world.Draw{Mean: 100 * time.Millisecond}
+	event := world.World{Wakes: true, Wake: 100 * time.Millisecond, API: call, IdleStop: 30 * time.Second}
+	alarm := world.World{API: call, MetricPeriod: time.Minute}
 	for _, x := range []struct {
 		name        string
 		settings    controller.Settings
-		world       World
+		world       world.World
 		least, most time.Duration
 	}{
 		{"exact", fleet(t, policy.Spec{Name: "exact"}, time.Minute, 0, 50), event, 100 * time.Millisecond,

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/policy/planning"
+	"github.com/muster-scale/muster/sim/internal/laws"
+	"github.com/muster-scale/muster/sim/world"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
@@ -46,22 +48,22 @@ func TestTheOutlookIsOnAverageWhatMessagesTake(t *testing.T) {
 	for _, x := range []struct {
 		k    int
 		load float64
-		law  law
+		law  laws.Law
 		// within is how far the mean may be off, and that in the long run; share the same for the share in time.
 		within, share float64
 	}{
-		{1, 0.6, exponential(), 0.04, 0.03},
-		{4, 0.7, exponential(), 0.04, 0.03},
-		{4, 0.7, deterministic(), 0.04, 0.02},
-		{8, 0.85, lognormal(1), 0.06, 0.02},
+		{1, 0.6, laws.Exponential(), 0.04, 0.03},
+		{4, 0.7, laws.Exponential(), 0.04, 0.03},
+		{4, 0.7, laws.Deterministic(), 0.04, 0.02},
+		{8, 0.85, laws.Lognormal(1), 0.06, 0.02},
 	} {
-		t.Run(fmt.Sprintf("%d workers, %s, load %g", x.k, x.law.name, x.load), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d workers, %s, load %g", x.k, x.law.Name, x.load), func(t *testing.T) {
 			const service = 4 * time.Second
 			s := standing(t, x.k)
 			s.Poll, s.Objective.Latency, s.Learn = 3*time.Second, 12*time.Second, 24*time.Hour
-			e := expected{workers: x.k, work: takes(4, 4*x.law.cv), rate: x.load * float64(x.k) / 4}
+			e := expected{workers: x.k, work: takes(4, 4*x.law.CV), rate: x.load * float64(x.k) / 4}
 			gap := time.Duration(float64(service) / (x.load * float64(x.k)))
-			res := ran(t, Options{Settings: s, Trace: poisson(3, 20_000, time.Minute, gap, service, x.law),
+			res := ran(t, Options{Settings: s, Trace: laws.Poisson(3, 20_000, time.Minute, gap, service, x.law),
 				Stepped: e.stepped})
 			near(t, "mean seconds by the outlook and by the simulator", e.seconds/e.steps, res.MeanTime, x.within)
 			near(t, "share in time", e.inTime/e.steps, res.InTimeRatio, x.share)
@@ -87,14 +89,14 @@ func TestTheOutlookKnowsHowManyWillBeLate(t *testing.T) {
 				t.Fatal(err)
 			}
 			var said planning.Outlook
-			r := newStream(5, n, 0, time.Nanosecond, service, lognormal(0.5))
+			r := laws.NewStream(5, n, 0, time.Nanosecond, service, laws.Lognormal(0.5))
 			var all []trace.Message
 			for range n {
 				m, _ := r.Next()
 				all = append(all, trace.Message{Arrival: 5*time.Minute - time.Second, Service: m.Service})
 			}
 			res := ran(t, Options{
-				Settings: s, World: World{Boot: Draw{Mean: boot}}, Trace: trace.Of("backlog", all...),
+				Settings: s, World: world.World{Boot: world.Draw{Mean: boot}}, Trace: trace.Of("backlog", all...),
 				Stepped: func(v View) {
 					if said.Workers == 0 && v.At >= 5*time.Minute {
 						o := v.Outcome.Observation

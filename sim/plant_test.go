@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/policy/planning"
+	"github.com/muster-scale/muster/sim/world"
 
 	"github.com/muster-scale/muster"
 )
@@ -16,16 +17,17 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	for _, x := range []struct {
 		name  string
 		plant plant
-		world func(*World)
+		world func(*world.World)
 		finds string
 	}{
-		{"a lost measurement reads as zero", plant{nanIsZero: true}, func(w *World) { w.LoseSamples = 0.9 },
+		{"a lost measurement reads as zero", plant{nanIsZero: true}, func(w *world.World) { w.LoseSamples = 0.9 },
 			"although nothing was measured"},
-		{"an order given twice launches twice", plant{twice: true}, func(w *World) { w.LoseAnswers = 0.3 },
+		{"an order given twice launches twice", plant{twice: true}, func(w *world.World) { w.LoseAnswers = 0.3 },
 			"launched twice"},
-		{"the history takes what anyone writes", plant{anyWriter: true}, func(w *World) { w.ControllerCrashes = 30 },
+		{"the history takes what anyone writes", plant{anyWriter: true},
+			func(w *world.World) { w.ControllerCrashes = 30 },
 			"two writers in one epoch"},
-		{"somebody ends workers that looked idle", plant{outside: true}, func(*World) {}, "busy worker ended"},
+		{"somebody ends workers that looked idle", plant{outside: true}, func(*world.World) {}, "busy worker ended"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			for seed := uint64(1); seed <= within; seed++ {
@@ -64,7 +66,7 @@ func (forgetful) Decide(o muster.Observation, recent muster.Recent) muster.Decis
 // excess tells by how many workers a policy asks for more than there ever were messages at a time, in a world that
 // shows the truth.
 func (s story) excess(t *testing.T, p muster.Policy) (excess int) {
-	s.World = World{Boot: Draw{Mean: 30 * time.Second}, Slots: 1, IdleStop: 20 * time.Second, Wakes: true,
+	s.World = world.World{Boot: world.Draw{Mean: 30 * time.Second}, Slots: 1, IdleStop: 20 * time.Second, Wakes: true,
 		Tail: time.Minute}
 	s.Settings.Limits = muster.Limits{Max: 400, LaunchesPerHour: 1_000_000}
 	s.Settings = s.Settings.Deciding(bounded(p), 0)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // Messages that always fail are hidden longer each time, and are dead letters in the end. However often they come back,
@@ -26,8 +27,9 @@ func TestPoisonNeverGrowsAFleet(t *testing.T) {
 				}
 				res, err := Run(Options{
 					Settings: fleet(t, spec, 30*time.Second, least, 50), Seed: 1,
-					World: World{Poison: 1, MaxReceives: 8, RetryBase: 5 * time.Second, Visibility: 30 * time.Second,
-						IdleStop: 20 * time.Second, Boot: Draw{Mean: 2 * time.Second}},
+					World: world.World{Poison: 1, MaxReceives: 8, RetryBase: 5 * time.Second,
+						Visibility: 30 * time.Second,
+						IdleStop:   20 * time.Second, Boot: world.Draw{Mean: 2 * time.Second}},
 					Trace:   batch(n, time.Minute, time.Second),
 					Stepped: func(v View) { most = max(most, v.Outcome.Decision.Desired, v.Live) },
 				})

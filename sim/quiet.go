@@ -6,6 +6,8 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/sim/internal/kernel"
+	"github.com/muster-scale/muster/sim/world"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
@@ -52,7 +54,7 @@ type quiet struct {
 }
 
 // routine tells whether events of the kind go on while nothing else happens.
-func (k kind) routine() bool {
+func routine(k kernel.Kind) bool {
 	switch k {
 	case evPoll, evLooked, evStep, evReport, evAnswer, evTimeout, evPollEnd, evReportDue, evSnapshot:
 		return true
@@ -64,7 +66,7 @@ func (k kind) routine() bool {
 // fewer of them would draw fewer numbers. A policy may go by the calendar, or by the metrics of each minute.
 func (r *run) everyPollMatters() bool {
 	w, s := &r.world, r.settings.Spec
-	drawn := func(d Draw) bool { return d.CV > 0 || d.Exponential || len(d.Samples) > 0 }
+	drawn := func(d world.Draw) bool { return d.CV > 0 || d.Exponential || len(d.Samples) > 0 }
 	return w.Cores > 0 && s.PlansAhead() || r.plant.everyPoll || r.plant.outside || w.ControllerCrashes > 0 ||
 		w.Approximate > 0 ||
 		w.LoseSamples > 0 || w.LoseListings > 0 || w.LoseTrees > 0 || w.LoseReports > 0 || w.RepeatReports > 0 ||
@@ -139,7 +141,7 @@ func (q *quiet) unchanged(o controller.Outcome) bool {
 // atRest tells whether the controller knows all that happened, has learned from it, and waits for nothing.
 func (r *run) atRest() bool {
 	s, q := &r.shell, &r.quiet
-	awaits := s.down || !s.Resting() || len(r.trees) > 0
+	awaits := s.down || !s.Resting() || r.forest.Len() > 0
 	if awaits || !q.same || q.heardAt == never || !q.learned && int64(s.LastStep())-q.heardAt < int64(learnEvery) {
 		return false
 	}
@@ -187,9 +189,9 @@ func (r *run) longest() time.Duration {
 // nextEvent returns a time before which only routine events happen.
 func (r *run) nextEvent() int64 {
 	at := r.nextOfTrace()
-	for i := range r.nodes {
-		if e := &r.nodes[i]; !e.kind.routine() {
-			at = min(at, e.at)
+	for i := range r.events.All() {
+		if e := &r.events.All()[i]; !routine(e.Kind) {
+			at = min(at, e.At)
 		}
 	}
 	if r.world.IdleStop == 0 && r.world.BillMargin == 0 {
@@ -219,7 +221,7 @@ func (r *run) nextOfTrace() int64 {
 		return int64(r.next.Arrival) - int64(learnEvery+r.settings.Poll)
 	case r.more:
 		return int64(r.next.Arrival)
-	case r.queue.inSystem() > 0 || r.unborn > 0:
+	case r.queue.InSystem() > 0 || r.unborn > 0:
 		return max(r.lastFinish, int64(r.next.Arrival)) + int64(r.stall())
 	}
 	return r.lastFinish + int64(r.world.Tail)

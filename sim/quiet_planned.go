@@ -67,8 +67,8 @@ func (p *planned) note(now int64, o controller.Outcome) {
 // quiet.
 func (r *run) longestPlanned(quiet time.Duration) time.Duration {
 	p := &r.quiet.planned
-	waits := r.queue.visible() > 0
-	works := waits && r.queue.inFlight > 0
+	waits := r.queue.Backlog() > 0
+	works := waits && r.queue.InProgress() > 0
 	whole := p.needed.up > 0 && p.needed.down == p.needed.up
 	switch {
 	case p.arrived > fewArrivals, p.late && (waits || p.arrived > 0), p.paced && works:

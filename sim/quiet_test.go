@@ -15,12 +15,15 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/policy/peer"
+	"github.com/muster-scale/muster/sim/internal/laws"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // lonely is a trace of single messages of a minute, half an hour apart on average.
 func lonely(n int) trace.Trace {
-	return poisson(1, max(8, n/slowdown), 0, 30*time.Minute, time.Minute, deterministic())
+	return laws.Poisson(1, max(8, n/slowdown), 0, 30*time.Minute, time.Minute, laws.Deterministic())
 }
 
 // hours is a trace that is on for an hour and off for two: a message each 20 seconds while it is on.
@@ -68,7 +71,7 @@ func quietly(t *testing.T, name string, latency time.Duration, least int) contro
 }
 
 // both runs a world with the polls left out in which nothing changes, and with all.
-func both(t *testing.T, o Options) (fewer, all Result) {
+func both(t *testing.T, o Options) (fewer, all scoring.Result) {
 	t.Helper()
 	fewer = ran(t, o)
 	o.plant.everyPoll = true
@@ -77,19 +80,19 @@ func both(t *testing.T, o Options) (fewer, all Result) {
 
 func TestPollsThatAreLeftOutChangeNothing(t *testing.T) {
 	const minute = time.Minute
-	boot := World{Boot: Draw{Mean: minute}}
-	with := func(change func(*World)) World {
+	boot := world.World{Boot: world.Draw{Mean: minute}}
+	with := func(change func(*world.World)) world.World {
 		w := boot
 		change(&w)
 		return w
 	}
-	idle := with(func(w *World) { w.IdleStop = minute })
+	idle := with(func(w *world.World) { w.IdleStop = minute })
 	for _, x := range []struct {
 		name    string
 		policy  string
 		latency time.Duration
 		least   int
-		world   World
+		world   world.World
 		trace   trace.Trace
 		same    bool    // to the last digit
 		share   float64 // of all polls that may be left, at the most
@@ -98,38 +101,40 @@ func TestPollsThatAreLeftOutChangeNothing(t *testing.T) {
 		{"single messages with little time", "deadline", 3 * minute, 0, boot, lonely(80), false, 0.05},
 		{"single messages with too little time", "deadline", 90 * time.Second, 0, boot, lonely(80), false, 0.25},
 		{"a message each 10 minutes with too little time", "deadline", 3 * minute, 0, boot,
-			poisson(7, 100, 0, 10*minute, 90*time.Second, exponential()), false, 0.5},
+			laws.Poisson(7, 100, 0, 10*minute, 90*time.Second, laws.Exponential()), false, 0.5},
 		{"hours on and off", "deadline", 5 * minute, 0, boot, hours(8), false, 0.6},
 		{"hours on and off, exact", "exact", 5 * minute, 0, idle, hours(8), true, 0.6},
 		{"steady load of 3", "deadline", 5 * minute, 0, boot,
-			poisson(1, 1000/slowdown, 0, 20*time.Second, minute, exponential()), false, 1},
+			laws.Poisson(1, 1000/slowdown, 0, 20*time.Second, minute, laws.Exponential()), false, 1},
 		{"bursts", "deadline", 30 * minute, 0, boot, bursts(8, 60), false, 0.2},
 		{"bursts, dynamic backlog", "dynamic-backlog", 5 * minute, 0, boot, bursts(8, 60), true, 0.2},
 		{"idle workers stop", "exact", 5 * minute, 0, idle, lonely(60), true, 0.05},
-		{"idle workers stop when the paid hour ends", "exact", 5 * minute, 0, with(func(w *World) {
+		{"idle workers stop when the paid hour ends", "exact", 5 * minute, 0, with(func(w *world.World) {
 			w.BillStep, w.BillMargin = time.Hour, 2*minute
 		}), lonely(60), true, 0.05},
 		{"keda", "keda", 5 * minute, 0, boot, lonely(40), true, 0.3},
-		{"keda's jobs", "keda-job", 5 * minute, 0, with(func(w *World) { w.IdleStop = time.Second }), lonely(60), true,
+		{"keda's jobs", "keda-job", 5 * minute, 0, with(func(w *world.World) { w.IdleStop = time.Second }), lonely(60),
+			true,
 			0.2},
 		{"AWS target tracking", "aws-dynamic", 5 * minute, 0, boot, hours(5), true, 0.7},
 		{"Knative, which decides in every poll", "kpa", 5 * minute, 0, boot, lonely(20), true, 1},
-		{"4 slots", "deadline", 5 * minute, 0, with(func(w *World) { w.Slots = 4 }), hours(8), false, 0.6},
+		{"4 slots", "deadline", 5 * minute, 0, with(func(w *world.World) { w.Slots = 4 }), hours(8), false, 0.6},
 		{"4 slots, utilization", "worker-utilization", 5 * minute, 0,
-			with(func(w *World) { w.Slots = 4 }), hours(8), true, 0.6},
-		{"reports take 200 ms", "exact", 5 * minute, 0, with(func(w *World) {
+			with(func(w *world.World) { w.Slots = 4 }), hours(8), true, 0.6},
+		{"reports take 200 ms", "exact", 5 * minute, 0, with(func(w *world.World) {
 			w.IdleStop, w.Report.Mean = minute, 200*time.Millisecond
 		}), lonely(60), true, 0.05},
-		{"reports and polls take 200 ms", "deadline", 10 * minute, 0, with(func(w *World) {
+		{"reports and polls take 200 ms", "deadline", 10 * minute, 0, with(func(w *world.World) {
 			w.Report.Mean, w.API.Mean = 200*time.Millisecond, 200*time.Millisecond
 		}), lonely(60), false, 0.05},
 		{"one worker always", "deadline", 5 * minute, 1, boot, lonely(60), false, 0.15},
 		{"one worker always, backlog per worker", "dynamic-backlog", 5 * minute, 1, boot, lonely(60), true, 0.05},
 		{"counts come late", "dynamic-backlog", 5 * minute, 0,
-			with(func(w *World) { w.Stale = 30 * time.Second }), lonely(60), true, 0.2},
-		{"counts alone", "deadline", 10 * minute, 0, with(func(w *World) { w.CountsOnly = true }), lonely(60), false,
+			with(func(w *world.World) { w.Stale = 30 * time.Second }), lonely(60), true, 0.2},
+		{"counts alone", "deadline", 10 * minute, 0, with(func(w *world.World) { w.CountsOnly = true }), lonely(60),
+			false,
 			0.05},
-		{"failures and crashes", "exact", 5 * minute, 0, with(func(w *World) {
+		{"failures and crashes", "exact", 5 * minute, 0, with(func(w *world.World) {
 			w.IdleStop, w.Poison, w.Crashes, w.LaunchFails = minute, 0.1, 5, 0.1
 		}), lonely(60), true, 0.1},
 	} {
@@ -159,13 +164,14 @@ func harmless(t *testing.T, seed uint64) story {
 	w := &s.World
 	w.LoseSamples, w.LoseListings, w.LoseTrees, w.LoseReports, w.RepeatReports = 0, 0, 0, 0, 0
 	w.Approximate, w.ControllerCrashes = 0, 0
-	w.API, w.Report = maybe(d, Draw{Mean: d.seconds(0, 0.5)}), maybe(d, Draw{Mean: d.seconds(0, 0.5)})
+	w.API, w.Report = maybe(d, world.Draw{Mean: d.seconds(0, 0.5)}), maybe(d, world.Draw{Mean: d.seconds(0, 0.5)})
 	w.Random = false // which of the waiting workers is drawn depends on how often all have asked
 	if d.often() {
 		w.MetricPeriod, w.MetricDelay, w.Stale = 0, 0, 0
 	}
 	if d.often() {
-		w.Crashes, w.LaunchFails, w.RefuseLaunch, w.Throttle, w.LoseAnswers, w.Poison, w.Spot = 0, 0, 0, 0, 0, 0, Spot{}
+		w.Crashes, w.LaunchFails, w.RefuseLaunch, w.Throttle, w.LoseAnswers, w.Poison, w.Spot = 0, 0, 0, 0, 0, 0,
+			world.Spot{}
 	}
 	w.Trees = w.Trees && d.often()
 	s.Settings.Poll = min(s.Settings.Poll, time.Duration(d.between(1, 20))*time.Second)
@@ -230,7 +236,7 @@ func TestPollsThatAreLeftOutChangeNothingInAnyWorld(t *testing.T) {
 		})
 	}
 	all.Wait()
-	var fewer, every Result // of the policy deadline
+	var fewer, every scoring.Result // of the policy deadline
 	left, steps := int64(0), int64(0)
 	for _, p := range pairs {
 		left, steps = left+p.fewer.Steps, steps+p.all.Steps
@@ -246,13 +252,13 @@ func TestPollsThatAreLeftOutChangeNothingInAnyWorld(t *testing.T) {
 }
 
 // add adds to sum what [alike] compares.
-func add(sum *Result, of Result) {
+func add(sum *scoring.Result, of scoring.Result) {
 	sum.InTime, sum.Messages = sum.InTime+of.InTime, sum.Messages+of.Messages
 	sum.WorkerSeconds, sum.Launches = sum.WorkerSeconds+of.WorkerSeconds, sum.Launches+of.Launches
 }
 
 // alike holds a result to another one, within what an autoscaler may differ by that comes a few seconds later.
-func alike(t *testing.T, fewer, all Result) {
+func alike(t *testing.T, fewer, all scoring.Result) {
 	t.Helper()
 	if off := math.Abs(float64(fewer.InTime - all.InTime)); off > max(1, 0.002*float64(all.Messages)) {
 		t.Errorf("found %d of %d messages in time, and with all polls %d", fewer.InTime, all.Messages, all.InTime)
@@ -276,8 +282,9 @@ func TestMonthsOfSingleMessagesTakeFewSteps(t *testing.T) {
 		most    int64 // steps for a message
 	}{{10 * time.Minute, 7000 / slowdown, 60}, {90 * time.Second, 700 / slowdown, 400}} {
 		res := ran(t, Options{
-			Settings: quietly(t, "deadline", x.latency, 0), World: World{Boot: Draw{Mean: time.Minute}}, Seed: 1,
-			Trace: poisson(1, x.n, 0, 30*time.Minute, time.Minute, deterministic()),
+			Settings: quietly(t, "deadline", x.latency, 0), World: world.World{Boot: world.Draw{Mean: time.Minute}},
+			Seed:  1,
+			Trace: laws.Poisson(1, x.n, 0, 30*time.Minute, time.Minute, laws.Deterministic()),
 		})
 		if each := res.Steps / int64(x.n); each > x.most {
 			t.Errorf("objective %s: found %d steps for each of %d messages within %.0f days, want %d at most",
@@ -294,7 +301,8 @@ func TestPollsThatAreLeftKeepTheirRhythm(t *testing.T) {
 	seen := 0
 	ran(t, Options{
 		Settings: s, Trace: lonely(60), Seed: 1,
-		World: World{Boot: Draw{Mean: time.Minute}, IdleStop: 20 * time.Minute, ReportEvery: 3 * time.Second},
+		World: world.World{Boot: world.Draw{Mean: time.Minute}, IdleStop: 20 * time.Minute,
+			ReportEvery: 3 * time.Second},
 		Stepped: func(v View) {
 			o := v.Outcome.Observation
 			if q := o.Queues[0]; o.At.Sub(q.Backlog.At) > controller.Gather || !q.Backlog.Known || !o.Capacity.Known {
@@ -320,20 +328,21 @@ func TestNoPollIsLeftOutWhereAnyMayMatter(t *testing.T) {
 	for _, x := range []struct {
 		name string
 		spec policy.Spec
-		w    World
+		w    world.World
 	}{
-		{"measurements fail", policy.Spec{Name: "exact"}, World{LoseSamples: 0.1}},
-		{"listings fail", policy.Spec{Name: "exact"}, World{LoseListings: 0.1}},
-		{"reports are lost", policy.Spec{Name: "exact"}, World{LoseReports: 0.1}},
-		{"reports come twice", policy.Spec{Name: "exact"}, World{RepeatReports: 0.1}},
-		{"counts are approximate", policy.Spec{Name: "exact"}, World{Approximate: 0.1}},
-		{"the controller crashes", policy.Spec{Name: "exact"}, World{ControllerCrashes: 0.1}},
-		{"reports take a time that varies", policy.Spec{Name: "exact"}, World{Report: Draw{Mean: time.Second, CV: 1}}},
+		{"measurements fail", policy.Spec{Name: "exact"}, world.World{LoseSamples: 0.1}},
+		{"listings fail", policy.Spec{Name: "exact"}, world.World{LoseListings: 0.1}},
+		{"reports are lost", policy.Spec{Name: "exact"}, world.World{LoseReports: 0.1}},
+		{"reports come twice", policy.Spec{Name: "exact"}, world.World{RepeatReports: 0.1}},
+		{"counts are approximate", policy.Spec{Name: "exact"}, world.World{Approximate: 0.1}},
+		{"the controller crashes", policy.Spec{Name: "exact"}, world.World{ControllerCrashes: 0.1}},
+		{"reports take a time that varies", policy.Spec{Name: "exact"},
+			world.World{Report: world.Draw{Mean: time.Second, CV: 1}}},
 		{"polls take a time that varies", policy.Spec{Name: "exact"},
-			World{API: Draw{Mean: time.Second, Exponential: true}}},
-		{"a calendar", calendar, World{}},
-		{"a forecast", policy.Spec{Name: "deadline", Forecast: policy.ForecastSeasonal}, World{}},
-		{"metric math", policy.Spec{Name: "metric-math", Target: 0.5, Queries: utilization("q")}, World{}},
+			world.World{API: world.Draw{Mean: time.Second, Exponential: true}}},
+		{"a calendar", calendar, world.World{}},
+		{"a forecast", policy.Spec{Name: "deadline", Forecast: policy.ForecastSeasonal}, world.World{}},
+		{"metric math", policy.Spec{Name: "metric-math", Target: 0.5, Queries: utilization("q")}, world.World{}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			s, err := controller.NewSettings(controller.Settings{

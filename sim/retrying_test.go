@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // The simulator feeds the controller what a queue and workers tell of failed messages, so that a policy sees in a world
@@ -18,9 +19,9 @@ func TestAPoisonedWorldShowsWhatWaitsForARetry(t *testing.T) {
 			res, err := Run(Options{
 				Settings: fleet(t, policy.Spec{Name: "deadline", Processing: time.Second}, 30*time.Second, 1, 10),
 				Seed:     1,
-				World: World{
+				World: world.World{
 					Poison: 1, MaxReceives: 4, RetryBase: 20 * time.Second, Visibility: 30 * time.Second,
-					Boot:       Draw{Mean: 2 * time.Second},
+					Boot:       world.Draw{Mean: 2 * time.Second},
 					CountsOnly: countsOnly, Tail: time.Minute,
 				},
 				Trace: batch(20, time.Minute, time.Second),

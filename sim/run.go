@@ -8,7 +8,12 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/sim/internal/kernel"
+	"github.com/muster-scale/muster/sim/internal/messages"
+	"github.com/muster-scale/muster/sim/internal/trees"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 	"github.com/muster-scale/muster/tree"
 )
 
@@ -16,7 +21,7 @@ import (
 type Options struct {
 	// Settings are those of the fleet, made by [controller.NewSettings]; it serves one queue.
 	Settings controller.Settings
-	World    World
+	World    world.World
 	Trace    trace.Trace
 	Seed     uint64
 	// Stepped is called after each step of the controller with what it came to; it may be nil. There is no step for a
@@ -69,21 +74,21 @@ func (r *run) stall() time.Duration {
 
 // Run replays a trace. It returns an error when the parameters are impossible or the trace cannot be read; a policy
 // that does badly is a result.
-func Run(o Options) (Result, error) {
+func Run(o Options) (scoring.Result, error) {
 	r, err := newRun(o)
 	if err != nil {
-		return Result{}, err
+		return scoring.Result{}, err
 	}
 	reader, err := o.Trace.Open()
 	if err != nil {
-		return Result{}, err
+		return scoring.Result{}, err
 	}
 	if c, ok := reader.(io.Closer); ok {
 		defer c.Close()
 	}
 	r.reader = reader
 	if err := r.loop(); err != nil {
-		return Result{}, err
+		return scoring.Result{}, err
 	}
 	return r.finish(), nil
 }
@@ -92,23 +97,24 @@ func Run(o Options) (Result, error) {
 type run struct {
 	Options
 	settings controller.Settings
-	world    World
-	chance   chance
+	world    world.World
+	chance   kernel.Streams
 	now      int64
-	events
-	reader  trace.Reader
-	next    trace.Message
-	more    bool // next is still to come
-	anySent bool
+	events   kernel.Events
+	reader   trace.Reader
+	next     trace.Message
+	more     bool // next is still to come
+	anySent  bool
 
-	queue       backlog
+	queue       messages.Queue
 	members     []*member
 	freeMembers []int32
 	listed      []int32
 	byID        map[string]int32
-	waiters     waiters
+	waiters     kernel.Line
 	works       uint32
-	cores       cores
+	cores       kernel.Cores
+	sharedPlan  uint64 // numbers the planned ends of works that share cores: only the newest counts
 	live, ready int
 	busyMembers int
 	warm        int
@@ -128,11 +134,11 @@ type run struct {
 	past     []counts
 	seenAt   int64 // when a measurement last succeeded
 
-	// trees are those that run; treesReadAt is when a look at them last succeeded.
-	trees       []*tree.Root
+	// forest has the trees in progress; treesReadAt is when they were last read.
+	forest      trees.Forest
 	treesReadAt int64
 
-	score      score
+	tally      scoring.Tally
 	steps      int64
 	lastFinish int64
 	paid       int64 // member-nanoseconds
@@ -150,15 +156,17 @@ func newRun(o Options) (*run, error) {
 		return nil, fmt.Errorf("simulate: found %d queues, a simulated fleet serves exactly 1", len(o.Settings.Queues))
 	}
 	r := &run{
-		Options: o, settings: o.Settings, world: w, chance: newChance(o.Seed), byID: map[string]int32{},
-		waiters: newWaiters(),
+		Options: o, settings: o.Settings, world: w, chance: kernel.NewStreams(o.Seed), byID: map[string]int32{},
+		waiters: kernel.NewLine(),
 		warm:    w.Warm.Size, more: true,
 	}
 	r.settings.Trees = w.Trees
 	if !o.plant.unshared {
 		r.settings.Cores = w.Cores
 	}
-	r.score.objective = int64(o.Settings.Objective.Latency)
+	r.tally.Objective = int64(o.Settings.Objective.Latency)
+	r.tally.Billing = scoring.Billing{Minimum: w.MinimumBill, Step: w.BillStep}
+	r.cores.Count = w.Cores
 	r.history.keep, r.history.anyone = w.ControllerCrashes > 0, o.plant.anyWriter
 	r.quiet.off = r.everyPollMatters()
 	return r, nil
@@ -199,12 +207,12 @@ func (r *run) loop() error {
 		return err
 	}
 	r.shell.begin(st)
-	r.add(0, evPoll, none, 0)
+	r.events.Add(0, evPoll, kernel.None, 0)
 	if r.world.MetricPeriod > 0 || r.world.MetricDelay > 0 || r.world.Stale > 0 {
-		r.add(0, evSnapshot, none, 0)
+		r.events.Add(0, evSnapshot, kernel.None, 0)
 	}
 	if r.world.ControllerCrashes > 0 {
-		r.after(wait(r.chance.life, r.world.ControllerCrashes), evController, none, 0)
+		r.after(kernel.Wait(r.chance.Life, r.world.ControllerCrashes), evController, kernel.None, 0)
 	}
 	if err := r.read(); err != nil {
 		return err
@@ -218,7 +226,7 @@ func (r *run) loop() error {
 				return err
 			}
 		}
-		if r.more && int64(r.next.Arrival) <= r.nodes[0].at {
+		if r.more && int64(r.next.Arrival) <= r.events.Next() {
 			r.now = int64(r.next.Arrival)
 			r.send(r.next, r.plantTree(r.next))
 			if err := r.read(); err != nil {
@@ -226,8 +234,8 @@ func (r *run) loop() error {
 			}
 			continue
 		}
-		e := r.pop()
-		r.now = e.at
+		e := r.events.Pop()
+		r.now = e.At
 		if err := r.happen(e); err != nil {
 			return err
 		}
@@ -241,33 +249,32 @@ func (r *run) over() bool {
 		return false
 	}
 	quiet := time.Duration(r.now - r.lastFinish)
-	if r.queue.inSystem() > 0 || r.unborn > 0 {
+	if r.queue.InSystem() > 0 || r.unborn > 0 {
 		return quiet > r.stall() && r.now-int64(r.next.Arrival) > int64(r.stall())
 	}
 	return r.live <= r.settings.Limits.Min || quiet >= r.world.Tail
 }
 
 // send puts a message into the queue.
-func (r *run) send(m trace.Message, at place) {
+func (r *run) send(m trace.Message, at trees.Place) {
 	r.stir(true)
-	ref := r.queue.add(message{
-		sent: r.now, service: int64(m.Service), class: m.Class, group: m.Group, children: m.Children, place: at,
-		poison: hit(r.chance.message, r.world.Poison),
+	r.queue.Send(messages.Message{
+		Sent: r.now, Service: int64(m.Service), Class: m.Class, Group: m.Group, Children: m.Children, Place: at,
+		Poison: kernel.Hit(r.chance.Message, r.world.Poison),
 	})
-	r.queue.offer(ref)
 	r.hand()
 	r.wake()
 }
 
 // happen makes an event happen.
-func (r *run) happen(e event) error {
-	if e.kind == evShared && e.what != r.cores.turn {
+func (r *run) happen(e kernel.Event) error {
+	if e.Kind == evShared && e.What != r.sharedPlan {
 		return nil // works have begun or ended since that was planned
 	}
-	if !e.kind.routine() {
-		r.stir(e.kind == evFinished || e.kind == evBooted)
+	if !routine(e.Kind) {
+		r.stir(e.Kind == evFinished || e.Kind == evBooted)
 	}
-	switch e.kind {
+	switch e.Kind {
 	case evPoll:
 		if r.putOff() {
 			return nil
@@ -275,39 +282,37 @@ func (r *run) happen(e event) error {
 		if !r.shell.down {
 			r.look(r.shell.Wake())
 		}
-		r.after(r.settings.Poll, evPoll, none, 0)
+		r.after(r.settings.Poll, evPoll, kernel.None, 0)
 		r.outside()
 	case evLooked:
-		if e.what == r.shell.life && !r.shell.down {
+		if e.What == r.shell.life && !r.shell.down {
 			r.looked()
 		}
 	case evStep:
-		if e.what == r.shell.life && !r.shell.down && e.at == r.shell.stepAt {
+		if e.What == r.shell.life && !r.shell.down && e.At == r.shell.stepAt {
 			r.shell.stepAt = never
 			r.plan()
 		}
 	case evOrder, evEnd:
-		r.order(r.open(e.what))
+		r.order(r.open(e.What))
 	case evController:
 		r.crash()
 	case evRestart:
 		return r.restart()
 	case evReport:
-		r.take(r.open(e.what).call)
+		r.take(r.open(e.What).call)
 	case evAnswer:
-		l := r.open(e.what)
+		l := r.open(e.What)
 		r.answered(l.call, l.directive)
 	case evTimeout:
-		r.unanswered(e.who, int64(e.what))
+		r.unanswered(e.Who, int64(e.What))
 	case evVisible:
-		r.queue.hidden--
-		delete(r.queue.retrying, int32(e.what))
-		r.queue.again(int32(e.what))
+		r.queue.Show(int32(e.What))
 		r.hand()
 		r.wake()
 	case evBorn:
 		r.unborn--
-		l := r.open(e.what)
+		l := r.open(e.What)
 		r.send(l.child, l.place)
 	case evSnapshot:
 		r.snapshot()
@@ -319,7 +324,7 @@ func (r *run) happen(e event) error {
 	case evRefill:
 		r.warm++
 	case evFinished:
-		r.finished(e.who, uint32(e.what))
+		r.finished(e.Who, uint32(e.What))
 	case evShared:
 		r.sharedEnded()
 	default:
@@ -329,18 +334,18 @@ func (r *run) happen(e event) error {
 }
 
 // finish ends every member that is left and sums up.
-func (r *run) finish() Result {
+func (r *run) finish() scoring.Result {
 	for i, m := range r.members {
 		if m.stage == booting || m.stage == working {
 			if m.asked > 0 {
-				r.waiters.remove(int32(i))
+				r.waiters.Remove(int32(i))
 				m.asked = 0
 			}
 			r.leave(int32(i), "")
 		}
 	}
 	r.checkEnd()
-	res := r.score.result(time.Duration(r.now), r.queue.inSystem(), r.world.PricePerHour)
+	res := r.tally.Result(time.Duration(r.now), r.queue.InSystem(), r.world.PricePerHour)
 	res.Policy, res.Trace, res.Seed = r.settings.Spec.Name, r.Trace.Name, r.Seed
 	res.Launches, res.Steps, res.Records = r.launches, r.steps, r.history.count
 	res.BusySeconds = time.Duration(r.busyTime).Seconds()
@@ -348,7 +353,7 @@ func (r *run) finish() Result {
 	if res.Seconds > 0 {
 		res.LaunchesPerHour = float64(res.Launches) / res.Seconds * 3600
 	}
-	res.price(r.settings.Objective, r.world.Boot.Average())
+	res.Price(r.settings.Objective, r.world.Boot.Average())
 	res.Faults = r.faults
 	return res
 }

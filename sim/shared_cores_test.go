@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // sixBursts are six of n messages of equal work at once, five minutes apart.
@@ -38,12 +40,13 @@ func TestMoreWorkersThanTheCoresHaveUseForAreNotLaunched(t *testing.T) {
 		{"many short ones, no time for all", sixBursts(100, sec), 30 * sec, 0.4},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			play := func(unshared bool) (Result, [7]int) {
+			play := func(unshared bool) (scoring.Result, [7]int) {
 				var most [7]int // workers that existed at once, by burst
 				res := ran(t, Options{
 					Settings: fleet(t, policy.Spec{Name: "deadline", Prompt: true}, row.objective, 0, 20), Seed: 1,
 					Trace: row.trace,
-					World: World{Cores: 2, Boot: Draw{Mean: 500 * time.Millisecond}}, plant: plant{unshared: unshared},
+					World: world.World{Cores: 2, Boot: world.Draw{Mean: 500 * time.Millisecond}},
+					plant: plant{unshared: unshared},
 					Stepped: func(v View) {
 						burst := min(len(most)-1, int(v.At/(5*time.Minute)))
 						most[burst] = max(most[burst], v.Live)
@@ -83,11 +86,12 @@ func TestWorkThatWaitsKeepsItsWorkers(t *testing.T) {
 		{"many", 100, time.Second, 30 * time.Second},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			play := func(unshared bool) Result {
+			play := func(unshared bool) scoring.Result {
 				return ran(t, Options{
 					Settings: fleet(t, policy.Spec{Name: "deadline", Prompt: true}, row.objective, 0, 20), Seed: 1,
 					Trace: sixBursts(row.messages, row.service),
-					World: World{Cores: 20, Boot: Draw{Mean: 500 * time.Millisecond}}, plant: plant{unshared: unshared},
+					World: world.World{Cores: 20, Boot: world.Draw{Mean: 500 * time.Millisecond}},
+					plant: plant{unshared: unshared},
 				})
 			}
 			res, without := play(false), play(true)

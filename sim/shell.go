@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/sim/internal/kernel"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
@@ -83,7 +84,7 @@ func (s *spare) keep(inputs []controller.Input) {
 // look begins a look at the queue and the fleet, if the shell says so.
 func (r *run) look(now bool) {
 	if now {
-		r.after(r.world.API.Next(r.chance.api), evLooked, none, r.shell.life)
+		r.after(r.world.API.Next(r.chance.API), evLooked, kernel.None, r.shell.life)
 	}
 }
 
@@ -103,7 +104,7 @@ func (r *run) plan() {
 		r.step()
 	case at < s.stepAt:
 		s.stepAt = at
-		r.add(at, evStep, none, s.life)
+		r.events.Add(at, evStep, kernel.None, s.life)
 	}
 }
 
@@ -141,7 +142,7 @@ func (r *run) execute(e controller.Effect) {
 	if _, ends := e.(controller.End); ends {
 		k = evEnd
 	}
-	r.after(r.world.API.Next(r.chance.api), k, none, r.post(letter{effect: e, life: r.shell.life}))
+	r.after(r.world.API.Next(r.chance.API), k, kernel.None, r.post(letter{effect: e, life: r.shell.life}))
 }
 
 // order carries out an effect, and sends the result back to the controller that wants it.
@@ -150,9 +151,9 @@ func (r *run) order(l letter) {
 	switch e := l.effect.(type) {
 	case controller.SetDesired:
 		switch {
-		case hit(r.chance.api, r.world.Throttle) && r.faulty():
+		case kernel.Hit(r.chance.API, r.world.Throttle) && r.faulty():
 			failure = "throttled: too many calls"
-		case hit(r.chance.api, r.world.RefuseLaunch) && r.faulty():
+		case kernel.Hit(r.chance.API, r.world.RefuseLaunch) && r.faulty():
 			failure = "the cloud refuses to launch"
 		default:
 			failure = r.launch(e.Order)
@@ -162,9 +163,9 @@ func (r *run) order(l letter) {
 	default:
 		r.fault(fmt.Sprintf("the simulated fleet was asked for a %T, which it does not have", e))
 	}
-	if hit(r.chance.api, r.world.LoseAnswers) && r.faulty() {
+	if kernel.Hit(r.chance.API, r.world.LoseAnswers) && r.faulty() {
 		// Nobody knows whether it was carried out, so the same call is made again, as clients do.
-		r.after(time.Second, evOrder, none, r.post(l))
+		r.after(time.Second, evOrder, kernel.None, r.post(l))
 		return
 	}
 	if l.life != r.shell.life {
@@ -202,9 +203,9 @@ func (r *run) crash() {
 		r.replaced = append(r.replaced[:0], *s.State())
 		s.begin(controller.State{})
 		s.down = true
-		r.after(r.world.ControllerDown, evRestart, none, 0)
+		r.after(r.world.ControllerDown, evRestart, kernel.None, 0)
 	}
-	r.after(wait(r.chance.life, r.world.ControllerCrashes), evController, none, 0)
+	r.after(kernel.Wait(r.chance.Life, r.world.ControllerCrashes), evController, kernel.None, 0)
 }
 
 // restart begins a new epoch of the history and restores the controller from its records.

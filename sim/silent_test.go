@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // The workers of a silent fleet tell nobody anything: sizes rise and fall by the counts of the queue, and the fleet's
@@ -13,21 +14,21 @@ func TestASilentFleetIsSizedByItsService(t *testing.T) {
 	const work, boot, n = 20 * time.Second, 30 * time.Second, 60
 	for _, row := range []struct {
 		name  string
-		world World
+		world world.World
 		spec  policy.Spec
 	}{
-		{"backlog per worker", World{}, policy.Spec{Name: "backlog-per-worker", Acceptable: 3}},
-		{"deadline", World{}, policy.Spec{Name: "deadline", Processing: work}},
-		{"counts are late", World{Stale: 5 * time.Second, CountsOnly: true}, policy.Spec{Name: "deadline",
+		{"backlog per worker", world.World{}, policy.Spec{Name: "backlog-per-worker", Acceptable: 3}},
+		{"deadline", world.World{}, policy.Spec{Name: "deadline", Processing: work}},
+		{"counts are late", world.World{Stale: 5 * time.Second, CountsOnly: true}, policy.Spec{Name: "deadline",
 			Processing: work}},
-		{"members crash, and are replaced", World{Crashes: 30, Visibility: time.Minute, Tail: 10 * time.Minute},
+		{"members crash, and are replaced", world.World{Crashes: 30, Visibility: time.Minute, Tail: 10 * time.Minute},
 			policy.Spec{Name: "backlog-per-worker", Acceptable: 3}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := fleet(t, row.spec, 5*time.Minute, 1, 40)
 			s.Unreported = true
 			w := row.world
-			w.Silent, w.Boot, w.Wakes = true, Draw{Mean: boot}, true
+			w.Silent, w.Boot, w.Wakes = true, world.Draw{Mean: boot}, true
 			if w.Tail == 0 {
 				w.Tail = 30 * time.Minute
 			}

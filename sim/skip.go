@@ -1,11 +1,13 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/sim/internal/kernel"
 )
 
 // putOff puts the poll that is due now off and returns true: to the first poll that changes something, or else to the
@@ -90,24 +92,24 @@ func (r *run) present() muster.Listing {
 func (r *run) skip(to int64) {
 	r.quiet.until = to
 	call := int64(min(pollWait, r.world.Visibility/2))
-	snapshot := int64(orElse(r.world.MetricPeriod, time.Second))
-	for i := range r.nodes {
-		e := &r.nodes[i]
-		switch e.kind {
+	snapshot := int64(cmp.Or(r.world.MetricPeriod, time.Second))
+	for i := range r.events.All() {
+		e := &r.events.All()[i]
+		switch e.Kind {
 		case evPollEnd:
-			e.at += max(0, to-e.at) / call * call
+			e.At += max(0, to-e.At) / call * call
 		case evSnapshot:
-			e.at += max(0, to-e.at) / snapshot * snapshot
+			e.At += max(0, to-e.At) / snapshot * snapshot
 		case evReportDue, evTimeout:
-			e.at += r.turns(r.members[e.who], to)
+			e.At += r.turns(r.members[e.Who], to)
 		case evReport, evAnswer:
-			c := &r.mail[e.what].call
+			c := &r.mail[e.What].call
 			turns := r.turns(r.members[c.member], to)
-			e.at += turns
+			e.At += turns
 			c.report.SentAt = c.report.SentAt.Add(time.Duration(turns))
 		}
 	}
-	r.moved()
+	r.events.Moved()
 	for _, i := range r.listed {
 		m := r.members[i]
 		turns := r.turns(m, to)
@@ -116,7 +118,7 @@ func (r *run) skip(to int64) {
 			m.reportDue += turns
 		}
 	}
-	r.add(to, evPoll, none, 0)
+	r.events.Add(to, evPoll, kernel.None, 0)
 }
 
 // turns returns how far the reports of a worker are put off: the one after its newest arrives by the given time.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/sim/internal/kernel"
 )
 
 // counts are the queue's numbers at one instant.
@@ -20,12 +21,12 @@ type counts struct {
 }
 
 func (r *run) count() counts {
-	c := counts{at: r.now, backlog: r.queue.visible(), inFlight: r.queue.inFlight + r.queue.hidden, sent: r.queue.sent}
-	c.retrying, c.dead = len(r.queue.retrying), r.queue.dead
-	if sent, ok := r.queue.oldestRetry(); ok {
+	c := counts{at: r.now, backlog: r.queue.Backlog(), inFlight: r.queue.InFlight(), sent: r.queue.Sent()}
+	c.retrying, c.dead = r.queue.Retrying(), r.queue.Dead()
+	if sent, ok := r.queue.OldestRetry(); ok {
 		c.oldestRetry = time.Duration(r.now - sent).Seconds()
 	}
-	if sent, ok := r.queue.oldest(); ok {
+	if sent, ok := r.queue.Oldest(); ok {
 		c.oldest = time.Duration(r.now - sent).Seconds()
 	}
 	return c
@@ -43,7 +44,7 @@ func (r *run) snapshot() {
 	if w.MetricPeriod > 0 {
 		every = w.MetricPeriod
 	}
-	r.after(every, evSnapshot, none, 0)
+	r.after(every, evSnapshot, kernel.None, 0)
 }
 
 // seen returns the counts as the source shows them now, and the instant it stamps on them; false while there are none.
@@ -68,7 +69,7 @@ func (r *run) observe() []controller.Input {
 	if r.world.Trees {
 		in = append(in, r.expected())
 	}
-	if hit(r.chance.source, r.world.LoseListings) && r.faulty() {
+	if kernel.Hit(r.chance.Source, r.world.LoseListings) && r.faulty() {
 		return append(in, controller.Listed{Failure: "the listing failed"})
 	}
 	return append(in, controller.Listed{Listing: r.list()})
@@ -77,7 +78,7 @@ func (r *run) observe() []controller.Input {
 func (r *run) measure() muster.QueueObservation {
 	name := r.settings.Queues[0]
 	c, at, ok := r.seen()
-	if hit(r.chance.source, r.world.LoseSamples) && r.faulty() {
+	if kernel.Hit(r.chance.Source, r.world.LoseSamples) && r.faulty() {
 		if r.plant.nanIsZero {
 			z := muster.Measured(at, 0)
 			return muster.QueueObservation{Queue: name, Backlog: z, InFlight: z, Delayed: z, OldestAge: z}
@@ -115,6 +116,6 @@ func (r *run) roughly(n int) float64 {
 	if r.world.Approximate == 0 {
 		return float64(n)
 	}
-	off := (2*r.chance.source.Float64() - 1) * r.world.Approximate
+	off := (2*r.chance.Source.Float64() - 1) * r.world.Approximate
 	return math.Max(0, math.Round(float64(n)*(1+off)))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/policy/peer"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // story is a world with its faults, a fleet and a trace, all drawn from one number.
@@ -42,13 +43,13 @@ func maybe[T any](d dice, v T) (none T) {
 	return none
 }
 
-func (d dice) draw(most float64) Draw {
-	draw := Draw{Mean: d.seconds(0, most)}
+func (d dice) draw(most float64) world.Draw {
+	draw := world.Draw{Mean: d.seconds(0, most)}
 	switch d.IntN(4) {
 	case 0:
 		draw.CV = d.share(1)
 	case 1:
-		draw = Draw{Samples: []time.Duration{d.seconds(0, most), d.seconds(0, most), 0}}
+		draw = world.Draw{Samples: []time.Duration{d.seconds(0, most), d.seconds(0, most), 0}}
 	}
 	return draw
 }
@@ -74,12 +75,12 @@ func tell(t testing.TB, seed uint64) story {
 	return s
 }
 
-func (d dice) world() World {
-	w := World{
+func (d dice) world() world.World {
+	w := world.World{
 		Boot: d.draw(60), Slots: d.between(1, 3), IdleStop: maybe(d, d.seconds(0.1, 60)),
 		Exit: maybe(d, d.seconds(0, 5)),
-		Warm: maybe(d, WarmPool{Size: d.between(1, 3), Boot: d.draw(5), Refill: d.seconds(1, 60)}),
-		Spot: maybe(d, Spot{Share: d.share(1), Interruptions: d.share(20), Notice: d.seconds(0, 120)}),
+		Warm: maybe(d, world.WarmPool{Size: d.between(1, 3), Boot: d.draw(5), Refill: d.seconds(1, 60)}),
+		Spot: maybe(d, world.Spot{Share: d.share(1), Interruptions: d.share(20), Notice: d.seconds(0, 120)}),
 
 		LaunchFails: maybe(d, d.share(0.5)), RefuseLaunch: maybe(d, d.share(0.5)), Capacity: maybe(d, d.between(1, 4)),
 		Crashes: maybe(d, d.share(20)), MinimumBill: maybe(d, time.Minute), BillStep: maybe(d, d.seconds(1, 60)),
@@ -103,8 +104,9 @@ func (d dice) world() World {
 		FaultsEnd: d.seconds(60, 900), Tail: 45 * time.Minute,
 	}
 	if d.IntN(8) == 0 { // a world in which only one kind of thing goes wrong hides nothing behind another
-		calm := World{Slots: w.Slots, Boot: w.Boot, Visibility: w.Visibility, Tail: w.Tail, FaultsEnd: w.FaultsEnd,
-			IdleStop: w.IdleStop}
+		calm := world.World{Slots: w.Slots, Boot: w.Boot, Visibility: w.Visibility, Tail: w.Tail,
+			FaultsEnd: w.FaultsEnd,
+			IdleStop:  w.IdleStop}
 		switch d.IntN(6) {
 		case 0:
 			calm.LoseReports = w.LoseReports
@@ -148,7 +150,7 @@ func (d dice) trace() (trace.Trace, int64) {
 	return trace.Of("story", messages...), all
 }
 
-func (d dice) settings(t testing.TB, w World) (controller.Settings, int, bool) {
+func (d dice) settings(t testing.TB, w world.World) (controller.Settings, int, bool) {
 	limits := muster.Limits{Max: d.between(1, 8), LaunchesPerHour: d.between(100, 1000)}
 	limits.Min = maybe(d, d.between(0, limits.Max))
 	s := controller.Settings{
@@ -175,7 +177,7 @@ func (d dice) settings(t testing.TB, w World) (controller.Settings, int, bool) {
 }
 
 // spec draws one of the built-in policies with its combinators, and says at which size it comes to rest.
-func (d dice) spec(w World, limits muster.Limits) (policy.Spec, int) {
+func (d dice) spec(w world.World, limits muster.Limits) (policy.Spec, int) {
 	rest := limits.Min
 	s := d.single()
 	if d.IntN(5) == 0 {
@@ -239,7 +241,7 @@ func (d dice) single() policy.Spec {
 }
 
 // rival draws one of the peers, and says at which size it comes to rest; the maximum where that is not known.
-func (d dice) rival(w World, limits *muster.Limits) (p muster.Policy, memory time.Duration, rest int) {
+func (d dice) rival(w world.World, limits *muster.Limits) (p muster.Policy, memory time.Duration, rest int) {
 	all := peer.All()
 	x := all[d.IntN(len(all))]
 	setting := x.Default

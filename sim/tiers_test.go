@@ -8,6 +8,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // A batch an hour, with a warm pool of three that boot in 15 s, and others in 90 s. Once both are learned, the third
@@ -15,12 +16,12 @@ import (
 // be ordered.
 func TestWorkersOfAWarmPoolAreLaunchedByTheirOwnBootTime(t *testing.T) {
 	const latency, work = 300 * time.Second, 25 * time.Second
-	world := World{Boot: Draw{Mean: 90 * time.Second}, Warm: WarmPool{Size: 3, Boot: Draw{Mean: 15 * time.Second},
-		Refill: 2 * time.Minute}, Wakes: true}
+	w := world.World{Boot: world.Draw{Mean: 90 * time.Second}, Wakes: true,
+		Warm: world.WarmPool{Size: 3, Boot: world.Draw{Mean: 15 * time.Second}, Refill: 2 * time.Minute}}
 	var last muster.Observation
 	var first, explained string
 	o := Options{Settings: timely(t, latency, work, 90*time.Second, 1), Trace: batches(3, 50, time.Hour, work),
-		World: world}
+		World: w}
 	o.Stepped = func(v View) {
 		last = v.Outcome.Observation
 		for _, e := range v.Outcome.Effects {
@@ -50,8 +51,8 @@ func TestWorkersOfAWarmPoolAreLaunchedByTheirOwnBootTime(t *testing.T) {
 		t.Errorf("the launches are explained as %q (the first as %q), want how many come from the pool and when",
 			explained, first)
 	}
-	world.Warm = WarmPool{}
-	o.Stepped, o.World = nil, world
+	w.Warm = world.WarmPool{}
+	o.Stepped, o.World = nil, w
 	without := ran(t, o)
 	if res.WorkerSeconds > without.WorkerSeconds {
 		t.Errorf("with a pool it took %v worker-seconds and without %v, want no more", res.WorkerSeconds,

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 	"github.com/muster-scale/muster/tree"
 )
 
@@ -24,7 +25,7 @@ type shape struct {
 
 // lasting draws a lognormal duration.
 func (d dice) lasting(mean time.Duration, cv float64) time.Duration {
-	return Draw{Mean: mean, CV: cv}.Next(d.Rand)
+	return world.Draw{Mean: mean, CV: cv}.Next(d.Rand)
 }
 
 // shapes are the trees that the goals are measured on.
@@ -211,7 +212,7 @@ func runTreeLike(t testing.TB, s shape, spec policy.Spec, workers int, seed uint
 	last := time.Duration(0)
 	res := ran(t, Options{
 		Settings: settings, Trace: trace.Of(s.name, root), Seed: seed, before: before,
-		World: World{Boot: Draw{Mean: treeBoot}, Wakes: true, IdleStop: 10 * time.Second,
+		World: world.World{Boot: world.Draw{Mean: treeBoot}, Wakes: true, IdleStop: 10 * time.Second,
 			Exit: 100 * time.Millisecond, Trees: foresee},
 		Finished: func(_, finished time.Duration) { last = max(last, finished) },
 	})

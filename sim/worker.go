@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/muster-scale/muster/sim/internal/kernel"
+	"github.com/muster-scale/muster/sim/internal/messages"
 	"github.com/muster-scale/muster/worker/protocol"
 
 	"github.com/muster-scale/muster/worker/lease"
@@ -23,7 +25,7 @@ const (
 type member struct {
 	id       string
 	launched int64
-	// generation grows when the place in run.members is used again, so that events of the one before are void.
+	// generation grows when the trees.Place in run.members is used again, so that events of the one before are void.
 	generation uint32
 	stage      stage
 	failure    string
@@ -60,7 +62,7 @@ type held struct {
 type stage uint8
 
 const (
-	free stage = iota // its place is unused
+	free stage = iota // its trees.Place is unused
 	booting
 	working
 	over // it ended, and is still listed
@@ -131,34 +133,34 @@ func (r *run) advance(i int32) {
 // for a message.
 func (r *run) receive(i int32, m *member, asked int) bool {
 	m.calling = false
-	n := min(asked, r.queue.waiting.len())
+	n := min(asked, r.queue.Receivable())
 	if n == 0 {
 		m.asked = asked
 		m.polled++
-		r.waiters.push(i)
+		r.waiters.Push(i)
 		r.after(min(pollWait, r.world.Visibility/2), evPollEnd, i, uint64(m.generation)<<32|uint64(m.polled))
 		return false
 	}
 	m.lease.EndReceive(r.time(), asked, n)
 	for range n {
-		r.begin(i, m, r.queue.waiting.popFront())
+		r.begin(i, m)
 	}
 	return true
 }
 
 // hand gives waiting messages to waiting workers.
 func (r *run) hand() {
-	for r.queue.waiting.len() > 0 && r.waiters.len() > 0 {
-		i := r.waiters.first()
+	for r.queue.Receivable() > 0 && r.waiters.Len() > 0 {
+		i := r.waiters.First()
 		if r.world.Random {
-			i = r.waiters.any(r.chance.routing.IntN(r.waiters.len()))
+			i = r.waiters.Any(r.chance.Routing.IntN(r.waiters.Len()))
 		}
 		m := r.members[i]
-		r.waiters.remove(i)
+		r.waiters.Remove(i)
 		asked := m.asked
 		m.asked = 0
 		m.lease.EndReceive(r.time(), asked, 1)
-		r.begin(i, m, r.queue.waiting.popFront())
+		r.begin(i, m)
 		r.advance(i)
 	}
 }
@@ -166,33 +168,31 @@ func (r *run) hand() {
 // pollEnded ends a receive call that brought nothing.
 func (r *run) pollEnded(i int32) {
 	m := r.members[i]
-	r.waiters.remove(i)
+	r.waiters.Remove(i)
 	asked := m.asked
 	m.asked = 0
 	m.lease.EndReceive(r.time(), asked, 0)
 	r.advance(i)
 }
 
-// begin starts the work on a message just received.
-func (r *run) begin(i int32, m *member, ref int32) {
-	x := &r.queue.all[ref]
-	x.receives++
-	x.since = r.now
-	r.queue.inFlight++
+// begin receives the next message that waits, and starts the work on it.
+func (r *run) begin(i int32, m *member) {
+	ref := r.queue.Receive(r.now)
+	x := r.queue.At(ref)
 	r.works++
 	m.held = append(m.held, held{ref, r.works})
 	if len(m.held) == 1 {
 		r.busyMembers++
 	}
-	if r.world.Congestion > 0 && x.receives == 1 {
-		crowd := float64(r.queue.visible()) / (10 * float64(max(1, r.ready)))
-		x.service = int64(float64(x.service) * (1 + r.world.Congestion*min(3, crowd)))
+	if r.world.Congestion > 0 && x.Receives == 1 {
+		crowd := float64(r.queue.Backlog()) / (10 * float64(max(1, r.ready)))
+		x.Service = int64(float64(x.Service) * (1 + r.world.Congestion*min(3, crowd)))
 	}
 	if r.world.Cores > 0 {
 		r.share(i, ref, r.works)
 		return
 	}
-	r.add(r.now+x.service+int64(r.world.Handover), evFinished, i, uint64(r.works))
+	r.events.Add(r.now+x.Service+int64(r.world.Handover), evFinished, i, uint64(r.works))
 }
 
 // finished ends the work on a message.
@@ -212,15 +212,14 @@ func (r *run) finished(i int32, work uint32) {
 	if len(m.held) == 0 {
 		r.busyMembers--
 	}
-	x := &r.queue.all[ref]
+	x := r.queue.At(ref)
 	r.busyTime += int64(r.took(x))
-	r.queue.inFlight--
-	ok := !x.poison
+	ok := !x.Poison
 	class := ""
 	if r.world.Classes {
-		class = x.class
+		class = x.Class
 	}
-	end := lease.End{Received: r.at(x.since), Took: r.took(x), OK: ok, Class: class, SentAt: r.at(x.sent)}
+	end := lease.End{Received: r.at(x.Since), Took: r.took(x), OK: ok, Class: class, SentAt: r.at(x.Sent)}
 	if ok {
 		m.lease.End(r.time(), end)
 		r.settle(ref)
@@ -235,57 +234,52 @@ func (r *run) finished(i int32, work uint32) {
 
 // settle scores a finished message, sends its children and forgets it.
 func (r *run) settle(ref int32) {
-	x := &r.queue.all[ref]
-	r.queue.finished++
+	x := r.queue.At(ref)
 	done := r.now - int64(r.world.Handover)
-	r.score.finished(done-x.sent, done-x.sent-int64(r.took(x)))
+	r.tally.Finished(done-x.Sent, done-x.Sent-int64(r.took(x)))
 	r.lastFinish = r.now
 	if r.Finished != nil {
-		r.Finished(time.Duration(x.sent), time.Duration(done))
+		r.Finished(time.Duration(x.Sent), time.Duration(done))
 	}
-	r.settled(x, false)
-	for _, c := range x.children {
-		r.awaitChild(c, x.place.below())
+	r.forest.Ended(x.Place, len(x.Children), false)
+	for _, c := range x.Children {
+		r.awaitChild(c, x.Place.Below())
 	}
-	r.queue.gone(ref)
+	r.queue.Finish(ref)
 	r.hand()
 }
 
 // failed gives a message back whose work failed, or moves it to the dead letters.
 func (r *run) failed(ref int32, again time.Duration) {
-	x := &r.queue.all[ref]
+	x := r.queue.At(ref)
 	if r.spent(x) {
-		r.queue.dead++
-		r.score.lost()
-		r.settled(x, true)
+		r.tally.Dead()
+		r.forest.Ended(x.Place, 0, true)
 		r.lastFinish = r.now
-		r.queue.gone(ref)
+		r.queue.Bury(ref)
 		r.hand()
 		return
 	}
-	if r.queue.retrying == nil {
-		r.queue.retrying = map[int32]bool{}
-	}
-	r.queue.retrying[ref] = true
-	r.hide(ref, again)
+	r.hide(ref, again, true)
 }
 
 // spent tells whether a message has used up its attempts.
-func (r *run) spent(x *message) bool { return int(x.receives) >= r.world.MaxReceives }
+func (r *run) spent(x *messages.Message) bool { return int(x.Receives) >= r.world.MaxReceives }
 
 // backoff is how long a message whose work failed is hidden; 0 for a dead letter.
-func (r *run) backoff(x *message) time.Duration {
+func (r *run) backoff(x *messages.Message) time.Duration {
 	if r.spent(x) {
 		return 0
 	}
-	hold := lease.Hold(r.time().Add(-time.Duration(r.now-x.since)), r.world.Visibility.Truncate(time.Second))
-	return hold.GiveBack(r.time(), lease.Backoff(r.world.RetryBase, int(x.receives)))
+	hold := lease.Hold(r.time().Add(-time.Duration(r.now-x.Since)), r.world.Visibility.Truncate(time.Second))
+	return hold.GiveBack(r.time(), lease.Backoff(r.world.RetryBase, int(x.Receives)))
 }
 
-// hide makes a message receivable again after the duration d.
-func (r *run) hide(ref int32, d time.Duration) {
-	r.queue.hidden++
-	r.after(d, evVisible, none, uint64(ref))
+// hide makes a message in progress receivable again after the duration d. With retry a worker returned it for another
+// attempt; otherwise its worker died.
+func (r *run) hide(ref int32, d time.Duration, retry bool) {
+	r.queue.Hide(ref, retry)
+	r.after(d, evVisible, kernel.None, uint64(ref))
 }
 
 // die ends a member at once, whatever it does. Its messages come back when their holds end, or at once when it could
@@ -296,18 +290,17 @@ func (r *run) die(i int32, why string, givesBack bool) {
 		return
 	}
 	for _, h := range m.held {
-		x := &r.queue.all[h.ref]
-		r.queue.inFlight--
-		r.busyTime += r.now - x.since
+		x := r.queue.At(h.ref)
+		r.busyTime += r.now - x.Since
 		if givesBack {
-			x.receives--
-			r.hide(h.ref, 0)
+			x.Receives--
+			r.hide(h.ref, 0, false)
 			continue
 		}
 		// The hold was extended each time at half of the visibility; the last extension decides.
 		step := int64(r.world.Visibility) / 2
-		until := x.since + (r.now-x.since)/step*step + int64(r.world.Visibility)
-		r.hide(h.ref, time.Duration(until-r.now))
+		until := x.Since + (r.now-x.Since)/step*step + int64(r.world.Visibility)
+		r.hide(h.ref, time.Duration(until-r.now), false)
 	}
 	if len(m.held) > 0 {
 		r.busyMembers--

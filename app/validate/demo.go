@@ -16,7 +16,9 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // circumstances are the measured conditions of a demo run. The simulator gets them as input, so that the comparison
@@ -123,8 +125,8 @@ func simulateRun(r demo.Run, c circumstances) (*demo.Tally, error) {
 			len(c.boots))
 	}
 	tally := demo.NewTally([]demo.Run{r}, "")
-	world := sim.World{
-		Boot: sim.Draw{Samples: c.boots, InTurn: true}, Wakes: true, IdleStop: r.Fleet.Workers.Idle,
+	world := world.World{
+		Boot: world.Draw{Samples: c.boots, InTurn: true}, Wakes: true, IdleStop: r.Fleet.Workers.Idle,
 		Visibility: r.Fleet.Workers.Visibility,
 		Start:      time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), Handover: c.handover,
 	}
@@ -144,7 +146,7 @@ func simulateRun(r demo.Run, c circumstances) (*demo.Tally, error) {
 		return nil, err
 	}
 	tally.Start(world.Start.Add(c.sent[0]))
-	return tally, contest.Broken([]sim.Result{result})
+	return tally, contest.Broken([]scoring.Result{result})
 }
 
 // sentReader is a trace of messages with the given send times and processing times.

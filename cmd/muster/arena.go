@@ -16,10 +16,10 @@ import (
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/durable"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/report"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // arena holds the conditions of simulated runs, from flags.
@@ -91,7 +91,7 @@ func (a *arena) flags(cmd *cobra.Command) {
 func worldHelp() string {
 	var b strings.Builder
 	b.WriteString("The world is kind unless --world says otherwise. Its parameters:\n\n")
-	for _, p := range sim.Parameters() {
+	for _, p := range world.Parameters() {
 		fmt.Fprintf(&b, "  %-30s %s\n", p.Name+"="+p.Value, p.What)
 	}
 	return strings.TrimRight(b.String(), "\n")
@@ -100,7 +100,7 @@ func worldHelp() string {
 func completeWorld(_ *cobra.Command, _ []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	given := text[:strings.LastIndexByte(text, ',')+1]
 	var all []cobra.Completion
-	for _, p := range sim.Parameters() {
+	for _, p := range world.Parameters() {
 		all = append(all, cobra.CompletionWithDesc(given+p.Name+"=", p.What))
 	}
 	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
@@ -115,7 +115,7 @@ func (a *arena) event(cmd *cobra.Command, name string) (contest.Event, error) {
 	e := contest.Event{
 		Name: name, Objective: muster.Objective{Latency: a.latency, Quantile: a.quantile, Late: a.late},
 		Limits: muster.Limits{Min: a.min, Max: a.max, LaunchesPerHour: contest.LaunchesPerHour},
-		World:  sim.World{Boot: sim.Draw{Mean: a.boot}, Slots: a.slots, Cores: a.cores}, Poll: a.poll,
+		World:  world.World{Boot: world.Draw{Mean: a.boot}, Slots: a.slots, Cores: a.cores}, Poll: a.poll,
 		Trace: func(seed uint64) (trace.Trace, error) {
 			o := a.options
 			o.Seed = seed
@@ -166,7 +166,7 @@ func (a *arena) event(cmd *cobra.Command, name string) (contest.Event, error) {
 // worldHint suggests the parameter that was probably meant, for an unknown one.
 func worldHint(key string, err error) error {
 	var names []string
-	for _, p := range sim.Parameters() {
+	for _, p := range world.Parameters() {
 		if p.Name == key {
 			return err
 		}

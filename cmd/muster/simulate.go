@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster/internal/terminal"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/report"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/tables"
 	"github.com/muster-scale/muster/sim/threshold"
 )
@@ -111,10 +111,11 @@ func (a *arena) simulate(cmd *cobra.Command, name string, c contest.Contender, s
 		return err
 	}
 	if a.g.json() {
-		err = printJSON(cmd.OutOrStdout(), []sim.Result{result})
+		err = printJSON(cmd.OutOrStdout(), []scoring.Result{result})
 	} else {
 		tables.Run(cmd.OutOrStdout(), result, prepared, c)
 	}
 	a.leftOut(cmd.ErrOrStderr())
-	return errors.Join(err, contest.Broken([]sim.Result{result}), threshold.Missed([]sim.Result{result}, limits))
+	return errors.Join(err, contest.Broken([]scoring.Result{result}), threshold.Missed([]scoring.Result{result},
+		limits))
 }

@@ -49,12 +49,6 @@ func TestFunctionsAndFilesAreShort(t *testing.T) {
 // maxPackage bounds the lines of a package beside tests, but for that of the commands, which has a bound of its own.
 const maxPackage = 2500
 
-// largePackages are those that are still larger, each with its bound. They may only shrink: the bound is lowered with
-// them, and a package of at most maxPackage lines leaves the list.
-var largePackages = map[string]int{
-	"sim": 3700,
-}
-
 func TestPackagesAreSmall(t *testing.T) {
 	size := map[string]int{}
 	for _, s := range sources(t) {
@@ -65,22 +59,8 @@ func TestPackagesAreSmall(t *testing.T) {
 	const why = "why: a package is what one can know as a whole. " +
 		"fix: find what its parts need not know of each other, and make packages of them"
 	for pkg, lines := range size {
-		bound, listed := largePackages[pkg]
-		switch {
-		case !listed && lines > maxPackage:
+		if lines > maxPackage {
 			t.Errorf("package %q has %d lines beside tests, at most %d are allowed.\n"+why, pkg, lines, maxPackage)
-		case listed && lines <= maxPackage:
-			t.Errorf("package %q has %d lines beside tests: take it off the list of large packages", pkg, lines)
-		case listed && lines > bound:
-			t.Errorf("package %q has %d lines beside tests, and is not to grow above %d.\n"+why, pkg, lines, bound)
-		case listed && bound-lines > 300:
-			t.Errorf("package %q has %d lines beside tests: lower its bound of %d to the next hundred", pkg, lines,
-				bound)
-		}
-	}
-	for pkg := range largePackages {
-		if size[pkg] == 0 {
-			t.Errorf("there is no package %q: take it off the list of large packages", pkg)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/report"
+	"github.com/muster-scale/muster/sim/scoring"
 )
 
 // Comparison says what is played.
@@ -33,8 +34,8 @@ type Comparison struct {
 
 // Play makes the runs, event by event, and returns their results and, with Record, their curves. The results do not
 // depend on how many runs there are at a time.
-func (c Comparison) Play(ctx context.Context) ([]sim.Result, []report.Run, error) {
-	var results []sim.Result
+func (c Comparison) Play(ctx context.Context) ([]scoring.Result, []report.Run, error) {
+	var results []scoring.Result
 	var runs []report.Run
 	efforts, err := c.efforts()
 	if err != nil {
@@ -87,10 +88,10 @@ func (c Comparison) efforts() ([]float64, error) {
 
 // watch returns what records the curves of the first seed of each policy, and what returns them with the results.
 func (c Comparison) watch(e contest.Event) (
-	func(contest.Event, contest.Contender, uint64) func(sim.View), func([]sim.Result) []report.Run,
+	func(contest.Event, contest.Contender, uint64) func(sim.View), func([]scoring.Result) []report.Run,
 ) {
 	if !c.Record {
-		return nil, func([]sim.Result) []report.Run { return nil }
+		return nil, func([]scoring.Result) []report.Run { return nil }
 	}
 	var lock sync.Mutex
 	recorders := map[string]*report.Recorder{}
@@ -104,7 +105,7 @@ func (c Comparison) watch(e contest.Event) (
 		recorders[who.Name] = r
 		return r.Stepped
 	}
-	return watch, func(results []sim.Result) (runs []report.Run) {
+	return watch, func(results []scoring.Result) (runs []report.Run) {
 		for _, r := range results {
 			if recorder := recorders[r.Policy]; recorder != nil && r.Seed == c.Seeds[0] {
 				runs = append(runs, recorder.Run(r))

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/comparison"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // short is an event of some minutes.
@@ -19,7 +19,7 @@ func short() contest.Event {
 	return contest.Event{
 		Name: "short", Objective: muster.Objective{Latency: 2 * time.Minute, Quantile: 0.99},
 		Limits: muster.Limits{Max: 10, LaunchesPerHour: contest.LaunchesPerHour}, Poll: 5 * time.Second,
-		World: sim.World{Boot: sim.Draw{Mean: 20 * time.Second}, Slots: 1},
+		World: world.World{Boot: world.Draw{Mean: 20 * time.Second}, Slots: 1},
 		Trace: func(seed uint64) (trace.Trace, error) {
 			return trace.Load("step:rate=0.1,to=0.3,at=60s,duration=180s", trace.Options{Seed: seed})
 		},

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/scoring"
 )
 
 // Broken returns an error when a run found a broken promise: then its figures mean nothing.
-func Broken(results []sim.Result) error {
+func Broken(results []scoring.Result) error {
 	for _, r := range results {
 		if len(r.Faults) > 0 {
 			return fmt.Errorf("%s on %s, seed %d: the simulator found a broken promise, please report it: %s",

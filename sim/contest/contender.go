@@ -12,7 +12,7 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/policy/peer"
-	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // idleStop is how long workers of the policy exact wait for a message before they offer to leave; its fleets fall no
@@ -143,7 +143,7 @@ func (c Contender) With(value float64) Contender {
 
 // settings returns the controller's settings, and the world, for c in the given circumstances, where mean is the true
 // mean of the trace's services.
-func (c Contender) settings(e Event, mean time.Duration) (controller.Settings, sim.World, error) {
+func (c Contender) settings(e Event, mean time.Duration) (controller.Settings, world.World, error) {
 	limits := e.Limits
 	limits.Min = max(limits.Min, c.least)
 	limits.Max = max(limits.Max, limits.Min)

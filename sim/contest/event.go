@@ -8,8 +8,10 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/limit"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
 	"github.com/muster-scale/muster/sim/trace/statistics"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // Event is a trace with the circumstances under which every contender runs on it.
@@ -22,7 +24,7 @@ type Event struct {
 	Objective muster.Objective
 	Limits    muster.Limits
 	// World is the world; its Boot is also what the limit is computed with.
-	World sim.World
+	World world.World
 	// Prior is the mean processing duration that the configuration states, BootPrior the boot time; zero states none,
 	// so that a policy knows only what was measured. TellMean and TellBoot state the true means of the trace and of the
 	// world.
@@ -40,7 +42,7 @@ func Scenario(s trace.Scenario) Event {
 	return Event{
 		Name: s.Name, Trace: s.Trace, Objective: s.Objective,
 		Limits: muster.Limits{Max: s.Max, LaunchesPerHour: LaunchesPerHour},
-		World:  sim.World{Boot: sim.Draw{Mean: s.Boot}, Slots: s.Slots},
+		World:  world.World{Boot: world.Draw{Mean: s.Boot}, Slots: s.Slots},
 	}
 }
 
@@ -143,16 +145,16 @@ func (p *Prepared) Limit() error {
 
 // Run runs one contender.
 func (p Prepared) Run(ctx context.Context, c Contender, stepped func(sim.View),
-	progress func(time.Duration)) (sim.Result, error) {
+	progress func(time.Duration)) (scoring.Result, error) {
 	return p.Watch(ctx, c, stepped, nil, progress)
 }
 
 // Watch is [Prepared.Run] that calls finished for each message that was worked on to a good end; see [sim.Options].
 func (p Prepared) Watch(ctx context.Context, c Contender, stepped func(sim.View),
-	finished func(sent, finished time.Duration), progress func(time.Duration)) (sim.Result, error) {
+	finished func(sent, finished time.Duration), progress func(time.Duration)) (scoring.Result, error) {
 	settings, world, err := c.settings(p.Event, p.mean())
 	if err != nil {
-		return sim.Result{}, err
+		return scoring.Result{}, err
 	}
 	r, err := sim.Run(sim.Options{
 		Settings: settings, World: world, Trace: p.Trace, Seed: p.Seed, Stepped: stepped, Finished: finished,
@@ -164,7 +166,7 @@ func (p Prepared) Watch(ctx context.Context, c Contender, stepped func(sim.View)
 		},
 	})
 	if err != nil {
-		return sim.Result{}, fmt.Errorf("%s on %s: %w", c.Name, p.Event.Name, err)
+		return scoring.Result{}, fmt.Errorf("%s on %s: %w", c.Name, p.Event.Name, err)
 	}
 	r.Policy, r.Trace = c.Name, p.Event.Name
 	if p.limited {

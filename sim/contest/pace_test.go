@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
 )
 
@@ -37,7 +37,7 @@ func TestAPeerThatIsLookedAtAsOftenAsItActsDoesTheSame(t *testing.T) {
 		seldom++
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			run := func(c Contender) sim.Result {
+			run := func(c Contender) scoring.Result {
 				r, err := p.Run(context.Background(), c, nil, nil)
 				if err != nil {
 					t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/scoring"
 )
 
 // Plan is a contest: every contender on every event with every seed.
@@ -28,11 +29,11 @@ type Plan struct {
 }
 
 // Play makes every run and returns the results ordered by event, then seed, then contender. The first error ends it.
-func Play(ctx context.Context, p Plan) ([]sim.Result, error) {
+func Play(ctx context.Context, p Plan) ([]scoring.Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	of := len(p.Events) * len(p.Seeds) * len(p.Contenders)
-	results := make([]sim.Result, of)
+	results := make([]scoring.Result, of)
 	var lock sync.Mutex
 	done := 0
 	work := make(chan func())
@@ -115,7 +116,7 @@ type Row struct {
 }
 
 // Rows sums up results by event and policy, in the order of their first appearance.
-func Rows(results []sim.Result) []Row {
+func Rows(results []scoring.Result) []Row {
 	var rows []Row
 	at := map[[2]string]int{}
 	for _, r := range results {
@@ -134,7 +135,7 @@ func Rows(results []sim.Result) []Row {
 	return rows
 }
 
-func (x *Row) add(r sim.Result) {
+func (x *Row) add(r scoring.Result) {
 	x.Runs++
 	x.InTimeLeast = min(x.InTimeLeast, r.InTimeRatio)
 	x.InTimeMean += r.InTimeRatio

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/scoring"
 )
 
 // Run is one run to be drawn.
@@ -13,7 +13,7 @@ type Run struct {
 	// Name is what pictures and tables call the run; the policy's name when empty, with the seed where several differ.
 	Name string
 	// Result is what the run came to.
-	Result sim.Result
+	Result scoring.Result
 	// Objective is the objective of the run. A latency or quantile of zero is unknown and not drawn.
 	Objective muster.Objective
 	// Curves are what a [Recorder] kept of it. The zero Curves are those of a run that nobody watched: it has no

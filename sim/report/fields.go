@@ -5,69 +5,72 @@ import (
 	"strconv"
 
 	"github.com/muster-scale/muster/internal/render"
-	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/scoring"
 )
 
 // field is one figure of a result: its name in JSON, what the page calls it, what it means, and how it is written.
 type field struct {
 	key, label, meaning string
-	show                func(r sim.Result) string
+	show                func(r scoring.Result) string
 }
 
 // fields are all figures of a result, in the order of the page. The broken promises have a place of their own.
 var fields = []field{
-	{"policy", "Policy", "the policy that decided", func(r sim.Result) string { return r.Policy }},
-	{"trace", "Trace", "the arrivals with their work", func(r sim.Result) string { return r.Trace }},
-	{"seed", "Seed", "of all chance in the run", func(r sim.Result) string { return strconv.FormatUint(r.Seed, 10) }},
-	{"messages", "Messages", "sent, children included", func(r sim.Result) string { return count(r.Messages) }},
+	{"policy", "Policy", "the policy that decided", func(r scoring.Result) string { return r.Policy }},
+	{"trace", "Trace", "the arrivals with their work", func(r scoring.Result) string { return r.Trace }},
+	{"seed", "Seed", "of all chance in the run",
+		func(r scoring.Result) string { return strconv.FormatUint(r.Seed, 10) }},
+	{"messages", "Messages", "sent, children included", func(r scoring.Result) string { return count(r.Messages) }},
 	{"in_time", "In time", "messages finished within the objective",
-		func(r sim.Result) string { return count(r.InTime) }},
-	{"in_time_ratio", "In time, share", "of all messages", func(r sim.Result) string { return percent(r.InTimeRatio) }},
+		func(r scoring.Result) string { return count(r.InTime) }},
+	{"in_time_ratio", "In time, share", "of all messages",
+		func(r scoring.Result) string { return percent(r.InTimeRatio) }},
 	{"p50_s", "p50", "half of the messages took no longer from sent to finished",
-		func(r sim.Result) string { return duration(r.P50) }},
-	{"p95_s", "p95", "95 of 100 messages took no longer", func(r sim.Result) string { return duration(r.P95) }},
-	{"p99_s", "p99", "99 of 100 messages took no longer", func(r sim.Result) string { return duration(r.P99) }},
+		func(r scoring.Result) string { return duration(r.P50) }},
+	{"p95_s", "p95", "95 of 100 messages took no longer", func(r scoring.Result) string { return duration(r.P95) }},
+	{"p99_s", "p99", "99 of 100 messages took no longer", func(r scoring.Result) string { return duration(r.P99) }},
 	{"mean_wait_s", "Mean wait", "from sent to the last receive",
-		func(r sim.Result) string { return duration(r.MeanWait) }},
-	{"mean_time_s", "Mean time", "from sent to finished", func(r sim.Result) string { return duration(r.MeanTime) }},
+		func(r scoring.Result) string { return duration(r.MeanWait) }},
+	{"mean_time_s", "Mean time", "from sent to finished",
+		func(r scoring.Result) string { return duration(r.MeanTime) }},
 	{"dead", "Dead letters", "messages given up after too many attempts",
-		func(r sim.Result) string { return count(r.Dead) }},
+		func(r scoring.Result) string { return count(r.Dead) }},
 	{"unfinished", "Unfinished", "messages still there when the run was given up",
-		func(r sim.Result) string { return count(r.Unfinished) }},
+		func(r scoring.Result) string { return count(r.Unfinished) }},
 	{"worker_seconds", "Worker-seconds", "paid for, by the rules of the bill",
-		func(r sim.Result) string { return grouped(r.WorkerSeconds) }},
+		func(r scoring.Result) string { return grouped(r.WorkerSeconds) }},
 	{"busy_seconds", "Busy seconds", "in which slots held a message",
-		func(r sim.Result) string { return grouped(r.BusySeconds) }},
+		func(r scoring.Result) string { return grouped(r.BusySeconds) }},
 	{"clairvoyant_worker_seconds", "Clairvoyant", "worker-seconds that no schedule can beat which keeps the objective",
-		func(r sim.Result) string { return known(r.Clairvoyant, grouped) }},
+		func(r scoring.Result) string { return known(r.Clairvoyant, grouped) }},
 	{"clairvoyant_method", "Proof", "where the clairvoyant cost comes from",
-		func(r sim.Result) string { return orDash(r.Method) }},
+		func(r scoring.Result) string { return orDash(r.Method) }},
 	{"causal_worker_seconds", "Causal bound", "the same for schedules that launch no worker before the first message",
-		func(r sim.Result) string { return known(r.BoundCausal, grouped) }},
+		func(r scoring.Result) string { return known(r.BoundCausal, grouped) }},
 	{"ratio", "Ratio", "worker-seconds to the clairvoyant cost",
-		func(r sim.Result) string { return known(r.Ratio, times) }},
-	{"cost", "Cost", "worker-hours times the price of one", func(r sim.Result) string { return grouped(r.Cost) }},
+		func(r scoring.Result) string { return known(r.Ratio, times) }},
+	{"cost", "Cost", "worker-hours times the price of one", func(r scoring.Result) string { return grouped(r.Cost) }},
 	{"late_price_s", "Price of a late message", "in worker-seconds",
-		func(r sim.Result) string { return duration(r.LatePrice) }},
+		func(r scoring.Result) string { return duration(r.LatePrice) }},
 	{"loss_worker_seconds", "Loss", "worker-seconds, and the price of each message late beyond the share that may be",
-		func(r sim.Result) string { return grouped(r.Loss) }},
+		func(r scoring.Result) string { return grouped(r.Loss) }},
 	{"peak_workers", "Peak workers", "members at a time",
-		func(r sim.Result) string { return count(int64(r.PeakWorkers)) }},
+		func(r scoring.Result) string { return count(int64(r.PeakWorkers)) }},
 	{"launches", "Launches", "attempts, failed ones too",
-		func(r sim.Result) string { return count(int64(r.Launches)) }},
+		func(r scoring.Result) string { return count(int64(r.Launches)) }},
 	{"launches_per_hour", "Launches an hour", "over the length of the run",
-		func(r sim.Result) string { return grouped(r.LaunchesPerHour) }},
+		func(r scoring.Result) string { return grouped(r.LaunchesPerHour) }},
 	{"boot_seconds", "Boot seconds", "boots of all that were launched",
-		func(r sim.Result) string { return grouped(r.BootSeconds) }},
+		func(r scoring.Result) string { return grouped(r.BootSeconds) }},
 	{"scale_events", "Changes", "of the size asked for",
-		func(r sim.Result) string { return count(int64(r.ScaleEvents)) }},
+		func(r scoring.Result) string { return count(int64(r.ScaleEvents)) }},
 	{"reversals", "Reversals", "changes against the direction of the one before",
-		func(r sim.Result) string { return count(int64(r.Reversals)) }},
-	{"seconds", "Length", "of the run, in virtual time", func(r sim.Result) string { return span(r.Seconds) }},
-	{"steps", "Steps", "of the controller", func(r sim.Result) string { return count(r.Steps) }},
-	{"records", "Records", "that the controller wrote", func(r sim.Result) string { return count(r.Records) }},
+		func(r scoring.Result) string { return count(int64(r.Reversals)) }},
+	{"seconds", "Length", "of the run, in virtual time", func(r scoring.Result) string { return span(r.Seconds) }},
+	{"steps", "Steps", "of the controller", func(r scoring.Result) string { return count(r.Steps) }},
+	{"records", "Records", "that the controller wrote", func(r scoring.Result) string { return count(r.Records) }},
 	{"faults", "Broken promises", "a run without any is right",
-		func(r sim.Result) string { return count(int64(len(r.Faults))) }},
+		func(r scoring.Result) string { return count(int64(len(r.Faults))) }},
 }
 
 // summary are the figures in which runs are compared side by side, by their names in JSON.
@@ -103,7 +106,7 @@ func orDash(text string) string {
 }
 
 // headline says in one line what a run came to.
-func headline(r sim.Result) string {
+func headline(r scoring.Result) string {
 	text := fmt.Sprintf("%s of %s messages in time, p95 %s, for %s worker-seconds", percent(r.InTimeRatio),
 		count(r.Messages), duration(r.P95), grouped(r.WorkerSeconds))
 	if r.Ratio > 0 {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/scoring"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -259,7 +260,7 @@ func TestTheBrowserRunsOnlyTheScriptOfThePage(t *testing.T) {
 
 func TestThePageHasEveryFigureOfAResult(t *testing.T) {
 	var want, got []string
-	for f := range reflect.TypeFor[sim.Result]().Fields() {
+	for f := range reflect.TypeFor[scoring.Result]().Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		want = append(want, name)
 	}
@@ -319,7 +320,7 @@ func TestAPageOfManyRunsStaysSmall(t *testing.T) {
 	for _, v := range watched(1, 4000, time.Second) {
 		r.Stepped(v)
 	}
-	one := r.Run(sim.Result{Policy: "exact", Trace: "t"})
+	one := r.Run(scoring.Result{Policy: "exact", Trace: "t"})
 	size := func(n int) int {
 		runs := make([]Run, n)
 		for i := range runs {
@@ -362,7 +363,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 func TestARunOfOneViewIsDrawn(t *testing.T) {
 	r := NewRecorder(muster.Objective{})
 	r.Stepped(sim.View{Sent: 1, Outcome: decided(0, 1, "so")})
-	one := r.Run(sim.Result{Policy: "p", Trace: "t"})
+	one := r.Run(scoring.Result{Policy: "p", Trace: "t"})
 	for _, text := range [][]byte{
 		written(t, func(w io.Writer) error { return SVG(w, one) }),
 		written(t, func(w io.Writer) error { return HTML(w, "t", []Run{one}) }),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/scoring"
 )
 
 const (
@@ -106,7 +107,7 @@ func (r *Recorder) decided(v sim.View) {
 }
 
 // Run joins what was recorded to the result of the run. The recorder must not be used after that.
-func (r *Recorder) Run(result sim.Result) Run {
+func (r *Recorder) Run(result scoring.Result) Run {
 	return Run{Result: result, Objective: r.objective, Curves: r.curves}
 }
 

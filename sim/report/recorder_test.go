@@ -13,6 +13,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/scoring"
 	"pgregory.net/rapid"
 )
 
@@ -51,7 +52,7 @@ func recorded(views []sim.View) Curves {
 	for _, v := range views {
 		r.Stepped(v)
 	}
-	return r.Run(sim.Result{}).Curves
+	return r.Run(scoring.Result{}).Curves
 }
 
 // truth is what a view says about each quantity.
@@ -135,7 +136,7 @@ func TestTheBusiestSecondSurvives(t *testing.T) {
 		r.Stepped(sim.View{At: time.Duration(s) * time.Second, Sent: sent})
 	}
 	fastest := 0.0
-	for _, a := range r.Run(sim.Result{}).Curves.rates() {
+	for _, a := range r.Run(scoring.Result{}).Curves.rates() {
 		fastest = max(fastest, a.fastest)
 	}
 	if fastest != 900 {
@@ -155,7 +156,7 @@ func TestAPeakOfOneStepIsDrawn(t *testing.T) {
 		}
 		r.Stepped(v)
 	}
-	p := picture{k: r.Run(sim.Result{}).Curves, x: scale{low: 0, high: 1e5, from: 0, to: 1000}}
+	p := picture{k: r.Run(scoring.Result{}).Curves, x: scale{low: 0, high: 1e5, from: 0, to: 1000}}
 	d := p.outline(backlog, scale{low: 0, high: 1000, from: 1000, to: 0}, false)
 	// Up to 1000 at half of the time, and down to 0 at seven tenths.
 	for _, want := range []string{"H500V0V990", "H700V1000V990"} {

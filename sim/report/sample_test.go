@@ -9,7 +9,9 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // decided is a step that came to a decision.
@@ -61,7 +63,7 @@ func burst() Run {
 		}
 		r.Stepped(v)
 	}
-	return r.Run(sim.Result{
+	return r.Run(scoring.Result{
 		Policy: "exact", Trace: "burst", Seed: 7, Messages: 40, InTime: 20, InTimeRatio: 0.5, P50: 60, P95: 110,
 		P99:           110,
 		WorkerSeconds: 1144.5, Clairvoyant: 950, Method: "work and boot", Ratio: 1144.5 / 950, PeakWorkers: 10,
@@ -73,7 +75,7 @@ func burst() Run {
 
 // reached is a run that nobody watched.
 func reached(policy, trace string, cost, share float64) Run {
-	return Run{Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99}, Result: sim.Result{
+	return Run{Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99}, Result: scoring.Result{
 		Policy: policy, Trace: trace, Messages: 1000, InTime: int64(share * 1000), InTimeRatio: share,
 		WorkerSeconds: cost, P95: 40,
 	}}
@@ -96,7 +98,7 @@ func several() []Run {
 }
 
 // simulated runs the policy exact on a burst and some stragglers.
-func simulated(t *testing.T, watch func(sim.View)) (sim.Result, controller.Settings) {
+func simulated(t *testing.T, watch func(sim.View)) (scoring.Result, controller.Settings) {
 	t.Helper()
 	s, err := controller.NewSettings(controller.Settings{
 		Fleet: "f", Queues: []string{"q"}, Spec: policy.Spec{Name: "exact"},
@@ -112,7 +114,7 @@ func simulated(t *testing.T, watch func(sim.View)) (sim.Result, controller.Setti
 			Service: 25 * time.Second})
 	}
 	res, err := sim.Run(sim.Options{
-		Settings: s, World: sim.World{Boot: sim.Draw{Mean: 90 * time.Second}, IdleStop: 30 * time.Second},
+		Settings: s, World: world.World{Boot: world.Draw{Mean: 90 * time.Second}, IdleStop: 30 * time.Second},
 		Trace: trace.Of("burst and stragglers", messages...), Seed: 1, Stepped: watch,
 	})
 	if err != nil {
@@ -133,7 +135,7 @@ func ExampleRecorder() {
 	}
 	recorder := NewRecorder(objective)
 	result, err := sim.Run(sim.Options{
-		Settings: settings, World: sim.World{Boot: sim.Draw{Mean: 5 * time.Second}, IdleStop: 10 * time.Second},
+		Settings: settings, World: world.World{Boot: world.Draw{Mean: 5 * time.Second}, IdleStop: 10 * time.Second},
 		Seed:  1,
 		Trace: trace.Of("one message", trace.Message{Service: 10 * time.Second}), Stepped: recorder.Stepped,
 	})

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/internal/render"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/scoring"
 )
 
 // Run prints one run of the policy c in full.
-func Run(w io.Writer, r sim.Result, p contest.Prepared, c contest.Contender) {
+func Run(w io.Writer, r scoring.Result, p contest.Prepared, c contest.Contender) {
 	o := p.Event.Objective
 	fmt.Fprintf(w, "%s on %s, seed %d\n\n", r.Policy, r.Trace, r.Seed)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -53,7 +53,7 @@ func Run(w io.Writer, r sim.Result, p contest.Prepared, c contest.Contender) {
 }
 
 // lossWords says what the run cost with a price on its late messages.
-func lossWords(r sim.Result, quantile float64) string {
+func lossWords(r scoring.Result, quantile float64) string {
 	allowed := "late beyond the " + Percent(1-quantile) + " that may be"
 	if r.Loss <= r.WorkerSeconds {
 		return fmt.Sprintf("%.0f worker-seconds; no message is %s", r.Loss, allowed)

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/tables"
 	"github.com/muster-scale/muster/sim/trace"
 	"github.com/muster-scale/muster/sim/trace/statistics"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 func TestAShareHasAboutFourDigits(t *testing.T) {
@@ -26,7 +26,7 @@ func TestAShareHasAboutFourDigits(t *testing.T) {
 func TestThePageSumsUpEachPolicyOverAllTraces(t *testing.T) {
 	event := func(name string) contest.Event {
 		return contest.Event{Name: name, Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99},
-			World: sim.World{Boot: sim.Draw{Mean: time.Minute}, Slots: 2}}
+			World: world.World{Boot: world.Draw{Mean: time.Minute}, Slots: 2}}
 	}
 	rows := []contest.Row{
 		{Event: "a", Policy: "exact", InTimeLeast: 1, InTimeMean: 1, RatioMean: 2, RatioMost: 2, Runs: 1},

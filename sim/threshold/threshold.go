@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/muster-scale/muster/internal/misuse"
-	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/scoring"
 )
 
 // Threshold is what a field of a result must reach, as in "in_time_ratio>=0.99".
@@ -36,9 +36,9 @@ func (e *MissedError) Unwrap() error { return e.Err }
 // form is FIELD, a comparison and a number.
 var form = regexp.MustCompile(`^\s*([a-z0-9_]+)\s*(>=|<=|>|<)\s*([0-9.eE+-]+)\s*$`)
 
-// OfResults reads thresholds of the fields of [sim.Result].
+// OfResults reads thresholds of the fields of [scoring.Result].
 func OfResults(texts []string) ([]Threshold, error) {
-	return Parse(texts, Numbers(sim.Result{}), "in_time_ratio>=0.99",
+	return Parse(texts, Numbers(scoring.Result{}), "in_time_ratio>=0.99",
 		"those of -o json with numbers, as in_time_ratio, p99_s, worker_seconds, ratio and cost")
 }
 
@@ -94,7 +94,7 @@ func Numbers(r any) map[string]float64 {
 }
 
 // Missed returns a [MissedError] about the first result that misses a threshold, and nil when all reach theirs.
-func Missed(results []sim.Result, thresholds []Threshold) error {
+func Missed(results []scoring.Result, thresholds []Threshold) error {
 	for _, r := range results {
 		found := Numbers(r)
 		for _, x := range thresholds {

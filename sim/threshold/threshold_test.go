@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/muster-scale/muster/internal/misuse"
-	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/threshold"
 )
 
 func TestAResultIsHeldAgainstItsThresholds(t *testing.T) {
-	results := []sim.Result{{Policy: "exact", Trace: "step", Seed: 3, InTimeRatio: 0.98}}
+	results := []scoring.Result{{Policy: "exact", Trace: "step", Seed: 3, InTimeRatio: 0.98}}
 	for text, missed := range map[string]bool{
 		"in_time_ratio>=0.99": true, " in_time_ratio > 0.98": true, "in_time_ratio>=0.98": false,
 		"in_time_ratio<=0.98": false,

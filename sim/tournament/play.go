@@ -12,9 +12,9 @@ import (
 
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/internal/terminal"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/limit"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/threshold"
 	"github.com/muster-scale/muster/sim/worlds"
 )
@@ -95,7 +95,7 @@ type Named struct {
 	world      worlds.Named
 	bound      float64
 	contenders []contest.Contender
-	results    []*sim.Result
+	results    []*scoring.Result
 }
 
 // PlayNamed plays each contender on each named world.
@@ -108,7 +108,7 @@ func PlayNamed(ctx context.Context, x Options, contenders []contest.Contender) (
 			return err
 		}
 		found[i] = Named{x.Timeout, all[i], p.Limits.Prescient.WorkerSeconds, contenders,
-			make([]*sim.Result, len(contenders))}
+			make([]*scoring.Result, len(contenders))}
 		for k, c := range contenders {
 			err := x.within(ctx, func(ctx context.Context) error {
 				r, err := p.Run(ctx, c, nil, nil)

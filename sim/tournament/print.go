@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/internal/render"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/tables"
 	"github.com/muster-scale/muster/sim/threshold"
 	"github.com/muster-scale/muster/sim/worlds"
@@ -61,8 +61,8 @@ type NamedWorld struct {
 	MostLaunches float64 `json:"most_launches_per_hour"`
 	MostPeak     int     `json:"most_peak_workers"`
 	// Results are of the runs that were answered, Missed the limits that the first policy misses.
-	Results []sim.Result `json:"results,omitempty"`
-	Missed  []string     `json:"missed,omitempty"`
+	Results []scoring.Result `json:"results,omitempty"`
+	Missed  []string         `json:"missed,omitempty"`
 }
 
 func namedWorld(n worlds.Named) NamedWorld {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/limit"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/threshold"
 	"github.com/muster-scale/muster/sim/worlds"
 )
@@ -156,19 +156,19 @@ func TestHowAPlayOfWorldsEnds(t *testing.T) {
 
 func TestHowAPlayOfNamedWorldsEnds(t *testing.T) {
 	world := worlds.Named{Name: "hard", Least: 0.99, MostPeak: 5}
-	first, second := &sim.Result{
+	first, second := &scoring.Result{
 		Policy:      "deadline",
 		InTimeRatio: 0.99,
 		PeakWorkers: 5,
-	}, &sim.Result{
+	}, &scoring.Result{
 		Policy:      "s3",
 		InTimeRatio: 0.1,
 		PeakWorkers: 50,
 	}
-	late := &sim.Result{Policy: "deadline", InTimeRatio: 0.9, PeakWorkers: 6}
+	late := &scoring.Result{Policy: "deadline", InTimeRatio: 0.9, PeakWorkers: 6}
 	for _, x := range []struct {
 		name          string
-		first, second *sim.Result
+		first, second *scoring.Result
 		end           end
 		says          string
 	}{
@@ -181,7 +181,7 @@ func TestHowAPlayOfNamedWorldsEnds(t *testing.T) {
 			timeout:    time.Minute,
 			world:      world,
 			contenders: []contest.Contender{{Name: "deadline"}, {Name: "s3"}},
-			results:    []*sim.Result{x.first, x.second},
+			results:    []*scoring.Result{x.first, x.second},
 		}
 		checkEnd(t, x.name, NamedVerdict([]Named{play}), x.end, x.says)
 	}

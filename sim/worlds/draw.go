@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // World is one drawn world. Durations are in seconds, loads in busy workers.
@@ -144,10 +144,10 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // drawCircumstances draws how the fleet, the reports and the source behave.
 func drawCircumstances(d draws, w *World, e *contest.Event) {
 	s := &e.World
-	s.Slots, s.Boot = w.Slots, sim.Draw{Mean: seconds(w.Boot)}
+	s.Slots, s.Boot = w.Slots, world.Draw{Mean: seconds(w.Boot)}
 	if w.BootCV > 0 {
 		random := rand.New(rand.NewPCG(d.Uint64(), 1))
-		one := sim.Draw{Mean: seconds(w.Boot), CV: w.BootCV}
+		one := world.Draw{Mean: seconds(w.Boot), CV: w.BootCV}
 		for range 64 {
 			s.Boot.Samples = append(s.Boot.Samples, one.Next(random))
 		}
@@ -172,7 +172,7 @@ func drawCircumstances(d draws, w *World, e *contest.Event) {
 		s.LaunchFails = d.between(0.01, 0.2)
 	}
 	if d.hit(0.1) {
-		s.Spot = sim.Spot{Share: 1, Interruptions: d.log(0.02, 0.5), Notice: 2 * time.Minute}
+		s.Spot = world.Spot{Share: 1, Interruptions: d.log(0.02, 0.5), Notice: 2 * time.Minute}
 	}
 	if d.hit(0.1) {
 		s.Crashes = d.log(0.01, 0.3)

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/scoring"
 )
 
 // NamedSeed is the seed of the named worlds: their limits hold for its draws.
@@ -33,7 +33,7 @@ func (n Named) Prepare(told bool) (contest.Prepared, error) {
 }
 
 // Missed names each limit of n that a result misses, with the figure that was found and the one that is allowed.
-func (n Named) Missed(r sim.Result) []string {
+func (n Named) Missed(r scoring.Result) []string {
 	var all []string
 	miss := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	if !(r.InTimeRatio >= n.Least) {

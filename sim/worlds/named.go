@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // Named is a world in which an autoscaler did what none may do. Each is kept, with the most that it may cost now.
@@ -28,7 +28,7 @@ func All() []Named {
 		return contest.Event{
 			Name: name, Objective: muster.Objective{Latency: latency, Quantile: 0.99},
 			Limits: muster.Limits{Max: most, LaunchesPerHour: contest.LaunchesPerHour},
-			World:  sim.World{Boot: sim.Draw{Mean: boot}, Slots: 1},
+			World:  world.World{Boot: world.Draw{Mean: boot}, Slots: 1},
 			Trace:  func(seed uint64) (trace.Trace, error) { return trace.Generate(spec, seed) },
 		}
 	}

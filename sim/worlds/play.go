@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
 )
 
@@ -15,7 +15,7 @@ type Outcome struct {
 	World  uint64 `json:"world"`
 	Policy string `json:"policy"`
 	// WorkerSeconds were paid, of them BootSeconds for boots. Loss adds the price of the late messages: see
-	// [sim.Result].
+	// [scoring.Result].
 	WorkerSeconds float64 `json:"worker_seconds"`
 	BootSeconds   float64 `json:"boot_seconds"`
 	Loss          float64 `json:"loss_worker_seconds"`
@@ -23,7 +23,8 @@ type Outcome struct {
 	// or the first quarter of the world where that is shorter; dead letters count as late in both.
 	InTime  float64 `json:"in_time_ratio"`
 	Settled float64 `json:"settled_in_time_ratio"`
-	// Launches, Reversals and Peak are those of [sim.Result]; Messages were sent, Unfinished of them never finished.
+	// Launches, Reversals and Peak are those of [scoring.Result]; Messages were sent, Unfinished of them never
+	// finished.
 	Launches   int   `json:"launches"`
 	Reversals  int   `json:"reversals"`
 	Peak       int   `json:"peak_workers"`
@@ -64,7 +65,7 @@ func Play(ctx context.Context, w World, p contest.Prepared, c contest.Contender)
 	return o, nil
 }
 
-func outcome(w World, r sim.Result) Outcome {
+func outcome(w World, r scoring.Result) Outcome {
 	return Outcome{
 		World: w.Number, Policy: r.Policy, WorkerSeconds: r.WorkerSeconds, BootSeconds: r.BootSeconds, Loss: r.Loss,
 		InTime: r.InTimeRatio, Settled: 1,

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
 )
 
@@ -318,21 +318,21 @@ func wrap(text, indent string) string {
 
 func TestLimitsOfNamedWorlds(t *testing.T) {
 	n := Named{Least: 0.99, MostRatio: 1.2, MostLaunches: 10, MostPeak: 5}
-	kept := sim.Result{InTimeRatio: 0.99, Ratio: 1.2, LaunchesPerHour: 10, PeakWorkers: 5}
+	kept := scoring.Result{InTimeRatio: 0.99, Ratio: 1.2, LaunchesPerHour: 10, PeakWorkers: 5}
 	for _, x := range []struct {
 		name   string
 		world  Named
-		change func(*sim.Result)
+		change func(*scoring.Result)
 		want   string
 	}{
-		{"at every limit", n, func(*sim.Result) {}, ""},
-		{"late", n, func(r *sim.Result) { r.InTimeRatio = 0.989 }, "98.9 % in time, wanted is 99 %"},
-		{"costly", n, func(r *sim.Result) { r.Ratio = 1.201 }, "1.201 times the lower bound, allowed is 1.2"},
-		{"without a bound", n, func(r *sim.Result) { r.Ratio = 0 }, "0.000 times the lower bound, allowed is 1.2"},
-		{"restless and large", n, func(r *sim.Result) { r.LaunchesPerHour, r.PeakWorkers = 11, 6 },
+		{"at every limit", n, func(*scoring.Result) {}, ""},
+		{"late", n, func(r *scoring.Result) { r.InTimeRatio = 0.989 }, "98.9 % in time, wanted is 99 %"},
+		{"costly", n, func(r *scoring.Result) { r.Ratio = 1.201 }, "1.201 times the lower bound, allowed is 1.2"},
+		{"without a bound", n, func(r *scoring.Result) { r.Ratio = 0 }, "0.000 times the lower bound, allowed is 1.2"},
+		{"restless and large", n, func(r *scoring.Result) { r.LaunchesPerHour, r.PeakWorkers = 11, 6 },
 			"11 launches an hour, allowed are 10; a peak of 6 workers, allowed are 5"},
-		{"no figure", n, func(r *sim.Result) { r.InTimeRatio = math.NaN() }, "NaN % in time, wanted is 99 %"},
-		{"a world without limits", Named{}, func(r *sim.Result) { *r = sim.Result{PeakWorkers: 1000} }, ""},
+		{"no figure", n, func(r *scoring.Result) { r.InTimeRatio = math.NaN() }, "NaN % in time, wanted is 99 %"},
+		{"a world without limits", Named{}, func(r *scoring.Result) { *r = scoring.Result{PeakWorkers: 1000} }, ""},
 	} {
 		r := kept
 		x.change(&r)

@@ -17,7 +17,10 @@ import (
 	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/queueing"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 const (
@@ -162,11 +165,12 @@ func simulateOnce(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var r sim.Result
+	var r scoring.Result
 	switch kind := args[0]; kind {
 	case "bare":
-		r, err = sim.Bare(sim.BareOptions{Trace: poisson(n, mmkRate, mmkService, nil), Seed: 1, Latency: time.Second,
-			Size: sim.FixedSize(mmkServers), Max: mmkServers})
+		r, err = queueing.Run(queueing.Options{Trace: poisson(n, mmkRate, mmkService, nil), Seed: 1,
+			Latency: time.Second,
+			Size:    queueing.FixedSize(mmkServers), Max: mmkServers})
 	case "mmk":
 		r, err = fullRun(policy.Spec{Name: "schedule",
 			Intervals: []policy.Interval{{From: "00:00", To: "24:00", Workers: mmkServers}}}, mmkServers, 0,
@@ -189,7 +193,7 @@ func simulateOnce(args []string, out io.Writer) error {
 }
 
 // fullRun replays a trace with everything: a look at the queue each second, workers that report each second.
-func fullRun(spec policy.Spec, most int, boot time.Duration, t trace.Trace) (sim.Result, error) {
+func fullRun(spec policy.Spec, most int, boot time.Duration, t trace.Trace) (scoring.Result, error) {
 	s, err := controller.NewSettings(controller.Settings{
 		Fleet: "fleet", Queues: []string{"queue"}, Spec: spec,
 		Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99},
@@ -197,9 +201,10 @@ func fullRun(spec policy.Spec, most int, boot time.Duration, t trace.Trace) (sim
 		Poll: time.Second,
 	})
 	if err != nil {
-		return sim.Result{}, err
+		return scoring.Result{}, err
 	}
-	return sim.Run(sim.Options{Settings: s, World: sim.World{Boot: sim.Draw{Mean: boot}, IdleStop: idleStop(spec.Name)},
+	return sim.Run(sim.Options{Settings: s, World: world.World{Boot: world.Draw{Mean: boot},
+		IdleStop: idleStop(spec.Name)},
 		Trace: t, Seed: 1})
 }
 

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 	"github.com/muster-scale/muster/tools/score/arena"
 	"github.com/muster-scale/muster/tools/score/report"
 )
@@ -86,12 +86,12 @@ func troubled() contest.Event {
 		Name: "every fault", Objective: muster.Objective{Latency: 2 * time.Minute, Quantile: report.ObjectiveShare},
 		Poll:   5 * s,
 		Limits: muster.Limits{Max: 30, LaunchesPerHour: contest.LaunchesPerHour},
-		World: sim.World{
-			Slots: 2, Boot: sim.Draw{Mean: 20 * s, CV: 0.3}, Classes: true, Poison: 0.05, RetryBase: 5 * s,
+		World: world.World{
+			Slots: 2, Boot: world.Draw{Mean: 20 * s, CV: 0.3}, Classes: true, Poison: 0.05, RetryBase: 5 * s,
 			MaxReceives: 3, Visibility: 30 * s,
-			Report: sim.Draw{Mean: s, CV: 0.5}, ReportEvery: 2 * s, Wakes: true, Wake: s / 10, Stale: 15 * s,
+			Report: world.Draw{Mean: s, CV: 0.5}, ReportEvery: 2 * s, Wakes: true, Wake: s / 10, Stale: 15 * s,
 			CountsOnly: true, Approximate: 0.2, LaunchFails: 0.1,
-			Spot: sim.Spot{Share: 1, Interruptions: 1, Notice: 2 * time.Minute}, Crashes: 1, Random: true,
+			Spot: world.Spot{Share: 1, Interruptions: 1, Notice: 2 * time.Minute}, Crashes: 1, Random: true,
 			Congestion: 0.5,
 		},
 		Trace: func(seed uint64) (trace.Trace, error) {

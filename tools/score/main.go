@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/internal/host"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/limit"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
 	"github.com/muster-scale/muster/sim/worlds"
 	"github.com/muster-scale/muster/tools/score/arena"
@@ -241,7 +241,7 @@ func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs, err := arena.OpenStore[sim.Result](keep("peers.json"))
+	runs, err := arena.OpenStore[scoring.Result](keep("peers.json"))
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/internal/render"
-	"github.com/muster-scale/muster/sim"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
 	"github.com/muster-scale/muster/sim/worlds"
 	"github.com/muster-scale/muster/tools/score/arena"
@@ -32,7 +32,7 @@ type page struct {
 	// some says of a part which scenarios it was played on, where that are not all.
 	some   map[string]string
 	limits *arena.Limits
-	runs   *arena.Store[sim.Result]
+	runs   *arena.Store[scoring.Result]
 	drawn  *arena.Store[worlds.Outcome]
 
 	played  []played

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 	"github.com/muster-scale/muster/tools/score/arena"
 	"github.com/muster-scale/muster/tools/score/report"
 )
@@ -137,18 +137,18 @@ func drops(event string, without, with []arena.Outcome) []drop {
 // trouble is a world in which something goes wrong.
 type trouble struct {
 	name string
-	put  func(*sim.World)
+	put  func(*world.World)
 }
 
 func troubles() []trouble {
 	return []trouble{
-		{"lose-samples=0.3", func(w *sim.World) { w.LoseSamples = 0.3 }},
-		{"stale=60s", func(w *sim.World) { w.Stale = time.Minute }},
-		{"approximate=0.2", func(w *sim.World) { w.Approximate = 0.2 }},
-		{"spot=1, spot-rate=0.05, spot-notice=2m", func(w *sim.World) {
-			w.Spot = sim.Spot{Share: 1, Interruptions: 0.05, Notice: 2 * time.Minute}
+		{"lose-samples=0.3", func(w *world.World) { w.LoseSamples = 0.3 }},
+		{"stale=60s", func(w *world.World) { w.Stale = time.Minute }},
+		{"approximate=0.2", func(w *world.World) { w.Approximate = 0.2 }},
+		{"spot=1, spot-rate=0.05, spot-notice=2m", func(w *world.World) {
+			w.Spot = world.Spot{Share: 1, Interruptions: 0.05, Notice: 2 * time.Minute}
 		}},
-		{"crashes=0.05", func(w *sim.World) { w.Crashes = 0.05 }},
+		{"crashes=0.05", func(w *world.World) { w.Crashes = 0.05 }},
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 	"github.com/muster-scale/muster/tools/score/arena"
 	"github.com/muster-scale/muster/tools/score/report"
 )
@@ -45,7 +45,7 @@ func known() []recorded {
 			TellMean: true, TellBoot: true,
 			Name: x.name, Objective: muster.Objective{Latency: x.latency, Quantile: report.ObjectiveShare},
 			Limits: muster.Limits{Max: x.most, LaunchesPerHour: contest.LaunchesPerHour},
-			World:  sim.World{Boot: sim.Draw{Mean: x.boot}, Slots: x.slots},
+			World:  world.World{Boot: world.Draw{Mean: x.boot}, Slots: x.slots},
 		}})
 	}
 	return all

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/limit"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
 	"github.com/muster-scale/muster/sim/worlds"
 
@@ -30,7 +30,7 @@ func tinyScore(t *testing.T) *score {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, err := arena.OpenStore[sim.Result]("")
+	runs, err := arena.OpenStore[scoring.Result]("")
 	if err != nil {
 		t.Fatal(err)
 	}

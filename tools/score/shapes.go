@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
@@ -48,7 +48,7 @@ func shape(name string, t func(uint64) (trace.Trace, error), latency, boot time.
 		TellMean: true, TellBoot: true,
 		Name: name, Trace: t, Objective: muster.Objective{Latency: latency, Quantile: report.ObjectiveShare},
 		Limits: muster.Limits{Max: 500, LaunchesPerHour: contest.LaunchesPerHour},
-		World:  sim.World{Boot: sim.Draw{Mean: boot}, Slots: slots},
+		World:  world.World{Boot: world.Draw{Mean: boot}, Slots: slots},
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 	"github.com/muster-scale/muster/tools/score/arena"
 	"github.com/muster-scale/muster/tools/score/report"
 )
@@ -154,7 +154,7 @@ func (s *score) peak(e contest.Event) (float64, error) {
 
 // warmed is an event with a warm pool of a tenth of the peak.
 func warmed(e contest.Event, peak float64) contest.Event {
-	e.World.Warm = sim.WarmPool{Size: int(math.Ceil(peak / 10)), Boot: sim.Draw{Mean: e.World.Boot.Mean / 6},
+	e.World.Warm = world.WarmPool{Size: int(math.Ceil(peak / 10)), Boot: world.Draw{Mean: e.World.Boot.Mean / 6},
 		Refill: e.World.Boot.Mean}
 	e.Name = fmt.Sprintf("%s with a warm pool of %d", e.Name, e.World.Warm.Size)
 	return e

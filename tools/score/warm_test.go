@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 )
 
 // Three workers may be launched, one of them from a pool: it is there 10 s after the first message, the others after 60
@@ -33,8 +33,8 @@ func TestWhoLaunchesAllAtTheFirstMessage(t *testing.T) {
 			10 * time.Second, 1, 0.6},
 	} {
 		e := contest.Event{Objective: muster.Objective{Latency: x.latency}, Limits: muster.Limits{Max: 3},
-			World: sim.World{Boot: sim.Draw{Mean: time.Minute},
-				Warm: sim.WarmPool{Size: x.pool, Boot: sim.Draw{Mean: 10 * time.Second}}}}
+			World: world.World{Boot: world.Draw{Mean: time.Minute},
+				Warm: world.WarmPool{Size: x.pool, Boot: world.Draw{Mean: 10 * time.Second}}}}
 		if got, err := earliest(trace.Of("t", x.of...), e); err != nil || got != x.want {
 			t.Errorf("%s: found %v in time, %v; want %v", x.name, got, err, x.want)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/limit"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
@@ -25,7 +26,7 @@ type Arena struct {
 	Limits *Limits
 	// Runs keeps those of peers, and PeersPrint is the fingerprint of the code that plays them; empty while nothing may
 	// be taken from there.
-	Runs       *Store[sim.Result]
+	Runs       *Store[scoring.Result]
 	PeersPrint string
 
 	lock     sync.Mutex
@@ -51,7 +52,7 @@ type match struct {
 
 // Outcome is what a run came to.
 type Outcome struct {
-	sim.Result
+	scoring.Result
 	// blindFalls counts decisions for a smaller size while a signal that must be known for that was unknown.
 	blindFalls int
 	// BoundCausal is the least for those who may not launch before the first message; with it and Clairvoyant comes
@@ -60,7 +61,7 @@ type Outcome struct {
 }
 
 // New makes an arena for so many runs at a time, which stops with ctx and says to log how far it is.
-func New(ctx context.Context, parallel int, limits *Limits, runs *Store[sim.Result], log io.Writer) *Arena {
+func New(ctx context.Context, parallel int, limits *Limits, runs *Store[scoring.Result], log io.Writer) *Arena {
 	return &Arena{
 		ctx: ctx, turns: make(chan struct{}, parallel), Limits: limits, Runs: runs, log: log, said: time.Now(),
 		events: map[place]func() (contest.Prepared, error){},
@@ -144,7 +145,7 @@ func (a *Arena) Run(e contest.Event, c contest.Contender, seed uint64) (Outcome,
 			return Outcome{}, err
 		}
 		result, err := a.Runs.Get(fmt.Sprintf("%s %s %s %d %s %+v %+v %v %v %v", a.PeersPrint, key.policy, e.Name, seed,
-			circumstances, e.World, e.Limits, p.Event.Prior, e.BootPrior, e.Poll), func() (sim.Result, error) {
+			circumstances, e.World, e.Limits, p.Event.Prior, e.BootPrior, e.Poll), func() (scoring.Result, error) {
 			o, err := a.simulate(p, c)
 			return o.Result, err
 		})
@@ -275,7 +276,7 @@ func (a *Arena) Figures(pairs []Request, seeds []uint64, withLimits bool) ([]Fig
 // Sum sums up the runs of one contender on one event.
 func Sum(runs []Outcome) Figure {
 	var f Figure
-	var results []sim.Result
+	var results []scoring.Result
 	for _, o := range runs {
 		f.BlindFalls += o.blindFalls
 		f.broken += len(o.Faults)

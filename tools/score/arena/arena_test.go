@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace"
 	"github.com/muster-scale/muster/tools/score/scoretest"
 )
@@ -23,7 +23,7 @@ func tinyArena(t *testing.T) *Arena {
 		t.Fatal(err)
 	}
 	limits.Compute = scoretest.Weak
-	runs, err := OpenStore[sim.Result]("")
+	runs, err := OpenStore[scoring.Result]("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestRunsOfPeersAreKeptForTheSameCodeAlone(t *testing.T) {
 	} {
 		s, peers := tinyArena(t), scoretest.Peers(t)
 		var err error
-		if s.Runs, err = OpenStore[sim.Result](path); err != nil {
+		if s.Runs, err = OpenStore[scoring.Result](path); err != nil {
 			t.Fatal(err)
 		}
 		s.PeersPrint = x.print

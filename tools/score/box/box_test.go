@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/limit"
+	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/worlds"
 
 	"github.com/muster-scale/muster/tools/score/arena"
@@ -76,7 +76,7 @@ func tinyBox(t *testing.T) *Box {
 		t.Fatal(err)
 	}
 	limits.Compute = scoretest.Weak
-	runs, err := arena.OpenStore[sim.Result]("")
+	runs, err := arena.OpenStore[scoring.Result]("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestNamedGoal(t *testing.T) {
 	run := func(name string, inTime float64) namedRun {
 		return namedRun{
 			world:  worlds.Named{Name: name, Least: 0.9, MostPeak: 5},
-			untold: arena.Outcome{Result: sim.Result{InTimeRatio: inTime, PeakWorkers: 6 - int(inTime)}},
+			untold: arena.Outcome{Result: scoring.Result{InTimeRatio: inTime, PeakWorkers: 6 - int(inTime)}},
 		}
 	}
 	got, want := fmt.Sprint(
@@ -262,8 +262,8 @@ b1; 20; 0 %; 1.829 x`},
 			"%; 100; 0; text; "},
 		{"named", rows(namedTable([]namedRun{{worlds.Named{Name: "n", Found: "much", Least: 0.9, MostRatio: 2,
 			MostLaunches: 3, MostPeak: 4},
-			arena.Outcome{Result: sim.Result{InTimeRatio: 0.5, Ratio: 1.5, LaunchesPerHour: 2, PeakWorkers: 3}},
-			arena.Outcome{Result: sim.Result{InTimeRatio: 1}}}})),
+			arena.Outcome{Result: scoring.Result{InTimeRatio: 0.5, Ratio: 1.5, LaunchesPerHour: 2, PeakWorkers: 3}},
+			arena.Outcome{Result: scoring.Result{InTimeRatio: 1}}}})),
 			"n; 50 %; 1.500 x; 2; 3; 100 %; 0.000 x; 0; 0; >= 90 %, <= 2.00 x, <= 3 launches an hour, peak <= 4; much"},
 		{"notes", boxNotes(all)[2], "Not answered within 1m0s, and left out of the comparison there: b1 in world 99."},
 	} {

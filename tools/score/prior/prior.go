@@ -8,10 +8,10 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/limit/uninformed"
 	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
 	"github.com/muster-scale/muster/tools/score/arena"
 	"github.com/muster-scale/muster/tools/score/report"
 )
@@ -75,7 +75,7 @@ func (x Start) event(each, hangs time.Duration) contest.Event {
 	return contest.Event{
 		Name: name, Trace: func(uint64) (trace.Trace, error) { return trace.Of(name, all...), nil },
 		Objective: x.burst.Objective, Limits: muster.Limits{Max: 500, LaunchesPerHour: contest.LaunchesPerHour},
-		World: sim.World{Boot: sim.Draw{Mean: x.burst.Boot}, Slots: 1},
+		World: world.World{Boot: world.Draw{Mean: x.burst.Boot}, Slots: 1},
 	}
 }
 

@@ -1,4 +1,4 @@
-package sim
+package world
 
 import (
 	"flag"
@@ -13,7 +13,7 @@ var update = flag.Bool("update", false, "write the table of parameters in docs/s
 const parametersTable = "| parameter | meaning |\n|---|---|\n"
 
 func TestTheDocumentationTellsEveryParameter(t *testing.T) {
-	const path = "../docs/simulation.md"
+	const path = "../../docs/simulation.md"
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -33,8 +33,8 @@ func TestTheDocumentationTellsEveryParameter(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s tells other parameters than there are; go test ./sim -run Parameter -update writes it anew; "+
-			"want\n%s", path, want.String())
+		t.Fatalf("%s lists other parameters than there are; go test ./sim/world -run Parameter -update writes it "+
+			"again; want\n%s", path, want.String())
 	}
 	if strings.HasPrefix(rest, "\n") { // the table is empty
 		after = strings.TrimPrefix(rest, "\n")

@@ -1,90 +1,24 @@
-package sim
+// Package world describes the world that package sim simulates, without knowing how a run goes: how long members boot,
+// how often they fail, what they cost, how late and how wrong the counts of the queue are, which calls fail.
+//
+// A [World] is plain data. Its zero value is a world in which nothing takes time and nothing fails; each field adds one
+// delay or fault. [World.Check] fills in defaults and finds what is impossible. A [Draw] is a random duration, such as
+// a boot time. [Parameters] names the fields for the command line and for docs/simulation.md, and [World.Set] sets one:
+//
+//	var w world.World
+//	err := w.Set("boot", "90s")  // or w.Boot.Mean = 90 * time.Second
+//	w, err = w.Check()
+//
+// For something else: app.World makes a world that resembles a configured fleet, package sim/worlds draws worlds at
+// random, and package sim/cloud models the rules of AWS in detail.
+package world
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
-	"slices"
 	"time"
 )
-
-// Draw is a distribution of durations. The zero Draw is always zero.
-type Draw struct {
-	// Mean is at least 0.
-	Mean time.Duration
-	// CV is the coefficient of variation of a lognormal distribution; 0 makes every draw the mean.
-	CV float64
-	// Exponential makes it the exponential distribution; CV is then 0.
-	Exponential bool
-	// Samples, when there are any, are drawn from instead, each equally likely; or taken in turn, over and over, by
-	// the launches of a run with InTurn.
-	Samples []time.Duration
-	InTurn  bool
-}
-
-// nth is the duration of the given turn, counted from 0.
-func (d Draw) nth(r *rand.Rand, turn int) time.Duration {
-	if d.InTurn && len(d.Samples) > 0 {
-		return d.Samples[turn%len(d.Samples)]
-	}
-	return d.Next(r)
-}
-
-// Next draws a duration.
-func (d Draw) Next(r *rand.Rand) time.Duration {
-	switch {
-	case len(d.Samples) > 0:
-		return d.Samples[r.IntN(len(d.Samples))]
-	case d.Exponential:
-		return time.Duration(float64(d.Mean) * r.ExpFloat64())
-	case d.CV == 0 || d.Mean == 0:
-		return d.Mean
-	}
-	// A lognormal with mean m and variation cv has the logarithm's variance ln(1+cv^2) and mean ln m - variance/2.
-	variance := math.Log1p(d.CV * d.CV)
-	return time.Duration(float64(d.Mean) * math.Exp(r.NormFloat64()*math.Sqrt(variance)-variance/2))
-}
-
-// Average returns the mean of what is drawn.
-func (d Draw) Average() time.Duration {
-	if len(d.Samples) == 0 {
-		return d.Mean
-	}
-	sum := 0.0
-	for _, s := range d.Samples {
-		sum += s.Seconds()
-	}
-	return time.Duration(sum / float64(len(d.Samples)) * float64(time.Second))
-}
-
-// Least returns the smallest duration that can be drawn, as far as there is one: a bound on the cost may use no other.
-func (d Draw) Least() time.Duration {
-	switch {
-	case len(d.Samples) > 0:
-		return slices.Min(d.Samples)
-	case d.CV > 0 || d.Exponential:
-		return 0
-	}
-	return d.Mean
-}
-
-func (d Draw) check(what string) error {
-	if d.Mean < 0 || d.Mean > 24*time.Hour || !(d.CV >= 0) || d.CV > 100 {
-		return fmt.Errorf("%s: found a mean of %s and a variation of %v, allowed are 0s to 24h and 0 to 100", what,
-			d.Mean, d.CV)
-	}
-	if d.Exponential && d.CV != 0 {
-		return fmt.Errorf("%s: found an exponential distribution with a variation of %v, want none: it has its own",
-			what, d.CV)
-	}
-	for _, s := range d.Samples {
-		if s < 0 || s > 24*time.Hour {
-			return fmt.Errorf("%s: found a sample of %s, allowed is 0s to 24h", what, s)
-		}
-	}
-	return nil
-}
 
 // World are the parameters of the simulated world. Zero values mean a world without that delay or fault; [World.Check]
 // tells what is allowed. Probabilities are from 0 to 1, rates are per hour.
@@ -212,15 +146,15 @@ func (w World) Check() (World, error) {
 	if w.Start.IsZero() {
 		w.Start = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC) // a Monday
 	}
-	w.Slots = orElse(w.Slots, 1)
-	w.Visibility = orElse(w.Visibility, 30*time.Second)
-	w.ReportEvery = orElse(w.ReportEvery, time.Second)
-	w.MaxReceives = orElse(w.MaxReceives, 5)
-	w.RetryBase = orElse(w.RetryBase, 30*time.Second)
-	w.PricePerHour = orElse(w.PricePerHour, 1)
-	w.Tail = orElse(w.Tail, 30*time.Minute)
-	faults := []error{w.Boot.check("boot"), w.Warm.Boot.check("boot of the warm pool"), w.API.check("API latency"),
-		w.Report.check("report latency")}
+	w.Slots = cmp.Or(w.Slots, 1)
+	w.Visibility = cmp.Or(w.Visibility, 30*time.Second)
+	w.ReportEvery = cmp.Or(w.ReportEvery, time.Second)
+	w.MaxReceives = cmp.Or(w.MaxReceives, 5)
+	w.RetryBase = cmp.Or(w.RetryBase, 30*time.Second)
+	w.PricePerHour = cmp.Or(w.PricePerHour, 1)
+	w.Tail = cmp.Or(w.Tail, 30*time.Minute)
+	faults := []error{w.Boot.Check("boot"), w.Warm.Boot.Check("boot of the warm pool"), w.API.Check("API latency"),
+		w.Report.Check("report latency")}
 	for _, s := range []struct {
 		name  string
 		value float64
@@ -273,12 +207,4 @@ func (w World) Check() (World, error) {
 			w.Slots, w.MaxReceives, w.Capacity, w.Warm.Size))
 	}
 	return w, errors.Join(faults...)
-}
-
-func orElse[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
 }

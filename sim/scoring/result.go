@@ -1,9 +1,13 @@
-package sim
+// Package scoring says what a simulated run is judged by. A simulator counts with a [Tally] while the run goes on:
+// messages that finished or never will, bills of members, changes of the desired count. At the end [Tally.Result] sums
+// up to a [Result], the row that every comparison, tournament, threshold and report reads.
+//
+// Both simulators count here, package sim and package sim/queueing, so their results can be compared. The package knows
+// nothing of queues, fleets or policies. Package sim/limit computes the lower bounds that a Result has room for.
+package scoring
 
 import (
-	"cmp"
 	"math"
-	"math/bits"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -67,115 +71,10 @@ type Result struct {
 	Faults []string `json:"faults,omitzero"`
 }
 
-// score counts what a run comes to.
-type score struct {
-	objective      int64
-	times          times
-	inTime, late   int64
-	sumWait, sum   float64 // nanoseconds
-	billed         float64 // seconds
-	peak           int
-	events, turns  int
-	lastDirection  int
-	messages, dead int64
-}
-
-// finished counts a message by its time in the system and how much of it was spent waiting.
-func (s *score) finished(inSystem, waited int64) {
-	s.messages++
-	if inSystem <= s.objective {
-		s.inTime++
-	}
-	s.times.add(inSystem)
-	s.sumWait += float64(waited)
-	s.sum += float64(inSystem)
-}
-
-// lost counts a message that will never finish.
-func (s *score) lost() { s.dead++ }
-
-// bill adds what a member costs that lived so long.
-func (s *score) bill(lived time.Duration, w World) {
-	paid := max(lived, w.MinimumBill)
-	if w.BillStep > 0 {
-		paid = (paid + w.BillStep - 1) / w.BillStep * w.BillStep
-	}
-	s.billed += paid.Seconds()
-}
-
-// decided counts changes of the size.
-func (s *score) decided(previous, desired int) {
-	direction := cmp.Compare(desired, previous)
-	if direction == 0 {
-		return
-	}
-	s.events++
-	if s.lastDirection == -direction {
-		s.turns++
-	}
-	s.lastDirection = direction
-}
-
-// result sums up. unfinished messages are those still in the system after end.
-func (s *score) result(end time.Duration, unfinished int64, price float64) Result {
-	all := s.messages + s.dead + unfinished
-	never := s.dead + unfinished
-	res := Result{
-		Messages: all, InTime: s.inTime, PeakWorkers: s.peak, ScaleEvents: s.events, Reversals: s.turns,
-		WorkerSeconds: s.billed, Cost: s.billed / 3600 * price, Dead: s.dead, Unfinished: unfinished,
-		Seconds: end.Seconds(),
-	}
-	if all > 0 {
-		res.InTimeRatio = float64(s.inTime) / float64(all)
-	}
-	quantile := func(q float64) float64 {
-		rank := int64(math.Ceil(q * float64(all)))
-		if rank > all-never {
-			return end.Seconds()
-		}
-		return s.times.at(rank).Seconds()
-	}
-	if all > 0 {
-		res.P50, res.P95, res.P99 = quantile(0.5), quantile(0.95), quantile(0.99)
-	}
-	if s.messages > 0 {
-		res.MeanWait, res.MeanTime = s.sumWait/float64(s.messages)/1e9, s.sum/float64(s.messages)/1e9
-	}
-	return res
-}
-
-// price fills in what the late messages cost, for workers of the given mean boot time.
-func (r *Result) price(o muster.Objective, boot time.Duration) {
+// Price fills in what the late messages cost, for workers of the given mean boot time.
+func (r *Result) Price(o muster.Objective, boot time.Duration) {
 	r.LatePrice = o.PriceOfLate(boot.Seconds(), r.MeanTime-r.MeanWait)
 	due := float64(r.Messages - r.Dead)
 	late := due - float64(r.InTime)
 	r.Loss = r.WorkerSeconds + r.LatePrice*math.Max(0, late-(1-o.Quantile)*due)
-}
-
-// times is a histogram of durations of any length, exact below 256 ns and within 1/256 above: the eight bits below the
-// leading one choose the bucket. It needs no logarithm, so it is the same on every machine.
-type times struct {
-	buckets [57 * 256]int64
-}
-
-func (t *times) add(ns int64) { t.buckets[bucket(max(0, ns))]++ }
-
-func bucket(ns int64) int {
-	shift := max(0, bits.Len64(uint64(ns))-9)
-	return shift<<8 + int(ns>>shift)
-}
-
-// at returns the duration of the given rank, counted from 1; the middle of its bucket.
-func (t *times) at(rank int64) time.Duration {
-	for i, n := range t.buckets {
-		if rank -= n; n > 0 && rank <= 0 {
-			if i < 512 {
-				return time.Duration(i)
-			}
-			shift := i>>8 - 1
-			low := int64(i-shift<<8) << shift
-			return time.Duration(low + int64(1)<<shift/2)
-		}
-	}
-	return 0
 }
