@@ -39,9 +39,13 @@ func World(f config.Fleet, w *world.World) (missing []string, err error) {
 		missing = append(missing, "it is measured by "+kind.SignalsOf(f)[0].Place()+
 			", whose own delay is not simulated")
 	}
-	if f.Sizer != nil {
-		missing = append(missing, "another system sizes it; here its policy does, which computes the target that the "+
-			"other one is given")
+	if sizer := kind.SizerOf(f); sizer != nil {
+		p := sizer.World(f)
+		w.Tracking = &p
+		if !p.Service {
+			missing = append(missing, "AWS tunes the alarms of a group's target tracking and does not publish how; here "+
+				"they are the published pair, 3 datapoints above the target and 15 below 0.9 of it")
+		}
 	}
 	if len(f.Queues) > 1 {
 		missing = append(missing, "it serves several queues; here all messages are in one")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/awsrules/tracking"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/metrics"
 )
@@ -136,6 +137,8 @@ type Sizer interface {
 	Owner(f config.Fleet) string
 	// Open returns what hands the fleet over. With lines what it publishes goes there instead.
 	Open(ctx context.Context, h *Host, f config.Fleet, lines io.Writer) (muster.Delegator, error)
+	// World is the scaling policy by which a simulated fleet is sized.
+	World(f config.Fleet) tracking.Policy
 }
 
 // Examined tells by looking alone what sizing in Muster's place needs.

@@ -115,6 +115,44 @@ func (p Delegated) target(o muster.Observation) (target float64, in []muster.Val
 	return 0, nil, "no processing duration was measured yet"
 }
 
+// TrackedBacklog returns the backlog per worker, in messages, that a cloud tracks; false while the backlog or the
+// capacity is unknown. With no worker in service and messages waiting there is no quotient: the value is then above
+// the target, so that the fleet rises from none.
+func TrackedBacklog(h muster.Handover) (float64, bool) {
+	if !h.Backlog.Known || !h.Capacity.Known {
+		return 0, false
+	}
+	serving := float64(h.Capacity.InService())
+	switch {
+	case serving > 0:
+		return h.Backlog.Value / serving, true
+	case h.Backlog.Value > 0:
+		return h.Backlog.Value + math.Max(0, h.Target), true
+	}
+	return 0, true
+}
+
+// TrackedUtilization returns the worker utilization that a cloud tracks, as messages per slot: those in flight alone, or
+// those that wait too. It is false while a count is unknown.
+func TrackedUtilization(h muster.Handover, inFlightAlone bool) (float64, bool) {
+	if !h.Backlog.Known || !h.InFlight.Known || !h.Capacity.Known {
+		return 0, false
+	}
+	work := h.InFlight.Value
+	if !inFlightAlone {
+		work += h.Backlog.Value
+	}
+	return Utilization(work, float64(h.Capacity.Slots)), true
+}
+
+// Tracked returns the metric that a cloud tracks for the policy; false while it is unknown.
+func (s Spec) Tracked(h muster.Handover) (float64, bool) {
+	if s.BySlots() {
+		return TrackedUtilization(h, s.Signal == SignalInFlight)
+	}
+	return TrackedBacklog(h)
+}
+
 // TargetOf is the target that a delegated decision keeps; zero where there is none.
 func TargetOf(d muster.Decision) float64 {
 	for _, v := range d.Kept {

@@ -33,6 +33,8 @@ const (
 	evVisible
 	evBorn
 	evSnapshot
+	// Of the scaling policy of AWS.
+	evTracked
 	evWake
 )
 

@@ -38,7 +38,7 @@ func (r *run) launch(o muster.Order) (failure string) {
 // service brings a silent fleet to the number of members that its service was set to, as far as it may: members that
 // hold a message are protected. It returns why not all could be launched.
 func (r *run) service() (failure string) {
-	if !r.world.Silent || r.serving {
+	if !r.serviced() || r.serving {
 		return ""
 	}
 	r.serving = true
@@ -62,7 +62,7 @@ func (r *run) service() (failure string) {
 
 // idleStop is after how long a worker without any message leaves by itself; zero is never.
 func (r *run) idleStop() time.Duration {
-	if r.world.Silent {
+	if r.serviced() {
 		return 0
 	}
 	return r.world.IdleStop
@@ -196,7 +196,7 @@ func (r *run) list() muster.Listing {
 		l.Members = append(l.Members, muster.Member{ID: m.id, LaunchedAt: r.at(m.launched), Ended: m.stage == over,
 			Failure: m.failure, Tier: r.tier(m), Serving: r.world.Silent && m.stage == working})
 	}
-	if r.world.Silent {
+	if r.serviced() {
 		aim := r.aim
 		l.Service = &muster.Service{Desired: aim, Set: &aim}
 	}

@@ -120,7 +120,8 @@ type run struct {
 	warm        int
 	launches    int
 	serving     bool    // the service is at work
-	aim         int     // of the fleet's own service, in a silent world
+	aim         int     // the count of the fleet's own service, where it has one
+	tracked     tracked // what sizes a delegated fleet
 	bootTime    float64 // seconds
 	unborn      int
 
@@ -213,6 +214,11 @@ func (r *run) loop() error {
 	}
 	if r.world.ControllerCrashes > 0 {
 		r.after(kernel.Wait(r.chance.Life, r.world.ControllerCrashes), evController, kernel.None, 0)
+	}
+	if r.world.Tracking != nil {
+		r.aim = r.settings.Limits.Min
+		r.service()
+		r.trackEvery()
 	}
 	if err := r.read(); err != nil {
 		return err
@@ -321,6 +327,8 @@ func (r *run) happen(e kernel.Event) error {
 		if !r.shell.down {
 			r.look(r.shell.Wake())
 		}
+	case evTracked:
+		r.track()
 	case evRefill:
 		r.warm++
 	case evFinished:

@@ -160,6 +160,9 @@ func (r *run) order(l letter) {
 		}
 	case controller.End:
 		r.end(e.Members)
+	case controller.HandOver:
+		r.handedOver(e.Handover)
+		return // a handover that succeeds has no result
 	default:
 		r.fault(fmt.Sprintf("the simulated fleet was asked for a %T, which it does not have", e))
 	}

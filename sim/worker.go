@@ -87,7 +87,7 @@ func (r *run) booted(i int32) {
 	m.stage = working
 	o := lease.Options{Fleet: r.settings.Fleet, Member: m.id, Worker: m.id, Slots: r.world.Slots,
 		IdleStop: r.idleStop()}
-	if r.world.BillMargin > 0 && !r.world.Silent {
+	if r.world.BillMargin > 0 && !r.serviced() {
 		o.Billing = lease.Billing{Start: r.at(m.launched), Period: r.world.BillStep, Margin: r.world.BillMargin}
 	}
 	m.lease = lease.New(o)

@@ -233,9 +233,8 @@ func (a *arena) configured(cmd *cobra.Command, fleet string) (contest.Contender,
 	a.stated.boot = f.Workers.Boot
 	a.fleet = &f
 	played := f
-	played.Policy.Processing = 0                    // the event states it
-	played.Policy.Shadow = false                    // in the simulation no other system sizes the fleet
-	played.Policy.Delegate, played.Sizer = nil, nil // nor does target tracking: its policy is simulated instead
+	played.Policy.Processing = 0 // the event states it
+	played.Policy.Shadow = false // in the simulation no other system sizes the fleet
 	settings, err := app.Settings(played)
 	if err != nil {
 		return contest.Contender{}, err

@@ -166,7 +166,4 @@ func (d *Delegate) near(has, target float64) bool {
 	return math.Abs(has-target) <= has*d.o.ChangePercent/100
 }
 
-// above is the tracked value while messages wait and no worker is in service: it exceeds the target.
-func above(backlog, target float64) float64 { return backlog + target }
-
 func number(v float64) *float64 { return aws.Float64(v) }

@@ -48,24 +48,11 @@ func (d *Publisher) figures(h muster.Handover) (all []figure) {
 	if d.o.Formula == BacklogPerWorker && h.Target > 0 {
 		add(MetricAcceptable, types.StandardUnitCount, h.Target)
 	}
-	backlog, inFlight := h.Backlog, h.InFlight
-	if !backlog.Known || !h.Capacity.Known {
-		return all
+	if v, known := policy.TrackedBacklog(h); known {
+		add(MetricBacklogPerWorker, types.StandardUnitCount, v)
 	}
-	switch serving := float64(h.Capacity.InService()); {
-	case serving > 0:
-		add(MetricBacklogPerWorker, types.StandardUnitCount, backlog.Value/serving)
-	case backlog.Value > 0:
-		add(MetricBacklogPerWorker, types.StandardUnitCount, above(backlog.Value, max(0, h.Target)))
-	default:
-		add(MetricBacklogPerWorker, types.StandardUnitCount, 0)
-	}
-	if inFlight.Known {
-		work := inFlight.Value
-		if d.o.Formula != InFlight {
-			work += backlog.Value
-		}
-		add(MetricUtilization, types.StandardUnitNone, policy.Utilization(work, float64(h.Capacity.Slots)))
+	if v, known := policy.TrackedUtilization(h, d.o.Formula == InFlight); known {
+		add(MetricUtilization, types.StandardUnitNone, v)
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package delegate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/awsrules/tracking"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/config/keys"
 	"github.com/muster-scale/muster/fleet/ecs"
@@ -167,6 +169,16 @@ func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, lines i
 		o.Queues = append(o.Queues, q.Name)
 	}
 	return New(o)
+}
+
+// World implements [kind.Sizer]. A group's members warm up for AWS's default cooldown, because nothing here states
+// another figure.
+func (c *Config) World(f config.Fleet) tracking.Policy {
+	return tracking.Policy{
+		Pair: tracking.Fixed(), Period: c.Period, Service: f.Facts().Tracked.Group == "",
+		ScaleOut: cmp.Or(c.Cooldown, tracking.DefaultCooldown), ScaleIn: tracking.DefaultCooldown,
+		Warmup: tracking.DefaultCooldown, DisableScaleIn: !c.ScaleIn,
+	}
 }
 
 // PublisherOf returns a publisher of the metrics of a fleet of any kind. If lines is not nil, it writes them there

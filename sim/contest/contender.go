@@ -164,6 +164,9 @@ func (c Contender) settings(e Event, mean time.Duration) (controller.Settings, w
 	} else if s.Spec.Processing == 0 {
 		s.Spec.Processing = e.Prior
 	}
+	if s.Spec.Delegate == nil {
+		w.Tracking = nil // what is compared with a delegated fleet is sized by Muster
+	}
 	s, err := controller.NewSettings(s)
 	if err != nil || !c.Peer {
 		return s, w, err

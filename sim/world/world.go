@@ -18,6 +18,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/muster-scale/muster/awsrules/tracking"
 )
 
 // World are the parameters of the simulated world. Zero values mean a world without that delay or fault; [World.Check]
@@ -94,6 +96,10 @@ type World struct {
 	// replaces those that end, and where it has too many it ends members that hold no message, the oldest first, and
 	// the others when they are done. Such workers do not leave by themselves, so IdleStop does not count.
 	Silent bool
+	// Tracking, where set, is the scaling policy of AWS that sizes a delegated fleet. It takes its metric and target
+	// from what the controller hands over, and its service keeps the count as that of a silent fleet does; workers do
+	// not leave by themselves. The controller's own spec must be delegated.
+	Tracking *tracking.Policy
 	// Trees tells the controller what running trees are expected to send: the messages that have children are taken for
 	// nodes. LoseTrees is the share of looks at them that fail.
 	Trees     bool
