@@ -38,6 +38,7 @@ type access interface {
 // directory. Only one goroutine at a time may use them.
 type Queues struct {
 	access
+	// names are the scoped names of all queues, as of the opening.
 	names   []string
 	service *queue.Service // nil when a muster up runs
 }
@@ -48,6 +49,7 @@ func Open(ctx context.Context, place client.Place) (*Queues, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The API comes first: while muster up runs, its data directory is locked.
 	var names server.QueueNames
 	err = client.Get(ctx, c, "/v1/queues", &names)
 	if err == nil {
@@ -56,6 +58,7 @@ func Open(ctx context.Context, place client.Place) (*Queues, error) {
 	if !errors.Is(err, client.ErrNotRunning) {
 		return nil, err
 	}
+	// queue.Open would create missing files; an inspection must not.
 	if _, missing := os.Stat(filepath.Join(c.Data, app.QueueFile)); errors.Is(missing, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w; nor does %s hold queues", err, c.Data)
 	}
@@ -78,7 +81,7 @@ func (o *Queues) Close() error {
 	return o.service.Close()
 }
 
-// need returns an error when no queue has that name.
+// need returns an error when no queue has that name. The error suggests a similar name.
 func (o *Queues) need(name string) error {
 	if slices.Contains(o.names, name) {
 		return nil
@@ -115,6 +118,7 @@ func Names(ctx context.Context, place client.Place) ([]string, error) {
 // servedQueues are the queues of the running muster up, reached through its HTTP API.
 type servedQueues struct{ c *config.Config }
 
+// queuePath is the path of the API for a queue. The name is escaped, because a scoped name holds colons.
 func queuePath(name, rest string) string { return "/v1/queues/" + url.PathEscape(name) + "/" + rest }
 
 // Peek implements access.
@@ -126,6 +130,8 @@ func (s servedQueues) Peek(ctx context.Context, name string, q server.PeekQuery)
 	return a, client.Get(ctx, s.c, queuePath(name, "messages?"+values.Encode()), &a)
 }
 
+// export implements access. The count of messages comes in the trailer, after the last line: an answer without it was
+// cut off.
 func (s servedQueues) export(ctx context.Context, name string, to io.Writer, total func(int)) (int, error) {
 	resp, err := client.Ask(ctx, s.c, http.MethodGet, queuePath(name, "export"), nil)
 	if err != nil {
@@ -154,10 +160,13 @@ func (s servedQueues) export(ctx context.Context, name string, to io.Writer, tot
 // loadPatience bounds one request of an import. It is longer than the time limit of the server.
 const loadPatience = time.Minute
 
+// load implements access. A refused request is an error of line 1, because nothing was stored. After a lost connection
+// or an internal error nobody knows, so that is another error.
 func (s servedQueues) load(ctx context.Context, name string, lines []byte) (queue.Imported, error) {
 	ctx, stop := context.WithTimeout(ctx, loadPatience)
 	defer stop()
 	resp, err := client.Ask(ctx, s.c, http.MethodPost, queuePath(name, "messages"), bytes.NewReader(lines))
+	// Nothing answered with this token, so nothing was stored.
 	if errors.Is(err, client.ErrNotRunning) {
 		return queue.Imported{}, &queue.LineError{Line: 1, Err: err}
 	}
@@ -201,6 +210,7 @@ func (o ownQueues) Peek(ctx context.Context, name string, q server.PeekQuery) (s
 	return a, err
 }
 
+// export implements access.
 func (o ownQueues) export(ctx context.Context, name string, to io.Writer, total func(int)) (int, error) {
 	counts, err := o.service.Counts(name)
 	if err != nil {
@@ -210,6 +220,7 @@ func (o ownQueues) export(ctx context.Context, name string, to io.Writer, total 
 	return o.service.Export(ctx, name, to)
 }
 
+// load implements access. A storage error leaves open which lines are on disk; every other error of a line does not.
 func (o ownQueues) load(ctx context.Context, name string, lines []byte) (queue.Imported, error) {
 	done, err := o.service.Import(ctx, name, bytes.NewReader(lines))
 	wrong, isLine := errors.AsType[*queue.LineError](err)

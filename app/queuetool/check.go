@@ -16,7 +16,8 @@ import (
 // maxCheckShown bounds the printed lines of each kind.
 const maxCheckShown = 20
 
-// PrintCheckup prints the result of a check of queue files.
+// PrintCheckup prints the result of a check of queue files. It ends with what to do next: where the damaged files are
+// after a repair, or the command that repairs.
 func PrintCheckup(w io.Writer, c *check.Result) error {
 	if c.Whole() {
 		if c.Kept != "" {
@@ -99,4 +100,5 @@ func gapText(g check.Gap) string {
 	return strings.Join(parts, ", ") + ": " + g.Why
 }
 
+// moment renders a time with milliseconds, so that it can be found in logs.
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }

@@ -47,12 +47,14 @@ func (o *Queues) Export(ctx context.Context, name, file string, out, progress io
 
 // exportAll exports a queue and checks that every line arrived.
 func exportAll(ctx context.Context, o *Queues, name string, to *lineCounter) (int, error) {
+	// The total is known only to the other side, and is there before the first line.
 	n, err := o.export(ctx, name, to, func(total int) { to.shown.Total = total })
 	switch {
 	case ctx.Err() != nil:
 		return 0, fmt.Errorf("export %s: it was interrupted after %s", name, render.Plural(to.lines, "message"))
 	case err != nil:
 		return 0, fmt.Errorf("export %s: %w", name, err)
+	// The other side says how many lines it wrote; a shorter file must not pass as a complete export.
 	case n != to.lines:
 		return 0, fmt.Errorf("export %s: %d lines arrived of %d; try again", name, to.lines, n)
 	}
@@ -104,6 +106,7 @@ func writeWhole(path string, fill func(io.Writer) error) (err error) {
 	if err := fillFile(f, strings.HasSuffix(path, ".gz"), fill); err != nil {
 		return err
 	}
+	// The lines are on disk before the name changes: after a crash there is the old file or the whole new one.
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -113,6 +116,8 @@ func writeWhole(path string, fill func(io.Writer) error) (err error) {
 	return durable.SyncDir(filepath.Dir(path))
 }
 
+// fillFile calls fill with f, or with a compressing writer in front of it. Closing that writer writes the end of the
+// gzip stream, so its error counts.
 func fillFile(f io.Writer, compressed bool, fill func(io.Writer) error) error {
 	if !compressed {
 		return fill(f)

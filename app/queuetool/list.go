@@ -83,6 +83,7 @@ func SplitInFlight(ctx context.Context, place client.Place, where *Where, rows [
 			counts[Where{Region: cmp.Or(region, DefaultRegion), Account: cmp.Or(account, DefaultAccount)}]++
 		}
 	}
+	// The order of a map is random, so the lines are sorted below.
 	for at, n := range counts {
 		others = append(others, fmt.Sprintf("%s more in region %s, account %s: muster queue ls --region %s "+
 			"--account %s",
@@ -93,7 +94,7 @@ func SplitInFlight(ctx context.Context, place client.Place, where *Where, rows [
 }
 
 // List returns the queues of an endpoint with their counts; nil only with an error. Errors are those of the SDK: see
-// [client.Explain].
+// [client.Explain]. It makes one call for each queue: SQS has no call for the counts of several.
 func List(ctx context.Context, c *awssqs.Client) ([]Row, error) {
 	rows := []Row{}
 	pages := awssqs.NewListQueuesPaginator(c, &awssqs.ListQueuesInput{MaxResults: aws.Int32(1000)})

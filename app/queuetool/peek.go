@@ -43,7 +43,10 @@ func PrintPeek(w io.Writer, a server.PeekAnswer, q server.PeekQuery) error {
 // tableBody is how many characters of a body a row of the table shows.
 const tableBody = 60
 
+// printPeekTable prints a row for each message. Bodies and attributes are cut to a line, and control characters are
+// escaped: a message must not be able to write to the terminal.
 func printPeekTable(w io.Writer, messages []server.PeekedMessage) error {
+	// The column of errors appears only when there is one: it takes much of the width.
 	failed := slices.ContainsFunc(messages, func(m server.PeekedMessage) bool { return m.LastError != nil })
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	heading := "ID\tSTATE\tAGE\tRECEIVES\tGROUP\tATTRIBUTES\tBODY"
@@ -77,6 +80,7 @@ func printPeekTable(w io.Writer, messages []server.PeekedMessage) error {
 	return t.Flush()
 }
 
+// printPeekBlocks prints each message in full, with a blank line between two.
 func printPeekBlocks(w io.Writer, messages []server.PeekedMessage) error {
 	for i, m := range messages {
 		if i > 0 {

@@ -24,6 +24,7 @@ const (
 )
 
 // Where says where the queues of a command are. An embedded queue has separate queues for each region and account.
+// Commands set it from --endpoint, --region and --account; Name adds what a URL or a scoped name says.
 type Where struct {
 	// Endpoint is the URL of an SQS endpoint; empty for that of the configuration. An empty Region is that of the
 	// environment, an empty Account is DefaultAccount.
@@ -90,6 +91,7 @@ func accountIn(queueURL string) string {
 // Key returns the scoped name of a queue, as the embedded queue stores it.
 func (p *Where) Key(name string) string {
 	region := cmp.Or(p.Region, DefaultRegion)
+	// The endpoint counts this region as the default one: see [client.Variables].
 	if region == sqsapi.LocalRegion {
 		region = DefaultRegion
 	}
@@ -121,6 +123,7 @@ func (p *Where) Client(ctx context.Context, place client.Place) (*awssqs.Client,
 	cfg.Region = cmp.Or(p.Region, cfg.Region)
 	p.Region = cfg.Region
 	if p.Account != "" {
+		// An embedded queue takes the account from the path of the URL.
 		base := cmp.Or(aws.ToString(cfg.BaseEndpoint), os.Getenv("AWS_ENDPOINT_URL_SQS"), target)
 		cfg.BaseEndpoint = aws.String(strings.TrimSuffix(base, "/") + "/" + p.Account)
 	}
