@@ -28,6 +28,7 @@ func Sleep(in io.Reader, began time.Time) error {
 	if err != nil || d < 0 || d > maxSleep {
 		return misuse.Errorf("the message body: found %.20q, allowed is a duration of at most 12h, such as 1.25s", body)
 	}
+	// Sleeping uses no processor, so 150 workers run on a small machine as on a large one.
 	time.Sleep(d)
 	path := os.Getenv(DoneVariable)
 	if path == "" {

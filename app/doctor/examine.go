@@ -22,20 +22,22 @@ import (
 // timeout bounds the checks of one fleet.
 const timeout = 20 * time.Second
 
-// exam is a run of the checks.
+// exam is a run of the checks: the findings so far, the kinds, and the connections that the kinds share.
 type exam struct {
 	findings
 	table kind.Table
 	host  *kind.Host
 }
 
-// Examine checks everything that a configuration names.
+// Examine checks everything that a configuration names. Findings about all fleets come first, then those of each fleet
+// in the order of the configuration.
 func Examine(ctx context.Context, c *config.Config) []Finding {
 	e := &exam{table: kinds.Table(), host: kind.NewHost(kind.HostOptions{AWS: c.AWS})}
 	e.programs(c)
 	for _, f := range c.Fleets {
 		e.fleet(ctx, f)
 	}
+	// A configuration that never calls AWS needs no credentials.
 	if !e.host.Asked() && !slices.ContainsFunc(c.Fleets, workersOnAWS) {
 		return append([]Finding{}, e.all...)
 	}
@@ -86,13 +88,14 @@ func (e *exam) account(ctx context.Context) {
 	if !e.result("", "credentials", err, "found by %s", keys.Source) {
 		return
 	}
+	// Keys that expire soon are renewed by their source, if it can; expired ones it could not renew.
 	if left := time.Until(keys.Expires); keys.CanExpire && left < 0 {
 		ago := render.Seconds((-left).Round(time.Second).Seconds())
 		e.add("", "credentials", Wrong, "the credentials expired %s ago: renew them", ago)
 	}
 }
 
-// fleet checks the queues and the members of one fleet.
+// fleet checks the queues and the members of one fleet. It stops at the first step that the following ones depend on.
 func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 	ctx, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
@@ -106,6 +109,7 @@ func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 		e.add(f.Name, "members", Wrong, "%v", err)
 		return
 	}
+	// A local fleet has nothing to read before it runs: its programs are checked above.
 	if f.Local() {
 		e.add(f.Name, "members", OK, "%s", members.Describe())
 		e.add(f.Name, "abilities", OK, "Releaser")
@@ -146,6 +150,7 @@ func (e *exam) members(ctx context.Context, f config.Fleet, members kind.Members
 	if !e.result(f.Name, "members", err, "%s", members.Describe()) {
 		return false
 	}
+	// The listing may contain members that have ended.
 	living := 0
 	for _, m := range l.Members {
 		if !m.Ended {
@@ -165,7 +170,8 @@ func (e *exam) members(ctx context.Context, f config.Fleet, members kind.Members
 	return true
 }
 
-// noteLevel tells whether a note of a fleet keeps Muster from sizing it.
+// noteLevel tells whether a note of a fleet keeps Muster from sizing it. It goes by the words of the adapters, because
+// a note is only a text.
 func noteLevel(note string) Level {
 	for _, grave := range []string{"operates the group", "cannot be sized", "launching is suspended"} {
 		if strings.Contains(note, grave) {
@@ -179,6 +185,7 @@ func noteLevel(note string) Level {
 func (e *exam) queue(ctx context.Context, f config.Fleet, i int) {
 	q := f.Queues[i]
 	row, err := e.table.Queue(q)
+	// muster up makes an embedded queue when it starts, so it need not exist.
 	if err == nil && !row.Elsewhere {
 		e.add(f.Name, "queue", OK, "%s is embedded in muster up", q.Name)
 		return
@@ -217,7 +224,7 @@ func wakes(q kind.Queue) string {
 	return "; it can wake the loop (" + strings.Join(all, ", ") + ")"
 }
 
-// unseen is the error of a queue that answers without its counts: scaling in would stop.
+// unseen returns an error for a queue that answers without its counts. Without them no decrease would ever be decided.
 func unseen(queue string, o muster.QueueObservation) error {
 	for _, s := range []struct {
 		name string
@@ -255,7 +262,8 @@ func abilities(p *kind.Ports, delegated bool) []string {
 	return all
 }
 
-// owners checks whether other systems size the fleet.
+// owners checks whether other systems size the fleet. Only some kinds of fleets can tell that. Where the question
+// itself fails, for lack of a permission, the finding is unchecked.
 func (e *exam) owners(ctx context.Context, f config.Fleet, ports *kind.Ports) {
 	owned, ok := ports.Fleet.(interface {
 		Owners(context.Context) ([]string, error)
@@ -285,7 +293,8 @@ func (e *exam) owners(ctx context.Context, f config.Fleet, ports *kind.Ports) {
 	}
 }
 
-// reports checks whether the fleet's table holds reports of its workers.
+// reports checks whether the fleet's table holds reports of its workers. No report is only a note: before the first
+// start there are none.
 func (e *exam) reports(ctx context.Context, f config.Fleet) {
 	if f.ReportsTable == "" {
 		return

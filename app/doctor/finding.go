@@ -59,7 +59,7 @@ func Lines(all []Finding) string {
 	return b.String()
 }
 
-// findings collects results.
+// findings collects results. exam contains it.
 type findings struct{ all []Finding }
 
 func (f *findings) add(fleet, check string, level Level, format string, args ...any) {

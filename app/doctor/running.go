@@ -9,7 +9,8 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// Running checks the status of a running Muster and the work of its fleets.
+// Running checks the status of a running Muster and the work of its fleets. Its last finding counts the sized fleets,
+// so that a user sees at once that Muster runs.
 func Running(s server.Status) []Finding {
 	const check = "muster up"
 	var e findings
@@ -47,6 +48,7 @@ func (e *findings) work(fleet string, o muster.Observation, troubles []string) {
 		troubles = append(troubles, "last error: "+oneLine(p.LastError))
 	}
 	text := strings.Join(troubles, ", ")
+	// An unknown share is no excuse: then a message that takes too long is a problem.
 	enough := p.InTime.Known && p.InTime.Value >= o.Objective.Quantile
 	switch {
 	case p.Held > 0 && !enough, p.Failed > 0 && p.Failed >= p.Finished:

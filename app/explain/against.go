@@ -17,7 +17,7 @@ import (
 const shownDifferences = 40
 
 // Against compares the size that another system gave a fleet with what Muster would have set. It is an error when the
-// fleet never ran in shadow mode.
+// fleet never ran in shadow mode. A fleet in shadow mode records both sizes, so nothing is simulated for it.
 func Against(ctx context.Context, h *history.Reader, fleet string) (audit.Contrast, error) {
 	var records []muster.Record
 	if err := h.Read(ctx, fleet, time.Time{}, func(r muster.Record) bool {

@@ -30,10 +30,12 @@ type Explained struct {
 }
 
 // Find explains a recorded decision of a fleet: the one in force at a time, or the one with a sequence number, or the
-// last one when both are zero. The error matches [ErrNoDecision] when the history holds none.
+// last one when both are zero. The error matches [ErrNoDecision] when the history holds none. It reads the history from
+// its beginning, because the policy's memory and the last change of size may be far back.
 func Find(ctx context.Context, h *history.Reader, fleet string, at time.Time, seq int64) (Explained, error) {
 	var found *muster.Record
 	var incidents Incidents
+	// recent is what the policy remembers after each record, before what it remembered at the found one.
 	var recent, before muster.Recent
 	var failure error
 	change := ""
@@ -78,6 +80,7 @@ func Find(ctx context.Context, h *history.Reader, fleet string, at time.Time, se
 func Print(w io.Writer, e audit.Explanation) {
 	d := e.Decision
 	what := "now"
+	// A current decision has no position, because it may never be recorded.
 	if e.Position != (muster.Position{}) {
 		what = fmt.Sprintf("decision %d.%d", e.Position.Epoch, e.Position.Seq)
 	}
@@ -115,6 +118,7 @@ func Print(w io.Writer, e audit.Explanation) {
 	}
 }
 
+// values renders the inputs of a step of the arithmetic.
 func values(in []muster.Value) string {
 	var parts []string
 	for _, v := range in {

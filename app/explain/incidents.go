@@ -41,6 +41,7 @@ func (p *Incidents) see(r muster.Record) error {
 	if c.Incident == nil {
 		return nil
 	}
+	// The oldest gives way: a history may hold thousands.
 	if len(*p) == maxIncidents {
 		*p = slices.Delete(*p, 0, 1)
 	}
@@ -53,6 +54,7 @@ func (p Incidents) around(at time.Time) Incidents {
 	return slices.DeleteFunc(slices.Clone(p), func(i Incident) bool { return at.Sub(i.At) > incidentAge })
 }
 
+// print prints a line for each incident, the oldest first.
 func (p Incidents) print(w io.Writer) {
 	if len(p) == 0 {
 		return

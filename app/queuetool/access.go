@@ -123,6 +123,7 @@ func queuePath(name, rest string) string { return "/v1/queues/" + url.PathEscape
 
 // Peek implements access.
 func (s servedQueues) Peek(ctx context.Context, name string, q server.PeekQuery) (a server.PeekAnswer, err error) {
+	// The body is stated in full, because the default of the API may differ from that of the command.
 	values := url.Values{"limit": {strconv.Itoa(q.Limit)}, "from": {q.From}, "body": {"full"}}
 	if q.Short {
 		values.Set("body", "short")
@@ -133,6 +134,7 @@ func (s servedQueues) Peek(ctx context.Context, name string, q server.PeekQuery)
 // export implements access. The count of messages comes in the trailer, after the last line: an answer without it was
 // cut off.
 func (s servedQueues) export(ctx context.Context, name string, to io.Writer, total func(int)) (int, error) {
+	// There is no timeout: an export may take minutes.
 	resp, err := client.Ask(ctx, s.c, http.MethodGet, queuePath(name, "export"), nil)
 	if err != nil {
 		return 0, errors.Join(ctx.Err(), err)

@@ -20,6 +20,7 @@ const maxCheckShown = 20
 // after a repair, or the command that repairs.
 func PrintCheckup(w io.Writer, c *check.Result) error {
 	if c.Whole() {
+		// Here the damage was repaired by an earlier run that was cut short.
 		if c.Kept != "" {
 			fmt.Fprintf(w, "ended the repair that was cut short; the damaged files are in %s\n", c.Kept)
 		}
@@ -54,7 +55,7 @@ func PrintCheckup(w io.Writer, c *check.Result) error {
 	return err
 }
 
-// listed writes a line for each of all, up to maxCheckShown.
+// listed writes a line for each of all, up to maxCheckShown. A broken disk may damage thousands.
 func listed[T any](w io.Writer, all []T, line func(T) string) {
 	for _, one := range all[:min(len(all), maxCheckShown)] {
 		fmt.Fprintf(w, "  %s\n", line(one))

@@ -61,7 +61,7 @@ func exportAll(ctx context.Context, o *Queues, name string, to *lineCounter) (in
 	return n, nil
 }
 
-// lineCounter counts the lines that are written, and shows the count.
+// lineCounter counts the lines that are written, and shows the count. Each message is one line.
 type lineCounter struct {
 	to    io.Writer
 	lines int

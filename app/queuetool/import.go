@@ -80,7 +80,8 @@ func (o *Queues) Import(ctx context.Context, name, file string, lines io.Reader,
 	return in.result, err
 }
 
-// importing is a running import. Its result is valid at any time.
+// importing is a running import. Its result is valid at any time. line and NextLine differ only inside a batch that
+// failed.
 type importing struct {
 	access access
 	result ImportResult
@@ -118,6 +119,7 @@ func (in *importing) run(ctx context.Context, from io.Reader) error {
 	if err := in.send(ctx); err != nil {
 		return err
 	}
+	// The lines before a broken one are sent already.
 	err := lines.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
 		err = fmt.Errorf("it is longer than %d bytes, the longest line of a message", queue.MaxImportLine)

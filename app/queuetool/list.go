@@ -33,7 +33,8 @@ type Row struct {
 	Delayed  int  `json:"delayed"`
 }
 
-// split divides the messages in flight into those in progress and those waiting for a retry.
+// split divides the messages in flight into those in progress and those waiting for a retry. It leaves both unknown
+// when the queue does not tell retries apart.
 func (r *Row) split(c server.QueueCounts) {
 	if c.Retrying == nil {
 		return
@@ -66,6 +67,7 @@ func orUnknown(n *int) string {
 // and account with queues there.
 func SplitInFlight(ctx context.Context, place client.Place, where *Where, rows []Row) (others []string) {
 	c, err := place()
+	// Another endpoint is not that of the muster up of this place.
 	if err != nil || where.Endpoint != "" && where.Endpoint != "http://"+c.Listen.Queue {
 		return nil
 	}

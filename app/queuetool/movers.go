@@ -141,6 +141,7 @@ func notMovable(from string, err error) error {
 			"dead_letter: {queue: %s, after: 5} below queues:", from, from)
 	case strings.Contains(text, "already a task running"):
 		return fmt.Errorf("redrive %s: a move is running already; see it with --status, or end it with --cancel", from)
+	// These two are about --to, so they are errors of that flag.
 	case strings.Contains(text, "cannot be the same"):
 		return misuse.Setting("to", "found %s itself, allowed is another queue", from)
 	case strings.Contains(text, "must be of the same type"):

@@ -63,6 +63,7 @@ func printPeekTable(w io.Writer, messages []server.PeekedMessage) error {
 		for _, name := range slices.Sorted(maps.Keys(m.Attributes)) {
 			attributes = append(attributes, name+"="+attributeText(m.Attributes[name], tableBody/3))
 		}
+		// All attributes share one column.
 		all, cut := terminal.Clip(strings.Join(attributes, " "), tableBody)
 		if cut {
 			all += "..."

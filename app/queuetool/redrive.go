@@ -68,6 +68,7 @@ func WithRedrive(ctx context.Context, place client.Place, where *Where, from, to
 		return err
 	}
 	if where.Endpoint == "" {
+		// Open also lists the queues, so that a mistyped name is found before a move starts.
 		o, err := Open(ctx, place)
 		if err != nil {
 			return err
@@ -90,7 +91,8 @@ func WithRedrive(ctx context.Context, place client.Place, where *Where, from, to
 	return do(Redrive{From: from, To: to, mover: sqsMover{c}})
 }
 
-// Start begins a move of at most perSecond messages a second, 0 for no limit, and returns it.
+// Start begins a move of at most perSecond messages a second, 0 for no limit, and returns it. The returned move may
+// have ended already.
 func (r Redrive) Start(ctx context.Context, perSecond int) (Move, error) {
 	if err := r.mover.start(ctx, r.From, r.To, perSecond); err != nil {
 		return Move{}, err
@@ -125,6 +127,7 @@ func (r Redrive) Wait(ctx context.Context, m Move, progress io.Writer) (Move, er
 	for m.Status == running {
 		shown.Total = m.ToMove
 		shown.At(m.Moved)
+		// An interrupt ends the wait and not the move.
 		if host.Sleep(ctx, pollEvery) != nil {
 			return m, fmt.Errorf("redrive %s: no longer waiting, after %d of %d messages; "+
 				"the move goes on while muster up runs. See --status, or end it with --cancel", r.From, m.Moved,

@@ -59,6 +59,7 @@ func (p *Where) Name(named string) (string, error) {
 	if client.IsURL(named) {
 		region, account, bare = "", accountIn(named), name
 	}
+	// A part may be given twice, by a flag and by the name, if both say the same.
 	for _, part := range []struct {
 		setting, said string
 		into          *string
@@ -108,6 +109,7 @@ func (p *Where) Client(ctx context.Context, place client.Place) (*awssqs.Client,
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
+	// The keys follow from the target: see [client.UseLocalKeys].
 	target := p.Endpoint
 	if target == "" {
 		c, err := place()

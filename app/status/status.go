@@ -33,6 +33,7 @@ func Print(w io.Writer, s server.Status, failed func(fleet string) string) error
 			f.Observation = muster.Observation{Objective: f.Observation.Objective}
 		}
 		o, c := f.Observation, f.Observation.Capacity
+		// In service, busy, pending, draining and silent, in the order of the columns.
 		members := []string{"?", "?", "?", "?", "?"}
 		if f.Ready && c.Known {
 			for i, n := range []int{c.InService(), c.Busy, o.Pending(), c.Draining + c.Released, c.Lost} {
@@ -75,12 +76,15 @@ func Print(w io.Writer, s server.Status, failed func(fleet string) string) error
 		for _, note := range f.Observation.Notes {
 			fmt.Fprintf(w, "  note: %s\n", note)
 		}
+		// The log of a local fleet knows more about failures than the reports of its workers; the same failures are not
+		// printed twice.
 		text := failed(f.Name)
 		PrintProgress(w, f.Observation, text != "")
 		if text != "" {
 			fmt.Fprintf(w, "  %s\n", text)
 		}
 		printIncidents(w, f, s.At)
+		// A queue whose backlog is unknown stops every decrease, so its reason is shown.
 		for _, q := range f.Observation.Queues {
 			if !q.Backlog.Known {
 				fmt.Fprintf(w, "  queue %s: %s\n", q.Queue, q.Backlog)
@@ -101,7 +105,7 @@ func Lifeline(f server.FleetStatus) string {
 	if f.Phase != string(lifecycle.Stopping) {
 		return f.Phase + ": the fleet is not sized yet"
 	}
-	text, separator := "stopping: its workers finish what they hold", ": "
+	text, separator := "stopping: its workers finish their messages in progress", ": "
 	told := 0
 	for _, m := range f.Members {
 		if m.Busy > 0 && told < maxBusy {
@@ -130,6 +134,7 @@ func count(s muster.Sample) string {
 	return render.Number(s.Value)
 }
 
+// age renders a time in seconds.
 func age(s muster.Sample) string {
 	if !s.Known {
 		return "?"
@@ -143,6 +148,7 @@ const lately = 5 * time.Minute
 // FailedLately says what failed in the last five minutes at a local fleet, from its log in the data directory; empty if
 // nothing did.
 func FailedLately(ctx context.Context, data, fleet string, now time.Time) string {
+	// A missing or unreadable log is no failure: status has other sources.
 	recent, err := joblog.Recent(ctx, app.LogsDir(data), fleet, now.Add(-lately))
 	if err != nil || recent.Last == nil {
 		return ""

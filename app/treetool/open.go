@@ -60,6 +60,7 @@ func (f Trees) With(ctx context.Context, make bool, do func(tree.Store, *runner.
 	sender := &runner.SQSSender{Client: func(ctx context.Context, queue string) (*awssqs.Client, error) {
 		return client.SQS(ctx, f.Place, queue)
 	}}
+	// The operator announces nothing here: workers announce completions.
 	err = do(store, runner.NewOperator(store, sender, nil, slog.New(slog.DiscardHandler)))
 	return errors.Join(explain(err), store.Close())
 }
@@ -71,6 +72,7 @@ func explain(err error) error {
 		return nil
 	case errors.Is(err, tree.ErrNoRoot):
 		return misuse.Errorf("%w; muster tree status lists the existing ones", err)
+	// These already say what to do, and are no errors of SQS.
 	case errors.Is(err, tree.ErrState), dynamotree.Is(err):
 		return err
 	}
