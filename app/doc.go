@@ -16,8 +16,8 @@
 //	fleets            one life cycle and loop each        fleets.go, fleet.go
 //	workers           processes of local fleets           local.go
 //
-// A fleet that cannot be opened does not keep the others from running: it is opened again later, and the API reports why
-// it failed. A damaged history does not keep Muster from running either: a new one replaces it.
+// A fleet that cannot be opened does not keep the others from running: it is opened again later, and the API reports
+// why it failed. A damaged history does not keep Muster from running either: a new one replaces it.
 //
 // Workers on this machine are processes of the program muster. An embedding program sets its path in [Options].Program.
 //

@@ -81,7 +81,7 @@ func (s *Console) Stopping(now time.Time, fleets map[string]server.Fleet, stated
 		}
 	}
 	busy := busyText(busyMembers(now, fleets))
-	s.Printf("\nstopping: workers finish their messages in progress; interrupt again to end without waiting for " +
+	s.Printf("\nstopping: workers finish their messages in progress; interrupt again to end without waiting for "+
 		"them\n%s", busy)
 }
 

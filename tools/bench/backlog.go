@@ -20,6 +20,8 @@ const (
 )
 
 // backlog measures how long the durable queue takes to open with many messages in it, and what memory it needs then.
+// Without -full it measures a million messages and extrapolates, relative to an empty queue, because opening takes time
+// and memory in proportion.
 func (b *bench) backlog() error {
 	none, err := b.openBacklog("none", 0)
 	if err != nil {
@@ -86,6 +88,7 @@ func (b *bench) openBacklog(name string, messages int) (median opened, err error
 	}, nil
 }
 
+// middle returns the median of a figure over all openings.
 func middle[T int64 | float64](all []opened, of func(opened) T) T {
 	values := make([]T, len(all))
 	for i := range all {
@@ -94,7 +97,8 @@ func middle[T int64 | float64](all []opened, of func(opened) T) T {
 	return quantile(values, 0.5)
 }
 
-// fill sends messages to a new queue.
+// fill sends messages to a new queue. Many senders at once let the writer commit in large groups, which makes ten
+// million messages feasible.
 func fill(dir string, messages int) error {
 	s, err := newQueue(dir)
 	if err != nil {
@@ -107,6 +111,7 @@ func fill(dir string, messages int) error {
 	}
 	var left atomic.Int64
 	left.Store(int64(messages / batch))
+	// Room for every sender, so that none waits after a failure.
 	failures := make(chan error, senders)
 	var all sync.WaitGroup
 	for range senders {

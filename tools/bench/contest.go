@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// clients work side by side in every lane.
+	// clients is how many clients work at the same time in every lane.
 	clients = 32
 	// rounds is how often every lane has its turn; a ratio is taken within one round, so that what else the machine
 	// does hits both sides alike.
@@ -20,10 +20,10 @@ const (
 	bodyBytes = 512
 )
 
-// step is one client's unit of work: it returns how many cycles it completed.
+// step is one client's unit of work. It returns how many cycles it completed: one, or as many as a batch holds.
 type step func() (cycles int, err error)
 
-// lane is one contestant.
+// lane is one contestant: a system under test with its clients, and what was measured of it over all rounds.
 type lane struct {
 	name string
 	// cycle says what one cycle is.
@@ -40,7 +40,8 @@ type lane struct {
 	latencies   []time.Duration
 }
 
-// race gives every lane its turn, round after round, after one short turn to warm up.
+// race gives every lane its turn, round after round. A short round before them warms up caches and connections, and is
+// not counted.
 func race(lanes []*lane) error {
 	for round := range rounds + 1 {
 		for _, l := range lanes {
@@ -56,9 +57,10 @@ func race(lanes []*lane) error {
 	return nil
 }
 
-// turn lets all clients of the lane work for a time, and counts what came of it if asked to.
+// turn lets all clients of the lane work for a time, and adds the results to the lane if counts is true. A client
+// finishes the step that it has begun, so the real length is measured.
 func (l *lane) turn(length time.Duration, counts bool) error {
-	runtime.GC() // what the lane before left behind is not this one's to clean up
+	runtime.GC() // the garbage of the lane before must not slow this one
 	here, there, err := l.processor()
 	if err != nil {
 		return err
@@ -106,7 +108,7 @@ func (l *lane) perCycle() (here, there time.Duration) {
 	return l.here / n, l.there / n
 }
 
-// work is one client's turn.
+// work repeats the step of one client until the end of the turn, and returns the cycles and the duration of each step.
 func work(do step, end time.Time) (cycles int, took []time.Duration, err error) {
 	for at := time.Now(); at.Before(end); {
 		n, err := do()
@@ -121,10 +123,11 @@ func work(do step, end time.Time) (cycles int, took []time.Duration, err error) 
 	return cycles, took, nil
 }
 
-// rate is the median over the rounds.
+// rate is the median of the cycles per second over the rounds.
 func (l *lane) rate() float64 { return quantile(append([]float64{}, l.rates...), 0.5) }
 
-// ratio compares two lanes round by round.
+// ratio compares two lanes round by round, and returns the median, the smallest and the largest ratio. Whatever slowed
+// the machine in a round slowed both.
 func ratio(l, peer *lane) (median, least, most float64) {
 	ratios := make([]float64, len(l.rates))
 	for i := range ratios {

@@ -20,8 +20,8 @@ const (
 	decisionsAt = 100_000
 )
 
-// decisions measures the pure step on one core: what one poll of one second brings for a fleet of four workers with one
-// slot each, which are busy: one measurement of the queue, one listing and a report of every worker.
+// decisions measures the pure step on one core. A step gets what one poll brings for a fleet of four busy workers with
+// one slot each: one measurement of the queue, one listing, and a report of every worker.
 func (b *bench) decisions() error {
 	old := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(old)
@@ -46,13 +46,13 @@ func (b *bench) decisions() error {
 	return nil
 }
 
-// station is a fleet as a loop holds it.
+// station is a fleet as the live loop holds it: its settings, which never change, and its state.
 type station struct {
 	settings controller.Settings
 	state    controller.State
 }
 
-// feed makes the inputs of a fleet.
+// feed makes the inputs of a fleet. It reuses its slices, so that making inputs leaves little garbage.
 type feed struct {
 	queue   string
 	members []muster.Member
@@ -60,8 +60,9 @@ type feed struct {
 	in      []controller.Input
 }
 
-// decide steps every fleet again and again. The inputs are made beside the clock: they are the shell's work. The clock
-// is the processor time of this process, garbage collection included, so that neighbours on the machine do not count.
+// decide steps every fleet again and again, and returns decisions per second of processor time, and the bytes of a
+// fleet without and with its last outcome. The inputs are made outside the measured time: they are the shell's work.
+// Garbage collection during the steps counts.
 func decide(fleets int) (perSecond, state, whole float64, err error) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	before := heap()
@@ -75,7 +76,7 @@ func decide(fleets int) (perSecond, state, whole float64, err error) {
 	var took time.Duration
 	made := 0
 	for passes := 0; made < decisionsAt; passes++ {
-		// First the fleets get old: their windows of ten minutes fill with durations.
+		// At first the fleets age: their windows of ten minutes fill with durations. These passes are not measured.
 		young, finished := passes < 75, 1
 		if young {
 			finished = 8
@@ -110,6 +111,7 @@ func decide(fleets int) (perSecond, state, whole float64, err error) {
 				c.Busy, lasts[i].Decision.Desired, workersPerFleet)
 		}
 	}
+	// What is dropped here no longer counts as memory of a fleet; the outcomes follow below.
 	feeds = nil
 	whole = float64(heap()-before) / float64(fleets)
 	runtime.KeepAlive(lasts)
@@ -119,6 +121,7 @@ func decide(fleets int) (perSecond, state, whole float64, err error) {
 	return float64(made) / took.Seconds(), state, whole, nil
 }
 
+// heap is the memory in use after a full collection, in bytes. The second collection frees what finalizers kept.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -127,6 +130,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
+// begin makes the settings and an empty state.
 func (s *station) begin(i int) (err error) {
 	s.settings, err = controller.NewSettings(controller.Settings{
 		Fleet: fmt.Sprintf("fleet-%d", i), Queues: []string{fmt.Sprintf("queue-%d", i)},
@@ -141,6 +145,7 @@ func (s *station) begin(i int) (err error) {
 	return err
 }
 
+// begin makes four members, each with one busy worker.
 func (f *feed) begin(i int, now time.Time) {
 	f.queue = fmt.Sprintf("queue-%d", i)
 	for n := range workersPerFleet {

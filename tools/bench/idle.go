@@ -49,11 +49,12 @@ func (b *bench) idle() error {
 		"most of it is the program itself, the pages of it that were run.")
 	b.page.goal("muster up idle: processor", "< 0.5 % of one core", fmt.Sprintf("%.2f %% over %s", share*100, idleFor),
 		share < 0.005,
-		"the queue and the fleet are looked at every second.")
+		"the queue and the fleet are polled every second.")
 	return nil
 }
 
-// processorTime is what all threads of a process have run so far.
+// processorTime is the processor time of all threads of a process so far. The scheduler's own figures are exact to
+// nanoseconds; those of /proc/PID/stat count in ticks of 10 ms.
 func processorTime(pid int) (total time.Duration, err error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil || len(threads) == 0 {
@@ -74,7 +75,7 @@ func processorTime(pid int) (total time.Duration, err error) {
 	return total, nil
 }
 
-// memory is what a process holds in memory now, and the most it ever held, in bytes.
+// memory returns the resident memory of a process now, and its peak, in bytes.
 func memory(pid int) (resident, peak int64, err error) {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -1,5 +1,24 @@
-// Command bench measures the speed goals of the project against named peers on this machine, and writes what it found,
-// met or not, as a page. It needs the muster program that was built before, and ends everything it starts.
+// Command bench measures the speed goals of the project on this machine, next to other programs, and writes a page with
+// the results, met or not. make bench runs it. It needs a muster program that was built before, and ends everything it
+// starts.
+//
+// Each part (the table parts) measures one goal or a few, in a file of its own:
+//
+//	queue       cycles per second of the durable queue, next to Redis, a bare log and a bare HTTP server
+//	backlog     time and memory to open a queue with millions of messages
+//	start       time from a send to the start of the command for it
+//	decisions   decisions per second of the pure step, and the memory of a fleet
+//	idle        processor time and memory of an idle muster up
+//	trees       time of a tree with real worker processes
+//	treesuite   figures of the tests about trees
+//	sim         messages per second of the simulator, next to SimPy
+//
+// Three rules make figures comparable on a shared machine. Contestants take turns within seconds of each other, and a
+// ratio is taken within one round. Where it is possible, processor time is measured and not the clock. Servers run in
+// processes of their own, as those of the other programs do: this program starts itself in a role (the table roles).
+//
+// Another program that is missing is installed where that is possible, and else its comparison is left out, with the
+// reason.
 package main
 
 import (
@@ -22,7 +41,7 @@ func main() {
 	}
 }
 
-// bench is one run of all measurements.
+// bench is one run of all measurements. It writes its progress to log and its results to page.
 type bench struct {
 	// muster is the program under measurement, dir a directory that is removed at the end.
 	muster string
@@ -50,6 +69,7 @@ var parts = []struct {
 
 func run(args []string, out io.Writer) error {
 	if len(args) > 0 {
+		// The roles take no flags and write no page.
 		if role, ok := roles[args[0]]; ok { // this program started itself
 			return role(args[1:], out)
 		}
@@ -94,6 +114,7 @@ func run(args []string, out io.Writer) error {
 		_, err := io.WriteString(out, text)
 		return err
 	}
+	// The last part of the page is written by make score and stays.
 	kept, err := decisions(*page)
 	if err != nil {
 		return err
@@ -101,6 +122,7 @@ func run(args []string, out io.Writer) error {
 	return os.WriteFile(*page, []byte(text+kept), 0o644)
 }
 
+// say writes a line to the log.
 func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.log, format+"\n", args...) }
 
 // profile writes a CPU profile until stop is called.
@@ -118,7 +140,8 @@ func profile(path string) (stop func(), err error) {
 	}, nil
 }
 
-// quantile returns the value below which the share q of the values lies. It sorts them.
+// quantile returns the value below which the share q of the values lies. It sorts them. Of no values it returns the
+// zero value.
 func quantile[T cmp.Ordered](values []T, q float64) T {
 	var none T
 	if len(values) == 0 {

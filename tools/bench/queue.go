@@ -15,10 +15,11 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
+// queueName is the name of the queue, and of the fleet, in every part.
 const queueName = "jobs"
 
-// queue compares the durable queue, in process and behind its endpoint, with Redis, and both with what disk and
-// net/http would allow at most.
+// queue compares the durable queue with Redis, in process and behind its endpoint. Two more lanes show what the machine
+// allows at most: a bare log with a sync for each group of records, and a net/http server that answers nothing.
 func (b *bench) queue() (err error) {
 	redis, version, err := startRedis(b.dir)
 	if errors.Is(err, errNoPeer) {
@@ -72,7 +73,7 @@ func (b *bench) queue() (err error) {
 	return nil
 }
 
-// chosen are the lanes that were asked for.
+// chosen returns the lanes that -lane selects; all by default.
 func (b *bench) chosen(lanes []*lane) []*lane {
 	return slices.DeleteFunc(slices.Clone(lanes), func(l *lane) bool {
 		return !slices.ContainsFunc(strings.Split(b.lane, ","),
@@ -80,7 +81,8 @@ func (b *bench) chosen(lanes []*lane) []*lane {
 	})
 }
 
-// ours opens the lanes of the queue: in process, over the endpoint in batches, and over it one at a time.
+// ours opens the lanes of Muster's queue: in process, through the endpoint in batches of ten, and through it one
+// message at a time. The last two share one endpoint, and take turns.
 func (b *bench) ours(lanes *[]*lane) (process, batch, single *lane, err error) {
 	if process, err = processLane(filepath.Join(b.dir, "process")); err != nil {
 		return nil, nil, nil, err
@@ -120,6 +122,7 @@ func (b *bench) endpoint() (*child, error) {
 	return startRole("serve-sqs", dir)
 }
 
+// newQueue opens a directory with one empty queue.
 func newQueue(dir string) (*queue.Service, error) {
 	s, err := queue.Open(queue.Options{Dir: dir})
 	if err != nil {
@@ -128,7 +131,8 @@ func newQueue(dir string) (*queue.Service, error) {
 	return s, s.CreateQueue(context.Background(), queueName, nil, nil)
 }
 
-// processLane is the durable queue used as a library.
+// processLane is the durable queue used as a library. Each client sends, receives and deletes one message in a cycle;
+// with 32 clients the writer commits several operations together.
 func processLane(dir string) (*lane, error) {
 	s, err := newQueue(dir)
 	if err != nil {
@@ -155,7 +159,7 @@ func processLane(dir string) (*lane, error) {
 	return l, nil
 }
 
-// emptyLane asks a server that does nothing.
+// emptyLane posts small requests to the role serve-empty.
 func emptyLane() (*lane, error) {
 	server, err := startRole("serve-empty")
 	if err != nil {
@@ -177,7 +181,8 @@ func emptyLane() (*lane, error) {
 	return l, nil
 }
 
-// diskLane appends records to a file, those that wait together with one sync: what a log by hand could do at most.
+// diskLane appends records to a file, with one sync for all records that wait at that time. No log can be faster on
+// this disk.
 func diskLane(dir string) (*lane, error) {
 	file, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
@@ -200,7 +205,7 @@ func diskLane(dir string) (*lane, error) {
 	return l, nil
 }
 
-// groupLog is the log: who waits is written together.
+// groupLog is the log of diskLane. One goroutine writes; clients wait for their answers.
 type groupLog struct {
 	file    *os.File
 	waiting chan chan error
@@ -210,6 +215,8 @@ type groupLog struct {
 // logBytes is where the log starts again from its beginning, as SQLite's does.
 const logBytes = 16 << 20
 
+// run writes the waiting records in groups until waiting is closed. The records that arrive during a sync form the next
+// group.
 func (g *groupLog) run() {
 	record := make([]byte, bodyBytes)
 	var group []chan error

@@ -17,7 +17,8 @@ import (
 // errNoPeer says why a peer is not measured.
 var errNoPeer = errors.New("the peer is missing")
 
-// findRedis returns the path of redis-server, which it installs on a Debian machine that it may change.
+// findRedis returns the path of redis-server, which it installs on a Debian machine that it may change. Elsewhere it
+// returns errNoPeer, and the comparison is left out.
 func findRedis() (string, error) {
 	if path, err := exec.LookPath("redis-server"); err == nil {
 		return path, nil
@@ -37,13 +38,15 @@ func findRedis() (string, error) {
 	return exec.LookPath("redis-server")
 }
 
+// lastLine returns the last line of a program's output, where its error usually is.
 func lastLine(text []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return lines[len(lines)-1]
 }
 
 // startRedis runs a server of its own that syncs every write before it answers, and returns a lane of clients that
-// push, move and remove one message at a time.
+// push, move and remove one message at a time. That is the same promise as that of the durable queue: what was
+// acknowledged is on disk.
 func startRedis(dir string) (*lane, string, error) {
 	program, err := findRedis()
 	if err != nil {
@@ -80,7 +83,8 @@ func startRedis(dir string) (*lane, string, error) {
 	return l, strings.Join(fields[:min(3, len(fields))], " "), nil
 }
 
-// redisCycle sends, receives and deletes one message.
+// redisCycle sends, receives and deletes one message: RPUSH, LMOVE to a list of messages in flight, LREM from there.
+// Each is one synced write.
 func redisCycle(c *resp, client int) step {
 	n := 0
 	return func() (int, error) {
@@ -138,6 +142,8 @@ func (c *resp) call(args ...string) (string, error) {
 	return "", fmt.Errorf("%s: %s", args[0], line)
 }
 
+// freePort returns a port that is free now. Another process may take it before it is used; then the start fails and
+// bench is run again.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

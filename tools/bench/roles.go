@@ -45,7 +45,8 @@ func serveSQS(args []string, out io.Writer) error {
 		out), queues.Close())
 }
 
-// serveEmpty reads every request and answers with nothing: the most that net/http can do here.
+// serveEmpty reads every request and answers with an empty object. It is the upper bound for any endpoint over net/http
+// on this machine.
 func serveEmpty(_ []string, out io.Writer) error {
 	return serve(&http.Server{ReadHeaderTimeout: 5 * time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,6 +58,8 @@ func serveEmpty(_ []string, out io.Writer) error {
 		})}, out)
 }
 
+// serve listens on a free port of loopback, prints its address as the first line, and serves until standard input ends.
+// So the server ends with the process that started it, even if that is killed.
 func serve(s interface {
 	Serve(net.Listener) error
 	Close() error
@@ -76,7 +79,7 @@ func serve(s interface {
 	return nil
 }
 
-// opened is what opening a directory of queues took.
+// opened is what it took to open a directory of queues.
 type opened struct {
 	Seconds float64 `json:"seconds"`
 	// Resident and Peak are bytes of memory: some seconds later, and the most it ever took. Live is what was in use.
@@ -86,7 +89,8 @@ type opened struct {
 	Messages int   `json:"messages"`
 }
 
-// openOnce opens a directory and says what it took.
+// openOnce opens a directory and prints the time and memory it took. It has a process of its own, because the peak of
+// memory is that of the whole process.
 func openOnce(args []string, out io.Writer) error {
 	begin := time.Now()
 	s, err := queue.Open(queue.Options{Dir: args[0]})
@@ -99,7 +103,7 @@ func openOnce(args []string, out io.Writer) error {
 		return err
 	}
 	o.Messages = n.Visible + n.InFlight + n.Delayed
-	// Not by force: a user's process does not collect its garbage either, because somebody wants to look.
+	// The garbage of opening is not collected by force here, because muster up does not do that either.
 	time.Sleep(3 * time.Second)
 	if o.Resident, o.Peak, err = memory(os.Getpid()); err != nil {
 		return err
@@ -108,7 +112,7 @@ func openOnce(args []string, out io.Writer) error {
 	return errors.Join(json.NewEncoder(out).Encode(o), s.Close())
 }
 
-// child is this program, started in a role.
+// child is this program, started in a role. It ends when its standard input is closed.
 type child struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
@@ -116,6 +120,7 @@ type child struct {
 	says string
 }
 
+// startRole starts this program in a role and waits for the first line of its output: an address, or the result.
 func startRole(args ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {

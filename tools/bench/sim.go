@@ -36,7 +36,7 @@ const (
 	dayMessages = fullRate * 86_400
 )
 
-// simulated is what one run in a process of its own came to.
+// simulated is the result of one run, which is made in a process of its own.
 type simulated struct {
 	Messages int64 `json:"messages"`
 	// Seconds are of processor time, with the garbage collection, on one core.
@@ -49,9 +49,12 @@ type simulated struct {
 	Faults []string `json:"faults"`
 }
 
+// rate is the number of messages per second of processor time.
 func (s simulated) rate() float64 { return float64(s.Messages) / s.Seconds }
 
-// simulator measures the simulator on one core, each lane in a process of its own, and SimPy beside it.
+// simulator measures the simulator on one core, each lane in a process of its own, and SimPy beside it. The lanes
+// differ in how much of the simulator runs: bare is only the queue and its draws, the others add controller, roster,
+// leases and records.
 func (b *bench) simulator() error {
 	const million = 1_000_000
 	bare, err := simulate("bare", 5*million)
@@ -83,7 +86,8 @@ func (b *bench) simulator() error {
 	return b.besideSimpy(bare)
 }
 
-// simulatedHeap compares the memory of runs of different lengths.
+// simulatedHeap compares the heap of a short run and of one ten times as long: a run must not keep what it has
+// replayed.
 func (b *bench) simulatedHeap() error {
 	short, err := simulate("heap", 200_000)
 	if err != nil {
@@ -100,7 +104,8 @@ func (b *bench) simulatedHeap() error {
 	return nil
 }
 
-// besideSimpy runs the same queue in SimPy, and in the full simulator.
+// besideSimpy runs the same queue in SimPy, and in the full simulator. The mean wait of each is on the page, so that a
+// reader sees that both simulate the same queue.
 func (b *bench) besideSimpy(bare simulated) error {
 	const n = 200_000
 	what, target := fmt.Sprintf("M/M/%d beside SimPy, one core", mmkServers), ">= 10 x SimPy"
@@ -129,7 +134,8 @@ func (b *bench) besideSimpy(bare simulated) error {
 	return nil
 }
 
-// simulate makes a run in a process of its own, on one core.
+// simulate makes a run in a process of its own, on one core. A run with faults, or with another number of messages, is
+// an error: a fast simulator that loses messages would win.
 func simulate(kind string, n int) (s simulated, err error) {
 	c, err := startRole("simulate", kind, strconv.Itoa(n))
 	if err != nil {
@@ -158,6 +164,7 @@ func simulateOnce(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// One core, because the goals are per core.
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(400) // as muster simulate does
 	var most int64
@@ -192,7 +199,8 @@ func simulateOnce(args []string, out io.Writer) error {
 		MeanWait: r.MeanWait, InTime: r.InTimeRatio, Steps: r.Steps, Heap: most, Faults: r.Faults})
 }
 
-// fullRun replays a trace with everything: a look at the queue each second, workers that report each second.
+// fullRun replays a trace with the whole production controller. The queue is polled each second, and workers report
+// each second.
 func fullRun(spec policy.Spec, most int, boot time.Duration, t trace.Trace) (scoring.Result, error) {
 	s, err := controller.NewSettings(controller.Settings{
 		Fleet: "fleet", Queues: []string{"queue"}, Spec: spec,
@@ -208,7 +216,8 @@ func fullRun(spec policy.Spec, most int, boot time.Duration, t trace.Trace) (sco
 		Trace: t, Seed: 1})
 }
 
-// idleStop is how long workers of a policy wait: those of exact leave by themselves, as their fleet falls no other way.
+// idleStop is the idle time after which workers of a policy stop. exact never lowers the desired count itself; its
+// workers stop when idle.
 func idleStop(policy string) time.Duration {
 	if policy == "exact" {
 		return 30 * time.Second
@@ -225,6 +234,7 @@ func poisson(n int, perSecond float64, mean time.Duration, sometimes func()) tra
 	}}
 }
 
+// process is a reader of a Poisson process. It draws each message when it is read, so the trace takes no memory.
 type process struct {
 	r         *rand.Rand
 	left      int

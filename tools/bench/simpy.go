@@ -24,7 +24,8 @@ type simpyRun struct {
 	Version  string  `json:"version"`
 }
 
-// simpy runs the queue M/M/k in SimPy, which it installs in an environment of its own.
+// simpy runs the queue M/M/k in SimPy, which it installs in an environment of its own. The script mmk.py prints the
+// result as JSON.
 func (b *bench) simpy(n int) (run simpyRun, err error) {
 	python, err := b.python()
 	if err != nil {

@@ -21,6 +21,7 @@ const starts = 20
 
 // start measures the time from a send to a fleet without workers until the command for it runs, in turns with starting
 // the same command without any queue. The command copies the message to a named pipe, where this program waits for it.
+// The named pipe makes the time exact: the first byte arrives when the command has read its input.
 func (b *bench) start() error {
 	dir := filepath.Join(b.dir, "start")
 	pipe := filepath.Join(dir, "started")
@@ -58,7 +59,7 @@ func (b *bench) start() error {
 	return nil
 }
 
-// starts measures in turns.
+// starts measures both kinds of starts in turns: ours through the queue, and the same command started directly.
 func (u *upProcess) starts(tee, pipe string, started io.Reader) (ours, theirs []time.Duration, err error) {
 	w, err := dialWire(u.queue)
 	if err != nil {
@@ -78,7 +79,7 @@ func (u *upProcess) starts(tee, pipe string, started io.Reader) (ours, theirs []
 		if err := u.empty(); err != nil {
 			return nil, nil, err
 		}
-		// A quiet moment of another length each time, so that nothing falls into step with a poll.
+		// The pauses have different lengths, so that sends do not keep a fixed distance to the polls.
 		time.Sleep(200*time.Millisecond + time.Duration(i)*17*time.Millisecond)
 		command := exec.Command(tee, pipe)
 		command.Stdin = strings.NewReader("x")
@@ -97,7 +98,7 @@ func (u *upProcess) starts(tee, pipe string, started io.Reader) (ours, theirs []
 	return ours, theirs, nil
 }
 
-// upProcess is a running muster up with one queue and one fleet.
+// upProcess is a running muster up with one queue and one fleet. queue and api are host and port; token is for the API.
 type upProcess struct {
 	cmd        *exec.Cmd
 	queue, api string
@@ -135,6 +136,7 @@ func (b *bench) up(dir string, most int, fleet string) (*upProcess, error) {
 	return u, nil
 }
 
+// ready waits until muster up answers that it is ready, and reads its token.
 func (u *upProcess) ready(token string) error {
 	return within(10*time.Second, "muster up gets ready", func() bool {
 		answer, err := http.Get("http://" + u.api + "/readyz")
@@ -171,7 +173,7 @@ func (u *upProcess) empty() error {
 	})
 }
 
-// within waits until something is so.
+// within waits until so returns true, asking every 20 ms, or fails after limit.
 func within(limit time.Duration, what string, so func() bool) error {
 	for deadline := time.Now().Add(limit); !so(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -181,7 +183,8 @@ func within(limit time.Duration, what string, so func() bool) error {
 	return nil
 }
 
-// joinEnd ends u after something that may have failed.
+// joinEnd ends u and returns the first error. It also checks that nothing listens any more: a process that stays would
+// slow the following parts.
 func joinEnd(err error, u *upProcess) error {
 	if failed := end(u.cmd); err == nil {
 		err = failed

@@ -17,8 +17,8 @@ const (
 	treeRuns = 3
 )
 
-// trees measures how long real worker processes take for a tree, from its submission to its completion. No schedule
-// takes less than the work over the slots.
+// trees measures how long real worker processes take for a tree, from its submission to its completion. The goal is
+// relative to the lower bound of any schedule: the larger of the longest path and the work divided by the slots.
 func (b *bench) trees() error {
 	dir := filepath.Join(b.dir, "trees")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -65,7 +65,7 @@ func (b *bench) trees() error {
 	return nil
 }
 
-// tree works on one tree and returns how long that took.
+// tree submits one tree, waits until it ends, and returns how long that took by the tree's own times.
 func (b *bench) tree(u *upProcess, dir, id string, nodes int) (time.Duration, error) {
 	var done struct {
 		Submitted time.Time `json:"submitted_at"`

@@ -32,6 +32,7 @@ func (b *bench) treeSuite() error {
 		var nodes, launches int
 		var time, cost float64
 		_, after, _ := strings.Cut(line, ": whole ")
+		// Only lines with all five figures are results; the test prints others, too.
 		if n, _ := fmt.Sscanf(after, "%s %d nodes, time %f, cost %f, %d launches", &shape, &nodes, &time, &cost,
 			&launches); n != 5 {
 			continue
@@ -65,7 +66,8 @@ func (b *bench) treeSuite() error {
 	return fmt.Errorf("read the figures of the counted tree: found none in %q", lines)
 }
 
-// tested runs a test of this project and returns what it says, line by line; a test that fails is an error.
+// tested runs a test of this project and returns its output line by line. A test that fails is an error, so a figure of
+// a broken tree never gets on the page.
 func tested(where, name string, env ...string) ([]string, error) {
 	c := exec.Command("go", "test", "-count=1", "-v", "-run", "^"+name+"$", where)
 	c.Env = append(os.Environ(), env...)

@@ -1,5 +1,8 @@
-// Command democheck reads what muster demo -o json printed and fails unless the demo kept its promises: all six runs
-// are there, every message was processed exactly once, and under the policies exact and deadline every one was in time.
+// Command democheck reads the output of muster demo -o json from standard input and checks the promises of the demo. It
+// fails unless all six runs are there, every message was processed exactly once, and every message was in time under
+// the policies exact and deadline. .ci/run runs it.
+//
+// It shares no code with the demo, on purpose: the demo checks itself too, and a fault in that check would hide here.
 package main
 
 import (
@@ -16,6 +19,7 @@ func main() {
 	}
 }
 
+// run is one test under one policy. The fields are pointers, so that a missing field is not read as zero.
 type run struct {
 	Name          *string  `json:"name"`
 	Policy        *string  `json:"policy"`
@@ -30,6 +34,7 @@ type run struct {
 	Decisions     *int     `json:"decisions"`
 }
 
+// check reads the results, prints a line for each run, and returns the first broken promise.
 func check(in io.Reader, out io.Writer) error {
 	var demo struct {
 		Tests []run `json:"tests"`

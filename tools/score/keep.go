@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// keep puts the parts of an earlier page that are not played now on this one, as they are. It refuses a page of code
-// that decides otherwise.
+// keep takes over the parts of an earlier page that are not played now. It refuses a page that was played with
+// uncommitted changes, or by code with another fingerprint: its figures would not belong to this code.
 func (p *page) keep(path string, now []part) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -43,7 +43,8 @@ func (p *page) keep(path string, now []part) error {
 	return nil
 }
 
-// kept counts the goals of a part as it is written.
+// kept makes a part from its text on an earlier page, and counts its goals there. The head of the table ends like a met
+// goal, so it is subtracted.
 func kept(x part, text string) played {
 	k := played{part: x, text: text}
 	for _, l := range strings.Split(text, "\n") {
@@ -60,6 +61,7 @@ func kept(x part, text string) played {
 	return k
 }
 
+// listed tells whether a part is in a list.
 func listed(all []part, x part) bool {
 	for _, y := range all {
 		if y.name == x.name {

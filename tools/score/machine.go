@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// checkedOut returns the commit that is checked out, and whether there are changes beside it; given, when not empty, is
-// taken instead.
+// checkedOut returns the commit that is checked out, and whether there are uncommitted changes; a given commit is
+// returned as it is. The page itself does not count as a change, because this program writes it.
 func checkedOut(ctx context.Context, given string) (commit string, dirty bool, err error) {
 	if given != "" {
 		return given, false, nil

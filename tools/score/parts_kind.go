@@ -9,7 +9,7 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
-// rescuable is part a.
+// rescuable is part a: scenarios in which a launch still saves a message.
 func (s *score) rescuable() (report.Section, error) {
 	kind, _, err := s.sorted("a")
 	if err != nil {
@@ -24,7 +24,8 @@ func (s *score) rescuable() (report.Section, error) {
 	return found, err
 }
 
-// attempted is what the policy comes to on the scenarios of part a.
+// attempted is the result of the policy on the scenarios of part a. Part g needs it for a mean over both; the arena
+// makes no run twice.
 func (s *score) attempted() ([]attempt, error) {
 	kind, _, err := s.sorted("a")
 	if err != nil {
@@ -43,7 +44,7 @@ const toldNote = "Told nothing is the policy as it is configured by default: nei
 	"time is stated, and it learns both. The other figures, which are judged, are of the policy that is told " +
 	"the true ones."
 
-// attempts plays the policy on events and judges them as rescuable ones.
+// attempts plays the policy on events, told and untold, and judges the told runs as in part a.
 func (s *score) attempts(all []circumstances, seeds []uint64) (report.Section, error) {
 	var found report.Section
 	figures, runs, err := s.Figures(pairs(all), seeds, true)
@@ -72,7 +73,7 @@ func (s *score) attempts(all []circumstances, seeds []uint64) (report.Section, e
 	return found, nil
 }
 
-// peersInHindsight is part b.
+// peersInHindsight is part b: the policy next to the best of the other autoscalers, each tuned on the trace itself.
 func (s *score) peersInHindsight() (report.Section, error) {
 	found := report.Section{About: fmt.Sprintf("Each peer of [peers.md](peers.md) has its main setting swept on "+
 		"seeds 1 to "+
@@ -101,6 +102,7 @@ func (s *score) peersInHindsight() (report.Section, error) {
 			t.Add(e.Name, "none keeps "+report.Percent(report.ObjectiveShare), "-", report.Percent(f.InTimeMean),
 				report.Percent(f.InTimeLeast), "-")
 		} else {
+			// Figures are means over the runs, an entrant has sums.
 			d.peer, d.ratio = best.Contender.Name, f.WorkerSeconds*float64(f.Runs)/best.Cost()
 			t.Add(e.Name, arena.Described(best.Contender), report.Percent(best.InTime()/float64(f.Runs)),
 				report.Percent(f.InTimeMean), report.Percent(f.InTimeLeast), report.Multiple3(d.ratio))
@@ -111,7 +113,8 @@ func (s *score) peersInHindsight() (report.Section, error) {
 	return found, nil
 }
 
-// bestPeer returns the cheapest tuned peer that keeps the share, or nil.
+// bestPeer returns the cheapest tuned peer that keeps the share on the judged seeds, or nil. Peers that did not keep it
+// on the seeds they were tuned on are left out.
 func (s *score) bestPeer(e contest.Event) (*arena.Entrant, error) {
 	all, err := s.Tune(e, s.peers, s.design, []float64{report.ObjectiveShare})
 	if err != nil {
@@ -133,10 +136,11 @@ func (s *score) bestPeer(e contest.Event) (*arena.Entrant, error) {
 	return winners[0], nil
 }
 
-// shares are the shares in time at which a peer may be better.
+// shares are the shares in time at which part d compares.
 func shares() []float64 { return []float64{0.95, 0.98, 0.99, 0.995} }
 
-// unrescuable is part d.
+// unrescuable is part d: scenarios in which no launch saves a message. Only workers that are there already help, so
+// being in time costs idle workers, and a policy is judged by whether another one is better at both.
 func (s *score) unrescuable() (report.Section, error) {
 	_, kind, err := s.sorted("d")
 	found := report.Section{About: fmt.Sprintf("The scenarios with k of 0 or below: only workers that are there "+
@@ -166,7 +170,8 @@ func (s *score) unrescuable() (report.Section, error) {
 	return found, err
 }
 
-// rivals plays every peer, at its default and tuned for each share, beside the policy with that share as its objective.
+// rivals plays every peer, at its default and tuned for each share, and the policy with that share as its objective. It
+// returns the comparisons and the rows of the table.
 func (s *score) rivals(e contest.Event) ([]rival, [][]string, error) {
 	choices, err := s.Tune(e, s.peers, s.design, shares())
 	if err != nil {
@@ -184,7 +189,7 @@ func (s *score) rivals(e contest.Event) ([]rival, [][]string, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		// The peers know no share: what they do is the same for each.
+		// Peers have no objective, so their runs are the same for every share.
 		var field []arena.Request
 		for _, p := range s.peers {
 			field = append(field, arena.Request{Event: e, Contender: p})

@@ -21,7 +21,7 @@ const (
 	driftTo, driftFrom = "to=40s", "to=5s"
 )
 
-// bursts is part c.
+// bursts is part c: one burst, next to the causal optimum, with a true and two wrong statements of the mean duration.
 func (s *score) bursts() (report.Section, error) {
 	found := report.Section{About: fmt.Sprintf("50 messages at once. The causal optimum knows the durations and "+
 		"launches at "+
@@ -43,6 +43,7 @@ func (s *score) bursts() (report.Section, error) {
 			if err != nil {
 				return found, err
 			}
+			// The true mean is told by the event; a wrong one is stated as a number.
 			if factor != 1 {
 				e.TellMean, e.Prior = false, time.Duration(factor*float64(p.Event.Prior))
 				e.Name = fmt.Sprintf("%s, stated x %g", name, factor)
@@ -68,6 +69,7 @@ func (s *score) bursts() (report.Section, error) {
 				b.bound = report.Multiple3(bound)
 			}
 			all = append(all, b)
+			// The optimum pays work and boots; what is left beyond the work is its boots.
 			workers := math.Round((least - p.Statistics.Service.WorkSeconds/float64(x.Slots)) / x.Boot.Seconds())
 			t.Add(name, fmt.Sprintf("x %g", factor), inTime, cost, report.Percent(f.InTimeLeast),
 				report.Number(f.WorkerSeconds),
@@ -89,19 +91,19 @@ func (s *score) bursts() (report.Section, error) {
 	return found, nil
 }
 
-// drift is part e.
+// drift is part e: work that takes eight times as long from one moment on, next to the same arrivals without that jump.
 func (s *score) drift() (report.Section, error) {
 	x := s.jump
 	found := report.Section{About: fmt.Sprintf("`%s` beside the same arrivals without the jump of the work; "+
 		"%s.", x.Name,
 		seedWords(s.seeds))}
-	calm := x
-	calm.Name += " without the jump"
-	calm.Spec = strings.Replace(x.Spec, driftTo, driftFrom, 1)
-	if calm.Spec == x.Spec {
+	steady := x
+	steady.Name += " without the jump"
+	steady.Spec = strings.Replace(x.Spec, driftTo, driftFrom, 1)
+	if steady.Spec == x.Spec {
 		return found, fmt.Errorf("the scenario %q does not jump by %s any more: %q", x.Name, driftTo, x.Spec)
 	}
-	figures, runs, err := s.Figures([]arena.Request{{Event: contest.Told(contest.Scenario(calm)),
+	figures, runs, err := s.Figures([]arena.Request{{Event: contest.Told(contest.Scenario(steady)),
 		Contender: arena.Ours()},
 		{Event: contest.Told(contest.Scenario(x)), Contender: arena.Ours()}}, s.seeds, true)
 	if err != nil {
@@ -124,7 +126,7 @@ const driftNote = "What is late when work begins to take longer is what had wait
 	"until work of the new kind is in hand nobody knows. So it depends on how long the queue happened to be, and " +
 	"differs with the seed."
 
-// drops sets runs beside each other, seed by seed.
+// drops pairs the runs without and with a fault, seed by seed.
 func drops(event string, without, with []arena.Outcome) []drop {
 	var all []drop
 	for i := range without {
@@ -134,12 +136,13 @@ func drops(event string, without, with []arena.Outcome) []drop {
 	return all
 }
 
-// trouble is a world in which something goes wrong.
+// trouble is one fault of the world, by its name in --world.
 type trouble struct {
 	name string
-	put  func(*world.World)
+	add  func(*world.World)
 }
 
+// troubles are the faults of part f, one at a time.
 func troubles() []trouble {
 	return []trouble{
 		{"lose-samples=0.3", func(w *world.World) { w.LoseSamples = 0.3 }},
@@ -152,7 +155,8 @@ func troubles() []trouble {
 	}
 }
 
-// badSignals is part f.
+// badSignals is part f: the scenarios of part a, each with one fault, next to the same runs without. It also counts
+// decreases that were decided while a required signal was unknown; there must be none.
 func (s *score) badSignals() (report.Section, error) {
 	kind, _, err := s.sorted("f")
 	found := report.Section{About: fmt.Sprintf("The scenarios of part a with one fault each, as `--world` of `muster "+
@@ -162,7 +166,7 @@ func (s *score) badSignals() (report.Section, error) {
 	if err != nil {
 		return found, err
 	}
-	calm, calmRuns, err := s.Figures(pairs(kind), s.seeds, false)
+	without, runsWithout, err := s.Figures(pairs(kind), s.seeds, false)
 	if err != nil {
 		return found, err
 	}
@@ -174,7 +178,7 @@ func (s *score) badSignals() (report.Section, error) {
 	for _, x := range troubles() {
 		var events []circumstances
 		for _, c := range kind {
-			x.put(&c.event.World)
+			x.add(&c.event.World)
 			c.event.Name += " with " + x.name
 			events = append(events, c)
 		}
@@ -184,15 +188,15 @@ func (s *score) badSignals() (report.Section, error) {
 		}
 		var all []drop
 		for i, f := range with {
-			mine := drops(kind[i].event.Name, calmRuns[i], runs[i])
+			mine := drops(kind[i].event.Name, runsWithout[i], runs[i])
 			worst := 0.0
 			for _, d := range mine {
 				worst = max(worst, d.lost())
 			}
 			all = append(all, mine...)
 			blind += f.BlindFalls
-			t.Add(x.name, kind[i].event.Name, report.Percent(calm[i].InTimeMean), report.Percent(f.InTimeMean),
-				report.Points(worst), report.Multiple(f.WorkerSeconds/calm[i].WorkerSeconds))
+			t.Add(x.name, kind[i].event.Name, report.Percent(without[i].InTimeMean), report.Percent(f.InTimeMean),
+				report.Points(worst), report.Multiple(f.WorkerSeconds/without[i].WorkerSeconds))
 		}
 		figures = append(figures, with...)
 		found.Goals = append(found.Goals, judgeDrops(x.name, all))

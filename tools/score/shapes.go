@@ -15,8 +15,8 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
-// shapes are traces that are in no scenario, so that nobody sets a constant by them: a change of the policy that helps
-// the suite alone shows here.
+// shapes are traces that are in no scenario, so no constant of the policy was chosen by them. A change that only fits
+// the scenarios shows here.
 func shapes() []contest.Event {
 	const s, m = time.Second, time.Minute
 	generated := func(spec string) func(uint64) (trace.Trace, error) {
@@ -52,7 +52,7 @@ func shape(name string, t func(uint64) (trace.Trace, error), latency, boot time.
 	}
 }
 
-// heldAside is part h.
+// heldAside is part h: the shapes, with seeds made from the commit.
 func (s *score) heldAside() (report.Section, error) {
 	var all []circumstances
 	for _, e := range s.shapes {
@@ -74,7 +74,7 @@ func (s *score) heldAside() (report.Section, error) {
 	return found, err
 }
 
-// freshSeeds makes three seeds from a commit.
+// freshSeeds makes three seeds from a commit. They are hashed, so that neighbouring commits get unrelated seeds.
 func freshSeeds(commit string) []uint64 {
 	var seeds []uint64
 	for i := range 3 {
@@ -105,7 +105,7 @@ func ramp(seed uint64, from, to float64, length, mean time.Duration) trace.Trace
 	}
 }
 
-// merged is a trace of the messages of both, in order. It is read into memory.
+// merged is a trace of the messages of both, ordered by arrival. It is read into memory.
 func merged(a, b trace.Trace) trace.Trace {
 	return trace.Trace{Name: a.Name + " and " + b.Name, Open: func() (trace.Reader, error) {
 		first, err := messages(a)
@@ -128,6 +128,7 @@ func merged(a, b trace.Trace) trace.Trace {
 	}}
 }
 
+// messages reads a trace into memory.
 func messages(t trace.Trace) (all []trace.Message, err error) {
 	err = t.Each(func(m trace.Message) bool {
 		all = append(all, m)

@@ -14,8 +14,8 @@ import (
 // as it is.
 const summaryOn = "\n## How good decisions are\n"
 
-// summarize writes the goals of all parts into the page of benchmarks at path, in place of those that stand there;
-// nothing for an empty path.
+// summarize writes the goals of all parts at the end of the page of benchmarks at path, in place of the earlier ones.
+// An empty path writes nothing.
 func (p *page) summarize(path string) error {
 	if path == "" {
 		return nil
@@ -28,7 +28,8 @@ func (p *page) summarize(path string) error {
 	return os.WriteFile(path, []byte(strings.TrimRight(above, "\n")+"\n"+p.summary()), 0o644)
 }
 
-// summary is the goals of all parts with what was found, and why those that are missed are.
+// summary is a table of the goals of all parts, taken from the text of the page: kept parts have no figures but their
+// text.
 func (p *page) summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nOf the default policy, `deadline`, in the simulator; written by `make score` at commit %s. "+

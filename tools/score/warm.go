@@ -14,13 +14,14 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
-// warmPool plays the events with a pool of prepared workers.
+// warmPool adds to part d its events with a pool of prepared workers.
 func (s *score) warmPool(kind []circumstances, found *report.Section) error {
 	t := report.Table{Head: []string{"event", "pool", "boot from it", "in time, mean", "least", "cost over limit, mean",
 		"most", "in time of who launches all at the first message",
 		"best peer", "its share in time", "its cost over limit, mean"}}
 	var warm []circumstances
 	for _, c := range kind {
+		// The size of the pool follows from the trace, so that each event has a pool of the same relative size.
 		peak, err := s.peak(c.event)
 		if err != nil {
 			return err
@@ -68,13 +69,14 @@ func (s *score) warmPool(kind []circumstances, found *report.Section) error {
 	return nil
 }
 
-// peerFigure is a peer with what it came to.
+// peerFigure is a peer with the figures of its runs.
 type peerFigure struct {
 	arena.Figure
 	contender contest.Contender
 }
 
-// bestWarm returns the best peer on an event with a pool: at its default, or as it is best on the event without.
+// bestWarm returns the best peer on an event with a pool, among the peers at their defaults and at the settings that
+// are best on the event without one.
 func (s *score) bestWarm(without, with contest.Event) (peerFigure, error) {
 	choices, err := s.Tune(without, s.peers, s.design, []float64{report.ObjectiveShare})
 	if err != nil {
@@ -91,9 +93,9 @@ func (s *score) bestWarm(without, with contest.Event) (peerFigure, error) {
 	return peerFigure{arena.Sum(winners[0].Runs), winners[0].Contender}, nil
 }
 
-// mostInTime is the share of messages, the mean of the seeds, that is in time if as many workers as there may be are
-// launched at the first message and stay: in the order in which they came, no message can begin earlier if nobody was
-// there before.
+// mostInTime is the largest share in time of any schedule that has no worker before the first message; the mean of the
+// seeds. If as many workers as allowed are launched at the first message and stay, no message can begin earlier, in the
+// order of arrival.
 func (s *score) mostInTime(e contest.Event) (float64, error) {
 	total := 0.0
 	for _, seed := range s.seeds {
@@ -110,13 +112,15 @@ func (s *score) mostInTime(e contest.Event) (float64, error) {
 	return total / float64(len(s.seeds)), nil
 }
 
-// earliest is the share of a trace without children that is in time if everybody is launched at its first message.
+// earliest is the share of a trace in time if max workers are launched at its first message. The trace must have no
+// children. free is a heap of the times at which slots become free, the earliest first.
 func earliest(t trace.Trace, e contest.Event) (float64, error) {
 	var free instants
 	inTime, all := 0, 0
 	err := t.Each(func(m trace.Message) bool {
 		if all++; free == nil {
 			for i := range e.Limits.Max * max(1, e.World.Slots) {
+				// The least boot keeps this an upper bound where boots vary.
 				boot := e.World.Boot.Least()
 				if i < e.World.Warm.Size*max(1, e.World.Slots) {
 					boot = min(boot, e.World.Warm.Boot.Least())
@@ -135,7 +139,7 @@ func earliest(t trace.Trace, e contest.Event) (float64, error) {
 	return float64(inTime) / float64(max(1, all)), err
 }
 
-// peak is the most workers that would be busy at once if no message ever waited, the mean of the seeds.
+// peak is the largest number of busy workers if no message ever waited; the mean of the seeds.
 func (s *score) peak(e contest.Event) (float64, error) {
 	sum := 0.0
 	for _, seed := range s.seeds {
@@ -160,8 +164,8 @@ func warmed(e contest.Event, peak float64) contest.Event {
 	return e
 }
 
-// mostAtOnce is the most messages of a trace at work at once if none waits. Children are left out: nobody knows when
-// they come.
+// mostAtOnce is the largest number of messages in work at once if no message waits. Children are left out, because when
+// they come depends on the policy.
 func mostAtOnce(t trace.Trace) (most int, err error) {
 	var ends instants
 	err = t.Each(func(m trace.Message) bool {
