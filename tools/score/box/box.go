@@ -20,10 +20,11 @@ const (
 	mostForOracle = 20_000
 )
 
+// errUnanswered means that a run took longer than mostPerRun. It is a result and stops nothing.
 var errUnanswered = errors.New("the run was not answered in time")
 
-// Baselines are the contenders that the policy is judged beside in drawn worlds: other autoscalers at their defaults,
-// and the policy exact.
+// Baselines are the contenders that the policy is compared with in drawn worlds: other autoscalers at their defaults,
+// and the policy exact. [worlds.Reference] is always among them.
 func (b *Box) Baselines() ([]contest.Contender, error) {
 	all := slices.Clone(b.Peers)
 	for _, name := range []string{"exact", worlds.Reference} {
@@ -38,7 +39,7 @@ func (b *Box) Baselines() ([]contest.Contender, error) {
 	return all, nil
 }
 
-// Play plays the worlds and judges what came of them.
+// Play plays the worlds, judges the results and returns the section of the page. It takes hours for 300 worlds.
 func (b *Box) Play() (report.Section, error) {
 	baselines, err := b.Baselines()
 	if err != nil {
@@ -61,10 +62,12 @@ func (b *Box) Play() (report.Section, error) {
 	if err != nil {
 		return report.Section{}, err
 	}
+	// Two comparisons in the mean: the reference at its default, and at its best setting for all worlds.
 	means := []beside{
 		{what: fmt.Sprintf("`%s` at its default", worlds.Reference)},
 		{what: fmt.Sprintf("`%s` at %g, which is best for the whole box", worlds.Reference, tuned.Value)},
 	}
+	// The tuned reference takes part in the mean only: no user tunes a baseline for the worlds to come.
 	for i := range all {
 		for k, name := range []string{worlds.Reference, tuned.Name} {
 			if o := all[i].other(name); all[i].ours != nil && o != nil {
@@ -85,6 +88,7 @@ func (b *Box) Play() (report.Section, error) {
 	return found, nil
 }
 
+// aboutBox is the text above the goals.
 func (b *Box) aboutBox(tuned contest.Contender) string {
 	return fmt.Sprintf(
 		"%d worlds, %s. [simulation.md](simulation.md#worlds-drawn-at-random) states the distribution; `muster "+
@@ -105,13 +109,14 @@ func (b *Box) aboutBox(tuned contest.Contender) string {
 	)
 }
 
-// leaveOut takes a baseline out of the others.
+// leaveOut removes a baseline from the others.
 func (d *drawn) leaveOut(name string) {
 	d.others = slices.DeleteFunc(d.others, func(o worlds.Outcome) bool { return o.Policy == name })
 }
 
 // tunedReference returns the baseline [worlds.Reference] at the setting that has the least geometric mean of the loss
-// in the worlds for tuning. A world counts where every setting answers.
+// in the worlds for tuning. A world counts where every setting answers. The mean is geometric, so that a world with
+// long work does not decide alone.
 func (b *Box) tunedReference() (contest.Contender, error) {
 	c, err := contest.Find(worlds.Reference)
 	if err != nil {
@@ -166,6 +171,7 @@ func (b *Box) playDrawn(numbers []uint64, ours contest.Contender, others []conte
 	})
 }
 
+// drawnOf is a world without outcomes.
 func drawnOf(w worlds.World) drawn {
 	return drawn{
 		number:   w.Number,
@@ -179,7 +185,8 @@ func drawnOf(w worlds.World) drawn {
 	}
 }
 
-// inWorlds calls play for each world when it is its turn, so that few traces are in memory at a time.
+// inWorlds calls play for each world when it is its turn, so that few traces are in memory at a time. The first error
+// stops the worlds that have not begun.
 func (b *Box) inWorlds(numbers []uint64, play func(worlds.World, contest.Prepared) (drawn, error)) ([]drawn, error) {
 	all := make([]drawn, len(numbers))
 	ctx, stop := context.WithCancelCause(b.Ctx)
@@ -206,8 +213,10 @@ func (b *Box) inWorlds(numbers []uint64, play func(worlds.World, contest.Prepare
 	return all, err
 }
 
-// playEach plays each of the others in a world, or takes what is kept of it.
+// playEach plays each of the others in a world, or takes the result from the cache. A contender that did not answer, or
+// that left much of the work undone, is noted and is no competitor there.
 func (b *Box) playEach(d *drawn, w worlds.World, p contest.Prepared, others []contest.Contender) error {
+	// The key of the cache holds the world as it is drawn today: the same number may mean another world tomorrow.
 	digest, err := w.Digest(p)
 	if err != nil {
 		return err
@@ -236,11 +245,13 @@ func (b *Box) playEach(d *drawn, w worlds.World, p contest.Prepared, others []co
 	return nil
 }
 
-// playWithin plays one contender in a world, and returns errUnanswered when that takes too long.
+// playWithin plays one contender in a world, and returns errUnanswered when that takes too long. Now and then it writes
+// the caches.
 func (b *Box) playWithin(w worlds.World, p contest.Prepared, c contest.Contender) (worlds.Outcome, error) {
 	ctx, stop := context.WithTimeout(b.Ctx, mostPerRun)
 	defer stop()
 	o, err := worlds.Play(ctx, w, p, c)
+	// The run's own limit was reached, and not the end of everything.
 	if ctx.Err() != nil && b.Ctx.Err() == nil {
 		err = errUnanswered
 	}
@@ -252,7 +263,8 @@ func (b *Box) playWithin(w worlds.World, p contest.Prepared, c contest.Contender
 	return o, err
 }
 
-// measureDrawn computes the lower bound of a world, and where it has slack the schedule of an oracle.
+// measureDrawn computes the lower bound of a world, and where it has slack the schedule of an oracle. Neither failing
+// to compute one stops the part: the note says what is missing.
 func (b *Box) measureDrawn(d *drawn, w worlds.World, p contest.Prepared) error {
 	bounds, err := b.Limits.Of(p)
 	if err != nil {
@@ -282,7 +294,7 @@ func (b *Box) note(format string, args ...any) {
 	b.notes = append(b.notes, fmt.Sprintf(format, args...))
 }
 
-// playNamed plays the policy in the named worlds, told nothing and told the mean.
+// playNamed plays the policy in the named worlds, untold and told.
 func (b *Box) playNamed() ([]namedRun, error) {
 	seed := []uint64{worlds.NamedSeed}
 	var untold []arena.Request
@@ -308,5 +320,5 @@ func (b *Box) playNamed() ([]namedRun, error) {
 	return all, nil
 }
 
-// KeepAll writes what took long to find, for the next time.
+// KeepAll writes all caches.
 func (b *Box) KeepAll() error { return errors.Join(b.Keep(), b.DrawnRuns.Write(), b.Oracles.Write()) }

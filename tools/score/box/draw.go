@@ -23,7 +23,8 @@ const (
 	firstTuning, lastTuning = 100_001, 100_020
 )
 
-// Box is the part of worlds drawn at random: what it plays, and where it keeps what was found.
+// Box is the part of worlds drawn at random: what it plays, and where it keeps what was found. New chooses the worlds;
+// the caller sets the other fields before Play.
 type Box struct {
 	*arena.Arena
 	// Ctx ends the runs.
@@ -43,11 +44,13 @@ type Box struct {
 	Print     string
 	Oracles   *arena.Store[limit.Schedule]
 
+	// noting guards notes, which worlds add to while they are played.
 	noting sync.Mutex
 	notes  []string
 }
 
-// New chooses the worlds: those of a range of numbers or, where it is empty, so many, made from the commit.
+// New chooses the worlds that are judged: a range of numbers such as 1-300, or count numbers that are made from the
+// commit. Nobody can choose constants by worlds that depend on the commit.
 func New(numbers string, count int, commit string) (*Box, error) {
 	d := &Box{Tuning: tuningWorlds(), Draw: worlds.Draw, Named: worlds.All()}
 	if numbers == "" {
@@ -61,6 +64,7 @@ func New(numbers string, count int, commit string) (*Box, error) {
 	if from == 0 || from > to || to-from >= MostDrawn {
 		return d, fmt.Errorf("-numbers: found %q, write a range of at most %d numbers, as in 1-300", numbers, MostDrawn)
 	}
+	// A baseline would be judged where it was tuned.
 	if from <= lastTuning && to >= firstTuning {
 		return d, fmt.Errorf("-numbers: found %q, which has worlds that a baseline is tuned on; give others than %d "+
 			"to %d", numbers, firstTuning, lastTuning)
@@ -72,7 +76,7 @@ func New(numbers string, count int, commit string) (*Box, error) {
 	return d, nil
 }
 
-// freshNumbers makes so many different numbers from a commit, none of them that of a world for tuning.
+// freshNumbers makes count different numbers from a commit, none of them that of a world for tuning.
 func freshNumbers(commit string, count int) []uint64 {
 	var all []uint64
 	for i := 0; len(all) < count; i++ {

@@ -17,9 +17,10 @@ import (
 // worstShown is how many of the worst worlds are shown.
 const worstShown = 10
 
+// listWords joins the limits that a world misses.
 func listWords(all []string) string { return strings.Join(all, "; ") }
 
-// distributions shows how the figures of the policy are spread over the worlds.
+// distributions shows how the figures of the policy spread over the worlds, from good to bad.
 func distributions(all []drawn) report.Table {
 	t := report.Table{Head: []string{"figure", "worlds", "p10", "p50", "p90", "p99", "worst"}}
 	var regret, cost, settled, calm []float64
@@ -63,7 +64,8 @@ func distributions(all []drawn) report.Table {
 	return t
 }
 
-// at returns the value of which a share of the sorted values is no larger, or in falling order no smaller.
+// at returns the quantile of sorted values: the share of them is no larger or, in falling order, no smaller. words
+// renders it.
 func at(sorted []float64, share float64, words func(float64) string) string {
 	if len(sorted) == 0 {
 		return "-"
@@ -72,7 +74,8 @@ func at(sorted []float64, share float64, words func(float64) string) string {
 	return words(sorted[max(0, i)])
 }
 
-// baselineTable shows each baseline beside the policy.
+// baselineTable shows each baseline and the policy: in how many worlds it answered, in how many it has the least loss,
+// and its loss relative to the policy's.
 func baselineTable(all []drawn, baselines []contest.Contender) report.Table {
 	t := report.Table{
 		Head: []string{"policy", "worlds answered", "least loss of all in", "loss over deadline's, geometric mean"},
@@ -121,7 +124,7 @@ func (d drawn) leastLoss() float64 {
 	return least
 }
 
-// worstTable shows the worlds with the largest loss over the best baseline's.
+// worstTable shows the ten worlds in which the policy's loss is largest relative to the best baseline's.
 func worstTable(all []drawn) report.Table {
 	t := report.Table{
 		Head: []string{
@@ -161,7 +164,7 @@ func worstTable(all []drawn) report.Table {
 	return t
 }
 
-// namedTable shows the named worlds.
+// namedTable shows the policy in the named worlds, untold and told.
 func namedTable(all []namedRun) report.Table {
 	t := report.Table{
 		Head: []string{
@@ -192,7 +195,7 @@ func namedTable(all []namedRun) report.Table {
 	return t
 }
 
-// limitWords says the limits of a named world.
+// limitWords renders the limits of a named world.
 func limitWords(n worlds.Named) string {
 	var all []string
 	for _, x := range []struct {
@@ -213,7 +216,7 @@ func limitWords(n worlds.Named) string {
 	return strings.Join(all, ", ")
 }
 
-// boxNotes explain the tables and name what was left out of them.
+// boxNotes explain the tables, and name what was left out of them and why.
 func boxNotes(all []drawn) []string {
 	notes := []string{
 		"Of the distributions p90 is the value that nine worlds in ten reach or better, and worst is that of the " +
