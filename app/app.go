@@ -186,6 +186,7 @@ func (a *App) Run(ctx context.Context) error {
 		defer close(a.followed)
 		return a.follow(working)
 	})
+	// From here on everything stops: loops, then workers, then servers.
 	<-working.Done()
 	loops.Wait()
 	a.stopServing()

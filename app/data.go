@@ -194,6 +194,7 @@ func (a *App) keepFleetToken(c config.Fleet) error {
 	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("write the report token of the fleet: %w", err)
 	}
+	// The token is derived from that of the API, so it is the same after a restart.
 	text := a.token.Fleet(c.Name).Reveal() + "\n"
 	if found, err := os.ReadFile(path); err == nil && string(found) == text {
 		return nil

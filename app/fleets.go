@@ -94,6 +94,7 @@ func newFleets(
 func (f *fleets) run(ctx context.Context, c []config.Fleet) {
 	defer f.orders.Wait()
 	defer close(f.over)
+	// Equal, InPlace and Conflict are all that the machine knows of configurations.
 	m := lifecycle.New(lifecycle.Rules[config.Fleet]{Equal: sameFleet, InPlace: sameKind, Conflict: sizedBySame})
 	// step gives one event to the machine and starts the orders that result. It returns the notes for people.
 	step := func(e lifecycle.Event) []lifecycle.Note {
@@ -226,6 +227,7 @@ func (f *fleets) carryOut(ctx context.Context, o lifecycle.Order[config.Fleet]) 
 		f.start(ctx, o, own)
 	case lifecycle.Change:
 		f.done(o, own.change(ctx, o.Config))
+	// The fleet may have ended by itself, or never have been opened; then nothing is left to stop.
 	case lifecycle.Stop:
 		if own != nil {
 			own.stop()

@@ -57,6 +57,7 @@ func (s *Console) Start(a *app.App) {
 	s.Printf("  api    %s (its token is in %s/%s)\n\n", a.APIURL(), a.Config().Data, app.TokenFile)
 	for _, f := range a.Config().Fleets {
 		members, err := kinds.Table().MembersOf(f)
+		// Workers on other machines need two things to report: a token, and an address that they reach.
 		if facts := f.Facts(); err == nil && !facts.Local && facts.Reported {
 			s.Printf("  the workers of %s report with the token in %s\n", members.Describe(), a.FleetTokenFile(f.Name))
 			if a.Config().Listen.Beyond.API == "" {

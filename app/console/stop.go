@@ -54,6 +54,7 @@ func (s *Console) failed(fleet string, now time.Time, attempts int64) {
 		over = " within " + render.Seconds(d.Round(time.Second).Seconds())
 	}
 	see := ""
+	// Only local fleets have a log here.
 	if slices.Contains(joblog.Fleets(s.logs), fleet) {
 		see = lastError(s.logs, fleet, f.since) + ". Retrying with back-off. See muster logs " + fleet
 	}
@@ -74,6 +75,7 @@ func lastError(dir, fleet string, since time.Time) string {
 // Stopping prints that Muster stops, and which members are still busy, the longest first. It leaves out remote workers,
 // which go on.
 func (s *Console) Stopping(now time.Time, fleets map[string]server.Fleet, stated []config.Fleet) {
+	// The caller keeps its map.
 	fleets = maps.Clone(fleets)
 	for _, f := range stated {
 		if !f.Local() {

@@ -44,7 +44,8 @@ const (
 // batch is how many messages are sent at a time.
 const batch = 10
 
-// Test is one of the two tests, with the figures its authors published.
+// Test is one of the two tests, with the figures its authors published. Times are those of the demo, not of the
+// publication.
 type Test struct {
 	Name string
 	// Duration is how long the work on a message takes.
@@ -161,6 +162,7 @@ func play(ctx context.Context, a *app.App, runs []Run, tally *Tally, view *View)
 			return err
 		}
 	}
+	// Every run gets its messages at nearly the same time, so their tables can be compared.
 	tally.Start(time.Now())
 	for _, r := range runs {
 		if err := send(ctx, a.Queues(), r); err != nil {

@@ -20,6 +20,7 @@ const maxSleep = 12 * time.Hour
 // line to the file of [DoneVariable], if that is set; the environment describes the message. A body that is no duration
 // from 0s to 12h is an error about the request.
 func Sleep(in io.Reader, began time.Time) error {
+	// A duration is short; a longer body is refused below.
 	body, err := io.ReadAll(io.LimitReader(in, 64))
 	if err != nil {
 		return err

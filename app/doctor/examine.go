@@ -19,7 +19,7 @@ import (
 	"github.com/muster-scale/muster/kinds"
 )
 
-// timeout bounds the checks of one fleet.
+// timeout bounds the checks of one fleet, and those of the account. A fleet in a wrong region would otherwise hang.
 const timeout = 20 * time.Second
 
 // exam is a run of the checks: the findings so far, the kinds, and the connections that the kinds share.
@@ -140,11 +140,12 @@ func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 		}
 		writes = append(sizer.Writes(f.Facts().Tracked), writes...)
 	}
+	// A permission shows only when it is used, and a test write would change something.
 	e.add(f.Name, "permissions", Unchecked, "%s: only a write could tell; docs/aws.md lists them",
 		strings.Join(writes, ", "))
 }
 
-// members lists the members, and tells whether that succeeded.
+// members lists the members, and tells whether that succeeded. The other checks of a fleet depend on that.
 func (e *exam) members(ctx context.Context, f config.Fleet, members kind.Members, ports *kind.Ports) bool {
 	l, err := ports.Fleet.Members(ctx)
 	if !e.result(f.Name, "members", err, "%s", members.Describe()) {
@@ -158,6 +159,7 @@ func (e *exam) members(ctx context.Context, f config.Fleet, members kind.Members
 		}
 	}
 	e.add(f.Name, "members", OK, "%d there", living)
+	// Otherwise the first thing that Muster does to this fleet might be a scale-in.
 	if living > f.Limits.Max {
 		e.add(f.Name, "max", Wrong, "%d are there and max is %d: idle ones would be stopped until max is reached; "+
 			"raise max if that is not meant", living, f.Limits.Max)
@@ -181,7 +183,7 @@ func noteLevel(note string) Level {
 	return Note
 }
 
-// queue reads a queue once.
+// queue reads the counts of a queue once. It receives nothing.
 func (e *exam) queue(ctx context.Context, f config.Fleet, i int) {
 	q := f.Queues[i]
 	row, err := e.table.Queue(q)
@@ -209,7 +211,7 @@ func (e *exam) queue(ctx context.Context, f config.Fleet, i int) {
 	}
 }
 
-// wakes says how a source can trigger a step before the next poll.
+// wakes says how a source can start a step before the next poll: by a notification, or by an expected time.
 func wakes(q kind.Queue) string {
 	var all []string
 	if q.Wakes != nil {
@@ -245,7 +247,8 @@ func shown(s muster.Sample) string {
 	return s.String()
 }
 
-// abilities are the optional ports of a fleet.
+// abilities names the optional ports of a fleet. Without a Releaser, for instance, Muster cannot choose which member
+// ends.
 func abilities(p *kind.Ports, delegated bool) []string {
 	var all []string
 	for _, a := range []struct {
@@ -280,8 +283,10 @@ func (e *exam) owners(ctx context.Context, f config.Fleet, ports *kind.Ports) {
 	if sizer != nil {
 		others = without(others, sizer.Owner(f))
 	}
+	// The policy that Muster itself maintains is not another owner.
 	names := strings.Join(others, ", ")
 	switch {
+	// Two writers of one number overwrite each other at every poll.
 	case len(others) > 0 && sizer == nil:
 		e.add(f.Name, "owners", Wrong, "the scaling policy %s sizes it too, and the two would undo each other's "+
 			"changes; delete or disable the policy, or leave the size to AWS with delegate", names)
@@ -308,6 +313,7 @@ func (e *exam) reports(ctx context.Context, f config.Fleet) {
 	if entries == nil && err != nil {
 		err = awsapi.Explain("read worker reports from the DynamoDB table "+f.ReportsTable, region, err)
 	}
+	// Old reports may be those of workers that ended; the time lets the user judge.
 	var newest time.Time
 	for _, entry := range entries {
 		if entry.Report.SentAt.After(newest) {

@@ -20,6 +20,7 @@ func Running(s server.Status) []Finding {
 	sized := 0
 	for _, f := range s.Fleets {
 		switch {
+		// The first matching case counts: a fleet with trouble may be unsized as well.
 		case f.Trouble != "":
 			e.add(f.Name, check, Wrong, "%s", oneLine(f.Trouble))
 		case !f.Sized():
@@ -51,6 +52,7 @@ func (e *findings) work(fleet string, o muster.Observation, troubles []string) {
 	// An unknown share is no excuse: then a message that takes too long is a problem.
 	enough := p.InTime.Known && p.InTime.Value >= o.Objective.Quantile
 	switch {
+	// Half of the attempts failing, or work that hangs while messages are late.
 	case p.Held > 0 && !enough, p.Failed > 0 && p.Failed >= p.Finished:
 		e.add(fleet, "work", Wrong, "%s; muster status and muster logs %s say more", text, fleet)
 	case text != "":

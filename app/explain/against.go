@@ -22,6 +22,7 @@ func Against(ctx context.Context, h *history.Reader, fleet string) (audit.Contra
 	var records []muster.Record
 	if err := h.Read(ctx, fleet, time.Time{}, func(r muster.Record) bool {
 		if r.Kind == muster.Decided {
+			// The whole history is needed: a difference lasts until the next decision.
 			records = append(records, r)
 		}
 		return true
@@ -44,6 +45,7 @@ func PrintContrast(w io.Writer, c audit.Contrast) error {
 	const clock = "2006-01-02 15:04:05"
 	fmt.Fprintf(w, "%s was watched for %s, from %s to %s\n\n", c.Fleet, render.Seconds(c.Seconds),
 		c.From.Local().Format(clock), c.To.Local().Format(clock))
+	// A fleet with a single record has no duration yet.
 	share := 0.0
 	if c.Seconds > 0 {
 		share = 100 * c.Differed / c.Seconds
@@ -58,6 +60,7 @@ func PrintContrast(w io.Writer, c audit.Contrast) error {
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "  FROM\tFOR\tFLEET\tMUSTER\tWHY")
+	// The latest differences matter most.
 	shown := c.Differences[max(0, len(c.Differences)-shownDifferences):]
 	for _, d := range shown {
 		fmt.Fprintf(t, "  %s\t%s\t%d\t%d\t%s\n", d.From.Local().Format(clock),

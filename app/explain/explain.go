@@ -47,6 +47,7 @@ func Find(ctx context.Context, h *history.Reader, fleet string, at time.Time, se
 		if (!at.IsZero() && r.At.After(at)) || (seq > 0 && r.Position.Seq > seq) {
 			return false
 		}
+		// Such a record keeps its place in the history, but nothing can be said about it.
 		if _, lost := controller.Unencodable(r); lost && r.Position.Seq != seq {
 			return true // it was a hold, of which only the position is left
 		}
@@ -56,6 +57,7 @@ func Find(ctx context.Context, h *history.Reader, fleet string, at time.Time, se
 			return false
 		}
 		found, before = &r, recent
+		// This is the last change before the explained decision, if that one is a hold.
 		if recorded.Verdict == muster.Apply {
 			change = r.At.Local().Format("15:04:05") + " " + recorded.Sentence()
 		}
@@ -89,6 +91,7 @@ func Print(w io.Writer, e audit.Explanation) {
 	if e.LastChange != "" {
 		fmt.Fprintf(w, "  last decision that changed it: %s\n", e.LastChange)
 	}
+	// Without a listing every decrease is held, so the reason belongs near the top.
 	if c := e.Observation.Capacity; !c.Known && c.Reason != "" {
 		fmt.Fprintf(w, "  members: %s\n", c.Reason)
 	}
@@ -127,7 +130,7 @@ func values(in []muster.Value) string {
 	return strings.Join(parts, ", ")
 }
 
-// Print prints the explanation, the last recorded decision and the incidents.
+// Print prints the explanation, then the last recorded decision and the incidents, if there are any.
 func (e Explained) Print(w io.Writer) {
 	Print(w, e.Explanation)
 	e.printRecorded(w)

@@ -34,6 +34,7 @@ func (p *Incidents) see(r muster.Record) error {
 	if r.Kind != muster.Changed {
 		return nil
 	}
+	// A record of a change may be about a member instead.
 	var c controller.Changed
 	if err := json.Unmarshal(r.Body, &c); err != nil {
 		return fmt.Errorf("read record %d of the history: %w", r.Position.Seq, err)

@@ -48,6 +48,7 @@ func (e Explained) Present(ctx context.Context, c *config.Config, fleet string) 
 	if err != nil {
 		return e, err
 	}
+	// The policy needs its memory to say what another backlog would change.
 	recent, err := RecentOf(ctx, c, fleet, spec)
 	if err != nil {
 		return e, err

@@ -43,6 +43,7 @@ func Verify(ctx context.Context, h *history.Reader, fleets []string, tell func(V
 			r.Failure = err.Error()
 			failures = append(failures, fmt.Errorf("fleet %s: %w", fleet, err))
 		}
+		// Each fleet is reported when it is done: a long history takes a while.
 		tell(r)
 		results = append(results, r)
 	}

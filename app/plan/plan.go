@@ -44,6 +44,7 @@ func Make(ctx context.Context, c *config.Config, fault error) ([]Fleet, error) {
 		return planHere(ctx, c)
 	case err != nil:
 		return nil, err
+	// A faulty file has no fleets to plan, but the running program has.
 	case fault != nil:
 		return planInForce(ctx, c, s)
 	}

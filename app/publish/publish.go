@@ -37,6 +37,7 @@ func Once(ctx context.Context, c *config.Config, names []string, lines io.Writer
 	for _, f := range c.Fleets {
 		fleets[f.Name] = f
 	}
+	// Publishing reads the same state as a plan, so it needs no code of its own.
 	plans, err := plan.Make(ctx, c, nil)
 	if err != nil {
 		return nil, err

@@ -63,6 +63,7 @@ func Open(ctx context.Context, place client.Place) (*Queues, error) {
 		return nil, fmt.Errorf("%w; nor does %s hold queues", err, c.Data)
 	}
 	service, err := queue.Open(queue.Options{Dir: c.Data, Logger: slog.New(slog.DiscardHandler)})
+	// Another program has the directory: probably a muster up with another configuration.
 	if errors.Is(err, queue.ErrLocked) {
 		return nil, fmt.Errorf("%w; if it is a muster up, name its configuration with -f: nothing answers at http://%s",
 			err, c.Listen.API)
@@ -89,7 +90,8 @@ func (o *Queues) need(name string) error {
 	return client.NoQueue(name, o.names)
 }
 
-// With opens the queues of the place, calls do if the named one exists, and closes them.
+// With opens the queues of the place, calls do if the named one exists, and closes them. The error of closing counts:
+// it may be that of a write.
 func With(ctx context.Context, place client.Place, name string, do func(*Queues) error) error {
 	o, err := Open(ctx, place)
 	if err != nil {
@@ -102,7 +104,7 @@ func With(ctx context.Context, place client.Place, name string, do func(*Queues)
 }
 
 // Names returns queue names for the completion of a command line: those of the running muster up, or else those in the
-// configuration.
+// configuration. It needs no data, so it is quick enough for a key press.
 func Names(ctx context.Context, place client.Place) ([]string, error) {
 	c, err := place()
 	if err != nil {
@@ -149,6 +151,7 @@ func (s servedQueues) export(ctx context.Context, name string, to io.Writer, tot
 	if _, err := io.Copy(to, resp.Body); err != nil {
 		return 0, fmt.Errorf("the export ended early: %w", err)
 	}
+	// The status was sent before the first line, so a later error can only come in the trailer.
 	if text := resp.Trailer.Get(server.ExportError); text != "" {
 		return 0, errors.New(text)
 	}
@@ -180,6 +183,7 @@ func (s servedQueues) load(ctx context.Context, name string, lines []byte) (queu
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {
+	// Both answer with counts; the second also names the line that was refused.
 	case http.StatusOK, http.StatusUnprocessableEntity:
 	case http.StatusInternalServerError:
 		return queue.Imported{}, client.Refused(resp)
@@ -218,6 +222,7 @@ func (o ownQueues) export(ctx context.Context, name string, to io.Writer, total 
 	if err != nil {
 		return 0, err
 	}
+	// Every message is in one of these states.
 	total(counts.Visible + counts.InFlight + counts.Delayed)
 	return o.service.Export(ctx, name, to)
 }

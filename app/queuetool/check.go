@@ -65,7 +65,8 @@ func listed[T any](w io.Writer, all []T, line func(T) string) {
 	}
 }
 
-// balance says how many messages are whole and how many are missing.
+// balance says how many messages are whole and how many are missing. When gaps have no numbers, nobody can count the
+// missing messages.
 func balance(c *check.Result) string {
 	text := render.Plural(c.Messages, "message") + " whole"
 	if c.Lost > 0 {
@@ -91,6 +92,7 @@ func gapText(g check.Gap) string {
 		parts = append(parts, "from "+moment(g.After)+" to "+moment(g.Before))
 	}
 	switch {
+	// Messages of a queue are numbered in the order of their sending; 0 means unknown.
 	case g.To != 0 && g.To == g.From:
 		parts = append(parts, fmt.Sprintf("number %d", g.From))
 	case g.To != 0:

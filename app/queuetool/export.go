@@ -77,7 +77,7 @@ func (c *lineCounter) Write(b []byte) (int, error) {
 }
 
 // writeWhole creates the file at path from what fill writes, compressed when the name ends in .gz. An existing file
-// changes only once everything is on disk.
+// changes only once everything is on disk. A device or a pipe is refused, because it cannot be replaced.
 func writeWhole(path string, fill func(io.Writer) error) (err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // replace the target of the link, not the link
@@ -110,9 +110,11 @@ func writeWhole(path string, fill func(io.Writer) error) (err error) {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
+	// From here on other programs see the new file.
 	if err := os.Rename(f.Name(), path); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
+	// Without this a crash could bring the old name back.
 	return durable.SyncDir(filepath.Dir(path))
 }
 

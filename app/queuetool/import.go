@@ -141,6 +141,7 @@ func (in *importing) send(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return in.stopped()
 	}
+	// An interrupt takes effect between two batches.
 	done, err := in.access.load(context.WithoutCancel(ctx), in.result.Queue, in.batch.Bytes())
 	in.result.Imported += done.Sent
 	in.result.Duplicates += done.Duplicates
@@ -153,6 +154,7 @@ func (in *importing) send(ctx context.Context) error {
 				"before you continue with --from-line %d",
 				in.file(), err, in.taken(), in.line, in.line+in.lines-1, in.line)
 		}
+		// The error counts lines from 1 within the batch.
 		in.result.NextLine = in.line + wrong.Line - 1
 		return in.wrong(wrong.Err)
 	}

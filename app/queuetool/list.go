@@ -20,7 +20,8 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// Row is one queue, as muster queue ls -o json prints it.
+// Row is one queue, as muster queue ls -o json prints it. Counts are those of the time of the call; on Amazon SQS they
+// are approximate.
 type Row struct {
 	Name     string `json:"name"`
 	URL      string `json:"url"`
@@ -44,7 +45,7 @@ func (r *Row) split(c server.QueueCounts) {
 	r.Working, r.Retrying = &working, &retrying
 }
 
-// PrintRows prints a table of queues.
+// PrintRows prints a table of queues. An unknown count is a question mark.
 func PrintRows(w io.Writer, rows []Row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "QUEUE\tBACKLOG\tIN FLIGHT\tWORKING\tRETRYING\tDELAYED\tURL")
@@ -71,6 +72,7 @@ func SplitInFlight(ctx context.Context, place client.Place, where *Where, rows [
 	if err != nil || where.Endpoint != "" && where.Endpoint != "http://"+c.Listen.Queue {
 		return nil
 	}
+	// The API knows all scopes; SQS lists only those of one region and account.
 	var known server.QueueNames
 	if client.Get(ctx, c, "/v1/queues", &known) != nil {
 		return nil // only the counts of the endpoint are known

@@ -39,6 +39,7 @@ func (s sqsMover) arn(ctx context.Context, name string) (*string, error) {
 
 // start implements mover.
 func (s sqsMover) start(ctx context.Context, from, to string, perSecond int) error {
+	// Move tasks name queues by their ARNs.
 	source, err := s.arn(ctx, from)
 	if err != nil {
 		return err
@@ -49,6 +50,7 @@ func (s sqsMover) start(ctx context.Context, from, to string, perSecond int) err
 			return err
 		}
 	}
+	// Without a rate SQS moves as fast as it can.
 	if perSecond > 0 {
 		rate := int32(perSecond)
 		in.MaxNumberOfMessagesPerSecond = &rate

@@ -25,6 +25,7 @@ func PrintPeek(w io.Writer, a server.PeekAnswer, q server.PeekQuery) error {
 		_, err = fmt.Fprintf(w, "%s holds no message%s\n", a.Queue, map[string]string{"waiting": " that waits",
 			"in-flight": " in flight", "delayed": " that is delayed",
 			"damaged": " that is known to be damaged"}[q.From])
+	// The API has cut the bodies already.
 	case q.Short:
 		err = printPeekTable(w, a.Messages)
 	default:
@@ -68,6 +69,7 @@ func printPeekTable(w io.Writer, messages []server.PeekedMessage) error {
 		if cut {
 			all += "..."
 		}
+		// A damaged message has no body to show.
 		if m.Damaged != "" {
 			body = terminal.Escape(m.Damaged, "")
 		}

@@ -148,6 +148,7 @@ func (r Redrive) Cancel(ctx context.Context) (Move, error) {
 	if err != nil || m.Status != running {
 		return m, errors.Join(err, fmt.Errorf("redrive %s: no move is running", r.From))
 	}
+	// The move may end between the reading and this call; the error then says so.
 	if err := r.mover.cancel(ctx, m); err != nil {
 		return m, err
 	}
@@ -163,7 +164,7 @@ func (r Redrive) Failed(m Move) error {
 		because(m.Failure))
 }
 
-// Print prints the result of a move that did not fail.
+// Print prints the result of a move that did not fail: what was moved or, without waiting, what is being moved.
 func (r Redrive) Print(w io.Writer, m Move) error {
 	to := "back to their source queues"
 	if m.To != "" {
@@ -171,6 +172,7 @@ func (r Redrive) Print(w io.Writer, m Move) error {
 	}
 	var err error
 	switch {
+	// An empty queue is no failure: the goal is reached.
 	case m.ToMove == 0:
 		_, err = fmt.Fprintf(w, "no message waits in %s\n", r.From)
 	case m.Status == completed:
@@ -182,7 +184,7 @@ func (r Redrive) Print(w io.Writer, m Move) error {
 	return err
 }
 
-// PrintMoves prints a table of moves.
+// PrintMoves prints a table of moves, the newest first.
 func (r Redrive) PrintMoves(w io.Writer, all []Move) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintf(w, "no move out of %s is known\n", r.From)

@@ -31,7 +31,7 @@ type Where struct {
 	Endpoint, Region, Account string
 }
 
-// Check returns an error when the region, the account or their combination is invalid.
+// Check returns an error when the region, the account or their combination is invalid. It makes no call.
 func (p *Where) Check() error {
 	if p.Region != "" && !queue.ValidScope(p.Region, DefaultAccount) {
 		return misuse.Setting("region", "found %.50q, allowed are up to 32 lower-case letters, digits and hyphens, "+
@@ -89,7 +89,8 @@ func accountIn(queueURL string) string {
 	return account
 }
 
-// Key returns the scoped name of a queue, as the embedded queue stores it.
+// Key returns the scoped name of a queue, as the embedded queue stores it. The default scope has bare names, as in the
+// configuration.
 func (p *Where) Key(name string) string {
 	region := cmp.Or(p.Region, DefaultRegion)
 	// The endpoint counts this region as the default one: see [client.Variables].

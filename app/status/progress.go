@@ -64,6 +64,7 @@ func troubles(o muster.Observation, told bool) (parts []string) {
 	if p.Late.Value > 0 {
 		parts = append(parts, render.Number(math.Round(p.Late.Value))+" late")
 	}
+	// These messages may hang: nothing else would show that while their worker lives.
 	if p.Held > 0 {
 		parts = append(parts, heldLate(p))
 	}

@@ -91,6 +91,7 @@ func Print(w io.Writer, s server.Status, failed func(fleet string) string) error
 			}
 		}
 	}
+	// An SQS endpoint alone is a valid use, so this is only a hint.
 	if len(s.Fleets) == 0 {
 		fmt.Fprintln(w, "muster up runs without fleets: give it a configuration with -f")
 	}
@@ -100,7 +101,8 @@ func Print(w io.Writer, s server.Status, failed func(fleet string) string) error
 // maxBusy bounds the busy members that are listed when a fleet stops.
 const maxBusy = 20
 
-// Lifeline describes the phase of a fleet that is not sized and has not failed.
+// Lifeline describes the phase of a fleet that is not sized and has not failed. While it stops, it names the busy
+// workers: they are what the fleet waits for.
 func Lifeline(f server.FleetStatus) string {
 	if f.Phase != string(lifecycle.Stopping) {
 		return f.Phase + ": the fleet is not sized yet"
@@ -191,6 +193,7 @@ const (
 
 // printIncidents prints the recent incidents at the workers of a fleet, the newest first.
 func printIncidents(w io.Writer, f server.FleetStatus, now time.Time) {
+	// The incidents of all members are sorted together.
 	type line struct {
 		member string
 		server.IncidentStatus

@@ -28,7 +28,8 @@ type Trees struct {
 	Path string
 }
 
-// open opens the trees. With make it creates a missing store.
+// open opens the trees. With make it creates a missing store. A missing file without make is an error about the
+// request: the name is probably wrong.
 func (f Trees) open(ctx context.Context, make bool) (app.TreeStore, error) {
 	path := f.Path
 	if path == "" {

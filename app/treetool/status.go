@@ -28,10 +28,11 @@ type Status struct {
 	Completion string      `json:"completion,omitzero"`
 	Limits     tree.Limits `json:"limits"`
 	Visited    bool        `json:"visited"`
-	Created    int64       `json:"created"`
-	Done       int64       `json:"done"`
-	Failed     int64       `json:"failed"`
-	Open       int64       `json:"open"`
+	// Created nodes are Done, Failed or Open.
+	Created int64 `json:"created"`
+	Done    int64 `json:"done"`
+	Failed  int64 `json:"failed"`
+	Open    int64 `json:"open"`
 	// Waiting nodes are not sent yet; Out nodes are in the queue or at a worker. Both are open.
 	Waiting int64 `json:"waiting"`
 	Out     int64 `json:"out"`
@@ -105,7 +106,8 @@ func StatusOf(r tree.Root, failed []tree.Node, at time.Time) Status {
 	return s
 }
 
-// Look reads a tree, with at most most of its failed nodes, and describes its current state.
+// Look reads a tree, with at most most of its failed nodes, and describes its current state. The two readings are not
+// one transaction, so a node may fail between them.
 func Look(ctx context.Context, store tree.Store, p *runner.Operator, id string, most int) (Status, error) {
 	r, err := p.Root(ctx, id)
 	if err != nil {
@@ -138,7 +140,7 @@ func PrintTable(w io.Writer, rows []Status) error {
 	return t.Flush()
 }
 
-// left says how long the rest takes; ? when that is unknown.
+// left says how long the rest takes; ? when that is unknown. A tree without open nodes needs no more time.
 func (s Status) left() string {
 	switch {
 	case s.Open == 0:

@@ -36,6 +36,7 @@ func Watch(ctx context.Context, store tree.Store, p *runner.Operator, id string,
 	inPlace := terminal.Is(out)
 	var shown time.Time
 	var state tree.RootState
+	// The timeout counts from here, whatever the readings take.
 	began := time.Now()
 	for {
 		s, err := Look(ctx, store, p, id, 20)

@@ -245,6 +245,7 @@ func wayToTheNext(workers map[string][]demo.Finish) time.Duration {
 			return a.Began.Compare(b.Began)
 		})
 		for i := range len(all) - 1 {
+			// A message that was sent later would count the wait for its arrival.
 			if done, next := all[i].Done, all[i+1]; next.Sent.Add(while).Before(done) {
 				gaps = append(gaps, next.Began.Sub(done))
 			}
@@ -272,6 +273,7 @@ func (x Steady) rows() []steadyRow {
 		return steadyRow{figure, fmt.Sprint(real), fmt.Sprint(simulated), fmt.Sprintf("%+d", off), fmt.Sprint(allowed),
 			max(off, -off) <= allowed}
 	}
+	// Shares of the real figure, and the difference of two shares.
 	seconds, share := b.WorkerSeconds/a.WorkerSeconds-1, b.InTimeRatio-a.InTimeRatio
 	// Of the peak, both the real and the simulated one are bounded: agreeing on far too many workers is no success.
 	most := int(math.Ceil(x.NeededWorkers-1e-9)) + steadySpare

@@ -7,7 +7,8 @@ import (
 	"github.com/muster-scale/muster/worker/execution"
 )
 
-// Samples are message bodies for a check of a command or an endpoint against the worker protocol.
+// Samples are message bodies for a check of a command or an endpoint against the worker protocol. The protocol has
+// rules that only show with real bodies, so the user gives some.
 type Samples struct {
 	// Good must succeed. There is at least one.
 	Good []string

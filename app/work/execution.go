@@ -113,6 +113,7 @@ func (m *Execution) SortVariables() error {
 		switch {
 		case !set:
 			names = append(names, v)
+		// These describe the message, so a user cannot set them.
 		case name == "" || strings.HasPrefix(name, "MUSTER_"):
 			return misuse.Errorf("--env: found a value for %q, allowed is a name that does not begin with MUSTER_",
 				name)

@@ -119,7 +119,7 @@ func (s Placement) task(ctx context.Context) (placement.TaskIdentity, error) {
 }
 
 // stay waits until a released task is stopped. If it exited by itself before its service's count is lowered, the
-// service would replace it.
+// service would replace it. It polls the task metadata every second, and ends with ctx.
 func (s Placement) stay(ctx context.Context, log *slog.Logger) {
 	if ctx.Err() != nil {
 		return

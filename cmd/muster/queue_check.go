@@ -29,6 +29,7 @@ the data directory, with a report. A message that was deleted may be back after 
 Exit codes: 0 nothing is damaged, or the repair is done; 1 something is damaged; 2 wrong usage.`,
 		Example: "  muster queue check\n  muster queue check --data /var/lib/muster --repair",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			// With --data no configuration is read: the directory may be a copy on another machine.
 			if data == "" {
 				c, err := g.place()
 				if err != nil {

@@ -37,6 +37,7 @@ runs.`,
 			if err := q.Check(); err != nil {
 				return usage(fmt.Errorf("--%w", err))
 			}
+			// The default depends on -o, so the flag has none.
 			if body == "" {
 				body = "short"
 				if g.json() {

@@ -27,6 +27,7 @@ muster sleep-body (--duration, with --spread), or the lines of a file (--bodies)
   muster send --queue thumbnails --count 1000 --duration 2s --spread 0.5 --rate 20
   muster send --queue URL --bodies requests.jsonl --over 5m`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			// This needs no connection, so a wrong flag fails before anything else.
 			bodies, err := l.Make(cmd.InOrStdin())
 			if err != nil {
 				return usage(err)

@@ -84,6 +84,7 @@ goes on).`,
 			if every < 50*time.Millisecond {
 				return usage(fmt.Errorf("--every: found %s, allowed is 50ms or more", every))
 			}
+			// 0 means no timeout, so a negative one would be read as none.
 			if timeout < 0 {
 				return usage(fmt.Errorf("--timeout: found %s, allowed is 0s (none) or more", timeout))
 			}

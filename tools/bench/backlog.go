@@ -35,6 +35,7 @@ func (b *bench) backlog() error {
 	if err != nil {
 		return err
 	}
+	// 1 with -full.
 	factor := float64(goalBacklog) / float64(messages)
 	seconds := none.Seconds + (many.Seconds-none.Seconds)*factor
 	resident := float64(none.Resident) + float64(many.Resident-none.Resident)*factor
@@ -75,6 +76,7 @@ func (b *bench) openBacklog(name string, messages int) (median opened, err error
 		if err := c.end(); err != nil {
 			return median, err
 		}
+		// An index that lost messages would open faster.
 		if o.Messages != messages {
 			return median, fmt.Errorf("found %d messages after opening, want %d", o.Messages, messages)
 		}

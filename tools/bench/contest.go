@@ -45,6 +45,7 @@ type lane struct {
 func race(lanes []*lane) error {
 	for round := range rounds + 1 {
 		for _, l := range lanes {
+			// The first round is the warm-up.
 			length := turn
 			if round == 0 {
 				length = turn / 4
@@ -70,6 +71,7 @@ func (l *lane) turn(length time.Duration, counts bool) error {
 	var latencies []time.Duration
 	cycles := 0
 	begin := time.Now()
+	// All clients begin at the same time and stop after the step in which their time is over.
 	for _, do := range l.steps {
 		all.Go(func() {
 			mine, took, failed := work(do, begin.Add(length))
@@ -89,6 +91,7 @@ func (l *lane) turn(length time.Duration, counts bool) error {
 	}
 	hereAfter, thereAfter, err := l.processor()
 	l.here, l.there, l.cycles = l.here+hereAfter-here, l.there+thereAfter-there, l.cycles+cycles
+	// The real time counts: it is a little longer than the turn.
 	l.rates = append(l.rates, float64(cycles)/took.Seconds())
 	l.latencies = append(l.latencies, latencies...)
 	return err
@@ -110,6 +113,7 @@ func (l *lane) perCycle() (here, there time.Duration) {
 
 // work repeats the step of one client until the end of the turn, and returns the cycles and the duration of each step.
 func work(do step, end time.Time) (cycles int, took []time.Duration, err error) {
+	// One reading of the clock per step: the end of a step is the begin of the next.
 	for at := time.Now(); at.Before(end); {
 		n, err := do()
 		if err != nil {
@@ -129,6 +133,7 @@ func (l *lane) rate() float64 { return quantile(append([]float64{}, l.rates...),
 // ratio compares two lanes round by round, and returns the median, the smallest and the largest ratio. Whatever slowed
 // the machine in a round slowed both.
 func ratio(l, peer *lane) (median, least, most float64) {
+	// Both lanes have one rate per round, in the same order.
 	ratios := make([]float64, len(l.rates))
 	for i := range ratios {
 		ratios[i] = l.rates[i] / peer.rates[i]

@@ -23,6 +23,7 @@ const (
 // decisions measures the pure step on one core. A step gets what one poll brings for a fleet of four busy workers with
 // one slot each: one measurement of the queue, one listing, and a report of every worker.
 func (b *bench) decisions() error {
+	// The garbage collector shares that core, too.
 	old := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(old)
 	if _, _, _, err := decide(10); err != nil { // what is made once for all fleets is not theirs
@@ -75,6 +76,7 @@ func decide(fleets int) (perSecond, state, whole float64, err error) {
 	}
 	var took time.Duration
 	made := 0
+	// Each pass steps every fleet once.
 	for passes := 0; made < decisionsAt; passes++ {
 		// At first the fleets age: their windows of ten minutes fill with durations. These passes are not measured.
 		young, finished := passes < 75, 1
@@ -105,6 +107,7 @@ func decide(fleets int) (perSecond, state, whole float64, err error) {
 		made += fleets
 	}
 	for i := range all {
+		// A fleet that lost its workers would decide faster, and wrongly.
 		if c := lasts[i].Observation.Capacity; c.Busy != workersPerFleet ||
 			lasts[i].Decision.Desired != workersPerFleet {
 			return 0, 0, 0, fmt.Errorf("fleet %d: found %d busy and %d desired, want %d: the measurement is wrong", i,

@@ -25,6 +25,7 @@ func (b *bench) idle() error {
 	}
 	var resident int64
 	var share float64
+	// A function, so that muster up is ended after any error.
 	measure := func() error {
 		time.Sleep(3 * time.Second) // what the start brought along
 		before, err := processorTime(u.cmd.Process.Pid)

@@ -97,6 +97,7 @@ func run(args []string, out io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	// Everything that parts make is below dir, so one removal cleans up.
 	b := &bench{muster: *program, dir: dir, full: *full, lane: *lane, log: os.Stderr}
 	b.page.begin(dir, *full)
 	for _, p := range parts {
@@ -109,6 +110,7 @@ func run(args []string, out io.Writer) error {
 		}
 		b.say("%s: done in %s", p.name, time.Since(started).Round(time.Second))
 	}
+	// A part that failed ended the run above, so a page is complete.
 	text := b.page.end()
 	if *page == "" {
 		_, err := io.WriteString(out, text)
@@ -125,7 +127,7 @@ func run(args []string, out io.Writer) error {
 // say writes a line to the log.
 func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.log, format+"\n", args...) }
 
-// profile writes a CPU profile until stop is called.
+// profile writes a CPU profile to path until stop is called. Only one profile can run in a process.
 func profile(path string) (stop func(), err error) {
 	file, err := os.Create(path)
 	if err != nil {

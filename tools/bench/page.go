@@ -57,6 +57,7 @@ func (p *page) against(l, peer *lane, least float64, why string) {
 		p.goals = append(p.goals, row(what, target, "-", "left out: "+p.missing))
 		return
 	}
+	// The range shows how far the rounds differ.
 	median, low, high := ratio(l, peer)
 	p.goal(what, target, fmt.Sprintf("%.2f x (%.2f to %.2f)", median, low, high), median >= least, why)
 }
@@ -67,6 +68,7 @@ func (p *page) lanes(lanes []*lane, peer *lane) {
 		"p50 of a client's step", "p99", "processor time a cycle, clients + server"),
 		row("---", "---", "---:", "---:", "---:", "---:", "---:"))
 	for _, l := range lanes {
+		// A lane is not compared with itself.
 		against := "-"
 		if peer != nil && l != peer && len(peer.rates) > 0 {
 			median, low, high := ratio(l, peer)
@@ -159,6 +161,7 @@ func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", d.Seconds()*1e3)
 // processor names the processor of a Linux machine.
 func processor() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
+	// The first processor names them all.
 	_, after, ok := bytes.Cut(text, []byte("model name"))
 	if !ok {
 		return "unknown processor"

@@ -22,6 +22,7 @@ const queueName = "jobs"
 // allows at most: a bare log with a sync for each group of records, and a net/http server that answers nothing.
 func (b *bench) queue() (err error) {
 	redis, version, err := startRedis(b.dir)
+	// The other lanes are measured without Redis; the goals say what is missing.
 	if errors.Is(err, errNoPeer) {
 		b.page.missing = err.Error()
 		err = nil
@@ -29,6 +30,7 @@ func (b *bench) queue() (err error) {
 	if err != nil {
 		return err
 	}
+	// Lanes are closed in any case, also when a later one could not be opened.
 	var lanes []*lane
 	defer func() {
 		for _, l := range lanes {
@@ -116,6 +118,7 @@ func (b *bench) endpoint() (*child, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The server opens the directory itself, so that its start is that of a user.
 	if err := s.Close(); err != nil {
 		return nil, err
 	}
@@ -223,6 +226,7 @@ func (g *groupLog) run() {
 	var at int64
 	for first := range g.waiting {
 		group = append(group[:0], first)
+		// Whoever waits now goes into this group; later ones go into the next.
 		for len(g.waiting) > 0 {
 			group = append(group, <-g.waiting)
 		}
@@ -230,6 +234,7 @@ func (g *groupLog) run() {
 		for range group {
 			buffer = append(buffer, record...)
 		}
+		// The file is overwritten from its start, so that its size does not grow and a sync needs no new metadata.
 		if at+int64(len(buffer)) > logBytes {
 			at = 0
 		}

@@ -64,6 +64,7 @@ func startRedis(dir string) (*lane, string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, "", err
 	}
+	// No snapshots; every write is synced before the answer.
 	server := exec.Command(program, "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", dir, "--save", "",
 		"--appendonly", "yes", "--appendfsync", "always", "--daemonize", "no")
 	if err := server.Start(); err != nil {
@@ -126,6 +127,7 @@ func (c *resp) call(args ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// is a status, : a number, $ a text with its length, - an error.
 	kind, rest := line[0], strings.TrimSuffix(line[1:], "\r\n")
 	switch kind {
 	case '+', ':':
@@ -173,6 +175,7 @@ func end(cmd *exec.Cmd) error {
 	kill := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
 	defer kill.Stop()
 	if err := cmd.Wait(); err != nil {
+		// A process that was interrupted may end with any status.
 		if _, exited := errors.AsType[*exec.ExitError](err); !exited {
 			return err
 		}

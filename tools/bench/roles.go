@@ -29,6 +29,7 @@ var roles = map[string]func(args []string, out io.Writer) error{
 
 // serveSQS serves the SQS endpoint of the queues in a directory to every caller.
 func serveSQS(args []string, out io.Writer) error {
+	// A variable, because the command line of a role is fixed.
 	if path := os.Getenv("BENCH_SERVER_PROFILE"); path != "" {
 		stop, err := profile(path)
 		if err != nil {
@@ -69,6 +70,7 @@ func serve(s interface {
 		return err
 	}
 	fmt.Fprintln(out, l.Addr())
+	// Standard input ends with the parent process, whatever ends that.
 	go func() {
 		io.Copy(io.Discard, os.Stdin)
 		s.Close()
@@ -138,6 +140,7 @@ func startRole(args ...string) (*child, error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
+	// A role that fails writes no line, so this ends with an error.
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if c.says = strings.TrimSpace(line); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", args[0], err), c.end())

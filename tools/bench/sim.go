@@ -73,6 +73,7 @@ func (b *bench) simulator() error {
 			full.rate() >= 300_000,
 			"every message changes what its worker says, and its report goes the way of production.")
 	}
+	// 5.5 million messages, as a busy user would replay.
 	day, err := simulate("deadline", dayMessages)
 	if err != nil {
 		return err
@@ -117,6 +118,7 @@ func (b *bench) besideSimpy(bare simulated) error {
 	if err != nil {
 		return err
 	}
+	// More messages than in SimPy, because it takes less time.
 	full, err := simulate("mmk", 2_000_000)
 	if err != nil {
 		return err
@@ -144,6 +146,7 @@ func simulate(kind string, n int) (s simulated, err error) {
 	if err := errors.Join(json.Unmarshal([]byte(c.says), &s), c.end()); err != nil {
 		return s, fmt.Errorf("simulate %s: %w", kind, err)
 	}
+	// The simulator checks its own promises, such as that no message is lost.
 	if len(s.Faults) > 0 || s.Messages != int64(n) {
 		return s, fmt.Errorf("simulate %s: found %d messages, want %d, and these faults: %v", kind, s.Messages, n,
 			s.Faults)
@@ -173,6 +176,7 @@ func simulateOnce(args []string, out io.Writer) error {
 		return err
 	}
 	var r scoring.Result
+	// mmk has a fixed number of workers, because SimPy has; heap looks at the memory meanwhile, which takes time.
 	switch kind := args[0]; kind {
 	case "bare":
 		r, err = queueing.Run(queueing.Options{Trace: poisson(n, mmkRate, mmkService, nil), Seed: 1,

@@ -48,6 +48,7 @@ func (b *bench) simpy(n int) (run simpyRun, err error) {
 // python returns an interpreter that has SimPy, or errNoPeer.
 func (b *bench) python() (string, error) {
 	dir := filepath.Join(b.dir, "simpy")
+	// An environment of its own leaves the Python of the user alone.
 	for _, args := range [][]string{
 		{"python3", "-m", "venv", dir},
 		{filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",

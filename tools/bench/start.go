@@ -31,6 +31,7 @@ func (b *bench) start() error {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		return fmt.Errorf("make the pipe %s: %w", pipe, err)
 	}
+	// Opened for both: opening a pipe to read would wait for a writer.
 	started, err := os.OpenFile(pipe, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -49,6 +50,7 @@ func (b *bench) start() error {
 		return err
 	}
 	mine, peer := quantile(ours, 0.5), quantile(theirs, 0.5)
+	// The goal allows for a sync of the decision and the start of the worker, besides that of the command.
 	goal := peer*3/2 + 20*time.Millisecond
 	b.page.goal("from a send to an empty fleet until its command runs, policy exact",
 		fmt.Sprintf("<= 1.5 x fork + exec + 20 ms = %s", ms(goal)),
@@ -76,6 +78,7 @@ func (u *upProcess) starts(tee, pipe string, started io.Reader) (ours, theirs []
 			return nil, nil, err
 		}
 		ours = append(ours, time.Since(begin))
+		// The next start must again begin without a worker.
 		if err := u.empty(); err != nil {
 			return nil, nil, err
 		}
@@ -126,6 +129,7 @@ func (b *bench) up(dir string, most int, fleet string) (*upProcess, error) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
+	// --any-credentials, because these clients do not sign.
 	u.cmd = exec.Command(program, "up", "-f", config, "--any-credentials")
 	if err := u.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w; build it before, with make build", program, err)
@@ -168,6 +172,7 @@ func (u *upProcess) empty() error {
 			return false
 		}
 		f := s.Fleets[0]
+		// No member, none desired, none alive, and nothing in flight.
 		return len(f.Members) == 0 && f.Decision.Desired == 0 && f.Observation.Capacity.Live() == 0 &&
 			f.Observation.InFlight().Value == 0
 	})

@@ -24,6 +24,7 @@ func (b *bench) trees() error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
+	// The program of the workers names its children and then sleeps, so that others work on them meanwhile.
 	script := filepath.Join(dir, "node")
 	text := fmt.Sprintf("#!/bin/sh\nif [ \"$MUSTER_TREE_DEPTH\" -lt %d ]; then\n  i=0\n  while [ $i -lt %d ]; do "+
 		"i=$((i + 1)); echo \"{\\\"key\\\":\\\"$i\\\"}\"; done\nfi\nexec sleep %g\n",
@@ -38,6 +39,7 @@ func (b *bench) trees() error {
 	}
 	var all []time.Duration
 	nodes, width := 0, 1
+	// A full tree: each level has treeFan times the nodes of the one above.
 	for range treeDepth + 1 {
 		nodes, width = nodes+width, width*treeFan
 	}
@@ -55,6 +57,7 @@ func (b *bench) trees() error {
 		return err
 	}
 	took := quantile(all, 0.5)
+	// The longest path is one node for each level.
 	least := max(treeNode*(treeDepth+1), time.Duration(nodes)*treeNode/treeSlots)
 	b.page.goal(fmt.Sprintf("a tree of %d nodes of %s in up to %d processes, policy exact, from submission to "+
 		"completion", nodes, ms(treeNode), treeSlots),

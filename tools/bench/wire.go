@@ -31,6 +31,7 @@ func dialWire(address string) (*wire, error) {
 
 // post sends an action of the SQS protocol and returns the body of the answer, which the next call overwrites.
 func (w *wire) post(action, body string) ([]byte, error) {
+	// The buffers are reused, so a request allocates nothing.
 	w.out = append(w.out[:0], "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: "+
 		"application/x-amz-json-1.0\r\nX-Amz-Target: AmazonSQS."...)
 	w.out = append(append(w.out, action...), "\r\nContent-Length: "...)
@@ -44,6 +45,7 @@ func (w *wire) post(action, body string) ([]byte, error) {
 		return nil, err
 	}
 	w.body.Reset()
+	// A known length, or chunks with an empty line after the last one.
 	if length >= 0 {
 		_, err = io.CopyN(&w.body, w.in, length)
 	} else if _, err = io.Copy(&w.body, httputil.NewChunkedReader(w.in)); err == nil {
@@ -112,6 +114,7 @@ func oneByOne(w *wire, url string) step {
 			return 0, err
 		}
 		got := handles(answer)
+		// Every client has sent one message, so one is there for it.
 		if len(got) != 1 {
 			return 0, fmt.Errorf("received %d messages, want 1", len(got))
 		}

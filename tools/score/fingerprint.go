@@ -36,6 +36,7 @@ func (s *score) fingerprint() (string, error) {
 	for _, r := range slices.Clone(wanted) { // an untold policy learns, which is other code
 		wanted = append(wanted, arena.Request{Event: untold(r.Event), Contender: r.Contender, Seed: r.Seed})
 	}
+	// Faults run code that no scenario does.
 	wanted = append(wanted, arena.Request{Event: troubled(), Contender: arena.Ours(), Seed: s.design[0]})
 	for _, c := range contest.All() {
 		one, err := s.prints(c, printedByAll)
@@ -121,6 +122,7 @@ func (s *score) digest(wanted []arena.Request) (string, error) {
 		return "", fmt.Errorf("play for the fingerprint: %w", err)
 	}
 	sum := sha256.New()
+	// The requests have a fixed order, so the digest has, too.
 	for _, o := range found {
 		text, err := json.Marshal(o.Result)
 		if err != nil {

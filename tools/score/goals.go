@@ -61,14 +61,17 @@ func judgeRescuable(all []attempt) []report.Goal {
 	if len(all) == 0 {
 		return nil
 	}
+	// The worst figures of all events, which the page shows even when they are met.
 	least, most, seldom := 1.0, 0.0, 0.0
 	var late, costly, costlySeldom []string
 	busyOnes, seldomOnes := 0, 0
 	for _, x := range all {
 		least = min(least, x.least)
+		// The objective is 99 % in every event of these parts.
 		if !(x.least >= report.ObjectiveShare) {
 			late = append(late, fmt.Sprintf("%s has %s", x.event, report.Percent(x.least)))
 		}
+		// 0 leaves the cost of this event to the geometric mean.
 		allowed := x.limitOf()
 		over := allowed > 0 && !(x.ratio <= allowed)
 		said := fmt.Sprintf("%s costs %s", x.event, report.Multiple3(x.ratio))
@@ -159,6 +162,7 @@ func judgePeers(all []duel) []report.Goal {
 		}
 		if !(d.mean >= report.ObjectiveShare) {
 			said := fmt.Sprintf("%s: %s, and %s keeps it", d.event, report.Percent(d.mean), d.peer)
+			// A fixed number of workers has paid all day for being ready.
 			if strings.HasPrefix(d.peer, "fixed") {
 				said += ", which is there before the first message"
 			}
@@ -236,6 +240,7 @@ func judgeRivals(events []string, all []rival) []report.Goal {
 	for _, e := range events {
 		var missed []string
 		for _, r := range all {
+			// Rivals of all events are in one list.
 			if r.event != e {
 				continue
 			}
@@ -288,6 +293,7 @@ func (d drop) lost() float64 { return d.without - d.with }
 // judgeDrops judges what a fault takes from each run. The worst run counts, because a mean would hide a seed that
 // fails.
 func judgeDrops(what string, all []drop) report.Goal {
+	// A drop may be negative: the run with the fault was better.
 	worst := math.Inf(-1)
 	var missed []string
 	for _, d := range all {

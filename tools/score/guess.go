@@ -22,6 +22,7 @@ func (g guess) bill(atOnce int, known, each float64) (float64, bool) {
 	left, later := g.messages-atOnce*g.begun(g.boot, each), 0
 	if left > 0 {
 		one := g.begun(known+g.boot, each)
+		// A worker that is launched then finishes nothing in time.
 		if one == 0 {
 			return 0, false
 		}
@@ -47,6 +48,7 @@ func (g guess) least(stated, each float64) (ratio float64, ok bool) {
 	if !possible || !possibleToo {
 		return 0, false
 	}
+	// More workers than messages only cost more.
 	for n := 1; n <= g.messages; n++ {
 		asStated, inTime := g.bill(n, known, stated)
 		if !inTime || asStated > mostBurst*right {

@@ -13,6 +13,7 @@ func (p *page) keep(path string, now []part) error {
 	if err != nil {
 		return fmt.Errorf("-add: %w", err)
 	}
+	// Each part begins with a heading of the second level.
 	pieces := strings.Split(string(text), "\n## ")
 	commit, date := line(pieces[0], "- commit: "), line(pieces[0], "- date: ")
 	if strings.Contains(commit, ",") {
@@ -30,6 +31,7 @@ func (p *page) keep(path string, now []part) error {
 				continue
 			}
 			piece = "## " + strings.TrimRight(piece, "\n") + "\n"
+			// Pages of an older form say that in their head only.
 			if !strings.Contains(piece, playedOn) {
 				piece += fmt.Sprintf("\n%s%s on %s.\n", playedOn, commit, date)
 			}

@@ -193,6 +193,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if err := s.play(wanted, o.page); err != nil {
 		return errors.Join(err, s.keepFound())
 	}
+	// The goals also go on the page of benchmarks, which people read first.
 	if o.page != "" {
 		return s.page.summarize(o.benchmarks)
 	}
@@ -242,6 +243,7 @@ func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 	if s.scenarios, err = choose(o.scenarios); err != nil {
 		return nil, err
 	}
+	// Every other autoscaler is a peer; Muster's own policies are not.
 	for _, c := range contest.All() {
 		if c.Peer {
 			s.peers = append(s.peers, c)
@@ -326,8 +328,10 @@ func (s *score) play(wanted []part, path string) error {
 	for _, p := range parts() {
 		switch {
 		case slices.ContainsFunc(s.page.played, func(k played) bool { return k.part.name == p.name }):
+		// Parts that are kept from an earlier page never get here.
 		case !slices.ContainsFunc(wanted, func(w part) bool { return w.name == p.name }):
 			s.page.leaveOut(p, "it was not asked for")
+		// The recorded traces are not part of the project.
 		case p.name == "g" && len(s.real) == 0:
 			s.page.leaveOut(p, "no directory of traces was given; see `-traces`")
 		default:
@@ -345,6 +349,7 @@ func (s *score) play(wanted []part, path string) error {
 		if err != nil {
 			return err
 		}
+		// A part judges and makes its tables; nothing is written until it has returned.
 		found, err := p.play(s)
 		if err != nil {
 			return fmt.Errorf("part %s: %w", p.name, err)
@@ -378,6 +383,7 @@ func seedList(text string) ([]uint64, error) {
 	for _, piece := range strings.Split(text, ",") {
 		var from, to uint64
 		n, _ := fmt.Sscanf(piece, "%d-%d", &from, &to)
+		// A single number is a range of one.
 		if n == 1 {
 			to = from
 		}

@@ -59,6 +59,7 @@ func begin(o options, s *score, commit string, dirty bool) page {
 	if n := len(s.drawn.Numbers); n < box.WorldCount {
 		p.some[box.Name] = fmt.Sprintf("%d worlds, and not %d", n, box.WorldCount)
 	}
+	// Without any recorded trace the part is left out, which is said elsewhere.
 	if n, all := len(s.real), len(known()); n > 0 && n < all {
 		p.some["g"] = fmt.Sprintf("%d of %d recorded traces", n, all)
 	}
@@ -184,6 +185,7 @@ func (p *page) at() string {
 // put puts a part on the page in the order of parts, in place of an earlier one of the same name.
 func (p *page) put(x played) {
 	same := func(name string) bool { return name == x.part.name }
+	// A part that is played or kept is not missing.
 	p.missing = slices.DeleteFunc(p.missing, func(m absent) bool { return same(m.part.name) })
 	p.played = slices.DeleteFunc(p.played, func(y played) bool { return same(y.part.name) })
 	p.played = append(p.played, x)
@@ -234,10 +236,12 @@ func (p *page) text() string {
 		"---:"}))
 	for _, x := range p.played {
 		title := x.part.title
+		// Kept parts have no other sign of it.
 		if strings.Contains(x.text, onlySome) {
 			title += " (**only some**)"
 		}
 		b.WriteString(report.Row([]string{x.part.name, title, fmt.Sprintf("%d of %d", x.met, x.of)}) + "\n")
+		// The last row is the sum.
 		met, of = met+x.met, of+x.of
 	}
 	b.WriteString(report.Row([]string{"", "all that were played", fmt.Sprintf("%d of %d", met, of)}) + "\n")

@@ -51,6 +51,7 @@ func (s *score) attempts(all []circumstances, seeds []uint64) (report.Section, e
 	if err != nil {
 		return found, err
 	}
+	// After the told runs, whose limits it takes.
 	untold, err := s.toldNothing(all, seeds, runs)
 	if err != nil {
 		return found, err
@@ -98,6 +99,7 @@ func (s *score) peersInHindsight() (report.Section, error) {
 		}
 		f := figures[0]
 		d := duel{event: e.Name, mean: f.InTimeMean}
+		// No peer keeps the share: the event counts in no goal, but has a row.
 		if best == nil {
 			t.Add(e.Name, "none keeps "+report.Percent(report.ObjectiveShare), "-", report.Percent(f.InTimeMean),
 				report.Percent(f.InTimeLeast), "-")
@@ -180,6 +182,7 @@ func (s *score) rivals(e contest.Event) ([]rival, [][]string, error) {
 	var all []rival
 	var rows [][]string
 	for _, share := range shares() {
+		// The policy gets the share as its objective.
 		asked := e
 		asked.Objective.Quantile = share
 		if share != e.Objective.Quantile {
@@ -194,6 +197,7 @@ func (s *score) rivals(e contest.Event) ([]rival, [][]string, error) {
 		for _, p := range s.peers {
 			field = append(field, arena.Request{Event: e, Contender: p})
 		}
+		// The tuned peers of this share, unless tuning chose the default.
 		for _, t := range choices {
 			if t.Share == share && !slices.ContainsFunc(field,
 				func(r arena.Request) bool { return arena.Described(r.Contender) == arena.Described(t.Peer) }) {

@@ -61,6 +61,7 @@ func (s *score) bursts() (report.Section, error) {
 				}
 				inTime, cost = report.Percent(untold[0].InTimeLeast), report.Multiple3(untold[0].WorkerSeconds/least)
 			}
+			// The causal optimum may not launch before the first message, as the policy may not.
 			b := burst{event: name, prior: factor, least: f.InTimeLeast, ratio: f.WorkerSeconds / least, bound: "-"}
 			each := p.Statistics.Service.MeanSeconds
 			g := guess{messages: int(p.Statistics.Messages), slots: x.Slots, latency: x.Objective.Latency.Seconds(),
@@ -100,6 +101,7 @@ func (s *score) drift() (report.Section, error) {
 	steady := x
 	steady.Name += " without the jump"
 	steady.Spec = strings.Replace(x.Spec, driftTo, driftFrom, 1)
+	// A changed scenario would compare the trace with itself.
 	if steady.Spec == x.Spec {
 		return found, fmt.Errorf("the scenario %q does not jump by %s any more: %q", x.Name, driftTo, x.Spec)
 	}
@@ -187,6 +189,7 @@ func (s *score) badSignals() (report.Section, error) {
 			return found, err
 		}
 		var all []drop
+		// Each run is paired with the run without the fault.
 		for i, f := range with {
 			mine := drops(kind[i].event.Name, runsWithout[i], runs[i])
 			worst := 0.0
@@ -199,6 +202,7 @@ func (s *score) badSignals() (report.Section, error) {
 				report.Points(worst), report.Multiple(f.WorkerSeconds/without[i].WorkerSeconds))
 		}
 		figures = append(figures, with...)
+		// One goal per fault, over all events and seeds.
 		found.Goals = append(found.Goals, judgeDrops(x.name, all))
 	}
 	var missed []string

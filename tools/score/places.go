@@ -36,6 +36,7 @@ func (s *score) measure(e contest.Event, seeds []uint64) (circumstances, error) 
 		}
 		c.attainable = min(c.attainable, 1-x.Slack.Longer)
 		c.workers += x.Workers.Value / float64(len(seeds))
+		// A burst has no length to divide its work by.
 		c.burst = c.burst || !x.Workers.Known
 	}
 	return c, nil

@@ -71,6 +71,7 @@ func recordings(dir, only string) ([]recorded, error) {
 		if _, err := os.Stat(path); err != nil {
 			return nil, fmt.Errorf("-traces: %w; -recordings picks those that are there", err)
 		}
+		// The seed only draws what the source does not say, such as service times.
 		r.event.Trace = func(seed uint64) (trace.Trace, error) { return trace.Open(path, trace.Options{Seed: seed}) }
 		all = append(all, r)
 	}
@@ -98,6 +99,7 @@ func (s *score) recordings() (report.Section, error) {
 			return found, err
 		}
 		sources = append(sources, r.event.Name+": "+r.from)
+		// Only traces in which a launch helps are judged.
 		if all = append(all, c); c.slack > 0 {
 			kind = append(kind, c)
 		}

@@ -60,6 +60,7 @@ func (s *score) heldAside() (report.Section, error) {
 		if err != nil {
 			return report.Section{}, err
 		}
+		// A shape in which no launch helps would be judged by goals that it cannot meet.
 		if c.slack <= 0 {
 			return report.Section{}, fmt.Errorf("the shape %q has a slack ratio of %.2f, and is to have one above 0",
 				e.Name,
@@ -95,6 +96,7 @@ func ramp(seed uint64, from, to float64, length, mean time.Duration) trace.Trace
 	slope := (to - from) / length.Seconds()
 	for expected := random.ExpFloat64(); ; expected += random.ExpFloat64() {
 		t := (math.Sqrt(from*from+2*slope*expected) - from) / slope
+		// Microseconds are the resolution of traces.
 		at := time.Duration(t * float64(time.Second)).Round(time.Microsecond)
 		if at > length {
 			return trace.Of("ramp", all...)

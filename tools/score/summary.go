@@ -24,6 +24,7 @@ func (p *page) summarize(path string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("put the goals on the page of benchmarks: %w", err)
 	}
+	// Without an earlier summary that is the whole page.
 	above, _, _ := strings.Cut(string(text), summaryOn)
 	return os.WriteFile(path, []byte(strings.TrimRight(above, "\n")+"\n"+p.summary()), 0o644)
 }

@@ -26,6 +26,7 @@ func (s *score) warmPool(kind []circumstances, found *report.Section) error {
 		if err != nil {
 			return err
 		}
+		// The limit of this event knows the pool.
 		c.event = warmed(c.event, peak)
 		warm = append(warm, c)
 	}
@@ -45,6 +46,7 @@ func (s *score) warmPool(kind []circumstances, found *report.Section) error {
 		if err != nil {
 			return err
 		}
+		// The peer's cost over the same limit, from the ratio of the worker-seconds.
 		dearer := f.RatioMean * best.WorkerSeconds / f.WorkerSeconds
 		x.beside = fmt.Sprintf(" (of the peers, %s with %s in time costs %s)", best.contender.Name,
 			report.Percent(best.InTimeMean), report.Multiple(dearer))
@@ -119,6 +121,7 @@ func earliest(t trace.Trace, e contest.Event) (float64, error) {
 	inTime, all := 0, 0
 	err := t.Each(func(m trace.Message) bool {
 		if all++; free == nil {
+			// At the first message every slot gets the time at which its worker has booted.
 			for i := range e.Limits.Max * max(1, e.World.Slots) {
 				// The least boot keeps this an upper bound where boots vary.
 				boot := e.World.Boot.Least()
@@ -169,6 +172,7 @@ func warmed(e contest.Event, peak float64) contest.Event {
 func mostAtOnce(t trace.Trace) (most int, err error) {
 	var ends instants
 	err = t.Each(func(m trace.Message) bool {
+		// Messages that have ended by then are no longer at work.
 		for len(ends) > 0 && ends[0] <= m.Arrival {
 			heap.Pop(&ends)
 		}

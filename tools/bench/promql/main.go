@@ -50,6 +50,7 @@ func main() {
 func run() error {
 	start := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	read := day(start)
+	// Both get the same points; each keeps its own form of them.
 	ours, theirs := program(start, read), prometheus(start, read)
 	a, err := ours()
 	if err != nil {
@@ -73,6 +74,7 @@ func run() error {
 		if err != nil {
 			return err
 		}
+		// A ratio is taken within one round.
 		us, them, ratios = append(us, u), append(them, t), append(ratios, t/u)
 	}
 	for _, x := range [][]float64{us, them, ratios} {
@@ -109,6 +111,7 @@ func day(start time.Time) map[string]metricmath.Series {
 		for i := range s.Points {
 			wave := 1 + math.Sin(2*math.Pi*float64(i)/minutes)
 			s.Points[i] = metricmath.Known(math.Floor(wave * float64(20-5*k)))
+			// At night there are no workers; a count of SQS is missing now and then.
 			if night := wave < 0.2; id == "workers" && night || id != "workers" && i%17 == 5+k {
 				s.Points[i] = metricmath.Point{}
 			}
@@ -134,6 +137,7 @@ func program(start time.Time, read map[string]metricmath.Series) func() ([]float
 			ReturnData: &returns},
 	}
 	return func() ([]float64, error) {
+		// Compiling is measured, too: the other side parses its text.
 		p, err := metricmath.Compile(queries, metricmath.Options{})
 		if err != nil {
 			return nil, err

@@ -51,6 +51,7 @@ func (b *Box) Play() (report.Section, error) {
 	}
 	b.Say("   plays %d worlds", len(b.Numbers))
 	others := slices.Clone(baselines)
+	// The best setting may be the default one; then it plays only once.
 	if tuned.Name != worlds.Reference {
 		others = append(others, tuned)
 	}
@@ -139,6 +140,7 @@ func (b *Box) tunedReference() (contest.Contender, error) {
 				losses = append(losses, d.others[i].Loss)
 			}
 		}
+		// Every setting is averaged over the same worlds.
 		if mean := worlds.GeometricMean(losses); i == 0 || mean < least {
 			best, least = x, mean
 		}
@@ -224,6 +226,7 @@ func (b *Box) playEach(d *drawn, w worlds.World, p contest.Prepared, others []co
 	for _, c := range others {
 		play := func() (worlds.Outcome, error) { return b.playWithin(w, p, c) }
 		var o worlds.Outcome
+		// Without a fingerprint nothing may be taken from the cache.
 		if b.Print == "" {
 			o, err = play()
 		} else {
@@ -266,11 +269,13 @@ func (b *Box) playWithin(w worlds.World, p contest.Prepared, c contest.Contender
 // measureDrawn computes the lower bound of a world, and where it has slack the schedule of an oracle. Neither failing
 // to compute one stops the part: the note says what is missing.
 func (b *Box) measureDrawn(d *drawn, w worlds.World, p contest.Prepared) error {
+	// A world without a known bound has none of the goals of cost.
 	bounds, err := b.Limits.Of(p)
 	if err != nil {
 		b.note("The lower bound of world %d is unknown: %v.", w.Number, err)
 	}
 	d.bound = bounds.Prescient.WorkerSeconds
+	// A schedule for trees, or for so many messages, takes too long to find.
 	if !d.slack || w.Shape == worlds.Trees || w.Messages > mostForOracle {
 		return nil
 	}
@@ -301,6 +306,7 @@ func (b *Box) playNamed() ([]namedRun, error) {
 	var told []contest.Event
 	for _, n := range b.Named {
 		untold = append(untold, arena.Request{Event: n.Event, Contender: arena.Ours()})
+		// The told run is shown and not judged.
 		e := contest.Told(n.Event)
 		e.Name += ", told the mean"
 		told = append(told, e)

@@ -61,6 +61,7 @@ func New(numbers string, count int, commit string) (*Box, error) {
 	if n, _ := fmt.Sscanf(numbers, "%d-%d", &from, &to); n == 1 {
 		to = from
 	}
+	// 0 is no number of a world.
 	if from == 0 || from > to || to-from >= MostDrawn {
 		return d, fmt.Errorf("-numbers: found %q, write a range of at most %d numbers, as in 1-300", numbers, MostDrawn)
 	}

@@ -147,6 +147,7 @@ func judgeRegret(all []drawn) []report.Goal {
 		x, ok := d.duel()
 		said := fmt.Sprintf("%s: %s has %s of the loss", d.name(), x.Best.Policy, report.Multiple(1/x.Ratio()))
 		switch {
+		// Not to answer is the worst result.
 		case !ok && d.ours == nil:
 			of++
 			regretted, far = append(regretted, unansweredHere(d)), append(far, unansweredHere(d))
@@ -177,6 +178,7 @@ func judgeSettled(all []drawn) report.Goal {
 	of := 0
 	var missed []string
 	for _, d := range all {
+		// Elsewhere being late may be no fault of the policy.
 		if !d.calm() {
 			continue
 		}
@@ -223,6 +225,7 @@ func judgeCheap(all []drawn) []report.Goal {
 	switch {
 	case len(ratios) == 0:
 		dear = []string{"there is no such world"}
+	// The table of worlds shows which ones cost most.
 	case !(mean <= mostCheap):
 		dear = []string{"see the table"}
 	}
@@ -255,6 +258,7 @@ func judgeBoots(all []drawn) report.Goal {
 	of := 0
 	var missed []string
 	for _, d := range all {
+		// Without a schedule that keeps the objective there is nothing to compare with.
 		if d.oracle == nil || !d.oracle.Kept {
 			continue
 		}

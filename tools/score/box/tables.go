@@ -52,6 +52,7 @@ func distributions(all []drawn) report.Table {
 			report.Percent},
 	} {
 		slices.Sort(x.values)
+		// So that the quantiles go from good to bad in every row.
 		if x.downward {
 			slices.Reverse(x.values)
 		}
@@ -96,6 +97,7 @@ func baselineTable(all []drawn, baselines []contest.Contender) report.Table {
 				continue
 			}
 			answered++
+			// Equal losses count for both.
 			if o.Loss <= d.leastLoss() {
 				best++
 			}
@@ -156,6 +158,7 @@ func worstTable(all []drawn) report.Table {
 			fmt.Sprint(o.Launches)}
 	}
 	for _, x := range worlds.Worst(duels, worstShown) {
+		// The explanation is written by hand, by the number of the world.
 		n := x.Mine.World
 		cells := append([]string{fmt.Sprint(n), report.Multiple3(x.Ratio())}, figures(x.Mine)...)
 		cells = append(append(cells, x.Best.Policy), figures(x.Best)...)
