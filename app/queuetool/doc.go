@@ -8,8 +8,8 @@
 //	              or, when none runs, in the data directory
 //
 // While the data directory is open here, no muster up can start on it; so a command opens it for one operation and
-// closes it at once ([With], [WithRedrive]). The rules of queues are in package queue. Package server answers peeks both
-// ways, so their results are alike.
+// closes it at once ([With], [WithRedrive]). The rules of queues are in package queue. Package server answers peeks
+// both ways, so their results are alike.
 //
 // Use the package to inspect and repair queues. Programs that send and receive messages use an SQS client.
 package queuetool

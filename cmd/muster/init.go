@@ -15,7 +15,8 @@ import (
 var starter string
 
 // newInit makes muster init. It creates the file exclusively, so that it can never overwrite a configuration: an
-// existing file is exit code 2. The text itself is starter.yaml; the script test init checks it and runs muster up with it.
+// existing file is exit code 2. The text itself is starter.yaml; the script test init checks it and runs muster up with
+// it.
 func newInit(g *global) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [FILE]",

@@ -91,7 +91,7 @@ func (r *runFlags) simulate(cmd *cobra.Command, name string, c contest.Contender
 	if err != nil {
 		return err
 	}
-	// Some policies need a stated mean, or a world with certain signals.
+	// Some policies need a stated mean processing duration.
 	if err := c.Runnable(e); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func limitFlags(f *pflag.FlagSet, l *tree.Limits) {
 
 // newTreeSubmit makes muster tree submit, the only subcommand that creates a missing store. It checks the tree and
 // opens the manifest before it stores anything. With --id it may be repeated after any failure; without --id each call
-// begins another tree. Its output is the tree's name alone, for scripts.
+// begins another tree. Unless it watches, it prints only the tree's name, for scripts.
 func newTreeSubmit(f *treeCommand) *cobra.Command {
 	var (
 		s     tree.Spec
@@ -96,23 +96,26 @@ With --manifest the children of the root node are listed in a file, one JSON obj
 			})
 		},
 	}
-	fl := cmd.Flags()
-	fl.StringVar(&s.Queue, "queue", "", "the name or URL of the queue for the tree's messages, not a FIFO queue")
-	fl.StringVar(&s.ID, "id", "", "the tree's name (default: one with the time)")
-	fl.StringVar(&s.Node.Body, "body", "", "the body of the root node, which its work reads (default: the key)")
-	fl.BoolVar(&s.Visited, "visited", false,
-		"visit each key once in the whole tree, for graphs in which several nodes have the same child")
-	fl.StringVar(&list, "manifest", "", "a file with the children of the root node, - for standard input")
-	fl.StringVar(&s.Final.Queue, "final-queue", "",
-		"the name or URL of a queue that gets a message when the tree is complete")
-	fl.StringVar(&s.Final.Body, "final-body", "", "the body of the message to --final-queue")
-	fl.StringVar(&like, "like", "", "the name of an earlier, similar tree: until this one has levels of its own, "+
-		"workers "+
-		"are launched as for the levels of that tree")
-	fl.BoolVar(&watch, "watch", false, "then watch the tree until it ends")
-	limitFlags(fl, &s.Limits)
+	submitFlags(cmd.Flags(), &s, &list, &like, &watch)
+	limitFlags(cmd.Flags(), &s.Limits)
 	cmd.MarkFlagRequired("queue")
 	return cmd
+}
+
+// submitFlags adds the flags of muster tree submit, except the limits.
+func submitFlags(f *pflag.FlagSet, s *tree.Spec, list, like *string, watch *bool) {
+	f.StringVar(&s.Queue, "queue", "", "the name or URL of the queue for the tree's messages, not a FIFO queue")
+	f.StringVar(&s.ID, "id", "", "the tree's name (default: one with the time)")
+	f.StringVar(&s.Node.Body, "body", "", "the body of the root node, which its work reads (default: the key)")
+	f.BoolVar(&s.Visited, "visited", false,
+		"visit each key once in the whole tree, for graphs in which several nodes have the same child")
+	f.StringVar(list, "manifest", "", "a file with the children of the root node, - for standard input")
+	f.StringVar(&s.Final.Queue, "final-queue", "",
+		"the name or URL of a queue that gets a message when the tree is complete")
+	f.StringVar(&s.Final.Body, "final-body", "", "the body field of the JSON message to --final-queue")
+	f.StringVar(like, "like", "", "the name of an earlier, similar tree: until this one has levels of its own, "+
+		"workers are launched as for the levels of that tree")
+	f.BoolVar(watch, "watch", false, "then watch the tree until it ends")
 }
 
 // resolveQueues replaces the names of queues by their URLs: workers on other machines have no configuration to find
