@@ -196,8 +196,7 @@ func (c *compareCommand) events(cmd *cobra.Command, args []string) ([]contest.Ev
 	return events, nil
 }
 
-// seedList returns the seeds: those of --seeds, or 1 to 10 for generated traces, or 1 for a file, which no seed
-// changes.
+// seedList returns the seeds: those of --seeds, or 1 to 10 for a generated trace, or 1 for a file.
 func (c *compareCommand) seedList(args []string) ([]uint64, error) {
 	if c.seeds == "" {
 		if len(args) > 0 && !trace.Generated(args[0]) {

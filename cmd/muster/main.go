@@ -25,7 +25,7 @@
 // One file holds one command, and every command follows the same order. Its newNAME function declares flags, help and
 // completion; it reads no file, because muster --help makes every command. Its RunE checks the flags, finds the
 // configuration, calls the package, and prints the result as text or, with -o json, as JSON. Results go to standard
-// output. Remarks, progress and errors go to standard error, so that programs can read the result.
+// output. Progress, warnings and errors go to standard error, so that programs can read the result.
 //
 // A command returns an error and never ends the process. [execute] turns the error into the exit code and prints it.
 package main

@@ -12,9 +12,10 @@ import (
 )
 
 // The subcommands of muster queue reach queues in two ways. ls, create and purge speak SQS, so they work on any
-// endpoint (whereFlags). peek, export and import need what SQS cannot do: they see messages without receiving them. So
-// they work on embedded queues alone: through the API of muster up, or in the data directory when none runs. redrive
-// does either. check reads the files themselves and needs the data directory for itself.
+// endpoint (whereFlags). peek and export see messages without receiving them, and import stores up to 500 messages at
+// once; SQS can do neither. So these three work on embedded queues alone: through the API of muster up, or in the data
+// directory when none runs. redrive does either. check reads the files themselves and needs the data directory for
+// itself.
 
 // newQueue makes muster queue and its subcommands.
 func newQueue(g *global) *cobra.Command {

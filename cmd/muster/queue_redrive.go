@@ -19,7 +19,7 @@ type redriveOptions struct {
 // check returns an error when the flags contradict each other. --to, --rate and --wait start a move; --status and
 // --cancel are about one that was started, so they take none of these.
 func (o redriveOptions) check(cmd *cobra.Command) error {
-	// The flags themselves count, not their values: --rate 0 also starts a move.
+	// A given flag counts, whatever its value.
 	starts := false
 	for _, name := range []string{"to", "rate", "wait"} {
 		starts = starts || cmd.Flags().Changed(name)
@@ -36,8 +36,8 @@ func (o redriveOptions) check(cmd *cobra.Command) error {
 }
 
 // newQueueRedrive makes muster queue redrive. The move runs in muster up and goes on after this command has ended, even
-// when the user interrupts --wait. Without muster up the command moves the messages itself, and an interrupt ends the
-// move.
+// when the user interrupts --wait. Without muster up the command moves the messages itself; the move then lasts only as
+// long as the command.
 func newQueueRedrive(g *global) *cobra.Command {
 	var o redriveOptions
 	var where queuetool.Where

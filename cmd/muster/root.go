@@ -22,9 +22,8 @@ type global struct {
 	fault error
 }
 
-// commands are all commands, in the order of the help: those that run something, then those that inspect it, then the
-// simulator, then the others. Each row repeats the name, so that [neededCommands] need not make a command to know it; a
-// test compares the names.
+// commands are all commands; the help sorts them by name. Each row repeats the name, so that [neededCommands] need not
+// make a command to know it; a test compares the names.
 func commands() []command {
 	return []command{
 		{"up", newUp}, {"demo", newDemo}, {"work", newWork}, {"send", newSend}, {"check", newCheck}, {"plan", newPlan},

@@ -30,8 +30,8 @@ type traceCommand struct {
 	out string
 }
 
-// newTrace makes muster trace. It reads the trace once to measure it, and with --out once more to write it; a trace is
-// never held in memory. A fault in the file is exit code 2, with its line.
+// newTrace makes muster trace. It reads the trace once to measure it, and with --out once more to write it. A fault in
+// the file is exit code 2, with its line.
 func newTrace(g *global) *cobra.Command {
 	var m traceCommand
 	cmd := &cobra.Command{

@@ -186,7 +186,7 @@ func (x *worldsCommand) contenders() ([]contest.Contender, error) {
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("--policies: %w", err)
-		// It would hold its size in these worlds, and its result would say nothing.
+		// It could not run in these worlds.
 		case c.NeedsMean():
 			return nil, fmt.Errorf(
 				"--policies: %s needs the mean processing duration, and four worlds of ten state none",

@@ -211,7 +211,8 @@ func judgeBursts(all []burst) []report.Goal {
 			missed = append(missed, "costs "+report.Multiple3(b.ratio))
 		}
 		if len(missed) > 0 && b.prior != 1 {
-			missed = append(missed, fmt.Sprintf("the stated duration is %g times the true one, and nobody can beat %s",
+			missed = append(missed, fmt.Sprintf("the stated duration is %g times the true one, and the lower bound " +
+				"is %s",
 				b.prior, b.bound))
 		}
 		goals = append(goals,
@@ -266,7 +267,7 @@ func judgeWarm(all []attempt) []report.Goal {
 		if !(x.mean >= report.ObjectiveShare) {
 			missed = append(missed, "too few in time")
 			if x.ceiling > 0 && x.ceiling < report.ObjectiveShare {
-				missed[0] += fmt.Sprintf(" (who has nobody there before the first message has %s at most)",
+				missed[0] += fmt.Sprintf(" (without a worker before the first message, %s is the most)",
 					report.Percent(x.ceiling))
 			}
 		}

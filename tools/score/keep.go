@@ -17,7 +17,7 @@ func (p *page) keep(path string, now []part) error {
 	pieces := strings.Split(string(text), "\n## ")
 	commit, date := line(pieces[0], "- commit: "), line(pieces[0], "- date: ")
 	if strings.Contains(commit, ",") {
-		return fmt.Errorf("-add: the page %s was played with changes that nobody committed; play it anew", path)
+		return fmt.Errorf("-add: the page %s was played with uncommitted changes; play it anew", path)
 	}
 	if print := line(pieces[0], fingerprintOn); print == "" {
 		return fmt.Errorf("-add: the page %s has no fingerprint of what decides; play it anew", path)

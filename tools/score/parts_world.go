@@ -29,7 +29,7 @@ func (s *score) bursts() (report.Section, error) {
 		"What is stated beforehand of the mean duration is right, or wrong by two either way.", seedWords(s.seeds))}
 	t := report.Table{Head: []string{"event", "stated duration", "told nothing: in time",
 		"cost over the causal optimum",
-		"told: in time", "worker-seconds", "causal optimum", "cost over it", "nobody can beat", "most workers",
+		"told: in time", "worker-seconds", "causal optimum", "cost over it", "lower bound", "most workers",
 		"workers of the optimum", "p99"}}
 	var all []burst
 	for _, name := range strings.Split(burstNames, ",") {
@@ -85,10 +85,10 @@ func (s *score) bursts() (report.Section, error) {
 		"their boots are paid; stated half as long, "+
 		"too few, and those launched once it shows come later, if they still come in time. From the first finished "+
 		"messages on the measured durations count.",
-		fmt.Sprintf("What nobody can beat is the least that a plan costs in that row which has all in time and costs "+
-			"no more than %s if the statement is right. It knows "+
-			"that the one or the other is true, and until a message could have ended it cannot tell which; each row "+
-			"has the plan that suits it best.", report.Multiple(mostBurst)))
+		fmt.Sprintf("The lower bound of a row is the least cost of any plan that has all messages in time in both " +
+			"cases "+
+			"and costs at most %s if the statement is right. The plan knows that the duration is one of the two, and "+
+			"cannot tell which until a message could have ended.", report.Multiple(mostBurst)))
 	return found, nil
 }
 
@@ -123,10 +123,11 @@ func (s *score) drift() (report.Section, error) {
 }
 
 // driftNote says why the seeds differ where work begins to take longer.
-const driftNote = "What is late when work begins to take longer is what had waited by then: a message may wait until " +
-	"the last moment at which a launch is in time, and " +
-	"until work of the new kind is in hand nobody knows. So it depends on how long the queue happened to be, and " +
-	"differs with the seed."
+const driftNote = "When work begins to take longer, the messages that waited at that moment are late: a message may " +
+	"wait until the last moment at which a launch is in time, and the change shows only once a message of the new " +
+		"kind " +
+	"is in progress. So the number of late messages depends on the length of the queue at that moment, and differs " +
+	"with the seed."
 
 // drops pairs the runs without and with a fault, seed by seed.
 func drops(event string, without, with []arena.Outcome) []drop {

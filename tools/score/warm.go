@@ -17,7 +17,7 @@ import (
 // warmPool adds to part d its events with a pool of prepared workers.
 func (s *score) warmPool(kind []circumstances, found *report.Section) error {
 	t := report.Table{Head: []string{"event", "pool", "boot from it", "in time, mean", "least", "cost over limit, mean",
-		"most", "in time of who launches all at the first message",
+		"most", "in time if max workers are launched at the first message",
 		"best peer", "its share in time", "its cost over limit, mean"}}
 	var warm []circumstances
 	for _, c := range kind {
@@ -62,9 +62,9 @@ func (s *score) warmPool(kind []circumstances, found *report.Section) error {
 		"would be busy at once if no message ever waited (mean of the seeds). "+
 		"It boots in a sixth of the time, and a place in it is filled again after a boot. The pool itself is not "+
 		"billed; the limit is with every worker from it, and knows when messages come. "+
-		"Who launches as many workers as there may be at the first message, and lets none go, begins each message as "+
-		"early as anybody can who has nobody there "+
-		"before it, in the order in which they came. The best peer is the cheapest that keeps "+
+		"If max workers are launched at the first message and none is stopped, each message begins as early as "+
+		"possible for any schedule without a worker before it, in the order of arrival. The best peer is the " +
+			"cheapest that keeps "+
 		""+report.Percent(report.ObjectiveShare)+
 		", or the one with the most in time if none "+
 		"does; peers stand at their defaults and at the setting that is best in hindsight without a pool.")
