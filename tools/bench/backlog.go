@@ -12,6 +12,9 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
+// Part backlog. The queue keeps an index of every message in memory, which it rebuilds when it opens. The part shows
+// how long that takes, how much memory it needs afterwards, and how much at its peak.
+
 const (
 	// goalBacklog is the backlog that the goal speaks of, smallBacklog the one that is opened unless asked for more.
 	goalBacklog, smallBacklog = 10_000_000, 1_000_000

@@ -8,6 +8,10 @@ import (
 	"time"
 )
 
+// A contest gives several lanes their turns, round after round, on a machine that may have other load. A lane
+// has 32 clients that repeat a step; the turns of a round follow each other within seconds, so that a ratio within one
+// round compares the systems and not the moments. 15 rounds give a median and a range.
+
 const (
 	// clients is how many clients work at the same time in every lane.
 	clients = 32

@@ -13,6 +13,9 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
+// Part decisions. It calls the pure step of package controller directly, without loops, queues or files: so it measures
+// what one process could control at most.
+
 const (
 	// workersPerFleet is the size of every fleet.
 	workersPerFleet = 4

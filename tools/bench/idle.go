@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// Part idle, and how the processor time and memory of a process are read. Both come from /proc, so this part needs
+// Linux.
+
 // idleFor is how long an idle muster up is watched.
 const idleFor = 20 * time.Second
 

@@ -15,6 +15,9 @@ import (
 	"github.com/muster-scale/muster/internal/host"
 )
 
+// The page docs/benchmarks.md. It has one row for each goal, met or not, the table of the lanes of the queue, and
+// notes. The last part of the page belongs to make score and is kept as it is.
+
 // page collects the results while the parts run. goals and table are rows of Markdown.
 type page struct {
 	full    bool

@@ -15,6 +15,10 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
+// Part queue. A cycle is the life of one message: sent, received, deleted, each of them durable before it is
+// acknowledged. So the numbers are about syncs and system calls, and compare only on the same disk; the page names the
+// file system.
+
 // queueName is the name of the queue, and of the fleet, in every part.
 const queueName = "jobs"
 

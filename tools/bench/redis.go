@@ -14,6 +14,9 @@ import (
 	"time"
 )
 
+// Redis as a durable queue, with the same promise as Muster's: an acknowledged operation is on disk (appendfsync
+// always). The file also has what all parts use to start and end other programs.
+
 // errNoPeer says why a peer is not measured.
 var errNoPeer = errors.New("the peer is missing")
 

@@ -18,6 +18,10 @@ import (
 	"github.com/muster-scale/muster/sqsapi"
 )
 
+// This program starts itself for whatever needs a process of its own: a server, because the other programs' servers
+// have one too; an opening of a backlog, because peak memory belongs to a process; a simulation, because it runs on one
+// core. The parent passes a role and its arguments on the command line, and reads one line from standard output.
+
 // roles are what this program does when it starts itself: a server has a process of its own, as the peer has. Each ends
 // when its standard input does.
 var roles = map[string]func(args []string, out io.Writer) error{

@@ -23,6 +23,9 @@ import (
 	"github.com/muster-scale/muster/sim/world"
 )
 
+// Part sim. Every lane runs in a process of its own on one core, and its figure is messages per second of processor
+// time. The generator of the trace is part of each lane, as it is for SimPy.
+
 const (
 	// The queue M/M/k that we and SimPy run: sixteen workers, nine tenths of them busy.
 	mmkServers = 16

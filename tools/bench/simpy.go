@@ -10,6 +10,9 @@ import (
 	"strconv"
 )
 
+// SimPy, a simulator in Python that many people use, runs the same queue (mmk.py). It shows what to expect of a
+// simulator that is not written for this purpose.
+
 //go:embed mmk.py
 var mmkScript []byte
 

@@ -16,6 +16,9 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
+// Part start, and the running muster up that the parts start, idle and trees share (upProcess). Each starts one of its
+// own, on free ports and in a directory of its own, and checks at the end that it is gone.
+
 // starts is how often a start is measured.
 const starts = 20
 

@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// Part trees. It is the only part about recursive work that measures the clock: real processes, a real queue, and the
+// store of trees in a file.
+
 const (
 	// A tree has treeFan^0 + ... + treeFan^treeDepth nodes, each of which takes treeNode in one of treeSlots processes.
 	treeFan, treeDepth, treeSlots = 3, 4, 8

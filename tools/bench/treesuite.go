@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// Part treesuite. Its figures are made by tests, which also hold the goals; so a figure on the page and a test cannot
+// disagree.
+
 // Goals of trees: the time over a boot and the longer of the longest way and the work over all slots, and the cost over
 // the least that anyone pays who is as soon.
 const (

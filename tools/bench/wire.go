@@ -11,6 +11,9 @@ import (
 	"strings"
 )
 
+// The clients of the SQS endpoint. A client of the AWS SDK would take more processor time than the endpoint that is
+// measured, so these write the requests by hand and read only what they need of the answers.
+
 // wire is an HTTP client on one connection. It is lighter than that of net/http, because clients and server share the
 // cores: each microsecond of a client is lost to the server.
 type wire struct {

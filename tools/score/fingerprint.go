@@ -16,6 +16,10 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
+// Fingerprints tell whether code decides and simulates alike. They are made of results and not of source files: a
+// renamed variable changes nothing, and a changed constant changes every digit. Three of them cover different code: all
+// of it, that of peers, and that of baselines in drawn worlds.
+
 // printedByAll is the scenario that every contender plays for a fingerprint.
 const printedByAll = "burst-25s"
 

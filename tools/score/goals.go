@@ -194,7 +194,7 @@ type burst struct {
 	// prior is the stated duration over the true one.
 	prior        float64
 	least, ratio float64
-	// bound says what nobody can beat.
+	// bound is the lower bound of any plan, as text.
 	bound string
 }
 
@@ -211,7 +211,7 @@ func judgeBursts(all []burst) []report.Goal {
 			missed = append(missed, "costs "+report.Multiple3(b.ratio))
 		}
 		if len(missed) > 0 && b.prior != 1 {
-			missed = append(missed, fmt.Sprintf("the stated duration is %g times the true one, and the lower bound " +
+			missed = append(missed, fmt.Sprintf("the stated duration is %g times the true one, and the lower bound "+
 				"is %s",
 				b.prior, b.bound))
 		}

@@ -1,5 +1,8 @@
 package main
 
+// The lower bound for part c with a wrong statement. A policy that was told the wrong duration cannot be judged by what
+// a policy with the right one pays. So this file computes what any plan pays that must be prepared for both.
+
 import "math"
 
 // guess is one burst of equal messages whose duration is uncertain: the stated one may be right or wrong, and both look

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// A complete run takes hours, so a page may be made in several runs: -add takes parts from earlier pages. The text of a
+// part is all that is kept of it; its goals are counted from that text.
+
 // keep takes over the parts of an earlier page that are not played now. It refuses a page that was played with
 // uncommitted changes, or by code with another fingerprint: its figures would not belong to this code.
 func (p *page) keep(path string, now []part) error {

@@ -19,6 +19,10 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
+// The page docs/quality.md is written after every part, so that a run that is stopped leaves a page with the parts that
+// it has finished. Other files of this package read the page again (keep.go, summary.go), by the sentences and table
+// heads that are constants here.
+
 // page is docs/quality.md while it is made. Parts are added one by one, played now or kept from an earlier page.
 type page struct {
 	command, machine, load string

@@ -9,6 +9,10 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
+// Parts a, b and d. Scenarios are divided by their slack ratio k: above 0, a worker that is launched for a message
+// still finishes it in time, so the goal is to be in time and cheap (a). At 0 or below, only idle workers help, and the
+// goal is that no peer is both cheaper and better (d). Part b compares with tuned peers on all of them.
+
 // rescuable is part a: scenarios in which a launch still saves a message.
 func (s *score) rescuable() (report.Section, error) {
 	kind, _, err := s.sorted("a")
@@ -18,8 +22,8 @@ func (s *score) rescuable() (report.Section, error) {
 	found, err := s.attempts(kind, s.seeds)
 	found.About = fmt.Sprintf("The scenarios of the suite whose slack ratio k = (L - s - b) / b is above 0, with the "+
 		"true quantile s of the work, "+
-		"the objective L and the boot time b; %s. The limit is the lower bound of any schedule, even of one that " +
-			"knows the future "+
+		"the objective L and the boot time b; %s. The limit is the lower bound of any schedule, even of one that "+
+		"knows the future "+
 		"([limit.md](limit.md)); "+
 		"between a load of one and two workers only the geometric mean counts.", seedWords(s.seeds))
 	return found, err

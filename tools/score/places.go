@@ -8,6 +8,9 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
+// What an event is like decides to which part it belongs, and which goals hold for it. The events are measured by their
+// traces, not by what their names promise.
+
 // circumstances are an event and the properties of its traces over the seeds. They decide to which part an event
 // belongs and how it is judged.
 type circumstances struct {

@@ -16,6 +16,9 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
+// Part g, recorded traces. They test what generated ones cannot: real arrivals, which follow no formula. They are not
+// part of the project, so they are read from a directory.
+
 // recorded is a recorded trace with the objective and fleet it is played with, and its source.
 type recorded struct {
 	event contest.Event

@@ -15,6 +15,9 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
+// Part h, traces that are in no scenario, and with seeds that change with every commit. A policy that was fitted to the
+// scenarios, or to their seeds, loses here.
+
 // shapes are traces that are in no scenario, so no constant of the policy was chosen by them. A change that only fits
 // the scenarios shows here.
 func shapes() []contest.Event {

@@ -10,6 +10,8 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
+// The goals of all parts also stand at the end of docs/benchmarks.md, where readers look for figures first.
+
 // summaryOn is the heading of the last part of docs/benchmarks.md, which is written here and which `make bench` leaves
 // as it is.
 const summaryOn = "\n## How good decisions are\n"

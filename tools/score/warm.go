@@ -14,6 +14,10 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
+// The warm pool of part d. Where no launch saves a message, a pool of prepared workers may: it boots in a sixth of the
+// time. The policy with a pool is compared with the limit, with the best peer that has the same pool, and with the
+// largest share in time that any schedule could reach.
+
 // warmPool adds to part d its events with a pool of prepared workers.
 func (s *score) warmPool(kind []circumstances, found *report.Section) error {
 	t := report.Table{Head: []string{"event", "pool", "boot from it", "in time, mean", "least", "cost over limit, mean",
@@ -63,8 +67,8 @@ func (s *score) warmPool(kind []circumstances, found *report.Section) error {
 		"It boots in a sixth of the time, and a place in it is filled again after a boot. The pool itself is not "+
 		"billed; the limit is with every worker from it, and knows when messages come. "+
 		"If max workers are launched at the first message and none is stopped, each message begins as early as "+
-		"possible for any schedule without a worker before it, in the order of arrival. The best peer is the " +
-			"cheapest that keeps "+
+		"possible for any schedule without a worker before it, in the order of arrival. The best peer is the "+
+		"cheapest that keeps "+
 		""+report.Percent(report.ObjectiveShare)+
 		", or the one with the most in time if none "+
 		"does; peers stand at their defaults and at the setting that is best in hindsight without a pool.")

@@ -13,6 +13,9 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
+// The runs: all contenders in all worlds, with a time limit each, and lower bounds and oracles where they can be
+// computed. Worlds are played one after the other in as many turns as the arena has, so that few traces are in memory.
+
 const (
 	// mostPerRun is how long one run in a drawn world may take; a longer one counts as not answered.
 	mostPerRun = time.Minute

@@ -14,6 +14,8 @@ import (
 	"github.com/muster-scale/muster/tools/score/arena"
 )
 
+// The worlds: which are judged, which are for tuning, and where results are kept.
+
 const (
 	// Name is the name of the part.
 	Name = "box"

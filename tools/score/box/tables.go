@@ -14,6 +14,9 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
+// The tables and notes of the part. They show more than is judged: how figures spread, which worlds are worst, and what
+// was left out.
+
 // worstShown is how many of the worst worlds are shown.
 const worstShown = 10
 
