@@ -74,11 +74,7 @@ Exit codes: 0 no faults, with or without remarks; 2 faults.`,
 // printChecked prints a configuration without faults: a line for each fleet, then the remarks. Each remark begins with
 // that word, because a bare place below "no faults" reads like a fault.
 func printChecked(out io.Writer, path string, c *config.Config, remarks []config.Fault) {
-	counts := render.Plural(len(c.Fleets), "fleet")
-	if len(remarks) > 0 {
-		counts += ", " + render.Plural(len(remarks), "remark")
-	}
-	fmt.Fprintf(out, "%s: no faults, %s\n", path, counts)
+	fmt.Fprintf(out, "%s: no faults, %s\n", path, render.Plural(len(c.Fleets), "fleet"))
 	for _, f := range c.Fleets {
 		shadow := ""
 		if f.Policy.Shadow {

@@ -212,8 +212,7 @@ func judgeBursts(all []burst) []report.Goal {
 		}
 		if len(missed) > 0 && b.prior != 1 {
 			missed = append(missed, fmt.Sprintf("the stated duration is %g times the true one, and the lower bound "+
-				"is %s",
-				b.prior, b.bound))
+				"is %s", b.prior, b.bound))
 		}
 		goals = append(goals,
 			report.Judged(fmt.Sprintf("%s, stated duration x %g: in time, and cost over the causal optimum",

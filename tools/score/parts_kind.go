@@ -23,8 +23,7 @@ func (s *score) rescuable() (report.Section, error) {
 	found.About = fmt.Sprintf("The scenarios of the suite whose slack ratio k = (L - s - b) / b is above 0, with the "+
 		"true quantile s of the work, "+
 		"the objective L and the boot time b; %s. The limit is the lower bound of any schedule, even of one that "+
-		"knows the future "+
-		"([limit.md](limit.md)); "+
+		"knows the future ([limit.md](limit.md)); "+
 		"between a load of one and two workers only the geometric mean counts.", seedWords(s.seeds))
 	return found, err
 }
@@ -85,8 +84,8 @@ func (s *score) peersInHindsight() (report.Section, error) {
 		"seeds 1 to "+
 		"5, and gets the one that costs least and keeps %s there. "+
 		"The best peer is the cheapest of those so tuned that also keeps it on the seeds that are judged, %s. No "+
-		"user tunes a peer for each trace in hindsight; `deadline` has one configuration for all.", report.Percent(report.ObjectiveShare),
-		seedWords(s.seeds))}
+		"user tunes a peer for each trace in hindsight; `deadline` has one configuration for all.",
+		report.Percent(report.ObjectiveShare), seedWords(s.seeds))}
 	t := report.Table{Head: []string{"event", "best tuned peer", "its share in time", "deadline's, mean", "least",
 		"cost over the peer's"}}
 	var duels []duel

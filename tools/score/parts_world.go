@@ -89,8 +89,7 @@ func (s *score) bursts() (report.Section, error) {
 		"too few, and those launched once it shows come later, if they still come in time. From the first finished "+
 		"messages on the measured durations count.",
 		fmt.Sprintf("The lower bound of a row is the least cost of any plan that has all messages in time in both "+
-			"cases "+
-			"and costs at most %s if the statement is right. The plan knows that the duration is one of the two, and "+
+			"cases and costs at most %s if the statement is right. The plan knows that the duration is one of the two, and "+
 			"cannot tell which until a message could have ended.", report.Multiple(mostBurst)))
 	return found, nil
 }
@@ -128,8 +127,7 @@ func (s *score) drift() (report.Section, error) {
 // driftNote says why the seeds differ where work begins to take longer.
 const driftNote = "When work begins to take longer, the messages that waited at that moment are late: a message may " +
 	"wait until the last moment at which a launch is in time, and the change shows only once a message of the new " +
-	"kind " +
-	"is in progress. So the number of late messages depends on the length of the queue at that moment, and differs " +
+	"kind is in progress. So the number of late messages depends on the length of the queue at that moment, and differs " +
 	"with the seed."
 
 // drops pairs the runs without and with a fault, seed by seed.

@@ -68,8 +68,7 @@ func (s *score) warmPool(kind []circumstances, found *report.Section) error {
 		"billed; the limit is with every worker from it, and knows when messages come. "+
 		"If max workers are launched at the first message and none is stopped, each message begins as early as "+
 		"possible for any schedule without a worker before it, in the order of arrival. The best peer is the "+
-		"cheapest that keeps "+
-		""+report.Percent(report.ObjectiveShare)+
+		"cheapest that keeps "+report.Percent(report.ObjectiveShare)+
 		", or the one with the most in time if none "+
 		"does; peers stand at their defaults and at the setting that is best in hindsight without a pool.")
 	return nil
