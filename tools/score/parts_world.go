@@ -127,8 +127,8 @@ func (s *score) drift() (report.Section, error) {
 // driftNote says why the seeds differ where work begins to take longer.
 const driftNote = "When work begins to take longer, the messages that waited at that moment are late: a message may " +
 	"wait until the last moment at which a launch is in time, and the change shows only once a message of the new " +
-	"kind is in progress. So the number of late messages depends on the length of the queue at that moment, and differs " +
-	"with the seed."
+	"kind is in progress. So the number of late messages depends on the length of the queue at that moment, and " +
+	"differs with the seed."
 
 // drops pairs the runs without and with a fault, seed by seed.
 func drops(event string, without, with []arena.Outcome) []drop {
