@@ -43,15 +43,15 @@ func Against(ctx context.Context, h *history.Reader, fleet string) (audit.Contra
 // PrintContrast prints the differences, or only the last ones if there are many.
 func PrintContrast(w io.Writer, c audit.Contrast) error {
 	const clock = "2006-01-02 15:04:05"
-	fmt.Fprintf(w, "%s was watched for %s, from %s to %s\n\n", c.Fleet, render.Seconds(c.Seconds),
+	fmt.Fprintf(w, "%s was in shadow mode for %s, from %s to %s\n\n", c.Fleet, render.Seconds(c.Seconds),
 		c.From.Local().Format(clock), c.To.Local().Format(clock))
 	// A fleet with a single record has no duration yet.
 	share := 0.0
 	if c.Seconds > 0 {
 		share = 100 * c.Differed / c.Seconds
 	}
-	fmt.Fprintf(w, "  the fleet had     %s worker-seconds\n", render.Number(c.FleetSeconds))
-	fmt.Fprintf(w, "  Muster asked for  %s worker-seconds\n", render.Number(c.MusterSeconds))
+	fmt.Fprintf(w, "  the fleet had          %s worker-seconds\n", render.Number(c.FleetSeconds))
+	fmt.Fprintf(w, "  Muster would have had  %s worker-seconds\n", render.Number(c.MusterSeconds))
 	fmt.Fprintf(w, "  they differed for %s (%s %% of the time), by %d more and %d fewer at most\n",
 		render.Seconds(c.Differed), render.Number(share), c.More, c.Fewer)
 	if len(c.Differences) == 0 {

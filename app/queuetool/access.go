@@ -166,7 +166,7 @@ func (s servedQueues) export(ctx context.Context, name string, to io.Writer, tot
 const loadPatience = time.Minute
 
 // load implements access. A refused request is an error of line 1, because nothing was stored. After a lost connection
-// or an internal error nobody knows, so that is another error.
+// or an internal error it is unknown which lines were stored, so that is another error.
 func (s servedQueues) load(ctx context.Context, name string, lines []byte) (queue.Imported, error) {
 	ctx, stop := context.WithTimeout(ctx, loadPatience)
 	defer stop()

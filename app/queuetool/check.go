@@ -65,8 +65,8 @@ func listed[T any](w io.Writer, all []T, line func(T) string) {
 	}
 }
 
-// balance says how many messages are whole and how many are missing. When gaps have no numbers, nobody can count the
-// missing messages.
+// balance says how many messages are whole and how many are missing. When gaps have no numbers, the number of missing
+// messages is unknown.
 func balance(c *check.Result) string {
 	text := render.Plural(c.Messages, "message") + " whole"
 	if c.Lost > 0 {

@@ -89,8 +89,8 @@ func (s *score) bursts() (report.Section, error) {
 		"too few, and those launched once it shows come later, if they still come in time. From the first finished "+
 		"messages on the measured durations count.",
 		fmt.Sprintf("The lower bound of a row is the least cost of any plan that has all messages in time in both "+
-			"cases and costs at most %s if the statement is right. The plan knows that the duration is one of the two, and "+
-			"cannot tell which until a message could have ended.", report.Multiple(mostBurst)))
+			"cases and costs at most %s if the statement is right. The plan knows that the duration is one of two, "+
+			"and cannot tell which until a message could have ended.", report.Multiple(mostBurst)))
 	return found, nil
 }
 
