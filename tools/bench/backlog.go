@@ -26,6 +26,7 @@ const (
 // Without -full it measures a million messages and extrapolates, relative to an empty queue, because opening takes time
 // and memory in proportion.
 func (b *bench) backlog() error {
+	// What an empty queue takes does not grow with the messages.
 	none, err := b.openBacklog("none", 0)
 	if err != nil {
 		return err
@@ -67,6 +68,7 @@ func (b *bench) openBacklog(name string, messages int) (median opened, err error
 		return median, err
 	}
 	var all []opened
+	// Each opening has a process of its own, and so a peak of its own.
 	for range opens {
 		c, err := startRole("open", dir)
 		if err != nil {

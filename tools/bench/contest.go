@@ -83,6 +83,7 @@ func (l *lane) turn(length time.Duration, counts bool) error {
 			defer mu.Unlock()
 			cycles += mine
 			latencies = append(latencies, took...)
+			// One failed client spoils the round, so the race ends with its error.
 			if failed != nil {
 				err = failed
 			}
@@ -103,6 +104,7 @@ func (l *lane) turn(length time.Duration, counts bool) error {
 
 // processor is the processor time so far, of this process and of the lane's server.
 func (l *lane) processor() (here, there time.Duration, err error) {
+	// Clients and server are measured apart, where they are different processes.
 	if here, err = processorTime(os.Getpid()); err == nil && l.server != 0 {
 		there, err = processorTime(l.server)
 	}

@@ -69,6 +69,7 @@ type feed struct {
 // Garbage collection during the steps counts.
 func decide(fleets int) (perSecond, state, whole float64, err error) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	// The memory of a fleet is the growth from here on, divided by their number.
 	before := heap()
 	all, lasts, feeds := make([]station, fleets), make([]controller.Outcome, fleets), make([]feed, fleets)
 	for i := range all {
@@ -171,6 +172,7 @@ func (f *feed) look(now time.Time, finished int) {
 	}}, controller.Listed{Listing: muster.Listing{At: now, Members: f.members}})
 	for i := range f.reports {
 		r := &f.reports[i]
+		// Reports are numbered; the roster ignores one that it has seen.
 		r.Seq++
 		r.At = now
 		r.Finished, r.Processing = int64(finished), series.Durations{}

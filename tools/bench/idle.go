@@ -22,6 +22,7 @@ func (b *bench) idle() error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
+	// The command never runs: no message is sent.
 	u, err := b.up(dir, 1, "    workers: {command: [\"true\"]}\n")
 	if err != nil {
 		return err

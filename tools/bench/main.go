@@ -46,10 +46,11 @@ type bench struct {
 	// muster is the program under measurement, dir a directory that is removed at the end.
 	muster string
 	dir    string
-	full   bool
-	lane   string // the lanes of the queue to race; empty means all
-	log    io.Writer
-	page   page
+	// full asks for the backlog of ten million messages; without it the part extrapolates.
+	full bool
+	lane string // the lanes of the queue to race; empty means all
+	log  io.Writer
+	page page
 }
 
 // parts are the measurements, in the order of the page.
@@ -86,6 +87,7 @@ func run(args []string, out io.Writer) error {
 		return err
 	}
 	if *cpu != "" {
+		// It shows the clients of the queue and the decisions; servers have variables of their own.
 		stop, err := profile(*cpu)
 		if err != nil {
 			return err
@@ -101,6 +103,7 @@ func run(args []string, out io.Writer) error {
 	b := &bench{muster: *program, dir: dir, full: *full, lane: *lane, log: os.Stderr}
 	b.page.begin(dir, *full)
 	for _, p := range parts {
+		// The page then has those parts alone.
 		if *only != "" && !slices.Contains(strings.Split(*only, ","), p.name) {
 			continue
 		}

@@ -20,15 +20,18 @@ import (
 
 // page collects the results while the parts run. goals and table are rows of Markdown.
 type page struct {
+	// full is that of bench; started, machine and load describe the run in the head of the page.
 	full    bool
 	started time.Time
 	machine string
 	load    string
-	peer    string // the version of the peer
-	missing string // why there is no peer
-	goals   []string
-	table   []string
-	notes   []string
+	// peer is the version of Redis; missing says why there is none.
+	peer    string
+	missing string
+	// goals and table are rows of Markdown, notes are paragraphs.
+	goals []string
+	table []string
+	notes []string
 }
 
 // begin notes the machine and its load.
@@ -42,6 +45,7 @@ func (p *page) begin(dir string, full bool) {
 // is written before the result is known, so it names the largest known cost.
 func (p *page) goal(what, target, figure string, met bool, why string) {
 	said := "met"
+	// A goal that is not met stays on the page, with its reason.
 	if !met {
 		said = "**not met**: " + why
 	}
@@ -182,6 +186,7 @@ func fileSystem(dir string) string {
 	switch kind := strings.TrimSpace(string(out)); kind {
 	case "ext2/ext3": // they share a number
 		return "ext2, ext3 or ext4"
+	// A memory file system would make every queue look fast.
 	case "tmpfs":
 		return "tmpfs, where a sync costs nothing: set TMPDIR to a disk"
 	default:

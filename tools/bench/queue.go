@@ -66,6 +66,7 @@ func (b *bench) queue() (err error) {
 	if b.lane != "" {
 		return nil // a lane alone meets no goal
 	}
+	// The reasons of missed goals compare the time of a step.
 	p50 := func(l *lane) time.Duration { return quantile(l.latencies, 0.5) }
 	b.page.against(process, redis, 3,
 		fmt.Sprintf("a cycle takes %s where a bare append with its sync takes %s (medians): it waits for two commits "+
@@ -150,6 +151,7 @@ func processLane(dir string) (*lane, error) {
 	ctx := context.Background()
 	for range clients {
 		l.steps = append(l.steps, func() (int, error) {
+			// Each of the three calls returns after its commit, except a first receive.
 			if sent, err := s.Send(ctx, queueName, message); err != nil || sent[0].Err != nil {
 				return 0, errors.Join(err, sent[0].Err)
 			}
@@ -203,6 +205,7 @@ func diskLane(dir string) (*lane, error) {
 		return file.Close()
 	}}
 	for range clients {
+		// One channel for each client, used again and again.
 		answer := make(chan error, 1)
 		l.steps = append(l.steps, func() (int, error) {
 			log.waiting <- answer

@@ -59,6 +59,7 @@ func startRedis(dir string) (*lane, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	// A server of its own leaves one that runs here alone.
 	port, err := freePort()
 	if err != nil {
 		return nil, "", err
@@ -93,6 +94,7 @@ func redisCycle(c *resp, client int) step {
 	n := 0
 	return func() (int, error) {
 		n++
+		// Every body differs, so that LREM finds exactly one.
 		body := fmt.Sprintf("%-*d", bodyBytes, client*1_000_000_000+n)
 		if _, err := c.call("RPUSH", "queue", body); err != nil {
 			return 0, err
@@ -175,6 +177,7 @@ func end(cmd *exec.Cmd) error {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		return err
 	}
+	// Bounded, so that one process that hangs cannot hold up the others.
 	kill := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
 	defer kill.Stop()
 	if err := cmd.Wait(); err != nil {

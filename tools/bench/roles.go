@@ -46,6 +46,7 @@ func serveSQS(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// The front is what muster up serves on loopback.
 	return errors.Join(serve(sqsapi.NewFront(sqsapi.New(sqsapi.Options{Queues: queues, AnyCredentials: true}), nil),
 		out), queues.Close())
 }
@@ -55,6 +56,7 @@ func serveSQS(args []string, out io.Writer) error {
 func serveEmpty(_ []string, out io.Writer) error {
 	return serve(&http.Server{ReadHeaderTimeout: 5 * time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			// Like the endpoint, it reads the whole request.
 			if _, err := io.Copy(io.Discard, r.Body); err != nil {
 				return
 			}
@@ -104,6 +106,7 @@ func openOnce(args []string, out io.Writer) error {
 		return err
 	}
 	o := opened{Seconds: time.Since(begin).Seconds()}
+	// The counts prove that every message was found.
 	n, err := s.Counts(queueName)
 	if err != nil {
 		return err
@@ -133,6 +136,7 @@ func startRole(args ...string) (*child, error) {
 		return nil, err
 	}
 	c := &child{cmd: exec.Command(self, args...)}
+	// Its errors appear where those of this program do.
 	c.cmd.Stderr = os.Stderr
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err

@@ -33,6 +33,8 @@ const (
 	mmkRate    = 0.9 * mmkServers / 0.010 // per second
 
 	// The trace of the full simulator: so many messages a second of 200 ms, sent for as long as the lane says.
+	//
+	// About 13 busy workers.
 	fullRate    = 64
 	fullService = 200 * time.Millisecond
 	fullBoot    = 60 * time.Second
@@ -45,8 +47,9 @@ type simulated struct {
 	// Seconds are of processor time, with the garbage collection, on one core.
 	Seconds  float64 `json:"seconds"`
 	MeanWait float64 `json:"mean_wait_s"`
-	InTime   float64 `json:"in_time_ratio"`
-	Steps    int64   `json:"steps"`
+	// InTime is the share in time, Steps the number of controller steps.
+	InTime float64 `json:"in_time_ratio"`
+	Steps  int64   `json:"steps"`
 	// Heap is the most memory in use that was seen during the run, in bytes; zero where nobody looked.
 	Heap   int64    `json:"heap"`
 	Faults []string `json:"faults"`
@@ -66,6 +69,7 @@ func (b *bench) simulator() error {
 	}
 	b.page.goal("simulator without a controller, M/M/16, one core", ">= 1,000,000 messages/s", count(bare.rate())+
 		" messages/s", bare.rate() >= million, "an event, a draw and a score for each message.")
+	// The policies differ: deadline plans at each step, exact only counts.
 	for _, name := range []string{"deadline", "exact"} {
 		full, err := simulate(name, 2*million)
 		if err != nil {
@@ -93,6 +97,7 @@ func (b *bench) simulator() error {
 // simulatedHeap compares the heap of a short run and of one ten times as long: a run must not keep what it has
 // replayed.
 func (b *bench) simulatedHeap() error {
+	// Both are long enough for every window of the controller to be full.
 	short, err := simulate("heap", 200_000)
 	if err != nil {
 		return err

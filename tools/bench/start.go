@@ -40,6 +40,7 @@ func (b *bench) start() error {
 		return err
 	}
 	defer started.Close()
+	// tee copies its input to the pipe as soon as it has read it.
 	tee, err := exec.LookPath("tee")
 	if err != nil {
 		return err
@@ -89,6 +90,7 @@ func (u *upProcess) starts(tee, pipe string, started io.Reader) (ours, theirs []
 		time.Sleep(200*time.Millisecond + time.Duration(i)*17*time.Millisecond)
 		command := exec.Command(tee, pipe)
 		command.Stdin = strings.NewReader("x")
+		// The start of the same command without Muster: what the system alone takes.
 		begin = time.Now()
 		if err := command.Start(); err != nil {
 			return nil, nil, err
@@ -119,6 +121,7 @@ func (b *bench) up(dir string, most int, fleet string) (*upProcess, error) {
 		return nil, err
 	}
 	u := &upProcess{}
+	// The configuration needs the ports before muster up starts.
 	for _, address := range []*string{&u.queue, &u.api} {
 		port, err := freePort()
 		if err != nil {
@@ -151,6 +154,7 @@ func (u *upProcess) ready(token string) error {
 			return false
 		}
 		answer.Body.Close()
+		// muster up writes the token before it is ready.
 		text, err := os.ReadFile(token)
 		u.token = strings.TrimSpace(string(text))
 		return err == nil && answer.StatusCode == http.StatusOK

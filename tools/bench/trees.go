@@ -49,6 +49,7 @@ func (b *bench) trees() error {
 	for i := range treeRuns {
 		took, err := b.tree(u, dir, fmt.Sprintf("t%d", i), nodes)
 		if err == nil {
+			// Each tree begins without workers, so every run pays the same starts.
 			err = u.empty()
 		}
 		if err != nil {

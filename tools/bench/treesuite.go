@@ -50,6 +50,7 @@ func (b *bench) treeSuite() error {
 	if found == 0 {
 		return fmt.Errorf("read the figures of the simulated trees: found none in %q", lines)
 	}
+	// The same test in both cases, with a variable for the number.
 	count := "100000"
 	if b.full {
 		count = "1000000"

@@ -18,6 +18,7 @@ import (
 // cores: each microsecond of a client is lost to the server.
 type wire struct {
 	conn net.Conn
+	// in buffers answers; out and body are reused by every request.
 	in   *bufio.Reader
 	out  []byte
 	body bytes.Buffer

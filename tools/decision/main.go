@@ -49,6 +49,7 @@ func decide(name, dir string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
+	// In memory, because storage is no part of a decision.
 	queues, err := queue.Open(queue.Options{Ephemeral: true})
 	if err != nil {
 		return err

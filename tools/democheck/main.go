@@ -43,6 +43,7 @@ func check(in io.Reader, out io.Writer) error {
 	if err := d.Decode(&demo); err != nil {
 		return fmt.Errorf("standard output is not JSON: %w", err)
 	}
+	// Progress on standard output would break programs that read the JSON.
 	if d.More() {
 		return fmt.Errorf("standard output holds more than one JSON value")
 	}
@@ -57,9 +58,11 @@ func check(in io.Reader, out io.Writer) error {
 			return fmt.Errorf("%s under %s: %d of %d messages processed, %d twice; want 50 of 50, none twice", *r.Name,
 				*r.Policy, *r.Processed, *r.Messages, *r.Twice)
 		}
+		// dynamic-backlog is there to compare with and may be late.
 		if *r.Policy != "dynamic-backlog" && *r.InTime != 50 {
 			return fmt.Errorf("%s under %s: %d of 50 in time", *r.Name, *r.Policy, *r.InTime)
 		}
+		// A run without workers or decisions did not happen.
 		if *r.PeakWorkers < 1 || *r.Decisions < 1 || *r.WorkerSeconds <= 0 || *r.Seconds <= 0 {
 			return fmt.Errorf("%s under %s: figures that cannot be: %d workers, %d decisions, %v worker-seconds, %v s",
 				*r.Name, *r.Policy,
@@ -69,6 +72,7 @@ func check(in io.Reader, out io.Writer) error {
 		fmt.Fprintf(out, "%s %-16s in time %3.0f%%  %5.1f s  peak %2d  %4.0f worker-seconds\n", *r.Name, *r.Policy,
 			100**r.InTimeRatio, *r.Seconds, *r.PeakWorkers, *r.WorkerSeconds)
 	}
+	// Runs that are missing would pass all checks above.
 	for _, want := range []string{"test-1 exact", "test-2 exact", "test-1 deadline", "test-2 deadline",
 		"test-1 dynamic-backlog", "test-2 dynamic-backlog"} {
 		if !seen[want] {

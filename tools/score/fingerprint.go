@@ -125,6 +125,7 @@ func (s *score) digest(wanted []arena.Request) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("play for the fingerprint: %w", err)
 	}
+	// Eight bytes are enough to tell versions apart.
 	sum := sha256.New()
 	// The requests have a fixed order, so the digest has, too.
 	for _, o := range found {

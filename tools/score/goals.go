@@ -202,6 +202,7 @@ type burst struct {
 // may make the goal impossible; then the row says what the best possible plan costs.
 func judgeBursts(all []burst) []report.Goal {
 	var goals []report.Goal
+	// Each row of the table is a goal of its own.
 	for _, b := range all {
 		var missed []string
 		if !(b.least >= 1) {

@@ -45,6 +45,7 @@ func (g guess) optimum(each float64) (float64, bool) { return g.bill(0, 0, each)
 // later it costs as much and finishes fewer messages. A launch after it is best made at that time. So plans differ in
 // one number, the workers launched at once.
 func (g guess) least(stated, each float64) (ratio float64, ok bool) {
+	// The first message begins after a boot, and ends at the earlier of both.
 	known := g.boot + math.Min(stated, each)
 	right, possible := g.optimum(stated)
 	best, possibleToo := g.optimum(each)

@@ -64,11 +64,12 @@ func main() {
 type score struct {
 	*arena.Arena
 	ctx context.Context
-	// scenarios are those of each part, judged with the seeds; peers are tuned on the design seeds, and only there.
+	// scenarios are those of each part, judged with the seeds. peers are tuned on the design seeds, and nowhere else.
 	scenarios     map[string][]trace.Scenario
 	seeds, design []uint64
 	peers         []contest.Contender
-	drawn         *box.Box
+	// drawn is part box: its worlds and its caches.
+	drawn *box.Box
 	// jump is the scenario whose work begins to take longer.
 	jump trace.Scenario
 	// shapes are traces of no scenario, judged with the fresh seeds; real are recorded traces.
@@ -83,6 +84,7 @@ type score struct {
 
 // part is one part of the page: the goals that are judged together.
 type part struct {
+	// name selects the part with -only and is its letter on the page; title is its heading.
 	name, title string
 	play        func(*score) (report.Section, error)
 }
@@ -106,7 +108,8 @@ func parts() []part {
 // options are the command line. Lists are kept as texts until newScore reads them.
 type options struct {
 	only, scenarios, seeds, traces, recordings, page, benchmarks, cache, commit, numbers string
-	parallel, worlds                                                                     int
+	// parallel is how many runs are made at a time, worlds how many are drawn.
+	parallel, worlds int
 	// add are pages, separated by commas.
 	add string
 }
@@ -282,6 +285,7 @@ func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 		return nil, err
 	}
 	s.Arena = arena.New(ctx, o.parallel, limits, runs, log)
+	// The box shares the arena, and so its turns and its caches.
 	s.drawn.Arena, s.drawn.Ctx, s.drawn.Peers = s.Arena, ctx, s.peers
 	s.page = begin(o, s, commit, dirty)
 	return s, nil
@@ -293,6 +297,7 @@ func choose(list string) (map[string][]trace.Scenario, error) {
 	chosen := map[string][]trace.Scenario{}
 	if list != "" {
 		for _, entry := range strings.Split(list, ",") {
+			// Without a part in front, the scenario is for all parts.
 			where, name, one := strings.Cut(entry, ":")
 			parts := []string{where}
 			if !one {

@@ -25,6 +25,7 @@ import (
 
 // page is docs/quality.md while it is made. Parts are added one by one, played now or kept from an earlier page.
 type page struct {
+	// How the page was made: the command, the machine and its load at the start.
 	command, machine, load string
 	commit                 string
 	// fingerprint stands for what the code decides.
@@ -34,11 +35,13 @@ type page struct {
 	parallel     int
 	seeds, fresh []uint64
 	// some says of a part which scenarios it was played on, where that are not all.
-	some   map[string]string
+	some map[string]string
+	// The stores tell how much was computed and how much was taken from the cache.
 	limits *arena.Limits
 	runs   *arena.Store[scoring.Result]
 	drawn  *arena.Store[worlds.Outcome]
 
+	// played are the parts on the page, in its order; missing are the others.
 	played  []played
 	missing []absent
 }
@@ -60,6 +63,7 @@ func begin(o options, s *score, commit string, dirty bool) page {
 			p.some[part] = fmt.Sprintf("%d of %d, %s", len(names), all, strings.Join(names, ", "))
 		}
 	}
+	// Fewer worlds than usual make shares less certain.
 	if n := len(s.drawn.Numbers); n < box.WorldCount {
 		p.some[box.Name] = fmt.Sprintf("%d worlds, and not %d", n, box.WorldCount)
 	}
@@ -232,6 +236,7 @@ func (p *page) text() string {
 		fmt.Fprintf(&b, "- runs of baselines in drawn worlds: %d made, %d taken from an earlier run of code that "+
 			"plays them alike\n", r.Computed, r.Taken)
 	}
+	// A part that is left out is named, so that a short page does not look complete.
 	for _, m := range p.missing {
 		fmt.Fprintf(&b, "- **left out**: part %s, %s: %s\n", m.part.name, m.part.title, m.why)
 	}

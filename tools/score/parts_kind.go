@@ -90,6 +90,7 @@ func (s *score) peersInHindsight() (report.Section, error) {
 		"cost over the peer's"}}
 	var duels []duel
 	for _, x := range s.scenarios["b"] {
+		// Peers have no use for a stated duration, except those whose rule has a place for it.
 		e := contest.Told(contest.Scenario(x))
 		best, err := s.bestPeer(e)
 		if err != nil {

@@ -40,6 +40,7 @@ func (s *score) bursts() (report.Section, error) {
 		if !ok {
 			return found, fmt.Errorf("the scenario %s is gone", name)
 		}
+		// Right, half and double.
 		for _, factor := range []float64{1, 0.5, 2} {
 			e := contest.Told(contest.Scenario(x))
 			p, err := s.Prepared(e, s.seeds[0])
@@ -149,6 +150,8 @@ type trouble struct {
 // troubles are the faults of part f, one at a time.
 func troubles() []trouble {
 	return []trouble{
+		// A third of the polls fail; counts are a minute old; counts are off by a fifth; five workers in a hundred are
+		// lost in an hour, with notice and without.
 		{"lose-samples=0.3", func(w *world.World) { w.LoseSamples = 0.3 }},
 		{"stale=60s", func(w *world.World) { w.Stale = time.Minute }},
 		{"approximate=0.2", func(w *world.World) { w.Approximate = 0.2 }},

@@ -148,6 +148,7 @@ func (s *score) recordings() (report.Section, error) {
 	}
 	found.Goals = judgeRescuable(judgedOnes)
 	if len(judgedOnes) > 0 {
+		// The mean over scenarios and recordings together is a goal, too.
 		scenarios, err := s.attempted()
 		if err != nil {
 			return found, err

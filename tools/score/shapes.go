@@ -81,6 +81,7 @@ func (s *score) heldAside() (report.Section, error) {
 // freshSeeds makes three seeds from a commit. They are hashed, so that neighbouring commits get unrelated seeds.
 func freshSeeds(commit string) []uint64 {
 	var seeds []uint64
+	// Three seeds, because each costs a limit that is not in the cache.
 	for i := range 3 {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", commit, i))
 		seeds = append(seeds, uint64(binary.LittleEndian.Uint32(sum[:])))

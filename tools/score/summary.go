@@ -42,6 +42,7 @@ func (p *page) summary() string {
 			"---", "---"}))
 	for _, x := range p.played {
 		_, goals, _ := strings.Cut(x.text, "\n"+goalsOn+"\n")
+		// A table ends with an empty line.
 		goals, _, _ = strings.Cut(goals, "\n\n")
 		for _, line := range strings.Split(goals, "\n")[1:] {
 			b.WriteString("| " + x.part.name + " " + line + "\n")

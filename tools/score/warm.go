@@ -83,6 +83,7 @@ type peerFigure struct {
 // bestWarm returns the best peer on an event with a pool, among the peers at their defaults and at the settings that
 // are best on the event without one.
 func (s *score) bestWarm(without, with contest.Event) (peerFigure, error) {
+	// Tuned without the pool, because that is how a peer would be configured before one is added.
 	choices, err := s.Tune(without, s.peers, s.design, []float64{report.ObjectiveShare})
 	if err != nil {
 		return peerFigure{}, err
@@ -102,6 +103,7 @@ func (s *score) bestWarm(without, with contest.Event) (peerFigure, error) {
 // seeds. If as many workers as allowed are launched at the first message and stay, no message can begin earlier, in the
 // order of arrival.
 func (s *score) mostInTime(e contest.Event) (float64, error) {
+	// A mean, because shares of the seeds are judged by their mean, too.
 	total := 0.0
 	for _, seed := range s.seeds {
 		p, err := s.Prepared(e, seed)

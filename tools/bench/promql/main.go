@@ -31,6 +31,7 @@ import (
 )
 
 const (
+	// A day of minutes.
 	minutes = 1440
 	// rounds are how often each side has its turn, and turns how often it evaluates in one.
 	rounds               = 21
@@ -93,6 +94,7 @@ func run() error {
 
 // timed returns how many microseconds a call takes on average over some turns.
 func timed(f func() ([]float64, error), turns int) (float64, error) {
+	// The garbage of the other side is collected before the clock starts.
 	runtime.GC()
 	began := time.Now()
 	for range turns {
@@ -176,6 +178,7 @@ func prometheus(start time.Time, read map[string]metricmath.Series) func() ([]fl
 		if err != nil {
 			return nil, err
 		}
+		// The formula joins three metrics into one series.
 		if len(m) != 1 {
 			return nil, fmt.Errorf("Prometheus gave %d series, expected one", len(m))
 		}
@@ -194,6 +197,7 @@ func samples(id string, s metricmath.Series) (all []chunks.Sample) {
 		switch {
 		case p.Known:
 			all = append(all, sample{at, p.Value})
+		// Without a marker Prometheus would look back and find the last number.
 		case id == "workers":
 			all = append(all, sample{at, math.Float64frombits(value.StaleNaN)})
 		}

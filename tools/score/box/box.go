@@ -128,6 +128,7 @@ func (b *Box) tunedReference() (contest.Contender, error) {
 	}
 	var field []contest.Contender
 	for _, v := range c.Sweep {
+		// Every setting of its sweep is tried.
 		field = append(field, c.With(v))
 	}
 	b.Say("   tunes %s on %d worlds", c.Name, len(b.Tuning))
@@ -163,6 +164,7 @@ func (b *Box) playOthers(numbers []uint64, others []contest.Contender) ([]drawn,
 func (b *Box) playDrawn(numbers []uint64, ours contest.Contender, others []contest.Contender) ([]drawn, error) {
 	return b.inWorlds(numbers, func(w worlds.World, p contest.Prepared) (drawn, error) {
 		d := drawnOf(w)
+		// The policy is played first, because others are compared with what it finishes.
 		o, err := b.playWithin(w, p, ours)
 		if err == nil {
 			d.ours = &o
@@ -235,6 +237,7 @@ func (b *Box) playEach(d *drawn, w worlds.World, p contest.Prepared, others []co
 		} else {
 			o, err = b.DrawnRuns.Get(fmt.Sprintf("%s %s %d %s", b.Print, arena.Described(c), w.Number, digest), play)
 		}
+		// Errors are not kept in the cache, so it is tried again next time.
 		if errors.Is(err, errUnanswered) {
 			d.unanswered = append(d.unanswered, c.Name)
 			continue

@@ -75,6 +75,7 @@ func (d drawn) duel() (worlds.Duel, bool) {
 	if d.ours == nil || len(d.others) == 0 {
 		return worlds.Duel{}, false
 	}
+	// Equal losses: the first in the order of the baselines.
 	best := d.others[0]
 	for _, o := range d.others {
 		if o.Loss < best.Loss {
@@ -158,6 +159,7 @@ func judgeRegret(all []drawn) []report.Goal {
 			regretted = append(regretted, said)
 		}
 		of++
+		// A world may count in both goals.
 		if !(x.Best.Loss >= leastLoss*x.Mine.Loss) {
 			far = append(far, said)
 		}
@@ -207,6 +209,7 @@ func judgeCheap(all []drawn) []report.Goal {
 		if !d.calm() || d.load < report.BusyWorkers {
 			continue
 		}
+		// Without a bound the world counts in neither goal of cost.
 		ratio, ok := d.overBound()
 		switch {
 		case d.ours == nil:

@@ -74,6 +74,7 @@ func at(sorted []float64, share float64, words func(float64) string) string {
 	if len(sorted) == 0 {
 		return "-"
 	}
+	// The smallest value that has the share at or before it.
 	i := int(math.Ceil(share*float64(len(sorted)))) - 1
 	return words(sorted[max(0, i)])
 }
