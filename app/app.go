@@ -30,17 +30,20 @@ import (
 type App struct {
 	config  *config.Config
 	options Options
+	// queues, keys, token and history are what the data directory holds; openData sets them.
 	queues  *queue.Service
 	keys    sqsapi.Keys
 	token   server.Token
 	history store
 	trees   *treeReader
-	sqs     net.Listener
-	api     net.Listener
+	// sqs and api are the listeners on loopback.
+	sqs net.Listener
+	api net.Listener
 	// remote are the listeners that other machines reach.
 	remote []remoteListener
 	conns  *accept.Pool // the connections of all listeners
 	fleets *fleets
+	// faults are the problems that status shows and that concern no single fleet.
 	faults faults
 	// host is what this App offers to the kinds of fleets.
 	host *kind.Host
@@ -61,7 +64,7 @@ type App struct {
 // when the SQS endpoint has used up that limit.
 const spareConnections = 16
 
-// Options say how to run a configuration.
+// Options say how to run a configuration. The zero value runs the configuration as it is, without a log.
 type Options struct {
 	// Ephemeral keeps queue and history in memory.
 	Ephemeral bool
@@ -154,6 +157,7 @@ func (o Options) defaults() Options {
 func (a *App) Run(ctx context.Context) error {
 	// The loops stop before the workers, which they would replace. The servers stop last: workers still use them.
 	defer a.stopServing()
+	// working ends with ctx or with the first server that fails. Its cause tells which of both it was.
 	working, stopWorking := context.WithCancelCause(ctx)
 	defer stopWorking(nil)
 	var servers, loops errgroup.Group
@@ -182,10 +186,12 @@ func (a *App) Run(ctx context.Context) error {
 		defer close(a.followed)
 		return a.follow(working)
 	})
+	// From here on everything stops: loops, then workers, then servers.
 	<-working.Done()
 	loops.Wait()
 	a.stopServing()
 	err := servers.Wait()
+	// An interrupt is no error. A server that failed before it is the cause, and more useful than what followed.
 	if cause := context.Cause(working); !errors.Is(cause, context.Canceled) &&
 		!errors.Is(cause, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = errors.Join(cause, err)
@@ -193,7 +199,8 @@ func (a *App) Run(ctx context.Context) error {
 	return err
 }
 
-// collectZombies reaps orphaned processes that this process inherited.
+// collectZombies reaps orphaned processes that this process inherited. Without it, programs that outlive a killed
+// worker would stay in the process table until Muster ends.
 func collectZombies(ctx context.Context) error {
 	var z descendants.Zombies
 	for host.Sleep(ctx, 10*time.Second) == nil {
@@ -202,7 +209,7 @@ func collectZombies(ctx context.Context) error {
 	return nil
 }
 
-// Close releases what [Open] opened. Call it after Run has returned, or without Run.
+// Close releases what [Open] opened. Call it after Run has returned, or without Run. It joins all failures.
 func (a *App) Close() error {
 	var failures []error
 	if a.stopServing != nil {
@@ -211,6 +218,7 @@ func (a *App) Close() error {
 	for _, b := range a.remote {
 		b.Close()
 	}
+	// The queues come last: everything above may still use them.
 	for _, c := range []io.Closer{a.sqs, a.api, a.history} {
 		if c == nil {
 			continue

@@ -42,6 +42,8 @@ type store interface {
 	Prune(ctx context.Context, now time.Time, keep time.Duration) (history.Pruned, error)
 }
 
+// openData opens what the data directory holds: queues, keys, token and history. An ephemeral App keeps queues and
+// history in memory, but keys and token are files even then, because clients and commands read them there.
 func (a *App) openData(ctx context.Context) (err error) {
 	data := a.config.Data
 	if err := durable.MkdirAll(data, 0o700); err != nil {
@@ -96,6 +98,7 @@ func (a *App) openHistory(path string) (store, error) {
 
 // createQueues makes the queues that c names and sets their attributes.
 func (a *App) createQueues(ctx context.Context, c *config.Config) error {
+	// A queue may be named several times: by queues:, by fleets, and as a dead-letter queue.
 	made := map[string]bool{}
 	create := func(name string, attributes map[string]string) error {
 		if made[name] {
@@ -131,6 +134,7 @@ func (a *App) createQueues(ctx context.Context, c *config.Config) error {
 			return err
 		}
 	}
+	// The queues of fleets come after those of queues:, which may set attributes for the same names.
 	for _, f := range c.Fleets {
 		served := f.Queues
 		for _, part := range f.Parts() {
@@ -148,9 +152,11 @@ func (a *App) createQueues(ctx context.Context, c *config.Config) error {
 	return nil
 }
 
+// wholeSeconds renders a duration in seconds, the unit of SQS attributes.
 func wholeSeconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
 
-// prune removes records older than historyKeep every ten minutes.
+// prune removes records older than historyKeep every ten minutes. A removal is limited, so it repeats until nothing is
+// left, without waiting. A failure is logged and tried again: an old record does no harm.
 func (a *App) prune(ctx context.Context) error {
 	tick := time.NewTicker(10 * time.Minute)
 	defer tick.Stop()
@@ -188,6 +194,7 @@ func (a *App) keepFleetToken(c config.Fleet) error {
 	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("write the report token of the fleet: %w", err)
 	}
+	// The token is derived from that of the API, so it is the same after a restart.
 	text := a.token.Fleet(c.Name).Reveal() + "\n"
 	if found, err := os.ReadFile(path); err == nil && string(found) == text {
 		return nil

@@ -1,26 +1,35 @@
-// Package app is a running Muster made from a configuration: what muster up runs, and what a program of your own runs
-// that has Muster inside.
+// Package app is a running Muster made from a configuration. muster up runs it; a program of your own can too:
 //
 //	c, err := kinds.Load("muster.yaml")
 //	...
 //	a, err := app.Open(ctx, c, app.Options{Logger: slog.Default()})
 //	...
 //	defer a.Close()
-//	err = a.Run(ctx) // until ctx ends; workers then finish what they hold
+//	err = a.Run(ctx) // until ctx ends; workers then finish their messages in progress
 //
-// [Open] opens the data directory, the embedded queue and the ports; [App.Run] serves them and sizes the fleets;
-// [App.Reload] puts another configuration in force meanwhile, and a file named by [Options].Watch is read again when it
-// changes. A fleet that cannot be opened does not keep the others from running: it is tried again, and the API tells
-// why.
+// [Open] opens the data directory, the embedded queue and the ports. [App.Run] serves them and sizes the fleets.
+// [App.Reload] applies another configuration to the running App; a file named by [Options].Watch is reloaded when it
+// changes. Inside, the parts stand in this order, and stop in the reverse one:
 //
-// Workers on this machine are processes of the program muster. A program of another name says with [Options].Program
-// where that is.
+//	data directory    queues, keys, token, history        data.go
+//	servers           SQS endpoint, HTTP API              serve.go
+//	fleets            one life cycle and loop each        fleets.go, fleet.go
+//	workers           processes of local fleets           local.go
 //
-// The package also has what commands need of a configuration without running it: [Settings] makes those of the
-// controller, [World] tells the simulator about a fleet, [OpenTrees] opens the trees, [Reports] the table of stored
-// reports. One function makes each, so that production, the simulator and the commands cannot disagree.
+// A fleet that cannot be opened does not keep the others from running: it is opened again later, and the API reports
+// why it failed. A damaged history does not keep Muster from running either: a new one replaces it.
 //
-// For something else: use the packages controller, queue or worker alone where one part is enough. The subpackages are
-// what the commands do beside a running Muster: app/client reaches one, app/status, app/explain and app/plan say what
-// it does, app/doctor finds out what a configuration needs, app/work is a worker.
+// Workers on this machine are processes of the program muster. An embedding program sets its path in [Options].Program.
+//
+// The package also has what commands need of a configuration without running it. [Settings] makes the settings of the
+// controller, [World] describes a fleet's surroundings to the simulator, [OpenTrees] opens the trees, [Reports] opens
+// the table of stored reports. Production, the simulator and the commands call the same functions, so they cannot
+// disagree.
+//
+// The package must not know any kind of fleet or queue: it takes them from the table in package kinds. It decides
+// nothing: package controller does.
+//
+// Use the packages controller, queue or worker alone where one part is enough. The subpackages are what the commands do
+// with a running Muster: app/client reaches one, app/status, app/explain and app/plan describe it, app/doctor checks a
+// configuration, app/work is a worker.
 package app

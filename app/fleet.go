@@ -35,6 +35,7 @@ func (o *runningFleet) run(ctx context.Context, began func()) error {
 				"error", err)
 		}
 	}
+	// The goroutine calls began at most once, and has ended before run returns.
 	ended, watching := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watching)
@@ -50,7 +51,8 @@ func (o *runningFleet) run(ctx context.Context, began func()) error {
 	return err
 }
 
-// change implements [sizedFleet].
+// change implements [sizedFleet]. The loop is asked last: when the ports refuse the change, the fleet goes on as it
+// was.
 func (o *runningFleet) change(ctx context.Context, c config.Fleet) error {
 	settings, err := o.app.liveSettings(c)
 	if err != nil {
@@ -110,6 +112,7 @@ func (a *App) loopOptions(ctx context.Context, c config.Fleet, own *runningFleet
 	if err != nil {
 		return loop.Options{}, err
 	}
+	// Open may return ports with an error: local workers that were taken over, which close must still stop.
 	ports, err := members.Open(ctx, a.host, c, own.ports)
 	if ports != nil {
 		own.ports = ports
@@ -169,6 +172,7 @@ func (a *App) sources(ctx context.Context, c config.Fleet, o *loop.Options) erro
 		o.Trees = a.trees.of(c.Queues)
 	}
 	for _, signal := range kind.SignalsOf(c) {
+		// A signal may replace some measurements of a queue and take the others from it.
 		var base muster.Source
 		if len(o.Sources) > 0 {
 			base = o.Sources[0]
@@ -235,6 +239,7 @@ func sameKind(a, b config.Fleet) bool {
 		slices.EqualFunc(a.Split, b.Split, samePart)
 }
 
+// samePart compares what a fleet cannot change while it runs. The workers of a part may change.
 func samePart(a, b config.Part) bool {
 	return a.Name == b.Name && a.Base == b.Base && a.Weight == b.Weight && a.Max == b.Max
 }
@@ -244,6 +249,7 @@ func sizedBySame(a, b config.Fleet) bool {
 	if a.Policy.Shadow || b.Policy.Shadow {
 		return false
 	}
+	// A fleet that sets no number of another system, such as a local one, conflicts with none.
 	number := a.Sets()
 	return number.Name != "" && number == b.Sets()
 }

@@ -20,7 +20,9 @@ import (
 )
 
 // fleets carry out the orders of a [lifecycle.Machine]: they open, change and end fleets while Muster runs. One
-// goroutine, that of run, owns the machine. Every order has its own goroutine, so that no fleet waits for another.
+// goroutine, that of run, owns the machine. Every order has its own goroutine, so that no fleet waits for another. The
+// machine is pure: it decides what to do and when, and knows no fleet. The fields below mu are shared with the
+// goroutines of the orders and of the API.
 type fleets struct {
 	// open opens a fleet. The workers of an earlier start in left, which may be nil, become workers of the new one.
 	// When open fails, its result holds what the next start takes over.
@@ -29,11 +31,13 @@ type fleets struct {
 	tell   func(string)
 	logger *slog.Logger
 
-	events   chan machineEvent
-	over     chan struct{} // closed when no further event is accepted
-	carrying sync.WaitGroup
+	// events carries events to run, which alone steps the machine.
+	events chan machineEvent
+	over   chan struct{} // closed when no further event is accepted
+	orders sync.WaitGroup
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// all holds the fleets that were opened, phases the state of each fleet's life.
 	all    map[string]*ownFleet
 	phases []lifecycle.Fleet[config.Fleet]
 }
@@ -88,9 +92,11 @@ func newFleets(
 // run runs the fleets, beginning with those in c, until ctx ends and all workers have finished the messages in
 // progress.
 func (f *fleets) run(ctx context.Context, c []config.Fleet) {
-	defer f.carrying.Wait()
+	defer f.orders.Wait()
 	defer close(f.over)
+	// Equal, InPlace and Conflict are all that the machine knows of configurations.
 	m := lifecycle.New(lifecycle.Rules[config.Fleet]{Equal: sameFleet, InPlace: sameKind, Conflict: sizedBySame})
+	// step gives one event to the machine and starts the orders that result. It returns the notes for people.
 	step := func(e lifecycle.Event) []lifecycle.Note {
 		var orders []lifecycle.Order[config.Fleet]
 		var notes []lifecycle.Note
@@ -99,7 +105,7 @@ func (f *fleets) run(ctx context.Context, c []config.Fleet) {
 		f.phases = m.Fleets()
 		f.mu.Unlock()
 		for _, o := range orders {
-			f.carrying.Go(func() { f.carryOut(ctx, o) })
+			f.orders.Go(func() { f.carryOut(ctx, o) })
 		}
 		return f.logged(notes)
 	}
@@ -112,6 +118,7 @@ func (f *fleets) run(ctx context.Context, c []config.Fleet) {
 		}
 		select {
 		case <-quit:
+			// A closed channel would be ready in every round.
 			quit = nil
 			step(lifecycle.Quit{})
 		case t := <-f.events:
@@ -166,6 +173,7 @@ func (absent) Last() (controller.Outcome, bool) { return controller.Outcome{}, f
 // Wake implements [server.Fleet].
 func (absent) Wake() {}
 
+// wanted is the event that says which fleets there should be.
 func wanted(c []config.Fleet, retry bool) lifecycle.Want[config.Fleet] {
 	w := lifecycle.Want[config.Fleet]{Fleets: map[string]config.Fleet{}, Retry: retry}
 	for _, one := range c {
@@ -202,6 +210,7 @@ func (f *fleets) logged(notes []lifecycle.Note) []lifecycle.Note {
 	})
 }
 
+// say prints notes.
 func (f *fleets) say(notes []lifecycle.Note) {
 	for _, n := range notes {
 		f.tell(n.String())
@@ -218,6 +227,7 @@ func (f *fleets) carryOut(ctx context.Context, o lifecycle.Order[config.Fleet]) 
 		f.start(ctx, o, own)
 	case lifecycle.Change:
 		f.done(o, own.change(ctx, o.Config))
+	// The fleet may have ended by itself, or never have been opened; then nothing is left to stop.
 	case lifecycle.Stop:
 		if own != nil {
 			own.stop()
@@ -239,6 +249,7 @@ func (f *fleets) start(ctx context.Context, o lifecycle.Order[config.Fleet], lef
 		before = left.opened
 	}
 	var err error
+	// A failed open may still return local workers of an earlier start, which the next start takes over.
 	if own.opened, err = f.open(ctx, o.Config, before); own.opened == nil {
 		f.done(o, err)
 		return
@@ -256,7 +267,7 @@ func (f *fleets) start(ctx context.Context, o lifecycle.Order[config.Fleet], lef
 	}
 	began := make(chan struct{})
 	ended := make(chan error, 1)
-	f.carrying.Go(func() {
+	f.orders.Go(func() {
 		defer close(own.ended)
 		ended <- own.run(running, sync.OnceFunc(func() { close(began) }))
 	})
@@ -283,6 +294,8 @@ func (f *fleets) start(ctx context.Context, o lifecycle.Order[config.Fleet], lef
 // errEnded is the failure of a fleet that ended without an error.
 var errEnded = errors.New("the fleet ended by itself")
 
+// done tells the machine that an order was carried out, or why it failed. A conflict with another fleet is final: no
+// retry can help.
 func (f *fleets) done(o lifecycle.Order[config.Fleet], err error) {
 	d := lifecycle.Done{ID: o.ID}
 	if err != nil {

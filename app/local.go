@@ -29,6 +29,7 @@ func (l local) Start(c config.Fleet, p config.Part) (kind.Start, error) {
 		return s, nil
 	}
 	self := l.options.Program
+	// The running program is muster itself, unless it embeds this package.
 	if self == "" {
 		found, err := os.Executable()
 		if err != nil {
@@ -36,6 +37,7 @@ func (l local) Start(c config.Fleet, p config.Part) (kind.Start, error) {
 		}
 		self = found
 	}
+	// Workers start in another directory, the one of the configuration.
 	data, err := filepath.Abs(l.config.Data)
 	if err != nil {
 		return s, fmt.Errorf("fleet %s: find the data directory for its workers: %w", c.Name, err)

@@ -63,6 +63,7 @@ func (a *App) follow(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		// A configuration from Reload replaces the one of the file, and with it the fault of the file.
 		case given := <-a.reloads:
 			a.faults.set(configFault, "")
 			given.said <- r.apply(ctx, given.config, false)
@@ -70,6 +71,7 @@ func (a *App) follow(ctx context.Context) error {
 		case <-hangUp:
 			asked = true
 		case now := <-tick.C:
+			// Without a watched file the stamp never changes, and only a failed queue is retried.
 			if stamp(path) == before {
 				r.retry(ctx, now)
 				continue
@@ -143,6 +145,7 @@ func (r *reloader) apply(ctx context.Context, c *config.Config, asked bool) (sai
 		said = append(said, later)
 	}
 	changed := !reflect.DeepEqual(c.Queues, r.now.Queues) || !reflect.DeepEqual(c.Fleets, r.now.Fleets)
+	// This comes before the queues and the fleets: whatever fails is retried with the new configuration.
 	r.now = c
 	if changed || asked {
 		if err := r.makeQueues(ctx, time.Now()); err != nil {
@@ -226,12 +229,14 @@ type faults struct {
 	all [faultKinds]string
 }
 
+// set records the fault of a kind; an empty text removes it.
 func (f *faults) set(kind int, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all[kind] = text
 }
 
+// list returns the present faults, in the order of their kinds.
 func (f *faults) list() (all []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

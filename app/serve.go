@@ -38,6 +38,8 @@ func (a *App) openRemote(b config.Beyond) error {
 	return nil
 }
 
+// openServers makes the servers; Run serves them. Their context outlives that of Run, because workers use the servers
+// while they finish. Every decision is counted for the metrics before the caller of Open hears of it.
 func (a *App) openServers() error {
 	a.serving, a.stopServing = context.WithCancel(context.Background())
 	metrics := server.NewMetrics(a.fleets.served, a.fleets.standing)
@@ -62,6 +64,7 @@ func (a *App) openServers() error {
 		Hosts: a.config.Listen.Beyond.Hosts, Serving: a.serving,
 	})
 	a.servers.sqs, a.servers.front = sqsapi.NewServer(endpoint), sqsapi.NewFront(endpoint, a.options.Logger)
+	// Errors of single connections, such as a failed TLS handshake, are for debugging only.
 	for _, s := range []*http.Server{a.servers.api, a.servers.sqs} {
 		s.ErrorLog = slog.NewLogLogger(a.options.Logger.Handler(), slog.LevelDebug)
 	}

@@ -53,7 +53,8 @@ func openReports(account *awsapi.Account, region, name string) (*dynamoreport.Ta
 // tablesOf returns the tables that all fleets of a host share.
 func tablesOf(h *kind.Host) *tables { return kind.Shared(h, func() *tables { return &tables{} }) }
 
-// storedReports returns a function that reads the reports of a fleet's workers from its table.
+// storedReports returns a function that reads the reports of a fleet's workers from its table. Fleets that share a
+// table share its reader, so that each reading serves all of them.
 func storedReports(ctx context.Context, h *kind.Host, c config.Fleet) (func(context.Context) ([]protocol.Report, error),
 	error) {
 	account, err := h.Account(ctx)

@@ -31,7 +31,8 @@ const (
 	maxRunning = 1000
 )
 
-// treeReader reads the running trees, for all fleets. Several goroutines may use it.
+// treeReader reads the running trees, for all fleets. Several goroutines may use it. One reading serves all fleets:
+// with many fleets a table would otherwise be read, and paid, many times.
 type treeReader struct {
 	// place is the argument of OpenTrees.
 	place string
@@ -83,6 +84,7 @@ func (f *treeReader) of(queues []config.QueueRef) func(context.Context) muster.E
 		if f.err != nil {
 			return muster.Expected{At: f.at, Reason: f.err.Error()}
 		}
+		// Each fleet gets the trees of its own queues.
 		return tree.Expect(f.at, slices.DeleteFunc(slices.Clone(f.roots), func(r tree.Root) bool {
 			return !slices.ContainsFunc(queues, func(q config.QueueRef) bool { return goesTo(r.Queue, q) })
 		}))
@@ -138,6 +140,7 @@ func (f *treeReader) read(ctx context.Context, now time.Time) ([]tree.Root, erro
 			f.ended[r.ID] = now
 		}
 	}
+	// Forgotten entries are read once more, so that a retried tree counts again.
 	for id, at := range f.ended {
 		if now.Sub(at) >= endedFor {
 			delete(f.ended, id)

@@ -58,6 +58,7 @@ func OpenTrees(ctx context.Context, place string, make bool) (TreeStore, error) 
 	return s, nil
 }
 
+// openTable opens a DynamoDB table with the AWS configuration of the environment. An existing table is not read here.
 func openTable(ctx context.Context, table string, make bool) (TreeStore, error) {
 	if table == "" {
 		return nil, fmt.Errorf("open the trees: found %q, %w", TablePrefix, ErrTreesPlace)

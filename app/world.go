@@ -21,10 +21,12 @@ func World(f config.Fleet, w *world.World) (missing []string, err error) {
 	if w.Warm.Size == 0 {
 		w.Warm = world.WarmPool{Size: of.Warm, Boot: world.Draw{Mean: of.WarmBoot}, Refill: w.Boot.Mean}
 	}
+	// Whether work computes or waits is not known from a configuration, so the cores are not assumed.
 	if of.Local && w.Cores == 0 && f.Limits.Max > 1 {
 		missing = append(missing, "its workers share the cores of one machine; --cores simulates that, for work that "+
 			"computes")
 	}
+	// Of several queues the largest lag counts.
 	for _, q := range f.Queues {
 		row, err := table.Queue(q)
 		if err != nil {

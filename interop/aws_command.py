@@ -14,7 +14,7 @@ rules = Rules()
 
 
 class Shell:
-    """Runs aws sqs commands that are told nothing: endpoint, keys and region are those of the environment."""
+    """Runs aws sqs commands without options: endpoint, keys and region come from the environment."""
 
     def __init__(self):
         self.prefix = f"c{os.getpid()}"

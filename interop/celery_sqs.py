@@ -35,7 +35,7 @@ class Bench:
         return worker
 
     def hold(self, seconds):
-        """Have messages that are received from now on be held for so long."""
+        """Set the visibility timeout of messages that are received from now on."""
         sqs = boto3.client("sqs", endpoint_url=os.environ["AWS_ENDPOINT_URL_SQS"])
         url = sqs.get_queue_url(QueueName=os.environ["TASK_QUEUE"])["QueueUrl"]
         sqs.set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": str(seconds)})

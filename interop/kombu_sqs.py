@@ -33,7 +33,7 @@ def connect(**more):
 
 
 class Desk:
-    """Names of queues that nobody else uses."""
+    """Unused names of queues."""
 
     def name(self, what):
         return f"k{os.getpid()}-{what}"

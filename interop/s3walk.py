@@ -101,7 +101,7 @@ def account():
 
 
 def compare(world, bucket, keys, names):
-    """Holds that what was found under the names is all there is, once."""
+    """Checks that everything under the names was found, and nothing twice."""
     found = world.found()
     equal(sorted(found), sorted(f"s3://{bucket}/{name}" for name in names), "prefixes")
     equal(sum(one["objects"] for one in found.values()), len(keys), "objects")

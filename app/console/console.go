@@ -15,8 +15,9 @@ import (
 
 // Console prints events, one line each. Several goroutines may use it.
 type Console struct {
-	mu   sync.Mutex
-	out  io.Writer
+	mu  sync.Mutex
+	out io.Writer
+	// last is what was last printed about each fleet: the reason of a hold, or the size in shadow mode.
 	last map[string]string
 	// version is the version of this program.
 	version string
@@ -39,6 +40,7 @@ func (s *Console) Printf(format string, args ...any) {
 
 // Start prints the addresses, and the lines to paste into a shell.
 func (s *Console) Start(a *app.App) {
+	// The first queue of a fleet is the one to try; without a fleet, any queue.
 	url := ""
 	for _, f := range a.Config().Fleets {
 		if url == "" && len(f.Queues) > 0 && f.Queues[0].Own() {
@@ -55,6 +57,7 @@ func (s *Console) Start(a *app.App) {
 	s.Printf("  api    %s (its token is in %s/%s)\n\n", a.APIURL(), a.Config().Data, app.TokenFile)
 	for _, f := range a.Config().Fleets {
 		members, err := kinds.Table().MembersOf(f)
+		// Workers on other machines need two things to report: a token, and an address that they reach.
 		if facts := f.Facts(); err == nil && !facts.Local && facts.Reported {
 			s.Printf("  the workers of %s report with the token in %s\n", members.Describe(), a.FleetTokenFile(f.Name))
 			if a.Config().Listen.Beyond.API == "" {
@@ -79,6 +82,7 @@ func (s *Console) Start(a *app.App) {
 	s.Printf("muster send --queue %s --count 10\n\n", url)
 }
 
+// workDir names the directory in which the commands of the start work without -f.
 func workDir() string {
 	if dir, err := os.Getwd(); err == nil {
 		return dir
@@ -104,6 +108,7 @@ func (s *Console) Outcome(o controller.Outcome) {
 		fmt.Fprintf(s.out, "%s %s %s\n", at, d.Fleet, d.Sentence())
 	}
 	s.last[d.Fleet] = key
+	// Every step counts, also one without a failure: it may be time to print earlier ones.
 	s.failed(d.Fleet, d.At, o.Failed)
 	for _, c := range o.Changes {
 		fmt.Fprintf(s.out, "%s %s %s %s", at, d.Fleet, c.Member, c.What)

@@ -40,7 +40,7 @@ func TestFailuresAreSaidAtMostOnceAMinute(t *testing.T) {
 }
 
 func TestAStopSaysWhoIsBusyAndForHowLong(t *testing.T) {
-	if got := busyText(nil); !strings.Contains(got, "no worker is known to hold a message") {
+	if got := busyText(nil); !strings.Contains(got, "no worker is known to have a message in progress") {
 		t.Errorf("said %q", got)
 	}
 	var all []busyMember

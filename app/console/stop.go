@@ -31,7 +31,8 @@ type failing struct {
 	since, said time.Time
 }
 
-// failed prints the failures of a fleet, at most once a minute. The caller holds the lock.
+// failed counts the failed attempts of a step, and prints those of a fleet at most once a minute. The caller holds the
+// lock.
 func (s *Console) failed(fleet string, now time.Time, attempts int64) {
 	if s.failing == nil {
 		s.failing = map[string]*failing{}
@@ -53,6 +54,7 @@ func (s *Console) failed(fleet string, now time.Time, attempts int64) {
 		over = " within " + render.Seconds(d.Round(time.Second).Seconds())
 	}
 	see := ""
+	// Only local fleets have a log here.
 	if slices.Contains(joblog.Fleets(s.logs), fleet) {
 		see = lastError(s.logs, fleet, f.since) + ". Retrying with back-off. See muster logs " + fleet
 	}
@@ -73,6 +75,7 @@ func lastError(dir, fleet string, since time.Time) string {
 // Stopping prints that Muster stops, and which members are still busy, the longest first. It leaves out remote workers,
 // which go on.
 func (s *Console) Stopping(now time.Time, fleets map[string]server.Fleet, stated []config.Fleet) {
+	// The caller keeps its map.
 	fleets = maps.Clone(fleets)
 	for _, f := range stated {
 		if !f.Local() {
@@ -80,7 +83,8 @@ func (s *Console) Stopping(now time.Time, fleets map[string]server.Fleet, stated
 		}
 	}
 	busy := busyText(busyMembers(now, fleets))
-	s.Printf("\nstopping: workers finish what they hold; interrupt again to leave them to it\n%s", busy)
+	s.Printf("\nstopping: workers finish their messages in progress; interrupt again to end without waiting for "+
+		"them\n%s", busy)
 }
 
 // busyMember is a member with messages in progress.
@@ -94,6 +98,7 @@ func (b busyMember) held() time.Duration {
 	return time.Duration(b.HeldSeconds / float64(b.Busy) * float64(time.Second)).Round(time.Second)
 }
 
+// busyMembers returns the busy members, those with the longest work first.
 func busyMembers(now time.Time, fleets map[string]server.Fleet) (all []busyMember) {
 	for _, name := range slices.Sorted(maps.Keys(fleets)) {
 		o, ok := fleets[name].Last()
@@ -110,9 +115,10 @@ func busyMembers(now time.Time, fleets map[string]server.Fleet) (all []busyMembe
 	return all
 }
 
+// busyText describes the busy members, one line each.
 func busyText(all []busyMember) string {
 	if len(all) == 0 {
-		return "no worker is known to hold a message\n"
+		return "no worker is known to have a message in progress\n"
 	}
 	var b strings.Builder
 	for _, m := range all[:min(len(all), maxBusyTold)] {

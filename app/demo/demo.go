@@ -28,6 +28,8 @@ const (
 	Max      = 25
 	Boot     = 90 * time.Second / scale
 
+	// scale divides every time of the published tests. latency is the objective, minute a period of the alarms, and
+	// idle how long a worker waits for a message under exact before it stops.
 	scale   = 20
 	latency = 300 * time.Second / scale
 	minute  = time.Minute / scale
@@ -42,7 +44,8 @@ const (
 // batch is how many messages are sent at a time.
 const batch = 10
 
-// Test is one of the two tests, with the figures its authors published.
+// Test is one of the two tests, with the figures its authors published. Times are those of the demo, not of the
+// publication.
 type Test struct {
 	Name string
 	// Duration is how long the work on a message takes.
@@ -53,6 +56,7 @@ type Test struct {
 	itsSeconds, leastCost    float64
 }
 
+// tests are the two tests. Times and costs of the publication are divided by scale.
 func tests() []Test {
 	return []Test{
 		{"test-1", 25 * time.Second / scale, 4, 7, 9 * 60 / scale, 1880.0 / scale},
@@ -75,7 +79,7 @@ func policies(test Test) []config.Fleet {
 	return []config.Fleet{exact, deadline, dynamic}
 }
 
-// Run is one test under one policy.
+// Run is one test under one policy. Its fleet has the name TEST.POLICY and the queue TEST-POLICY.
 type Run struct {
 	Test  Test
 	Fleet config.Fleet
@@ -87,6 +91,7 @@ func (r Run) Queue() string { return r.Fleet.Queues[0].Name }
 // Config returns a configuration with six fleets, each with a queue of its own, and their runs. The data directory is
 // dir. self is the path of the program muster, which the workers run.
 func Config(dir, self string) (*config.Config, []Run) {
+	// Port 0 lets the demo run beside a muster up.
 	c := &config.Config{Data: dir, Listen: config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}}
 	var runs []Run
 	for _, test := range tests() {
@@ -129,6 +134,7 @@ func Play(ctx context.Context, view *View) (*Tally, error) {
 	}
 	defer a.Close()
 	running, stop := context.WithTimeout(ctx, limit)
+	// Buffered: the App ends even if nothing waits for its result.
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(running) }()
 	err = play(running, a, runs, tally, view)
@@ -140,6 +146,7 @@ func Play(ctx context.Context, view *View) (*Tally, error) {
 	if ctx.Err() != nil {
 		return nil, errors.New("the demo was interrupted")
 	}
+	// At the limit the results are shown as they are; Failure names the messages that are left.
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return nil, err
 	}
@@ -155,6 +162,7 @@ func play(ctx context.Context, a *app.App, runs []Run, tally *Tally, view *View)
 			return err
 		}
 	}
+	// Every run gets its messages at nearly the same time, so their tables can be compared.
 	tally.Start(time.Now())
 	for _, r := range runs {
 		if err := send(ctx, a.Queues(), r); err != nil {
@@ -178,11 +186,13 @@ func play(ctx context.Context, a *app.App, runs []Run, tally *Tally, view *View)
 	}
 }
 
+// send sends the messages of a run, each with its duration as the body.
 func send(ctx context.Context, queues *queue.Service, r Run) error {
 	messages := make([]queue.Outgoing, batch)
 	for i := range messages {
 		messages[i].Body = r.Test.Duration.String()
 	}
+	// A send takes at most ten messages, as in SQS.
 	for range Messages / batch {
 		sent, err := queues.Send(ctx, r.Queue(), messages)
 		if err != nil {
@@ -205,6 +215,7 @@ func Failure(results []Result) error {
 			failures = append(failures, fmt.Errorf("%s under %s: %d of %d messages were processed, %d more than once",
 				r.Name, r.Policy, r.Processed, r.Messages, r.Twice))
 		}
+		// dynamic-backlog is there to compare with: its published run was late, too.
 		if r.Policy != "dynamic-backlog" && r.InTime != r.Messages {
 			failures = append(failures, fmt.Errorf("%s under %s: %d of %d messages were in time", r.Name, r.Policy,
 				r.InTime, r.Messages))

@@ -43,7 +43,7 @@ type Finish struct {
 	Worker            string
 }
 
-// Measured holds the measurements of one run.
+// Measured holds the measurements of one run. Package validate turns them into the conditions of a simulation.
 type Measured struct {
 	// Started is when the first message was sent. First is the time of the first step of the fleet's controller.
 	Started, First time.Time
@@ -77,9 +77,10 @@ type Tally struct {
 
 	mu      sync.Mutex
 	startAt time.Time
-	offset  int64
-	fleets  map[string]*Measured // by fleet
-	queues  map[string]*Measured // the same, by queue
+	// offset is how much of the log was read, in bytes.
+	offset int64
+	fleets map[string]*Measured // by fleet
+	queues map[string]*Measured // the same, by queue
 }
 
 // NewTally returns the empty tally of runs whose workers log to the file at path.
@@ -119,6 +120,7 @@ func (t *Tally) Outcome(o controller.Outcome) {
 	if f == nil {
 		return
 	}
+	// Members that have ended are no longer among them, so their end is taken from the changes below.
 	members := o.Members(o.Decision.At)
 	if f.First.IsZero() {
 		f.First = o.Decision.At
@@ -198,6 +200,7 @@ func (t *Tally) Finish(queue, id string, f Finish) {
 	t.finishLocked(queue, id, f)
 }
 
+// finishLocked records a finish. The caller holds the lock.
 func (t *Tally) finishLocked(queue, id string, f Finish) {
 	if m := t.queues[queue]; m != nil {
 		m.Finished[id] = append(m.Finished[id], f)
@@ -211,6 +214,7 @@ func (t *Tally) Processed(r Run) int {
 	return len(t.queues[r.Queue()].Finished)
 }
 
+// complete tells whether every message of every run was finished at least once.
 func (t *Tally) complete() bool {
 	for _, r := range t.runs {
 		if t.Processed(r) < Messages {
@@ -247,6 +251,7 @@ func (t *Tally) Result(r Run) Result {
 	last := m.Started
 	var times []float64
 	for _, all := range m.Finished {
+		// A message that was processed twice counts once, with its first finish.
 		first := all[0]
 		d.Processed++
 		if len(all) > 1 {

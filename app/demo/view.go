@@ -28,6 +28,8 @@ type View struct {
 	inPlace bool
 	width   int
 	drawn   int // lines of the table on the screen
+	// shown is when the table was drawn last. reasons holds the last reason of each fleet, so that a hold is shown
+	// once. over is true after finish: a late step must not print below the results.
 	shown   time.Time
 	reasons map[string]muster.Reason
 	over    bool
@@ -54,6 +56,7 @@ func NewView(out io.Writer, quiet bool, errOut io.Writer) *View {
 	return v
 }
 
+// begin shows that the messages are sent.
 func (v *View) begin() { v.event(0, "", "the messages are sent") }
 
 // outcome shows a decision that sets a desired count or that holds for a new reason.
@@ -63,6 +66,7 @@ func (v *View) outcome(o controller.Outcome, started time.Time) {
 	before := v.reasons[d.Fleet]
 	v.reasons[d.Fleet] = d.Reason
 	v.mu.Unlock()
+	// Decisions before the messages are sent are those of empty queues.
 	if started.IsZero() {
 		return
 	}
@@ -70,6 +74,7 @@ func (v *View) outcome(o controller.Outcome, started time.Time) {
 	if d.Verdict != muster.Hold || (d.Reason != muster.Steady && d.Reason != before) {
 		v.event(d.At.Sub(started), who, d.Sentence())
 	}
+	// Under exact workers stop by themselves when idle, which is no decision.
 	left, remain := 0, 0
 	for _, c := range o.Changes {
 		if c.What == roster.Left {
@@ -82,6 +87,7 @@ func (v *View) outcome(o controller.Outcome, started time.Time) {
 	}
 }
 
+// event prints a line above the table: the time since the messages were sent, the fleet, and what happened.
 func (v *View) event(at time.Duration, who, what string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -93,6 +99,7 @@ func (v *View) event(at time.Duration, who, what string) {
 	fmt.Fprintln(v.out, line)
 }
 
+// finish removes the table and ends the view.
 func (v *View) finish(what string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -125,6 +132,7 @@ func (v *View) draw(now time.Time, a *app.App, runs []Run, tally *Tally) {
 		if !ok {
 			continue
 		}
+		// The queue is read directly: the last observation may be a poll old.
 		c := o.Observation.Capacity
 		q, err := a.Queues().Counts(r.Queue())
 		if err != nil {

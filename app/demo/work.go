@@ -20,6 +20,7 @@ const maxSleep = 12 * time.Hour
 // line to the file of [DoneVariable], if that is set; the environment describes the message. A body that is no duration
 // from 0s to 12h is an error about the request.
 func Sleep(in io.Reader, began time.Time) error {
+	// A duration is short; a longer body is refused below.
 	body, err := io.ReadAll(io.LimitReader(in, 64))
 	if err != nil {
 		return err
@@ -28,6 +29,7 @@ func Sleep(in io.Reader, began time.Time) error {
 	if err != nil || d < 0 || d > maxSleep {
 		return misuse.Errorf("the message body: found %.20q, allowed is a duration of at most 12h, such as 1.25s", body)
 	}
+	// Sleeping uses no processor, so 150 workers run on a small machine as on a large one.
 	time.Sleep(d)
 	path := os.Getenv(DoneVariable)
 	if path == "" {

@@ -19,23 +19,25 @@ import (
 	"github.com/muster-scale/muster/kinds"
 )
 
-// timeout bounds the checks of one fleet.
+// timeout bounds the checks of one fleet, and those of the account. A fleet in a wrong region would otherwise hang.
 const timeout = 20 * time.Second
 
-// exam is a run of the checks.
+// exam is a run of the checks: the findings so far, the kinds, and the connections that the kinds share.
 type exam struct {
 	findings
 	table kind.Table
 	host  *kind.Host
 }
 
-// Examine checks everything that a configuration names.
+// Examine checks everything that a configuration names. Findings about all fleets come first, then those of each fleet
+// in the order of the configuration.
 func Examine(ctx context.Context, c *config.Config) []Finding {
 	e := &exam{table: kinds.Table(), host: kind.NewHost(kind.HostOptions{AWS: c.AWS})}
 	e.programs(c)
 	for _, f := range c.Fleets {
 		e.fleet(ctx, f)
 	}
+	// A configuration that never calls AWS needs no credentials.
 	if !e.host.Asked() && !slices.ContainsFunc(c.Fleets, workersOnAWS) {
 		return append([]Finding{}, e.all...)
 	}
@@ -86,13 +88,14 @@ func (e *exam) account(ctx context.Context) {
 	if !e.result("", "credentials", err, "found by %s", keys.Source) {
 		return
 	}
+	// Keys that expire soon are renewed by their source, if it can; expired ones it could not renew.
 	if left := time.Until(keys.Expires); keys.CanExpire && left < 0 {
 		ago := render.Seconds((-left).Round(time.Second).Seconds())
 		e.add("", "credentials", Wrong, "the credentials expired %s ago: renew them", ago)
 	}
 }
 
-// fleet checks the queues and the members of one fleet.
+// fleet checks the queues and the members of one fleet. It stops at the first step that the following ones depend on.
 func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 	ctx, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
@@ -106,6 +109,7 @@ func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 		e.add(f.Name, "members", Wrong, "%v", err)
 		return
 	}
+	// A local fleet has nothing to read before it runs: its programs are checked above.
 	if f.Local() {
 		e.add(f.Name, "members", OK, "%s", members.Describe())
 		e.add(f.Name, "abilities", OK, "Releaser")
@@ -136,16 +140,18 @@ func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 		}
 		writes = append(sizer.Writes(f.Facts().Tracked), writes...)
 	}
+	// A permission shows only when it is used, and a test write would change something.
 	e.add(f.Name, "permissions", Unchecked, "%s: only a write could tell; docs/aws.md lists them",
 		strings.Join(writes, ", "))
 }
 
-// members lists the members, and tells whether that succeeded.
+// members lists the members, and tells whether that succeeded. The other checks of a fleet depend on that.
 func (e *exam) members(ctx context.Context, f config.Fleet, members kind.Members, ports *kind.Ports) bool {
 	l, err := ports.Fleet.Members(ctx)
 	if !e.result(f.Name, "members", err, "%s", members.Describe()) {
 		return false
 	}
+	// The listing may contain members that have ended.
 	living := 0
 	for _, m := range l.Members {
 		if !m.Ended {
@@ -153,6 +159,7 @@ func (e *exam) members(ctx context.Context, f config.Fleet, members kind.Members
 		}
 	}
 	e.add(f.Name, "members", OK, "%d there", living)
+	// Otherwise the first thing that Muster does to this fleet might be a scale-in.
 	if living > f.Limits.Max {
 		e.add(f.Name, "max", Wrong, "%d are there and max is %d: idle ones would be stopped until max is reached; "+
 			"raise max if that is not meant", living, f.Limits.Max)
@@ -165,7 +172,8 @@ func (e *exam) members(ctx context.Context, f config.Fleet, members kind.Members
 	return true
 }
 
-// noteLevel tells whether a note of a fleet keeps Muster from sizing it.
+// noteLevel tells whether a note of a fleet keeps Muster from sizing it. It goes by the words of the adapters, because
+// a note is only a text.
 func noteLevel(note string) Level {
 	for _, grave := range []string{"operates the group", "cannot be sized", "launching is suspended"} {
 		if strings.Contains(note, grave) {
@@ -175,10 +183,11 @@ func noteLevel(note string) Level {
 	return Note
 }
 
-// queue reads a queue once.
+// queue reads the counts of a queue once. It receives nothing.
 func (e *exam) queue(ctx context.Context, f config.Fleet, i int) {
 	q := f.Queues[i]
 	row, err := e.table.Queue(q)
+	// muster up makes an embedded queue when it starts, so it need not exist.
 	if err == nil && !row.Elsewhere {
 		e.add(f.Name, "queue", OK, "%s is embedded in muster up", q.Name)
 		return
@@ -202,7 +211,7 @@ func (e *exam) queue(ctx context.Context, f config.Fleet, i int) {
 	}
 }
 
-// wakes says how a source can trigger a step before the next poll.
+// wakes says how a source can start a step before the next poll: by a notification, or by an expected time.
 func wakes(q kind.Queue) string {
 	var all []string
 	if q.Wakes != nil {
@@ -217,7 +226,7 @@ func wakes(q kind.Queue) string {
 	return "; it can wake the loop (" + strings.Join(all, ", ") + ")"
 }
 
-// unseen is the error of a queue that answers without its counts: scaling in would stop.
+// unseen returns an error for a queue that answers without its counts. Without them no decrease would ever be decided.
 func unseen(queue string, o muster.QueueObservation) error {
 	for _, s := range []struct {
 		name string
@@ -238,7 +247,8 @@ func shown(s muster.Sample) string {
 	return s.String()
 }
 
-// abilities are the optional ports of a fleet.
+// abilities names the optional ports of a fleet. Without a Releaser, for instance, Muster cannot choose which member
+// ends.
 func abilities(p *kind.Ports, delegated bool) []string {
 	var all []string
 	for _, a := range []struct {
@@ -255,7 +265,8 @@ func abilities(p *kind.Ports, delegated bool) []string {
 	return all
 }
 
-// owners checks whether other systems size the fleet.
+// owners checks whether other systems size the fleet. Only some kinds of fleets can tell that. Where the question
+// itself fails, for lack of a permission, the finding is unchecked.
 func (e *exam) owners(ctx context.Context, f config.Fleet, ports *kind.Ports) {
 	owned, ok := ports.Fleet.(interface {
 		Owners(context.Context) ([]string, error)
@@ -272,8 +283,10 @@ func (e *exam) owners(ctx context.Context, f config.Fleet, ports *kind.Ports) {
 	if sizer != nil {
 		others = without(others, sizer.Owner(f))
 	}
+	// The policy that Muster itself maintains is not another owner.
 	names := strings.Join(others, ", ")
 	switch {
+	// Two writers of one number overwrite each other at every poll.
 	case len(others) > 0 && sizer == nil:
 		e.add(f.Name, "owners", Wrong, "the scaling policy %s sizes it too, and the two would undo each other's "+
 			"changes; delete or disable the policy, or leave the size to AWS with delegate", names)
@@ -285,7 +298,8 @@ func (e *exam) owners(ctx context.Context, f config.Fleet, ports *kind.Ports) {
 	}
 }
 
-// reports checks whether the fleet's table holds reports of its workers.
+// reports checks whether the fleet's table holds reports of its workers. No report is only a note: before the first
+// start there are none.
 func (e *exam) reports(ctx context.Context, f config.Fleet) {
 	if f.ReportsTable == "" {
 		return
@@ -299,6 +313,7 @@ func (e *exam) reports(ctx context.Context, f config.Fleet) {
 	if entries == nil && err != nil {
 		err = awsapi.Explain("read worker reports from the DynamoDB table "+f.ReportsTable, region, err)
 	}
+	// Old reports may be those of workers that ended; the time lets the user judge.
 	var newest time.Time
 	for _, entry := range entries {
 		if entry.Report.SentAt.After(newest) {

@@ -30,7 +30,7 @@ const (
 // Levels are all levels, the gravest first.
 func Levels() []Level { return []Level{Wrong, Unchecked, Note, OK} }
 
-// CountWrong is how many of the findings are wrong.
+// CountWrong returns how many of the findings are wrong. The command fails if there is one.
 func CountWrong(all []Finding) int {
 	n := 0
 	for _, f := range all {
@@ -41,7 +41,7 @@ func CountWrong(all []Finding) int {
 	return n
 }
 
-// Lines renders the findings, one line each, the gravest first: a problem behind many lines of ok would be overlooked.
+// Lines renders the findings, one line each, the gravest first: a problem among many lines of ok would be overlooked.
 func Lines(all []Finding) string {
 	var b strings.Builder
 	for _, level := range Levels() {
@@ -59,7 +59,7 @@ func Lines(all []Finding) string {
 	return b.String()
 }
 
-// findings collects results.
+// findings collects results. exam contains it.
 type findings struct{ all []Finding }
 
 func (f *findings) add(fleet, check string, level Level, format string, args ...any) {

@@ -11,7 +11,7 @@ import (
 	"github.com/muster-scale/muster/metrics"
 )
 
-// held describes an unknown value.
+// held describes an unknown value, and what it means for the fleet: rises may be decided, decreases never.
 const held = "%s is unknown: %s; meanwhile workers may be launched and none is stopped: check its name, dimensions " +
 	"and region, and whether anything publishes it"
 
@@ -41,7 +41,7 @@ func (e *exam) signals(ctx context.Context, f config.Fleet) {
 	}
 }
 
-// metrics reads the metrics that a fleet's policy names once.
+// metrics reads the metrics that a fleet's policy names once. Metrics that Muster measures itself need no reading.
 func (e *exam) metrics(ctx context.Context, f config.Fleet) {
 	var queues []string
 	for _, q := range f.Queues {

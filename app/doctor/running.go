@@ -9,7 +9,8 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// Running checks the status of a running Muster and the work of its fleets.
+// Running checks the status of a running Muster and the work of its fleets. Its last finding counts the sized fleets,
+// so that a user sees at once that Muster runs.
 func Running(s server.Status) []Finding {
 	const check = "muster up"
 	var e findings
@@ -19,6 +20,7 @@ func Running(s server.Status) []Finding {
 	sized := 0
 	for _, f := range s.Fleets {
 		switch {
+		// The first matching case counts: a fleet with trouble may be unsized as well.
 		case f.Trouble != "":
 			e.add(f.Name, check, Wrong, "%s", oneLine(f.Trouble))
 		case !f.Sized():
@@ -47,8 +49,10 @@ func (e *findings) work(fleet string, o muster.Observation, troubles []string) {
 		troubles = append(troubles, "last error: "+oneLine(p.LastError))
 	}
 	text := strings.Join(troubles, ", ")
+	// An unknown share is no excuse: then a message that takes too long is a problem.
 	enough := p.InTime.Known && p.InTime.Value >= o.Objective.Quantile
 	switch {
+	// Half of the attempts failing, or work that hangs while messages are late.
 	case p.Held > 0 && !enough, p.Failed > 0 && p.Failed >= p.Finished:
 		e.add(fleet, "work", Wrong, "%s; muster status and muster logs %s say more", text, fleet)
 	case text != "":

@@ -17,11 +17,12 @@ import (
 const shownDifferences = 40
 
 // Against compares the size that another system gave a fleet with what Muster would have set. It is an error when the
-// fleet never ran in shadow mode.
+// fleet never ran in shadow mode. A fleet in shadow mode records both sizes, so nothing is simulated for it.
 func Against(ctx context.Context, h *history.Reader, fleet string) (audit.Contrast, error) {
 	var records []muster.Record
 	if err := h.Read(ctx, fleet, time.Time{}, func(r muster.Record) bool {
 		if r.Kind == muster.Decided {
+			// The whole history is needed: a difference lasts until the next decision.
 			records = append(records, r)
 		}
 		return true
@@ -42,14 +43,15 @@ func Against(ctx context.Context, h *history.Reader, fleet string) (audit.Contra
 // PrintContrast prints the differences, or only the last ones if there are many.
 func PrintContrast(w io.Writer, c audit.Contrast) error {
 	const clock = "2006-01-02 15:04:05"
-	fmt.Fprintf(w, "%s was watched for %s, from %s to %s\n\n", c.Fleet, render.Seconds(c.Seconds),
+	fmt.Fprintf(w, "%s was in shadow mode for %s, from %s to %s\n\n", c.Fleet, render.Seconds(c.Seconds),
 		c.From.Local().Format(clock), c.To.Local().Format(clock))
+	// A fleet with a single record has no duration yet.
 	share := 0.0
 	if c.Seconds > 0 {
 		share = 100 * c.Differed / c.Seconds
 	}
-	fmt.Fprintf(w, "  the fleet had     %s worker-seconds\n", render.Number(c.FleetSeconds))
-	fmt.Fprintf(w, "  Muster asked for  %s worker-seconds\n", render.Number(c.MusterSeconds))
+	fmt.Fprintf(w, "  the fleet had          %s worker-seconds\n", render.Number(c.FleetSeconds))
+	fmt.Fprintf(w, "  Muster would have had  %s worker-seconds\n", render.Number(c.MusterSeconds))
 	fmt.Fprintf(w, "  they differed for %s (%s %% of the time), by %d more and %d fewer at most\n",
 		render.Seconds(c.Differed), render.Number(share), c.More, c.Fewer)
 	if len(c.Differences) == 0 {
@@ -58,6 +60,7 @@ func PrintContrast(w io.Writer, c audit.Contrast) error {
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "  FROM\tFOR\tFLEET\tMUSTER\tWHY")
+	// The latest differences matter most.
 	shown := c.Differences[max(0, len(c.Differences)-shownDifferences):]
 	for _, d := range shown {
 		fmt.Fprintf(t, "  %s\t%s\t%d\t%d\t%s\n", d.From.Local().Format(clock),

@@ -30,6 +30,7 @@ func Time(text string) (time.Time, error) {
 		return at, nil
 	}
 	now := time.Now()
+	// The date and the zone are those of this machine.
 	at, err := time.ParseInLocation("2006-01-02 15:04:05", now.Format("2006-01-02 ")+text, time.Local)
 	if err != nil {
 		return at, misuse.Setting("at",

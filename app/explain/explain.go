@@ -30,10 +30,12 @@ type Explained struct {
 }
 
 // Find explains a recorded decision of a fleet: the one in force at a time, or the one with a sequence number, or the
-// last one when both are zero. The error matches [ErrNoDecision] when the history holds none.
+// last one when both are zero. The error matches [ErrNoDecision] when the history holds none. It reads the history from
+// its beginning, because the policy's memory and the last change of size may be far back.
 func Find(ctx context.Context, h *history.Reader, fleet string, at time.Time, seq int64) (Explained, error) {
 	var found *muster.Record
 	var incidents Incidents
+	// recent is what the policy remembers after each record, before what it remembered at the found one.
 	var recent, before muster.Recent
 	var failure error
 	change := ""
@@ -45,6 +47,7 @@ func Find(ctx context.Context, h *history.Reader, fleet string, at time.Time, se
 		if (!at.IsZero() && r.At.After(at)) || (seq > 0 && r.Position.Seq > seq) {
 			return false
 		}
+		// Such a record keeps its place in the history, but nothing can be said about it.
 		if _, lost := controller.Unencodable(r); lost && r.Position.Seq != seq {
 			return true // it was a hold, of which only the position is left
 		}
@@ -54,6 +57,7 @@ func Find(ctx context.Context, h *history.Reader, fleet string, at time.Time, se
 			return false
 		}
 		found, before = &r, recent
+		// This is the last change before the explained decision, if that one is a hold.
 		if recorded.Verdict == muster.Apply {
 			change = r.At.Local().Format("15:04:05") + " " + recorded.Sentence()
 		}
@@ -78,6 +82,7 @@ func Find(ctx context.Context, h *history.Reader, fleet string, at time.Time, se
 func Print(w io.Writer, e audit.Explanation) {
 	d := e.Decision
 	what := "now"
+	// A current decision has no position, because it may never be recorded.
 	if e.Position != (muster.Position{}) {
 		what = fmt.Sprintf("decision %d.%d", e.Position.Epoch, e.Position.Seq)
 	}
@@ -86,6 +91,7 @@ func Print(w io.Writer, e audit.Explanation) {
 	if e.LastChange != "" {
 		fmt.Fprintf(w, "  last decision that changed it: %s\n", e.LastChange)
 	}
+	// Without a listing every decrease is held, so the reason belongs near the top.
 	if c := e.Observation.Capacity; !c.Known && c.Reason != "" {
 		fmt.Fprintf(w, "  members: %s\n", c.Reason)
 	}
@@ -115,6 +121,7 @@ func Print(w io.Writer, e audit.Explanation) {
 	}
 }
 
+// values renders the inputs of a step of the arithmetic.
 func values(in []muster.Value) string {
 	var parts []string
 	for _, v := range in {
@@ -123,7 +130,7 @@ func values(in []muster.Value) string {
 	return strings.Join(parts, ", ")
 }
 
-// Print prints the explanation, the last recorded decision and the incidents.
+// Print prints the explanation, then the last recorded decision and the incidents, if there are any.
 func (e Explained) Print(w io.Writer) {
 	Print(w, e.Explanation)
 	e.printRecorded(w)

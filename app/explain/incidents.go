@@ -34,6 +34,7 @@ func (p *Incidents) see(r muster.Record) error {
 	if r.Kind != muster.Changed {
 		return nil
 	}
+	// A record of a change may be about a member instead.
 	var c controller.Changed
 	if err := json.Unmarshal(r.Body, &c); err != nil {
 		return fmt.Errorf("read record %d of the history: %w", r.Position.Seq, err)
@@ -41,6 +42,7 @@ func (p *Incidents) see(r muster.Record) error {
 	if c.Incident == nil {
 		return nil
 	}
+	// The oldest gives way: a history may hold thousands.
 	if len(*p) == maxIncidents {
 		*p = slices.Delete(*p, 0, 1)
 	}
@@ -53,6 +55,7 @@ func (p Incidents) around(at time.Time) Incidents {
 	return slices.DeleteFunc(slices.Clone(p), func(i Incident) bool { return at.Sub(i.At) > incidentAge })
 }
 
+// print prints a line for each incident, the oldest first.
 func (p Incidents) print(w io.Writer) {
 	if len(p) == 0 {
 		return

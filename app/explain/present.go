@@ -16,7 +16,7 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// Recorded is the last recorded decision of a fleet.
+// Recorded is the last recorded decision of a fleet, beside a current one.
 type Recorded struct {
 	Position muster.Position `json:"position"`
 	At       time.Time       `json:"at"`
@@ -35,6 +35,7 @@ func (e Explained) Present(ctx context.Context, c *config.Config, fleet string) 
 		return e, err
 	}
 	i := slices.IndexFunc(s.Fleets, func(f server.FleetStatus) bool { return f.Name == fleet })
+	// Then the running program does not size the fleet, or it has decided nothing since the record.
 	if i < 0 || !s.Fleets[i].Ready || !s.Fleets[i].Sized() || s.Fleets[i].Decision.At.Before(e.Decision.At) {
 		return e, nil
 	}
@@ -47,12 +48,14 @@ func (e Explained) Present(ctx context.Context, c *config.Config, fleet string) 
 	if err != nil {
 		return e, err
 	}
+	// The policy needs its memory to say what another backlog would change.
 	recent, err := RecentOf(ctx, c, fleet, spec)
 	if err != nil {
 		return e, err
 	}
 	now := Explained{Explanation: audit.ExplainDecision(p, f.Observation, recent, f.Decision),
 		Incidents: e.Incidents}
+	// The record that was found becomes a line below the current decision.
 	now.Recorded = &Recorded{e.Position, e.Decision.At, e.Decision.Desired, e.Decision.Sentence()}
 	if now.LastChange = e.LastChange; e.Decision.Verdict == muster.Apply {
 		now.LastChange = e.Decision.At.Local().Format("15:04:05") + " " + e.Decision.Sentence()

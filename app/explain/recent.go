@@ -19,7 +19,8 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// SpecOf returns the policy that a fleet of the running program uses.
+// SpecOf returns the policy that a fleet of the running program uses. It is the policy in force, which may be older
+// than the configuration file.
 func SpecOf(f server.FleetStatus) (spec policy.Spec, err error) {
 	if err := json.Unmarshal(f.Policy, &spec); err != nil {
 		return spec, fmt.Errorf("fleet %s: read the policy in force: %w; is the running muster up of this version?",
@@ -41,6 +42,7 @@ func RecentOf(ctx context.Context, c *config.Config, fleet string, spec policy.S
 	defer h.Close()
 	var recent muster.Recent
 	var failure error
+	// Two minutes more, because a hold is recorded only once a minute.
 	err = h.Read(ctx, fleet, time.Now().Add(-spec.Memory()-2*time.Minute), func(r muster.Record) bool {
 		if _, lost := controller.Unencodable(r); r.Kind == muster.Decided && !lost {
 			var d muster.Decision

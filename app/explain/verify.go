@@ -25,6 +25,7 @@ type Verified struct {
 
 // Verify recomputes every recorded decision of the fleets, calls tell with the result of each fleet, and returns all
 // results. They are nil only when the history cannot be read. The error names the fleets with a different decision.
+// Every decision is computed by the policy as it is now, from the inputs in the record, and compared byte for byte.
 func Verify(ctx context.Context, h *history.Reader, fleets []string, tell func(Verified)) ([]Verified, error) {
 	results := []Verified{}
 	var failures []error
@@ -42,6 +43,7 @@ func Verify(ctx context.Context, h *history.Reader, fleets []string, tell func(V
 			r.Failure = err.Error()
 			failures = append(failures, fmt.Errorf("fleet %s: %w", fleet, err))
 		}
+		// Each fleet is reported when it is done: a long history takes a while.
 		tell(r)
 		results = append(results, r)
 	}

@@ -1,3 +1,4 @@
-// Package importing reads the input files of muster import ([Files]) and describes the result as JSON ([Describe]).
-// Package config/foreign interprets the files.
+// Package importing reads the input files of muster import ([Files]), checks the configuration that was written
+// ([Parse]) and describes the result as JSON ([Describe]). It stands between the files of a user and package
+// config/foreign, which interprets them and does no I/O.
 package importing

@@ -38,6 +38,7 @@ func Files(in io.Reader, names []string) (files []foreign.File, err error) {
 	return files, nil
 }
 
+// readFiles reads files. called says that they belong to a module that another one calls.
 func readFiles(names []string, called bool) (files []foreign.File, err error) {
 	for _, name := range names {
 		text, err := readBounded(name)
@@ -58,6 +59,7 @@ const maxModules = 200
 // modulesIn reads the module in a directory and the local modules that it calls.
 func modulesIn(root string) (files []foreign.File, err error) {
 	directories := []string{filepath.Clean(root)}
+	// The list grows while it is read: a called module may call others, even itself.
 	for i := 0; i < len(directories) && i < maxModules; i++ {
 		names, err := terraformFiles(directories[i])
 		if err != nil {

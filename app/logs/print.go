@@ -42,6 +42,7 @@ type printer struct {
 	err   error
 }
 
+// printf prints a text and keeps the first error.
 func (p *printer) printf(format string, args ...any) {
 	if _, err := fmt.Fprintf(p.out, format, args...); p.err == nil {
 		p.err = err
@@ -51,6 +52,7 @@ func (p *printer) printf(format string, args ...any) {
 // Pause implements [Printer].
 func (p *printer) Pause(bool) error { return p.err }
 
+// clock renders a local time, with its date unless that is today.
 func (p *printer) clock(at time.Time) string {
 	local := at.Local()
 	if date := local.Format(time.DateOnly); date != p.today {
@@ -79,6 +81,7 @@ func (p *printer) Show(r joblog.Record) error {
 	return p.err
 }
 
+// labelOf names a record in capitals for a failure, by its stream for output, and else by its level.
 func labelOf(r joblog.Record) string {
 	switch r.Kind {
 	case joblog.Output:
@@ -110,7 +113,8 @@ func Attempt(f *joblog.Failure) string {
 }
 
 // folding prints the first of repeated lines, or of repeated blocks of up to eight lines, and then a count of the
-// others.
+// others. A job that fails in a loop prints the same lines thousands of times, and the one different line between them
+// must stay visible.
 type folding struct {
 	printer *printer
 	// recent are the keys of the last printed lines, the newest last.

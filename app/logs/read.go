@@ -74,6 +74,8 @@ type lastRecords struct {
 	flushed bool
 }
 
+// take keeps a record, or passes it on. It forgets the older half when the ring is twice as long as needed, so that
+// memory stays bounded.
 func (l *lastRecords) take(r joblog.Record) error {
 	if l.most == 0 || l.flushed {
 		return l.visit(r)
@@ -84,6 +86,7 @@ func (l *lastRecords) take(r joblog.Record) error {
 	return nil
 }
 
+// flush passes on the kept records, the oldest first. Later calls do nothing.
 func (l *lastRecords) flush() error {
 	if l.flushed {
 		return nil

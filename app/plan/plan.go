@@ -44,6 +44,7 @@ func Make(ctx context.Context, c *config.Config, fault error) ([]Fleet, error) {
 		return planHere(ctx, c)
 	case err != nil:
 		return nil, err
+	// A faulty file has no fleets to plan, but the running program has.
 	case fault != nil:
 		return planInForce(ctx, c, s)
 	}
@@ -60,6 +61,7 @@ func Make(ctx context.Context, c *config.Config, fault error) ([]Fleet, error) {
 			return nil, fmt.Errorf("the running muster up has not seen a fleet %q; start it with this "+
 				"configuration, or stop it to plan from the data alone", f.Name)
 		}
+		// What was measured is kept; what the configuration states is replaced.
 		o.Objective, o.Limits = f.Objective, f.Limits
 		one, err := planWith(ctx, c, f.Policy, o)
 		if err != nil {
@@ -103,6 +105,7 @@ func planWith(ctx context.Context, c *config.Config, spec policy.Spec, o muster.
 	return fleetOf(o.Fleet, spec, audit.ExplainDecision(p, o, recent, p.Decide(o, recent))), nil
 }
 
+// fleetOf makes the plan of a fleet from an explained decision.
 func fleetOf(fleet string, spec policy.Spec, e audit.Explanation) Fleet {
 	d := e.Decision
 	return Fleet{Name: fleet, Current: d.Previous, Desired: d.Desired, Changes: d.Desired != d.Previous,
@@ -122,6 +125,7 @@ func planHere(ctx context.Context, c *config.Config) ([]Fleet, error) {
 		defer os.RemoveAll(dir)
 		c.Data, o.Ephemeral, o.Look = dir, true, false
 	}
+	// An App that does not run: its fleets read once and execute nothing.
 	a, err := app.Open(ctx, c, o)
 	if err != nil {
 		return nil, err

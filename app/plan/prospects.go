@@ -20,7 +20,8 @@ type Prospect struct {
 	CostPerHour float64 `json:"cost_per_hour,omitzero"`
 }
 
-// prospects returns the prospects of n-1, n and n+1 workers.
+// prospects returns the prospects of n-1, n and n+1 workers. Three sizes show whether one worker more or fewer would
+// matter; price is per worker and hour.
 func prospects(o muster.Observation, n int, price float64) []Prospect {
 	all := []Prospect{}
 	for workers := max(0, n-1); workers <= n+1; workers++ {
@@ -56,6 +57,7 @@ func PrintOutlook(w io.Writer, all []Prospect) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	// The three rows mostly lack numbers for the same reason.
 	said := map[string]bool{}
 	for _, p := range all {
 		for _, e := range []planning.Expectation{p.Now, p.Steady} {
@@ -68,6 +70,7 @@ func PrintOutlook(w io.Writer, all []Prospect) error {
 	return nil
 }
 
+// seconds renders an expected time; ? when it is unknown.
 func seconds(e planning.Expectation) string {
 	if !e.Known {
 		return "?"

@@ -37,6 +37,7 @@ func Once(ctx context.Context, c *config.Config, names []string, lines io.Writer
 	for _, f := range c.Fleets {
 		fleets[f.Name] = f
 	}
+	// Publishing reads the same state as a plan, so it needs no code of its own.
 	plans, err := plan.Make(ctx, c, nil)
 	if err != nil {
 		return nil, err
@@ -55,6 +56,7 @@ func Once(ctx context.Context, c *config.Config, names []string, lines io.Writer
 	host := kind.NewHost(kind.HostOptions{AWS: c.AWS})
 	all := []Fleet{}
 	for _, p := range plans {
+		// The plan is only observed: its desired count goes nowhere.
 		h := muster.HandoverOf("publish", p.Observation, policy.TargetOf(p.Decision))
 		one := Fleet{Name: p.Name, Target: h.Target, InService: h.Capacity.InService(), Slots: h.Capacity.Slots}
 		if one.Unknown = h.Capacity.Reason; h.Backlog.Known {

@@ -38,6 +38,7 @@ type access interface {
 // directory. Only one goroutine at a time may use them.
 type Queues struct {
 	access
+	// names are the scoped names of all queues, as of the opening.
 	names   []string
 	service *queue.Service // nil when a muster up runs
 }
@@ -48,6 +49,7 @@ func Open(ctx context.Context, place client.Place) (*Queues, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The API comes first: while muster up runs, its data directory is locked.
 	var names server.QueueNames
 	err = client.Get(ctx, c, "/v1/queues", &names)
 	if err == nil {
@@ -56,10 +58,12 @@ func Open(ctx context.Context, place client.Place) (*Queues, error) {
 	if !errors.Is(err, client.ErrNotRunning) {
 		return nil, err
 	}
+	// queue.Open would create missing files; an inspection must not.
 	if _, missing := os.Stat(filepath.Join(c.Data, app.QueueFile)); errors.Is(missing, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w; nor does %s hold queues", err, c.Data)
 	}
 	service, err := queue.Open(queue.Options{Dir: c.Data, Logger: slog.New(slog.DiscardHandler)})
+	// Another program has the directory: probably a muster up with another configuration.
 	if errors.Is(err, queue.ErrLocked) {
 		return nil, fmt.Errorf("%w; if it is a muster up, name its configuration with -f: nothing answers at http://%s",
 			err, c.Listen.API)
@@ -78,7 +82,7 @@ func (o *Queues) Close() error {
 	return o.service.Close()
 }
 
-// need returns an error when no queue has that name.
+// need returns an error when no queue has that name. The error suggests a similar name.
 func (o *Queues) need(name string) error {
 	if slices.Contains(o.names, name) {
 		return nil
@@ -86,7 +90,8 @@ func (o *Queues) need(name string) error {
 	return client.NoQueue(name, o.names)
 }
 
-// With opens the queues of the place, calls do if the named one exists, and closes them.
+// With opens the queues of the place, calls do if the named one exists, and closes them. The error of closing counts:
+// it may be that of a write.
 func With(ctx context.Context, place client.Place, name string, do func(*Queues) error) error {
 	o, err := Open(ctx, place)
 	if err != nil {
@@ -99,7 +104,7 @@ func With(ctx context.Context, place client.Place, name string, do func(*Queues)
 }
 
 // Names returns queue names for the completion of a command line: those of the running muster up, or else those in the
-// configuration.
+// configuration. It needs no data, so it is quick enough for a key press.
 func Names(ctx context.Context, place client.Place) ([]string, error) {
 	c, err := place()
 	if err != nil {
@@ -115,10 +120,12 @@ func Names(ctx context.Context, place client.Place) ([]string, error) {
 // servedQueues are the queues of the running muster up, reached through its HTTP API.
 type servedQueues struct{ c *config.Config }
 
+// queuePath is the path of the API for a queue. The name is escaped, because a scoped name holds colons.
 func queuePath(name, rest string) string { return "/v1/queues/" + url.PathEscape(name) + "/" + rest }
 
 // Peek implements access.
 func (s servedQueues) Peek(ctx context.Context, name string, q server.PeekQuery) (a server.PeekAnswer, err error) {
+	// The body is stated in full, because the default of the API may differ from that of the command.
 	values := url.Values{"limit": {strconv.Itoa(q.Limit)}, "from": {q.From}, "body": {"full"}}
 	if q.Short {
 		values.Set("body", "short")
@@ -126,7 +133,10 @@ func (s servedQueues) Peek(ctx context.Context, name string, q server.PeekQuery)
 	return a, client.Get(ctx, s.c, queuePath(name, "messages?"+values.Encode()), &a)
 }
 
+// export implements access. The count of messages comes in the trailer, after the last line: an answer without it was
+// cut off.
 func (s servedQueues) export(ctx context.Context, name string, to io.Writer, total func(int)) (int, error) {
+	// There is no timeout: an export may take minutes.
 	resp, err := client.Ask(ctx, s.c, http.MethodGet, queuePath(name, "export"), nil)
 	if err != nil {
 		return 0, errors.Join(ctx.Err(), err)
@@ -141,6 +151,7 @@ func (s servedQueues) export(ctx context.Context, name string, to io.Writer, tot
 	if _, err := io.Copy(to, resp.Body); err != nil {
 		return 0, fmt.Errorf("the export ended early: %w", err)
 	}
+	// The status was sent before the first line, so a later error can only come in the trailer.
 	if text := resp.Trailer.Get(server.ExportError); text != "" {
 		return 0, errors.New(text)
 	}
@@ -154,10 +165,13 @@ func (s servedQueues) export(ctx context.Context, name string, to io.Writer, tot
 // loadPatience bounds one request of an import. It is longer than the time limit of the server.
 const loadPatience = time.Minute
 
+// load implements access. A refused request is an error of line 1, because nothing was stored. After a lost connection
+// or an internal error it is unknown which lines were stored, so that is another error.
 func (s servedQueues) load(ctx context.Context, name string, lines []byte) (queue.Imported, error) {
 	ctx, stop := context.WithTimeout(ctx, loadPatience)
 	defer stop()
 	resp, err := client.Ask(ctx, s.c, http.MethodPost, queuePath(name, "messages"), bytes.NewReader(lines))
+	// Nothing answered with this token, so nothing was stored.
 	if errors.Is(err, client.ErrNotRunning) {
 		return queue.Imported{}, &queue.LineError{Line: 1, Err: err}
 	}
@@ -169,6 +183,7 @@ func (s servedQueues) load(ctx context.Context, name string, lines []byte) (queu
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {
+	// Both answer with counts; the second also names the line that was refused.
 	case http.StatusOK, http.StatusUnprocessableEntity:
 	case http.StatusInternalServerError:
 		return queue.Imported{}, client.Refused(resp)
@@ -201,15 +216,18 @@ func (o ownQueues) Peek(ctx context.Context, name string, q server.PeekQuery) (s
 	return a, err
 }
 
+// export implements access.
 func (o ownQueues) export(ctx context.Context, name string, to io.Writer, total func(int)) (int, error) {
 	counts, err := o.service.Counts(name)
 	if err != nil {
 		return 0, err
 	}
+	// Every message is in one of these states.
 	total(counts.Visible + counts.InFlight + counts.Delayed)
 	return o.service.Export(ctx, name, to)
 }
 
+// load implements access. A storage error leaves open which lines are on disk; every other error of a line does not.
 func (o ownQueues) load(ctx context.Context, name string, lines []byte) (queue.Imported, error) {
 	done, err := o.service.Import(ctx, name, bytes.NewReader(lines))
 	wrong, isLine := errors.AsType[*queue.LineError](err)

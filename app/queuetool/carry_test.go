@@ -115,18 +115,18 @@ func TestAnImportThatFailsSaysWhatWasTakenIn(t *testing.T) {
 		says []string
 	}{
 		{"a line of the first batch", t.Context(), strings.NewReader(numbered(600)), func(int) error { return wrong },
-			ImportResult{NextLine: 7}, []string{"f:7: found no body", "lines 1 to 6 were taken in", "--from-line 7"}},
+			ImportResult{NextLine: 7}, []string{"f:7: found no body", "lines 1 to 6 were imported", "--from-line 7"}},
 		{"a line of the second batch", t.Context(), strings.NewReader(numbered(600)), only(2, wrong),
 			ImportResult{Imported: 500, NextLine: 507}, []string{"f:507: found no body", "--from-line 507"}},
 		{"nobody knows", t.Context(), strings.NewReader(numbered(600)), only(2, errors.New("connection lost")),
 			ImportResult{Imported: 500, NextLine: 501, Uncertain: 100},
-			[]string{"connection lost", "lines 1 to 500 were taken in",
+			[]string{"connection lost", "lines 1 to 500 were imported",
 				"lines 501 to 600 may or may not have been"}},
 		{"nothing", t.Context(), strings.NewReader(numbered(2)), func(int) error {
 			return &queue.LineError{Line: 1,
 				Err: client.ErrNotRunning}
 		},
-			ImportResult{NextLine: 1}, []string{"f:1: muster up is not running", "nothing was taken in"}},
+			ImportResult{NextLine: 1}, []string{"f:1: muster up is not running", "nothing was imported"}},
 		{"a line that is too long", t.Context(), strings.NewReader("a\n" + strings.Repeat("x", queue.MaxImportLine+1)),
 			nil,
 			ImportResult{Imported: 1, NextLine: 2}, []string{"f:2: it is longer than", "--from-line 2"}},
@@ -134,7 +134,7 @@ func TestAnImportThatFailsSaysWhatWasTakenIn(t *testing.T) {
 			iotest.ErrReader(errors.New("disk gone"))), nil,
 			ImportResult{Imported: 2, NextLine: 3}, []string{"f:3: disk gone", "--from-line 3"}},
 		{"an interrupt", ended, strings.NewReader(numbered(2)), nil,
-			ImportResult{NextLine: 1}, []string{"it was interrupted", "nothing was taken in"}},
+			ImportResult{NextLine: 1}, []string{"it was interrupted", "nothing was imported"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			in := importOf(&fakeQueues{fail: row.fail}, 1)

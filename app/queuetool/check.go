@@ -16,9 +16,11 @@ import (
 // maxCheckShown bounds the printed lines of each kind.
 const maxCheckShown = 20
 
-// PrintCheckup prints the result of a check of queue files.
+// PrintCheckup prints the result of a check of queue files. It ends with what to do next: where the damaged files are
+// after a repair, or the command that repairs.
 func PrintCheckup(w io.Writer, c *check.Result) error {
 	if c.Whole() {
+		// Here the damage was repaired by an earlier run that was cut short.
 		if c.Kept != "" {
 			fmt.Fprintf(w, "ended the repair that was cut short; the damaged files are in %s\n", c.Kept)
 		}
@@ -53,7 +55,7 @@ func PrintCheckup(w io.Writer, c *check.Result) error {
 	return err
 }
 
-// listed writes a line for each of all, up to maxCheckShown.
+// listed writes a line for each of all, up to maxCheckShown. A broken disk may damage thousands.
 func listed[T any](w io.Writer, all []T, line func(T) string) {
 	for _, one := range all[:min(len(all), maxCheckShown)] {
 		fmt.Fprintf(w, "  %s\n", line(one))
@@ -63,7 +65,8 @@ func listed[T any](w io.Writer, all []T, line func(T) string) {
 	}
 }
 
-// balance says how many messages are whole and how many are missing.
+// balance says how many messages are whole and how many are missing. When gaps have no numbers, the number of missing
+// messages is unknown.
 func balance(c *check.Result) string {
 	text := render.Plural(c.Messages, "message") + " whole"
 	if c.Lost > 0 {
@@ -89,6 +92,7 @@ func gapText(g check.Gap) string {
 		parts = append(parts, "from "+moment(g.After)+" to "+moment(g.Before))
 	}
 	switch {
+	// Messages of a queue are numbered in the order of their sending; 0 means unknown.
 	case g.To != 0 && g.To == g.From:
 		parts = append(parts, fmt.Sprintf("number %d", g.From))
 	case g.To != 0:
@@ -99,4 +103,5 @@ func gapText(g check.Gap) string {
 	return strings.Join(parts, ", ") + ": " + g.Why
 }
 
+// moment renders a time with milliseconds, so that it can be found in logs.
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }

@@ -47,19 +47,21 @@ func (o *Queues) Export(ctx context.Context, name, file string, out, progress io
 
 // exportAll exports a queue and checks that every line arrived.
 func exportAll(ctx context.Context, o *Queues, name string, to *lineCounter) (int, error) {
+	// The total is known only to the other side, and is there before the first line.
 	n, err := o.export(ctx, name, to, func(total int) { to.shown.Total = total })
 	switch {
 	case ctx.Err() != nil:
 		return 0, fmt.Errorf("export %s: it was interrupted after %s", name, render.Plural(to.lines, "message"))
 	case err != nil:
 		return 0, fmt.Errorf("export %s: %w", name, err)
+	// The other side says how many lines it wrote; a shorter file must not pass as a complete export.
 	case n != to.lines:
 		return 0, fmt.Errorf("export %s: %d lines arrived of %d; try again", name, to.lines, n)
 	}
 	return n, nil
 }
 
-// lineCounter counts the lines that are written, and shows the count.
+// lineCounter counts the lines that are written, and shows the count. Each message is one line.
 type lineCounter struct {
 	to    io.Writer
 	lines int
@@ -75,7 +77,7 @@ func (c *lineCounter) Write(b []byte) (int, error) {
 }
 
 // writeWhole creates the file at path from what fill writes, compressed when the name ends in .gz. An existing file
-// changes only once everything is on disk.
+// changes only once everything is on disk. A device or a pipe is refused, because it cannot be replaced.
 func writeWhole(path string, fill func(io.Writer) error) (err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // replace the target of the link, not the link
@@ -104,15 +106,20 @@ func writeWhole(path string, fill func(io.Writer) error) (err error) {
 	if err := fillFile(f, strings.HasSuffix(path, ".gz"), fill); err != nil {
 		return err
 	}
+	// The lines are on disk before the name changes: after a crash there is the old file or the whole new one.
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
+	// From here on other programs see the new file.
 	if err := os.Rename(f.Name(), path); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
+	// Without this a crash could bring the old name back.
 	return durable.SyncDir(filepath.Dir(path))
 }
 
+// fillFile calls fill with f, or with a compressing writer in front of it. Closing that writer writes the end of the
+// gzip stream, so its error counts.
 func fillFile(f io.Writer, compressed bool, fill func(io.Writer) error) error {
 	if !compressed {
 		return fill(f)

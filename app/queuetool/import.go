@@ -40,7 +40,8 @@ const (
 	importBytes = 1 << 20
 )
 
-// OpenLines opens a file of lines, decompressed when its name ends in .gz; the name - is stdin.
+// OpenLines opens a file of lines, decompressed when its name ends in .gz; the name - is stdin. The caller closes it
+// with closeLines. A terminal as standard input is refused: the command would seem to hang.
 func OpenLines(name string, stdin io.Reader) (lines io.Reader, closeLines func() error, err error) {
 	if name == "-" {
 		if f, ok := stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -79,7 +80,8 @@ func (o *Queues) Import(ctx context.Context, name, file string, lines io.Reader,
 	return in.result, err
 }
 
-// importing is a running import. Its result is valid at any time.
+// importing is a running import. Its result is valid at any time. line and NextLine differ only inside a batch that
+// failed.
 type importing struct {
 	access access
 	result ImportResult
@@ -90,6 +92,8 @@ type importing struct {
 	shown  *terminal.Progress
 }
 
+// run reads lines and sends them in batches. A batch ends at 500 lines or 1 MiB, whichever comes first; a single line
+// may be longer.
 func (in *importing) run(ctx context.Context, from io.Reader) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, 64<<10), queue.MaxImportLine)
@@ -97,6 +101,7 @@ func (in *importing) run(ctx context.Context, from io.Reader) error {
 		if ctx.Err() != nil {
 			return in.stopped()
 		}
+		// Skipped lines are counted and not parsed: they were imported before.
 		if in.line < in.from {
 			in.line++
 			in.result.NextLine = in.line
@@ -114,6 +119,7 @@ func (in *importing) run(ctx context.Context, from io.Reader) error {
 	if err := in.send(ctx); err != nil {
 		return err
 	}
+	// The lines before a broken one are sent already.
 	err := lines.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
 		err = fmt.Errorf("it is longer than %d bytes, the longest line of a message", queue.MaxImportLine)
@@ -135,17 +141,20 @@ func (in *importing) send(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return in.stopped()
 	}
+	// An interrupt takes effect between two batches.
 	done, err := in.access.load(context.WithoutCancel(ctx), in.result.Queue, in.batch.Bytes())
 	in.result.Imported += done.Sent
 	in.result.Duplicates += done.Duplicates
 	if err != nil {
 		wrong, known := errors.AsType[*queue.LineError](err)
 		if !known {
+			// The connection was lost: the batch is stored as a whole or not at all, but which is unknown.
 			in.result.Uncertain = in.lines
-			return fmt.Errorf("import of %s: %w\n%s; lines %d to %d may or may not have been: look at the queue "+
+			return fmt.Errorf("import of %s: %w\n%s; lines %d to %d may or may not have been: check the queue "+
 				"before you continue with --from-line %d",
 				in.file(), err, in.taken(), in.line, in.line+in.lines-1, in.line)
 		}
+		// The error counts lines from 1 within the batch.
 		in.result.NextLine = in.line + wrong.Line - 1
 		return in.wrong(wrong.Err)
 	}
@@ -159,13 +168,15 @@ func (in *importing) send(ctx context.Context) error {
 
 // wrong is the error of line NextLine.
 func (in *importing) wrong(err error) error {
-	return fmt.Errorf("%s:%d: %w\n%s", in.file(), in.result.NextLine, err, in.again("put it right"))
+	return fmt.Errorf("%s:%d: %w\n%s", in.file(), in.result.NextLine, err, in.again("correct it"))
 }
 
+// stopped is the error of an interrupted import. No batch is under way then, so it is known where to continue.
 func (in *importing) stopped() error {
 	return fmt.Errorf("import of %s: it was interrupted\n%s", in.file(), in.again(""))
 }
 
+// file names the input in errors.
 func (in *importing) file() string {
 	if in.result.File == "-" {
 		return "standard input"
@@ -181,18 +192,18 @@ func (in *importing) again(first string) string {
 	if in.result.NextLine <= in.from {
 		return in.taken() + "; " + first + "run the command again"
 	}
-	return fmt.Sprintf("%s; %sgo on with --from-line %d", in.taken(), first, in.result.NextLine)
+	return fmt.Sprintf("%s; %scontinue with --from-line %d", in.taken(), first, in.result.NextLine)
 }
 
 // taken says which lines were imported.
 func (in *importing) taken() string {
 	if in.result.NextLine <= in.from {
-		return "nothing was taken in"
+		return "nothing was imported"
 	}
 	if in.result.NextLine == in.from+1 {
-		return fmt.Sprintf("line %d was taken in (%s)", in.from, in.result.Summary())
+		return fmt.Sprintf("line %d was imported (%s)", in.from, in.result.Summary())
 	}
-	return fmt.Sprintf("lines %d to %d were taken in (%s)", in.from, in.result.NextLine-1, in.result.Summary())
+	return fmt.Sprintf("lines %d to %d were imported (%s)", in.from, in.result.NextLine-1, in.result.Summary())
 }
 
 // Summary says how many messages were imported.

@@ -20,7 +20,8 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// Row is one queue, as muster queue ls -o json prints it.
+// Row is one queue, as muster queue ls -o json prints it. Counts are those of the time of the call; on Amazon SQS they
+// are approximate.
 type Row struct {
 	Name     string `json:"name"`
 	URL      string `json:"url"`
@@ -33,7 +34,8 @@ type Row struct {
 	Delayed  int  `json:"delayed"`
 }
 
-// split divides the messages in flight into those in progress and those waiting for a retry.
+// split divides the messages in flight into those in progress and those waiting for a retry. It leaves both unknown
+// when the queue does not tell retries apart.
 func (r *Row) split(c server.QueueCounts) {
 	if c.Retrying == nil {
 		return
@@ -43,7 +45,7 @@ func (r *Row) split(c server.QueueCounts) {
 	r.Working, r.Retrying = &working, &retrying
 }
 
-// PrintRows prints a table of queues.
+// PrintRows prints a table of queues. An unknown count is a question mark.
 func PrintRows(w io.Writer, rows []Row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "QUEUE\tBACKLOG\tIN FLIGHT\tWORKING\tRETRYING\tDELAYED\tURL")
@@ -66,9 +68,11 @@ func orUnknown(n *int) string {
 // and account with queues there.
 func SplitInFlight(ctx context.Context, place client.Place, where *Where, rows []Row) (others []string) {
 	c, err := place()
+	// Another endpoint is not that of the muster up of this place.
 	if err != nil || where.Endpoint != "" && where.Endpoint != "http://"+c.Listen.Queue {
 		return nil
 	}
+	// The API knows all scopes; SQS lists only those of one region and account.
 	var known server.QueueNames
 	if client.Get(ctx, c, "/v1/queues", &known) != nil {
 		return nil // only the counts of the endpoint are known
@@ -83,6 +87,7 @@ func SplitInFlight(ctx context.Context, place client.Place, where *Where, rows [
 			counts[Where{Region: cmp.Or(region, DefaultRegion), Account: cmp.Or(account, DefaultAccount)}]++
 		}
 	}
+	// The order of a map is random, so the lines are sorted below.
 	for at, n := range counts {
 		others = append(others, fmt.Sprintf("%s more in region %s, account %s: muster queue ls --region %s "+
 			"--account %s",
@@ -93,7 +98,7 @@ func SplitInFlight(ctx context.Context, place client.Place, where *Where, rows [
 }
 
 // List returns the queues of an endpoint with their counts; nil only with an error. Errors are those of the SDK: see
-// [client.Explain].
+// [client.Explain]. It makes one call for each queue: SQS has no call for the counts of several.
 func List(ctx context.Context, c *awssqs.Client) ([]Row, error) {
 	rows := []Row{}
 	pages := awssqs.NewListQueuesPaginator(c, &awssqs.ListQueuesInput{MaxResults: aws.Int32(1000)})

@@ -15,7 +15,8 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
-// sqsMover moves messages with the move tasks of an SQS endpoint.
+// sqsMover moves messages with the move tasks of an SQS endpoint: that of muster up, or Amazon SQS. The task runs there
+// and outlives this process.
 type sqsMover struct{ client *awssqs.Client }
 
 // arn returns the ARN of a queue.
@@ -36,7 +37,9 @@ func (s sqsMover) arn(ctx context.Context, name string) (*string, error) {
 	return &arn, nil
 }
 
+// start implements mover.
 func (s sqsMover) start(ctx context.Context, from, to string, perSecond int) error {
+	// Move tasks name queues by their ARNs.
 	source, err := s.arn(ctx, from)
 	if err != nil {
 		return err
@@ -47,6 +50,7 @@ func (s sqsMover) start(ctx context.Context, from, to string, perSecond int) err
 			return err
 		}
 	}
+	// Without a rate SQS moves as fast as it can.
 	if perSecond > 0 {
 		rate := int32(perSecond)
 		in.MaxNumberOfMessagesPerSecond = &rate
@@ -55,6 +59,7 @@ func (s sqsMover) start(ctx context.Context, from, to string, perSecond int) err
 	return notMovable(from, client.Explain(err))
 }
 
+// moves implements mover. SQS returns at most ten moves. It gives ARNs, times in milliseconds and statuses in capitals.
 func (s sqsMover) moves(ctx context.Context, from string) ([]Move, error) {
 	source, err := s.arn(ctx, from)
 	if err != nil {
@@ -87,19 +92,23 @@ func (s sqsMover) moves(ctx context.Context, from string) ([]Move, error) {
 	return all, nil
 }
 
+// cancel implements mover.
 func (s sqsMover) cancel(ctx context.Context, m Move) error {
 	_, err := s.client.CancelMessageMoveTask(ctx, &awssqs.CancelMessageMoveTaskInput{TaskHandle: &m.id})
 	return client.Explain(err)
 }
 
-// ownMover moves messages within a data directory that no muster up has open.
+// ownMover moves messages within a data directory that no muster up has open. The move runs in this process and ends
+// with it.
 type ownMover struct{ service *queue.Service }
 
+// start implements mover.
 func (o ownMover) start(ctx context.Context, from, to string, perSecond int) error {
 	_, err := o.service.StartMove(ctx, from, to, perSecond)
 	return notMovable(from, err)
 }
 
+// moves implements mover.
 func (o ownMover) moves(_ context.Context, from string) ([]Move, error) {
 	found, err := o.service.Moves(from)
 	if err != nil {
@@ -116,12 +125,14 @@ func (o ownMover) moves(_ context.Context, from string) ([]Move, error) {
 	return all, nil
 }
 
+// cancel implements mover.
 func (o ownMover) cancel(ctx context.Context, m Move) error {
 	_, err := o.service.CancelMove(ctx, m.id)
 	return err
 }
 
-// notMovable says what to do when a move cannot start.
+// notMovable says what to do when a move cannot start. SQS tells the reasons apart only by their texts, and package
+// queue uses the same texts.
 func notMovable(from string, err error) error {
 	if err == nil {
 		return nil
@@ -132,6 +143,7 @@ func notMovable(from string, err error) error {
 			"dead_letter: {queue: %s, after: 5} below queues:", from, from)
 	case strings.Contains(text, "already a task running"):
 		return fmt.Errorf("redrive %s: a move is running already; see it with --status, or end it with --cancel", from)
+	// These two are about --to, so they are errors of that flag.
 	case strings.Contains(text, "cannot be the same"):
 		return misuse.Setting("to", "found %s itself, allowed is another queue", from)
 	case strings.Contains(text, "must be of the same type"):

@@ -25,6 +25,7 @@ func PrintPeek(w io.Writer, a server.PeekAnswer, q server.PeekQuery) error {
 		_, err = fmt.Fprintf(w, "%s holds no message%s\n", a.Queue, map[string]string{"waiting": " that waits",
 			"in-flight": " in flight", "delayed": " that is delayed",
 			"damaged": " that is known to be damaged"}[q.From])
+	// The API has cut the bodies already.
 	case q.Short:
 		err = printPeekTable(w, a.Messages)
 	default:
@@ -43,7 +44,10 @@ func PrintPeek(w io.Writer, a server.PeekAnswer, q server.PeekQuery) error {
 // tableBody is how many characters of a body a row of the table shows.
 const tableBody = 60
 
+// printPeekTable prints a row for each message. Bodies and attributes are cut to a line, and control characters are
+// escaped: a message must not be able to write to the terminal.
 func printPeekTable(w io.Writer, messages []server.PeekedMessage) error {
+	// The column of errors appears only when there is one: it takes much of the width.
 	failed := slices.ContainsFunc(messages, func(m server.PeekedMessage) bool { return m.LastError != nil })
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	heading := "ID\tSTATE\tAGE\tRECEIVES\tGROUP\tATTRIBUTES\tBODY"
@@ -60,10 +64,12 @@ func printPeekTable(w io.Writer, messages []server.PeekedMessage) error {
 		for _, name := range slices.Sorted(maps.Keys(m.Attributes)) {
 			attributes = append(attributes, name+"="+attributeText(m.Attributes[name], tableBody/3))
 		}
+		// All attributes share one column.
 		all, cut := terminal.Clip(strings.Join(attributes, " "), tableBody)
 		if cut {
 			all += "..."
 		}
+		// A damaged message has no body to show.
 		if m.Damaged != "" {
 			body = terminal.Escape(m.Damaged, "")
 		}
@@ -77,6 +83,7 @@ func printPeekTable(w io.Writer, messages []server.PeekedMessage) error {
 	return t.Flush()
 }
 
+// printPeekBlocks prints each message in full, with a blank line between two.
 func printPeekBlocks(w io.Writer, messages []server.PeekedMessage) error {
 	for i, m := range messages {
 		if i > 0 {

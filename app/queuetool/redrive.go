@@ -41,7 +41,8 @@ type Move struct {
 	id string
 }
 
-// mover moves messages out of a queue. A started move continues by itself.
+// mover moves messages out of a queue. A started move continues by itself. There is one for SQS endpoints and one for a
+// data directory.
 type mover interface {
 	start(ctx context.Context, from, to string, perSecond int) error
 	// moves returns the last moves, the newest first.
@@ -60,11 +61,14 @@ type Redrive struct {
 
 // WithRedrive chooses what moves messages out of the queue from: the SQS endpoint of where, or that of the running
 // muster up, or else the data directory of the place. The names are bare. An empty to means back to the source queues.
+// An endpoint is used only when the user names one. muster up is reached through its own SQS endpoint, with the scope
+// of where.
 func WithRedrive(ctx context.Context, place client.Place, where *Where, from, to string, do func(Redrive) error) error {
 	if err := where.Check(); err != nil {
 		return err
 	}
 	if where.Endpoint == "" {
+		// Open also lists the queues, so that a mistyped name is found before a move starts.
 		o, err := Open(ctx, place)
 		if err != nil {
 			return err
@@ -87,7 +91,8 @@ func WithRedrive(ctx context.Context, place client.Place, where *Where, from, to
 	return do(Redrive{From: from, To: to, mover: sqsMover{c}})
 }
 
-// Start begins a move of at most perSecond messages a second, 0 for no limit, and returns it.
+// Start begins a move of at most perSecond messages a second, 0 for no limit, and returns it. The returned move may
+// have ended already.
 func (r Redrive) Start(ctx context.Context, perSecond int) (Move, error) {
 	if err := r.mover.start(ctx, r.From, r.To, perSecond); err != nil {
 		return Move{}, err
@@ -98,7 +103,7 @@ func (r Redrive) Start(ctx context.Context, perSecond int) (Move, error) {
 // Moves returns the last moves out of the queue, the newest first.
 func (r Redrive) Moves(ctx context.Context) ([]Move, error) { return r.mover.moves(ctx, r.From) }
 
-// last returns the newest move.
+// last returns the newest move. SQS has no call for a single move, so the list is read.
 func (r Redrive) last(ctx context.Context) (Move, error) {
 	all, err := r.Moves(ctx)
 	if err != nil {
@@ -122,6 +127,7 @@ func (r Redrive) Wait(ctx context.Context, m Move, progress io.Writer) (Move, er
 	for m.Status == running {
 		shown.Total = m.ToMove
 		shown.At(m.Moved)
+		// An interrupt ends the wait and not the move.
 		if host.Sleep(ctx, pollEvery) != nil {
 			return m, fmt.Errorf("redrive %s: no longer waiting, after %d of %d messages; "+
 				"the move goes on while muster up runs. See --status, or end it with --cancel", r.From, m.Moved,
@@ -137,17 +143,19 @@ func (r Redrive) Wait(ctx context.Context, m Move, progress io.Writer) (Move, er
 
 // Cancel stops the running move and returns the result. Messages that were moved stay moved.
 func (r Redrive) Cancel(ctx context.Context) (Move, error) {
+	// The running move is always the newest: a queue can have only one.
 	m, err := r.last(ctx)
 	if err != nil || m.Status != running {
 		return m, errors.Join(err, fmt.Errorf("redrive %s: no move is running", r.From))
 	}
+	// The move may end between the reading and this call; the error then says so.
 	if err := r.mover.cancel(ctx, m); err != nil {
 		return m, err
 	}
 	return r.last(ctx)
 }
 
-// Failed returns an error for a move that ended before it was complete.
+// Failed returns an error for a move that was cancelled or failed; nil for one that runs or is complete.
 func (r Redrive) Failed(m Move) error {
 	if m.Status == running || m.Status == completed {
 		return nil
@@ -156,26 +164,27 @@ func (r Redrive) Failed(m Move) error {
 		because(m.Failure))
 }
 
-// Print prints the result of a move that did not fail.
+// Print prints the result of a move that did not fail: what was moved or, without waiting, what is being moved.
 func (r Redrive) Print(w io.Writer, m Move) error {
-	to := "back to where they came from"
+	to := "back to their source queues"
 	if m.To != "" {
 		to = "to " + m.To
 	}
 	var err error
 	switch {
+	// An empty queue is no failure: the goal is reached.
 	case m.ToMove == 0:
 		_, err = fmt.Fprintf(w, "no message waits in %s\n", r.From)
 	case m.Status == completed:
 		_, err = fmt.Fprintf(w, "moved %s from %s %s\n", render.Plural(m.Moved, "message"), r.From, to)
 	default:
-		_, err = fmt.Fprintf(w, "moving %s from %s %s\nsee how far it is with: muster queue redrive %s --status\n",
+		_, err = fmt.Fprintf(w, "moving %s from %s %s\nshow its progress: muster queue redrive %s --status\n",
 			render.Plural(m.ToMove, "message"), r.From, to, r.From)
 	}
 	return err
 }
 
-// PrintMoves prints a table of moves.
+// PrintMoves prints a table of moves, the newest first.
 func (r Redrive) PrintMoves(w io.Writer, all []Move) error {
 	if len(all) == 0 {
 		_, err := fmt.Fprintf(w, "no move out of %s is known\n", r.From)
@@ -190,11 +199,12 @@ func (r Redrive) PrintMoves(w io.Writer, all []Move) error {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d of %d\t%s\t%s\t%s\n", m.Started.Local().Format("2006-01-02 15:04:05"), m.Status,
 			m.Moved,
-			m.ToMove, cmp.Or(m.To, "where they came from"), rate, cmp.Or(m.Failure, "-"))
+			m.ToMove, cmp.Or(m.To, "source queues"), rate, cmp.Or(m.Failure, "-"))
 	}
 	return t.Flush()
 }
 
+// over says how a move ended, as the verb of a sentence.
 func over(status string) string {
 	if status == "cancelled" {
 		return "was cancelled"
@@ -202,6 +212,7 @@ func over(status string) string {
 	return status
 }
 
+// because adds the reason of a failure to a sentence, if there is one.
 func because(failure string) string {
 	if failure == "" {
 		return ""
@@ -215,7 +226,7 @@ func failureWords(code string) string {
 	case code == "":
 		return ""
 	case strings.Contains(code, "CouldNotDetermineMessageSource"):
-		return "a message did not come from another queue, so there is no way back; name a queue with --to"
+		return "a message was not moved here from another queue, so it has no source queue; name a queue with --to"
 	case strings.Contains(code, "NonExistentQueue"):
 		return "a queue that a message should go to does not exist, or is of another kind; name a queue with --to"
 	}

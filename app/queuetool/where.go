@@ -24,13 +24,14 @@ const (
 )
 
 // Where says where the queues of a command are. An embedded queue has separate queues for each region and account.
+// Commands set it from --endpoint, --region and --account; Name adds what a URL or a scoped name says.
 type Where struct {
 	// Endpoint is the URL of an SQS endpoint; empty for that of the configuration. An empty Region is that of the
 	// environment, an empty Account is DefaultAccount.
 	Endpoint, Region, Account string
 }
 
-// Check returns an error when the region, the account or their combination is invalid.
+// Check returns an error when the region, the account or their combination is invalid. It makes no call.
 func (p *Where) Check() error {
 	if p.Region != "" && !queue.ValidScope(p.Region, DefaultAccount) {
 		return misuse.Setting("region", "found %.50q, allowed are up to 32 lower-case letters, digits and hyphens, "+
@@ -58,6 +59,7 @@ func (p *Where) Name(named string) (string, error) {
 	if client.IsURL(named) {
 		region, account, bare = "", accountIn(named), name
 	}
+	// A part may be given twice, by a flag and by the name, if both say the same.
 	for _, part := range []struct {
 		setting, said string
 		into          *string
@@ -87,9 +89,11 @@ func accountIn(queueURL string) string {
 	return account
 }
 
-// Key returns the scoped name of a queue, as the embedded queue stores it.
+// Key returns the scoped name of a queue, as the embedded queue stores it. The default scope has bare names, as in the
+// configuration.
 func (p *Where) Key(name string) string {
 	region := cmp.Or(p.Region, DefaultRegion)
+	// The endpoint counts this region as the default one: see [client.Variables].
 	if region == sqsapi.LocalRegion {
 		region = DefaultRegion
 	}
@@ -106,6 +110,7 @@ func (p *Where) Client(ctx context.Context, place client.Place) (*awssqs.Client,
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
+	// The keys follow from the target: see [client.UseLocalKeys].
 	target := p.Endpoint
 	if target == "" {
 		c, err := place()
@@ -121,6 +126,7 @@ func (p *Where) Client(ctx context.Context, place client.Place) (*awssqs.Client,
 	cfg.Region = cmp.Or(p.Region, cfg.Region)
 	p.Region = cfg.Region
 	if p.Account != "" {
+		// An embedded queue takes the account from the path of the URL.
 		base := cmp.Or(aws.ToString(cfg.BaseEndpoint), os.Getenv("AWS_ENDPOINT_URL_SQS"), target)
 		cfg.BaseEndpoint = aws.String(strings.TrimSuffix(base, "/") + "/" + p.Account)
 	}

@@ -51,6 +51,7 @@ func PrintProgress(w io.Writer, o muster.Observation, told bool) {
 // Troubles lists failures, messages waiting for a retry and late ones; none when all goes well.
 func Troubles(o muster.Observation) []string { return troubles(o, false) }
 
+// troubles does the work of [Troubles]. It leaves out failed attempts if told is true.
 func troubles(o muster.Observation, told bool) (parts []string) {
 	p := o.Progress.Value()
 	if p.Retrying.Value > 0 {
@@ -63,6 +64,7 @@ func troubles(o muster.Observation, told bool) (parts []string) {
 	if p.Late.Value > 0 {
 		parts = append(parts, render.Number(math.Round(p.Late.Value))+" late")
 	}
+	// These messages may hang: nothing else would show that while their worker lives.
 	if p.Held > 0 {
 		parts = append(parts, heldLate(p))
 	}
@@ -74,6 +76,7 @@ func troubles(o muster.Observation, told bool) (parts []string) {
 	if p.DeadLetters.Value > 0 {
 		parts = append(parts, render.Plural(int(p.DeadLetters.Value), "dead letter"))
 	}
+	// The share of the last hour matters only when it misses the objective.
 	if p.InTime.Known && p.InTime.Value < o.Objective.Quantile {
 		parts = append(parts, fmt.Sprintf("%s of %s in time in the last hour", shareInTime(p.InTime),
 			render.Number(p.Ended)))

@@ -33,6 +33,7 @@ func Print(w io.Writer, s server.Status, failed func(fleet string) string) error
 			f.Observation = muster.Observation{Objective: f.Observation.Objective}
 		}
 		o, c := f.Observation, f.Observation.Capacity
+		// In service, busy, pending, draining and silent, in the order of the columns.
 		members := []string{"?", "?", "?", "?", "?"}
 		if f.Ready && c.Known {
 			for i, n := range []int{c.InService(), c.Busy, o.Pending(), c.Draining + c.Released, c.Lost} {
@@ -75,18 +76,22 @@ func Print(w io.Writer, s server.Status, failed func(fleet string) string) error
 		for _, note := range f.Observation.Notes {
 			fmt.Fprintf(w, "  note: %s\n", note)
 		}
+		// The log of a local fleet knows more about failures than the reports of its workers; the same failures are not
+		// printed twice.
 		text := failed(f.Name)
 		PrintProgress(w, f.Observation, text != "")
 		if text != "" {
 			fmt.Fprintf(w, "  %s\n", text)
 		}
 		printIncidents(w, f, s.At)
+		// A queue whose backlog is unknown stops every decrease, so its reason is shown.
 		for _, q := range f.Observation.Queues {
 			if !q.Backlog.Known {
 				fmt.Fprintf(w, "  queue %s: %s\n", q.Queue, q.Backlog)
 			}
 		}
 	}
+	// An SQS endpoint alone is a valid use, so this is only a hint.
 	if len(s.Fleets) == 0 {
 		fmt.Fprintln(w, "muster up runs without fleets: give it a configuration with -f")
 	}
@@ -96,12 +101,13 @@ func Print(w io.Writer, s server.Status, failed func(fleet string) string) error
 // maxBusy bounds the busy members that are listed when a fleet stops.
 const maxBusy = 20
 
-// Lifeline describes the phase of a fleet that is not sized and has not failed.
+// Lifeline describes the phase of a fleet that is not sized and has not failed. While it stops, it names the busy
+// workers: they are what the fleet waits for.
 func Lifeline(f server.FleetStatus) string {
 	if f.Phase != string(lifecycle.Stopping) {
 		return f.Phase + ": the fleet is not sized yet"
 	}
-	text, separator := "stopping: its workers finish what they hold", ": "
+	text, separator := "stopping: its workers finish their messages in progress", ": "
 	told := 0
 	for _, m := range f.Members {
 		if m.Busy > 0 && told < maxBusy {
@@ -130,6 +136,7 @@ func count(s muster.Sample) string {
 	return render.Number(s.Value)
 }
 
+// age renders a time in seconds.
 func age(s muster.Sample) string {
 	if !s.Known {
 		return "?"
@@ -143,6 +150,7 @@ const lately = 5 * time.Minute
 // FailedLately says what failed in the last five minutes at a local fleet, from its log in the data directory; empty if
 // nothing did.
 func FailedLately(ctx context.Context, data, fleet string, now time.Time) string {
+	// A missing or unreadable log is no failure: status has other sources.
 	recent, err := joblog.Recent(ctx, app.LogsDir(data), fleet, now.Add(-lately))
 	if err != nil || recent.Last == nil {
 		return ""
@@ -185,6 +193,7 @@ const (
 
 // printIncidents prints the recent incidents at the workers of a fleet, the newest first.
 func printIncidents(w io.Writer, f server.FleetStatus, now time.Time) {
+	// The incidents of all members are sorted together.
 	type line struct {
 		member string
 		server.IncidentStatus

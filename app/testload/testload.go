@@ -75,6 +75,7 @@ func lognormal(random *rand.Rand, cv float64) float64 {
 	return math.Exp(random.NormFloat64()*math.Sqrt(sigma2) - sigma2/2)
 }
 
+// lines reads the bodies from a file or from standard input.
 func (l *Load) lines(stdin io.Reader) ([]string, error) {
 	in := stdin
 	if l.Bodies != "-" {
@@ -126,6 +127,7 @@ func (l *Load) Send(ctx context.Context, client *awssqs.Client, url string, bodi
 			if err := host.Sleep(ctx, time.Until(due)); err != nil {
 				return sent, err
 			}
+			// As many messages as are due now, at most a batch: after a slow answer several are.
 			late := int(time.Since(started).Seconds()*rate) - sent + 1
 			n = min(n, max(1, late))
 		}

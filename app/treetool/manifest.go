@@ -10,7 +10,8 @@ import (
 	"github.com/muster-scale/muster/tree"
 )
 
-// Manifest is a file of children, one JSON object per line.
+// Manifest is a file of children, one JSON object per line. It is read while the tree is submitted, so it may be larger
+// than memory.
 type Manifest struct {
 	path  string
 	file  io.Closer // nil: nothing to close
@@ -34,11 +35,13 @@ func OpenManifest(path string, stdin io.Reader) (*Manifest, error) {
 		from, m.file = file, file
 	}
 	m.lines = bufio.NewScanner(from)
+	// The longest line that a tree accepts; the scanner's default is shorter.
 	m.lines.Buffer(nil, tree.MaxLine)
 	return m, nil
 }
 
-// Next returns the next child, and io.EOF after the last.
+// Next returns the next child, and io.EOF after the last. Empty lines are skipped but counted, so that an error names
+// the line that an editor shows.
 func (m *Manifest) Next() (tree.Child, error) {
 	for m.lines.Scan() {
 		m.line++

@@ -28,7 +28,8 @@ type Trees struct {
 	Path string
 }
 
-// open opens the trees. With make it creates a missing store.
+// open opens the trees. With make it creates a missing store. A missing file without make is an error about the
+// request: the name is probably wrong.
 func (f Trees) open(ctx context.Context, make bool) (app.TreeStore, error) {
 	path := f.Path
 	if path == "" {
@@ -60,6 +61,7 @@ func (f Trees) With(ctx context.Context, make bool, do func(tree.Store, *runner.
 	sender := &runner.SQSSender{Client: func(ctx context.Context, queue string) (*awssqs.Client, error) {
 		return client.SQS(ctx, f.Place, queue)
 	}}
+	// The operator announces nothing here: workers announce completions.
 	err = do(store, runner.NewOperator(store, sender, nil, slog.New(slog.DiscardHandler)))
 	return errors.Join(explain(err), store.Close())
 }
@@ -71,6 +73,7 @@ func explain(err error) error {
 		return nil
 	case errors.Is(err, tree.ErrNoRoot):
 		return misuse.Errorf("%w; muster tree status lists the existing ones", err)
+	// These already say what to do, and are no errors of SQS.
 	case errors.Is(err, tree.ErrState), dynamotree.Is(err):
 		return err
 	}

@@ -28,12 +28,14 @@ type Status struct {
 	Completion string      `json:"completion,omitzero"`
 	Limits     tree.Limits `json:"limits"`
 	Visited    bool        `json:"visited"`
-	Created    int64       `json:"created"`
-	Done       int64       `json:"done"`
-	Failed     int64       `json:"failed"`
-	Open       int64       `json:"open"`
-	Waiting    int64       `json:"waiting"`
-	Out        int64       `json:"out"`
+	// Created nodes are Done, Failed or Open.
+	Created int64 `json:"created"`
+	Done    int64 `json:"done"`
+	Failed  int64 `json:"failed"`
+	Open    int64 `json:"open"`
+	// Waiting nodes are not sent yet; Out nodes are in the queue or at a worker. Both are open.
+	Waiting int64 `json:"waiting"`
+	Out     int64 `json:"out"`
 	// ExpectedNodes estimates the nodes in all: open nodes get as many children as finished ones of their depth. If
 	// ExpectedKnown is false, some depth has open nodes and no finished one. They then count without children, and the
 	// estimate may be far too low. The lower bound is Created.
@@ -67,8 +69,9 @@ type FailedNode struct {
 	Reason   string `json:"reason"`
 }
 
-// StatusOf describes a tree at a time, with the given failed nodes.
+// StatusOf describes a tree at a time, with the given failed nodes. It reads nothing.
 func StatusOf(r tree.Root, failed []tree.Node, at time.Time) Status {
+	// The outlook extrapolates the children of open nodes from those of finished ones.
 	outlook := r.Outlook()
 	s := Status{
 		ID: r.ID, Queue: r.Queue, State: r.State, Reason: r.Reason, Round: r.Round, SubmittedAt: r.SubmittedAt,
@@ -82,6 +85,7 @@ func StatusOf(r tree.Root, failed []tree.Node, at time.Time) Status {
 	}
 	if r.Ended() {
 		s.Completion = tree.CompletionID(r.ID, r.Round)
+		// The remaining time needs a pace and an estimate of the remaining nodes, and a tree that runs.
 	} else if pace, known := r.Pace.PerSecond(r.SubmittedAt, at); known {
 		s.PerSecond = &pace
 		if pace > 0 && outlook.Known && r.State == tree.Running {
@@ -102,7 +106,8 @@ func StatusOf(r tree.Root, failed []tree.Node, at time.Time) Status {
 	return s
 }
 
-// Look reads a tree, with at most most of its failed nodes, and describes its current state.
+// Look reads a tree, with at most most of its failed nodes, and describes its current state. The two readings are not
+// one transaction, so a node may fail between them.
 func Look(ctx context.Context, store tree.Store, p *runner.Operator, id string, most int) (Status, error) {
 	r, err := p.Root(ctx, id)
 	if err != nil {
@@ -135,7 +140,7 @@ func PrintTable(w io.Writer, rows []Status) error {
 	return t.Flush()
 }
 
-// left says how long the rest takes; ? when that is unknown.
+// left says how long the rest takes; ? when that is unknown. A tree without open nodes needs no more time.
 func (s Status) left() string {
 	switch {
 	case s.Open == 0:
@@ -146,7 +151,7 @@ func (s Status) left() string {
 	return render.Seconds(math.Ceil(*s.LeftSeconds))
 }
 
-// Line describes the progress of a tree on one line.
+// Line describes the progress of a tree on one line. It has no line break, because Watch redraws it in place.
 func (s Status) Line() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %d done", s.ID, s.State, s.Done)
@@ -206,6 +211,7 @@ func (s Status) Print(w io.Writer, at time.Time) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	// Without failed nodes that ends the output: the table of levels has the counts.
 	if len(s.FailedNodes) == 0 {
 		return nil
 	}

@@ -36,6 +36,7 @@ func Watch(ctx context.Context, store tree.Store, p *runner.Operator, id string,
 	inPlace := terminal.Is(out)
 	var shown time.Time
 	var state tree.RootState
+	// The timeout counts from here, whatever the readings take.
 	began := time.Now()
 	for {
 		s, err := Look(ctx, store, p, id, 20)
@@ -43,6 +44,7 @@ func Watch(ctx context.Context, store tree.Store, p *runner.Operator, id string,
 			return s, err
 		}
 		switch {
+		// The last line is removed: the caller prints the final state.
 		case s.State == tree.Complete || s.State == tree.Cancelled:
 			if inPlace {
 				fmt.Fprint(out, "\r\x1b[K")
@@ -57,6 +59,7 @@ func Watch(ctx context.Context, store tree.Store, p *runner.Operator, id string,
 		pause := every
 		if timeout > 0 {
 			left := timeout - time.Since(began)
+			// The tree is read once more at the timeout, so an end just before it is not missed.
 			if left <= 0 {
 				if inPlace {
 					fmt.Fprintln(out)

@@ -54,6 +54,7 @@ func Demo(ctx context.Context, repetitions int, progress io.Writer) ([]Figure, e
 		if err != nil {
 			return nil, err
 		}
+		// A run in which the demo failed cannot be compared, so it is an error.
 		real := tally.Results()
 		if err := demo.Failure(real); err != nil {
 			return nil, err
@@ -91,6 +92,7 @@ func compareDemos(all [][2][]demo.Result) []Figure {
 	var rows []Figure
 	for k, r := range all[0][0] {
 		for _, f := range figures {
+			// The figures are those of one test under one policy, over all repetitions.
 			v := Figure{Name: r.Name, Policy: r.Policy, Figure: f.name}
 			var off []float64
 			for _, pair := range all {
@@ -124,12 +126,14 @@ func simulateRun(r demo.Run, c circumstances) (*demo.Tally, error) {
 		return nil, fmt.Errorf("%s: found %d messages and %d boots, nothing to simulate", r.Fleet.Name, len(c.sent),
 			len(c.boots))
 	}
+	// The same tally computes the results of the real and of the simulated run. It has no log to read here.
 	tally := demo.NewTally([]demo.Run{r}, "")
 	world := world.World{
 		Boot: world.Draw{Samples: c.boots, InTurn: true}, Wakes: true, IdleStop: r.Fleet.Workers.Idle,
 		Visibility: r.Fleet.Workers.Visibility,
 		Start:      time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), Handover: c.handover,
 	}
+	// The simulator has no message ids; any distinct ones will do.
 	finished := 0
 	result, err := sim.Run(sim.Options{
 		Settings: settings, World: world, Seed: 1, Stepped: func(v sim.View) { tally.Outcome(v.Outcome) },
@@ -168,6 +172,7 @@ func circumstancesOf(m demo.Measured) circumstances {
 	var finishes []demo.Finish
 	workers := map[string][]time.Time{}
 	for _, all := range m.Finished {
+		// Only first finishes count: the simulator gets each message once.
 		finishes = append(finishes, all[0])
 		workers[all[0].Worker] = append(workers[all[0].Worker], all[0].Done)
 	}
@@ -176,9 +181,11 @@ func circumstancesOf(m demo.Measured) circumstances {
 		c.sent = append(c.sent, max(0, f.Sent.Sub(m.First)))
 		c.work = append(c.work, f.Done.Sub(f.Began))
 	}
+	// Times and durations are sorted apart: work is drawn in the order in which it begins, whatever the message.
 	slices.Sort(c.sent)
 	// A worker's measurement includes the start and the end of the process, which the process itself cannot measure.
 	measured := time.Duration(m.Processing.MeanSeconds * float64(time.Second))
+	// Both parts are estimates, so their difference may be slightly negative.
 	around := max(0, measured-mean(c.work))
 	for i := range c.work {
 		c.work[i] += around
@@ -194,6 +201,7 @@ func circumstancesOf(m demo.Measured) circumstances {
 	return c
 }
 
+// mean returns the mean duration; 0 of none. It divides first, so that many long durations do not overflow.
 func mean(all []time.Duration) (mean time.Duration) {
 	for _, d := range all {
 		mean += d / time.Duration(len(all))
@@ -241,6 +249,7 @@ func PrintDemo(w io.Writer, rows []Figure, repetitions int) error {
 
 // Disagreement returns an error when the simulator is off by more than within, as in 0.05.
 func Disagreement(rows []Figure, within float64) error {
+	// One figure beyond the bound is enough; the table has the others.
 	worst := slices.MaxFunc(rows, func(a, b Figure) int { return cmp.Compare(math.Abs(a.Off), math.Abs(b.Off)) })
 	if math.Abs(worst.Off) <= within {
 		return nil

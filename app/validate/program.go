@@ -43,6 +43,7 @@ func SleepLines(in io.Reader, out, log io.Writer, worker int) error {
 			return nil
 		case err != nil:
 			return fmt.Errorf("read a line of the worker: %w", err)
+		// Other types without messages need no answer.
 		case line.Type == "hello":
 			if err := answers.Encode(lineOut{Type: "ready", Protocol: 1}); err != nil {
 				return err
@@ -60,6 +61,7 @@ func SleepLines(in io.Reader, out, log io.Writer, worker int) error {
 			} else {
 				time.Sleep(d)
 				if log != nil {
+					// A failed write shows as a message that was never finished.
 					demo.WriteDone(log, m.Queue, m.ID, m.SentAt, worker, began)
 				}
 			}

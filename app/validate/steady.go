@@ -59,7 +59,8 @@ type SteadyResult struct {
 	WorkerSeconds float64 `json:"worker_seconds"`
 }
 
-// Steady is a steady run, real and simulated, as [CompareSteady] returns it.
+// Steady is a steady run, real and simulated, as [CompareSteady] returns it. Its JSON is the field steady of muster
+// validate -o json.
 type Steady struct {
 	Real      SteadyResult `json:"real"`
 	Simulated SteadyResult `json:"simulated"`
@@ -67,7 +68,8 @@ type Steady struct {
 	NeededWorkers float64 `json:"needed_workers"`
 }
 
-// steadyConfig is the configuration of the steady run.
+// steadyConfig is the configuration of the steady run. It states no duration. The workers speak JSON lines, because
+// starting a program for each message of 20 ms would measure that start.
 func steadyConfig(dir, self string) (*config.Config, demo.Run) {
 	c := &config.Config{Data: dir, Listen: config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}}
 	f := config.Fleet{
@@ -95,7 +97,9 @@ func CompareSteady(ctx context.Context, length time.Duration, progress io.Writer
 	messages := steadyMessages(length)
 	c := steadyCircumstances(tally.Measured(r))
 	x := &Steady{Real: steadyOf(tally.Measured(r), messages)}
+	// A worker is busy with a message for its work and the handover to the next.
 	x.NeededWorkers = (mean(c.work) + c.handover).Seconds() / steadyEvery.Seconds()
+	// Such a run says nothing about the simulator: something is broken, or the machine was busy.
 	if x.Real.Processed < messages {
 		return nil, fmt.Errorf("the steady run: %d of %d messages were finished within %s of the last one sent",
 			x.Real.Processed, messages, steadyLimit+steadyRest)
@@ -103,6 +107,7 @@ func CompareSteady(ctx context.Context, length time.Duration, progress io.Writer
 	fmt.Fprintf(progress, "  boots %s to %s, work %s, handover %s\n", slices.Min(c.boots).Round(time.Millisecond),
 		slices.Max(c.boots).Round(time.Millisecond), mean(c.work).Round(time.Microsecond),
 		c.handover.Round(time.Microsecond))
+	// One simulation is enough: the conditions are fixed and the seed is, too.
 	simulated, err := simulateRun(r, c)
 	if err != nil {
 		return nil, err
@@ -137,6 +142,7 @@ func runSteady(ctx context.Context, length time.Duration, progress io.Writer) (r
 		return r, nil, err
 	}
 	defer a.Close()
+	// The run has no limit of its own; steadyMain ends it.
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(running) }()
@@ -161,6 +167,7 @@ func steadyMain(ctx context.Context, a *app.App, r demo.Run, tally *demo.Tally, 
 	began := time.Now()
 	tally.Start(began)
 	message := []queue.Outgoing{{Body: steadyWork.String()}}
+	// Each message has its own due time, so that a slow send delays only itself.
 	for i := range steadyMessages(length) {
 		if err := host.Sleep(ctx, time.Until(began.Add(time.Duration(i)*steadyEvery))); err != nil {
 			return err
@@ -189,6 +196,7 @@ func steadyMain(ctx context.Context, a *app.App, r demo.Run, tally *demo.Tally, 
 
 // steadyOf returns the result of a steady run of so many messages.
 func steadyOf(m demo.Measured, messages int) SteadyResult {
+	// A message counts once, at its first finish.
 	x := SteadyResult{Messages: messages, PeakWorkers: m.Peak, Launches: len(m.Launched)}
 	last, inTime := m.Started, 0
 	var times []float64
@@ -237,6 +245,7 @@ func wayToTheNext(workers map[string][]demo.Finish) time.Duration {
 			return a.Began.Compare(b.Began)
 		})
 		for i := range len(all) - 1 {
+			// A message that was sent later would count the wait for its arrival.
 			if done, next := all[i].Done, all[i+1]; next.Sent.Add(while).Before(done) {
 				gaps = append(gaps, next.Began.Sub(done))
 			}
@@ -259,11 +268,14 @@ type steadyRow struct {
 func (x Steady) rows() []steadyRow {
 	a, b := x.Real, x.Simulated
 	whole := func(figure string, real, simulated, allowed int) steadyRow {
+		// Whole numbers differ by some workers or launches, whatever their size.
 		off := simulated - real
 		return steadyRow{figure, fmt.Sprint(real), fmt.Sprint(simulated), fmt.Sprintf("%+d", off), fmt.Sprint(allowed),
 			max(off, -off) <= allowed}
 	}
+	// Shares of the real figure, and the difference of two shares.
 	seconds, share := b.WorkerSeconds/a.WorkerSeconds-1, b.InTimeRatio-a.InTimeRatio
+	// Of the peak, both the real and the simulated one are bounded: agreeing on far too many workers is no success.
 	most := int(math.Ceil(x.NeededWorkers-1e-9)) + steadySpare
 	peak := max(a.PeakWorkers, b.PeakWorkers)
 	return []steadyRow{

@@ -7,7 +7,8 @@ import (
 	"github.com/muster-scale/muster/worker/execution"
 )
 
-// Samples are message bodies for a check of a command or an endpoint against the worker protocol.
+// Samples are message bodies for a check of a command or an endpoint against the worker protocol. The protocol has
+// rules that only show with real bodies, so the user gives some.
 type Samples struct {
 	// Good must succeed. There is at least one.
 	Good []string
@@ -16,10 +17,12 @@ type Samples struct {
 }
 
 // Conform checks a command or an endpoint against the worker protocol, without a queue. It calls tell with each
-// finding, and returns all findings and whether the check passed.
+// finding, and returns all findings and whether the check passed. Broken rules are findings and no error; an error
+// means that the check itself could not be made.
 func Conform(ctx context.Context, s Settings, samples Samples, tell func(execution.Finding)) (
 	all []execution.Finding, kept bool, err error,
 ) {
+	// The environment of the command is that of a real run, so its set-up is checked as well.
 	if _, err := s.Placement.task(ctx); err != nil {
 		return nil, false, err
 	}

@@ -15,7 +15,8 @@ import (
 	"github.com/muster-scale/muster/worker/sqsqueue"
 )
 
-// Execution says what does the work, and where messages without an attempt left go.
+// Execution says what does the work, and where messages without an attempt left go. Exactly one of Command and HTTP is
+// set.
 type Execution struct {
 	// Command runs for each message, or with Lines once for each slot, to speak JSON lines. It is empty when messages
 	// are posted to the URL HTTP, with the content type ContentType.
@@ -30,6 +31,7 @@ type Execution struct {
 	// Trees locates the trees whose nodes are worked on.
 	Trees Trees
 
+	// nodes works on tree nodes, and passes on all other messages; prepare makes it.
 	nodes *nodeWork
 }
 
@@ -48,7 +50,8 @@ func (m *Execution) run(ctx context.Context, o worker.Options) (err error) {
 	return worker.Run(ctx, o)
 }
 
-// open sets the work in o. Call close after the run.
+// open sets the work in o. Call close after the run. Command, lines and HTTP differ in when a program starts: for each
+// message, once for each slot, or not at all.
 func (m *Execution) open(ctx context.Context, o *worker.Options) (close func(), err error) {
 	switch {
 	case m.HTTP != "":
@@ -76,7 +79,8 @@ func (m *Execution) open(ctx context.Context, o *worker.Options) (close func(), 
 	return m.nodes.close, nil
 }
 
-// openDeadLetters sets in o where attempts are counted and where messages go that have used them up.
+// openDeadLetters sets in o where attempts are counted and where messages go that have used them up. Without
+// MaxAttempts the queue itself counts receives, and nothing is opened.
 func (m *Execution) openDeadLetters(ctx context.Context, o *worker.Options) (io.Closer, error) {
 	if o.MaxAttempts == 0 {
 		return io.NopCloser(nil), nil
@@ -109,6 +113,7 @@ func (m *Execution) SortVariables() error {
 		switch {
 		case !set:
 			names = append(names, v)
+		// These describe the message, so a user cannot set them.
 		case name == "" || strings.HasPrefix(name, "MUSTER_"):
 			return misuse.Errorf("--env: found a value for %q, allowed is a name that does not begin with MUSTER_",
 				name)

@@ -31,6 +31,7 @@ func (s *Settings) Take(w config.Workers) error {
 // there. ok is false when no fleet started it. Such a worker does not protect its machine: workers share it, and the
 // first idle one would lift the protection.
 func (s *Settings) TakeStarted(lookup func(string) (string, bool), unset func(string) error) (ok bool, err error) {
+	// It is removed below: programs of the worker need not see it.
 	text, ok := lookup(app.WorkVariable)
 	if !ok {
 		return false, nil

@@ -49,6 +49,7 @@ func (s Placement) member(ctx context.Context, given string) (string, error) {
 	return worker.DefaultMember(), nil
 }
 
+// explainMember adds to an error of the metadata what to do about it.
 func explainMember(err error) error {
 	if err == nil {
 		return nil
@@ -56,6 +57,8 @@ func explainMember(err error) error {
 	return fmt.Errorf("--member auto: %w; name the member instead, or set %s", err, memberVariable)
 }
 
+// metadataDisabled tells whether the user has forbidden to use the EC2 metadata, with the variable that the AWS SDKs
+// read.
 func (s Placement) metadataDisabled() bool {
 	return strings.EqualFold(s.getenv("AWS_EC2_METADATA_DISABLED"), "true")
 }
@@ -75,6 +78,7 @@ func (s *Placement) lifecycle(ctx context.Context, o *worker.Options, configure 
 			"which need it; give both or neither")
 	}
 	looks := s.Hook == "" || s.Notices == "auto" || s.Notices == "ec2" // the hook waits for a notice
+	// A hook without notices would be waited for until its timeout, so this is refused.
 	if !looks || s.metadataDisabled() || !s.onEC2() && s.Notices != "ec2" {
 		return misuse.Errorf("%s: found no EC2 instance that watches for notices, which it needs; leave it out, "+
 			"or use --notices ec2", what)
@@ -83,6 +87,7 @@ func (s *Placement) lifecycle(ctx context.Context, o *worker.Options, configure 
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
+	// The region of the instance is known even where no configuration names one.
 	cfg, err := configure(ctx)
 	if err != nil {
 		return err
@@ -107,6 +112,7 @@ func (s *Placement) lifecycle(ctx context.Context, o *worker.Options, configure 
 	if err != nil {
 		return misuse.Wrap(err)
 	}
+	// The last worker to finish completes the hook, whatever worker that is.
 	shared, err := autoscaling.Share(hook, filepath.Join(data, hookDir))
 	if err != nil {
 		return fmt.Errorf("--lifecycle-hook: %w; give --data a directory that all workers of this instance may "+

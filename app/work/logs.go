@@ -13,7 +13,7 @@ import (
 )
 
 // jobLogs writes the output of a worker's jobs, the worker's own log, and the last failure of each message. It
-// implements [worker.Failures].
+// implements [worker.Failures]. failures keeps the last failure of each message, so that a peek can show why it failed.
 type jobLogs struct {
 	fleet, member string
 	log           *joblog.Log
@@ -33,7 +33,7 @@ func openJobLogs(dir, fleet, member string, trouble *slog.Logger) *jobLogs {
 	return &jobLogs{fleet, member, joblog.Open(dir, fleet, member, told), joblog.OpenFailures(dir, told)}
 }
 
-// close flushes the log.
+// close flushes the log and the failures.
 func (k *jobLogs) close() error {
 	k.failures.Close()
 	return k.log.Close()
@@ -61,6 +61,7 @@ func (k *jobLogs) Failed(f worker.Failure) {
 	k.log.Write(joblog.Record{
 		At: f.At, Kind: joblog.Failed, Message: f.Message.ID, Text: failure.Error, Failure: &failure,
 	})
+	// The dead letter is another message, with an id of its own: a peek looks for that one.
 	if f.DeadLetterID != "" {
 		k.failures.Forget(f.Message.ID)
 		k.failures.Keep(f.DeadLetterID, failure)

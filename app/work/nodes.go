@@ -31,7 +31,8 @@ type Trees struct {
 	Path, WhenComplete string
 }
 
-// nodeWork works on tree nodes and on all other messages.
+// nodeWork works on tree nodes and on all other messages. A message that is not a node goes to the command as it is, so
+// that one worker can serve both.
 type nodeWork struct {
 	Trees
 
@@ -39,9 +40,10 @@ type nodeWork struct {
 	command execution.Command
 	batch   func(context.Context, []worker.Message) []error
 	logger  *slog.Logger
-	mu      sync.Mutex
-	store   app.TreeStore
-	runner  *runner.Runner
+	// mu guards store and runner, which the first node opens.
+	mu     sync.Mutex
+	store  app.TreeStore
+	runner *runner.Runner
 }
 
 // do works on one message.
@@ -81,6 +83,8 @@ func (w *nodeWork) openTable(ctx context.Context) (err error) {
 	return err
 }
 
+// open opens the trees for the first node, and returns the runner that works on nodes. A failure is not kept: the file
+// may appear later, and the node is retried until then.
 func (w *nodeWork) open(ctx context.Context) (*runner.Runner, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,6 +98,7 @@ func (w *nodeWork) open(ctx context.Context) (*runner.Runner, error) {
 	// A missing file is not created: it would be empty, and the tree is elsewhere.
 	store, err := w.store, error(nil)
 	if store == nil {
+		// The store outlives the message that opened it.
 		store, err = app.OpenTrees(context.WithoutCancel(ctx), w.Path, false)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -117,7 +122,8 @@ func (w *nodeWork) open(ctx context.Context) (*runner.Runner, error) {
 	return r, nil
 }
 
-// announce runs the --when-complete program with a completion as JSON on its standard input.
+// announce runs the --when-complete program with a completion as JSON on its standard input. It may run more than once
+// for a completion; the id is then the same.
 func (w *nodeWork) announce(ctx context.Context, c tree.Completion) error {
 	told, err := json.Marshal(c)
 	if err != nil {
@@ -150,6 +156,7 @@ func (w *nodeWork) close() {
 func withoutNodes(do func(context.Context, []worker.Message) []error, failure error) func(context.Context,
 	[]worker.Message) []error {
 	return func(ctx context.Context, batch []worker.Message) []error {
+		// The results must stand in the order of the batch.
 		errs := make([]error, len(batch))
 		var others []worker.Message
 		var places []int

@@ -45,6 +45,7 @@ func (s Placement) Apply(o *worker.Options, graceGiven bool) error {
 	switch s.Notices {
 	case "auto":
 		ec2, ecs = !disabled && s.onEC2(), task != ""
+	// A user who names a source of notices relies on it, so it must be there; auto uses what there is.
 	case "ec2":
 		if disabled {
 			return misuse.Errorf("--notices ec2: found AWS_EC2_METADATA_DISABLED=true, which forbids to look there; " +
@@ -73,6 +74,7 @@ func (s Placement) Apply(o *worker.Options, graceGiven bool) error {
 		if agent != "" && task != "" {
 			o.Protection = placement.ECSProtection{AgentURI: agent, MetadataURI: task}
 		}
+	// The protection itself needs a network call: lifecycle sets it up.
 	case protectInstance:
 		if o.IdleStop <= 0 {
 			return misuse.Errorf("--protection instance: found no --idle, without which the worker never counts as " +
@@ -117,7 +119,7 @@ func (s Placement) task(ctx context.Context) (placement.TaskIdentity, error) {
 }
 
 // stay waits until a released task is stopped. If it exited by itself before its service's count is lowered, the
-// service would replace it.
+// service would replace it. It polls the task metadata every second, and ends with ctx.
 func (s Placement) stay(ctx context.Context, log *slog.Logger) {
 	if ctx.Err() != nil {
 		return

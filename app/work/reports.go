@@ -22,7 +22,8 @@ import (
 // entryEvery is how often a worker writes its report to a table, in addition to every change.
 const entryEvery = 10 * time.Second
 
-// Reporting says where a worker sends its reports.
+// Reporting says where a worker sends its reports. A report to a controller over HTTP is answered and may stop the
+// worker; the other kinds only take reports.
 type Reporting struct {
 	// To holds http, cloudwatch[:NAMESPACE], emf[:NAMESPACE] or dynamodb:TABLE, each at most once. Every is the period
 	// of the metrics: 5s, 10s, 30s or 1m.
@@ -68,6 +69,7 @@ func (r *Reporting) outlet(kind, name string, o worker.Options, api string, cfg 
 		return worker.Outlet{}, errors.New("the controller's URL is given by --api")
 	case kind == "http" && api == "":
 		return worker.Outlet{}, errors.New("found no controller; give its URL by --api")
+	// The reporter of a controller is made in [Run].
 	case kind == "http":
 		return worker.Outlet{}, nil
 	case kind == "cloudwatch":
@@ -76,6 +78,7 @@ func (r *Reporting) outlet(kind, name string, o worker.Options, api string, cfg 
 	case kind == "emf":
 		sink, err := cloudwatch.NewLines(r.out, metrics)
 		return worker.Outlet{Sink: sink, Name: "standard output", Every: r.Every}, err
+	// The controller finds the reports of a fleet by that key.
 	case kind == "dynamodb" && o.Fleet == "":
 		return worker.Outlet{}, errors.New("found no fleet, which is part of the table's key; give it by --fleet")
 	case kind == "dynamodb":
@@ -85,6 +88,7 @@ func (r *Reporting) outlet(kind, name string, o worker.Options, api string, cfg 
 	return worker.Outlet{}, errors.New("allowed is http, cloudwatch[:NAMESPACE], emf[:NAMESPACE] or dynamodb:TABLE")
 }
 
+// load reads the AWS configuration once, for all kinds that need it, and requires a region.
 func (r *Reporting) load(ctx context.Context, into **aws.Config) error {
 	if *into != nil {
 		return nil

@@ -16,7 +16,8 @@ import (
 	"github.com/muster-scale/muster/worker/sqsqueue"
 )
 
-// Settings say what a worker does. Zero values are no defaults: the command line has those.
+// Settings say what a worker does. Zero values are no defaults: the command line has those. The errors of [Run] about
+// them name the flags of muster work.
 type Settings struct {
 	// Options are the plain values among the worker's options, as its slots and its name. [Run] adds what it opens.
 	Options worker.Options
@@ -49,9 +50,12 @@ func Run(ctx context.Context, s Settings) (ended error) {
 	if task.ID != "" && !s.MemberNamed {
 		o.Member = task.ID
 	}
+	// The lock shows the fleet that this member lives. A command that inherited it would hold it after the worker's
+	// end.
 	if err := execution.KeepMemberLock(); err != nil {
 		return err
 	}
+	// From here on the order of the steps matters: see the package comment.
 	if err := s.prepare(ctx, &o); err != nil {
 		return err
 	}
@@ -66,6 +70,7 @@ func Run(ctx context.Context, s Settings) (ended error) {
 	if err := openQueues(ctx, &o, s.Queues); err != nil {
 		return misuse.Wrap(err)
 	}
+	// This may call the metadata of the machine, so it comes after everything that can fail without a call.
 	member, err := s.Placement.member(ctx, o.Member)
 	if err != nil {
 		return err
@@ -81,10 +86,12 @@ func Run(ctx context.Context, s Settings) (ended error) {
 	if err := descendants.Adopt(); err != nil {
 		o.Logger.Warn("programs that leave the process group of the command will not be ended with it", "err", err)
 	}
+	// Programs that left the process group of a command must not outlive the worker.
 	defer descendants.EndAll()
 	if err := s.Execution.run(ctx, o); err != nil {
 		return err
 	}
+	// Only a service replaces a task that exits, and only a controller lowers its count.
 	if s.API != "" && task.Service != "" {
 		s.Placement.stay(ctx, o.Logger)
 	}
@@ -132,7 +139,8 @@ func (s *Settings) keepLogs(o *worker.Options) (end func() error) {
 	return k.close
 }
 
-// openQueues sets in o the queues to serve.
+// openQueues sets in o the queues to serve. A FIFO queue gives one message at a time unless batches are wanted: the
+// others of a group would only wait here.
 func openQueues(ctx context.Context, o *worker.Options, urls []string) error {
 	var queues []worker.Queue
 	for _, url := range urls {

@@ -21,37 +21,43 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// comparing is muster compare with its flags.
-type comparing struct {
-	*arena
+// compareCommand is muster compare with its flags. It shares the run flags with simulate.
+type compareCommand struct {
+	*runFlags
+	// policies are the names of --policies, scenarios those of --scenarios; empty for all. seeds is parsed late,
+	// because its default depends on the trace.
 	policies  []string
 	scenarios []string
 	seeds     string
-	sweep     bool
-	page      bool
-	parallel  int
+	// sweep tunes the other autoscalers, page prints Markdown, parallel bounds the runs at a time.
+	sweep    bool
+	page     bool
+	parallel int
 	// only names the compared fleet of the configuration; empty if there is only one.
 	only string
-	// command is the command line.
+	// command is the command line, as a page shows it.
 	command []string
 }
 
+// newCompare makes muster compare. The lower bounds and the seeds are the same for all policies, so that their costs
+// can be divided by each other. Exit codes are those of simulate; a threshold holds for every result.
 func newCompare(g *global) *cobra.Command {
-	c := &comparing{arena: &arena{g: g}}
+	c := &compareCommand{runFlags: &runFlags{g: g}}
 	cmd := &cobra.Command{
 		Use:   "compare [TRACE] [--policies A,B,...]",
-		Short: "Replay a trace under several policies, beside lower bounds of the cost",
+		Short: "Replay a trace under several policies, and compare them with lower bounds of the cost",
 		Long: `Compare replays one trace, or with --suite every built-in scenario, under several policies with the same random
-draws, limits and bill, and shows for each what was in time and what it cost: as a multiple of a lower bound that no
-schedule can beat, not even one that knows the future. The second bound is for schedules that may not launch before the
-first message. Other autoscalers run at their published defaults; with --sweep also at the setting that would have been
-best in hindsight: the cheapest that keeps the objective on seeds 1 to 5.
+draws, limits and prices. It shows for each policy the share of messages in time and the cost.
 
-` + toldHelp + `
+The cost is a multiple of a lower bound: no schedule costs less, not even one that knows the future. A second bound is
+for schedules that may not launch before the first message. Other autoscalers run at their published defaults. With
+--sweep they also run at the setting that was best in hindsight: the cheapest that meets the objective on seeds 1 to 5.
 
-Each policy of ours runs twice: as above, and as NAME (told), to which the true mean processing duration and the true
-boot time are stated. A policy that cannot run without the mean has the second run only. With --processing each policy
-runs once.
+` + knowledgeHelp + `
+
+Each of Muster's policies runs twice: as above, and as NAME (told), whose configuration states the true mean processing
+duration and the true boot time. A policy that cannot run without the mean has only the second run. With --processing
+each policy runs once.
 
 ` + worldHelp(),
 		Example: `  muster compare requests.csv.gz --policies exact,keda,aws-dynamic --objective 60s --boot 60s
@@ -62,25 +68,28 @@ runs once.
 	}
 	c.flags(cmd)
 	f := cmd.Flags()
-	f.StringSliceVar(&c.policies, "policies", nil, "the policies, by default all: "+strings.Join(contest.Names(), ", "))
-	f.StringVar(&c.only, "fleet", "", "the fleet of the configuration (-f) that is compared with the others")
+	f.StringSliceVar(&c.policies, "policies", nil, "the policies (default: all): "+strings.Join(contest.Names(), ", "))
+	f.StringVar(&c.only, "fleet", "", "the fleet of the configuration (-f) whose policy is compared with the others")
 	f.BoolVar(&c.suite, "suite", false, "run the built-in scenarios")
 	f.StringSliceVar(&c.scenarios, "scenarios", nil, "with --suite: only these")
-	f.StringVar(&c.seeds, "seeds", "", "the seeds, as 1-10 or 6,7,8; by default 1 to 10 for what is generated and 1 "+
-		"for a file")
-	f.BoolVar(&c.sweep, "sweep", false, "add each other autoscaler with its main setting tuned in hindsight, called "+
-		"NAME*")
+	f.StringVar(&c.seeds, "seeds", "", "the seeds, as in 1-10 or 6,7,8 (default: 1-10 for a generated trace, 1 for a "+
+		"file)")
+	f.BoolVar(&c.sweep, "sweep", false, "add each other autoscaler with its main setting tuned in hindsight, as NAME*")
 	f.BoolVar(&c.page, "markdown", false, "print the tables as a page of Markdown")
 	f.IntVar(&c.parallel, "parallel", runtime.NumCPU(), "how many runs at a time; the results do not depend on it")
 	cmd.RegisterFlagCompletionFunc("policies", completePolicy)
 	return cmd
 }
 
-func (c *comparing) run(cmd *cobra.Command, args []string) error {
+// run plays every policy on every event with every seed, and prints the results. A page of Markdown begins with the
+// command that repeats it, so the command line is rebuilt from the flags first.
+func (c *compareCommand) run(cmd *cobra.Command, args []string) error {
+	// Only flags that the user gave are part of it.
 	c.command = append([]string{"compare"}, args...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		c.command = append(c.command, "--"+f.Name+flagValue(f))
 	})
+	// Everything that is quick to check comes before the runs, which may take hours.
 	limits, err := threshold.OfResults(c.thresholds)
 	if err != nil {
 		return err
@@ -96,6 +105,7 @@ func (c *comparing) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	// Each of Muster's policies is entered a second time, with the true durations stated, unless the user states some.
 	entrants, told, err := comparison.Informed(contenders, events[0], cmd.Flags().Changed("processing"),
 		len(c.policies) > 0 || c.g.config != "")
 	if err != nil {
@@ -108,7 +118,7 @@ func (c *comparing) run(cmd *cobra.Command, args []string) error {
 	if c.parallel < 1 || c.parallel > 256 {
 		return usage(fmt.Errorf("--parallel: found %d, allowed is 1 to 256", c.parallel))
 	}
-	defer lessCollecting()()
+	defer collectLess()()
 	results, runs, err := comparison.Comparison{
 		Events: events, Contenders: entrants, Seeds: seeds, Told: told, Sweep: c.sweep, Limits: !c.noLimit,
 		Record: c.html != "" || c.svg != "", Parallel: c.parallel, Progress: cmd.ErrOrStderr(),
@@ -127,17 +137,19 @@ func (c *comparing) run(cmd *cobra.Command, args []string) error {
 	default:
 		tables.Rows(cmd.OutOrStdout(), contest.Rows(results), !c.noLimit)
 	}
-	c.leftOut(cmd.ErrOrStderr())
+	c.printMissing(cmd.ErrOrStderr())
 	return errors.Join(err, contest.Broken(results), threshold.Missed(results, limits))
 }
 
-func (c *comparing) contenders(cmd *cobra.Command) ([]contest.Contender, error) {
+// contenders returns the compared policies: that of the fleet of -f first, then those of --policies. Without either,
+// all.
+func (c *compareCommand) contenders(cmd *cobra.Command) ([]contest.Contender, error) {
 	if len(c.policies) == 0 && c.g.config == "" {
 		return contest.All(), nil
 	}
 	var all []contest.Contender
 	if c.g.config != "" {
-		x, err := c.configured(cmd, c.only)
+		x, err := c.configuredPolicy(cmd, c.only)
 		if err != nil {
 			return nil, err
 		}
@@ -153,8 +165,10 @@ func (c *comparing) contenders(cmd *cobra.Command) ([]contest.Contender, error) 
 	return all, nil
 }
 
-func (c *comparing) events(cmd *cobra.Command, args []string) ([]contest.Event, error) {
+// events returns one event for the trace, or with --suite one for each scenario.
+func (c *compareCommand) events(cmd *cobra.Command, args []string) ([]contest.Event, error) {
 	switch {
+	// A trace beside --suite is more likely a mistake than a wish for both.
 	case c.suite && len(args) > 0:
 		return nil, usage(fmt.Errorf("give a trace or --suite, not both; found %s", args[0]))
 	case !c.suite && len(args) == 0:
@@ -182,8 +196,8 @@ func (c *comparing) events(cmd *cobra.Command, args []string) ([]contest.Event, 
 	return events, nil
 }
 
-// seedList parses --seeds: numbers and ranges.
-func (c *comparing) seedList(args []string) ([]uint64, error) {
+// seedList returns the seeds: those of --seeds, or 1 to 10 for a generated trace, or 1 for a file.
+func (c *compareCommand) seedList(args []string) ([]uint64, error) {
 	if c.seeds == "" {
 		if len(args) > 0 && !trace.Generated(args[0]) {
 			return []uint64{1}, nil
@@ -197,6 +211,7 @@ func (c *comparing) seedList(args []string) ([]uint64, error) {
 func numberRanges(flag, text string, most uint64) ([]uint64, error) {
 	var all []uint64
 	for _, part := range strings.Split(text, ",") {
+		// A single number is a range of one.
 		first, last, isRange := strings.Cut(strings.TrimSpace(part), "-")
 		if !isRange {
 			last = first
@@ -206,6 +221,7 @@ func numberRanges(flag, text string, most uint64) ([]uint64, error) {
 		if wrong != nil || wrongToo != nil || from > to || to-from >= most {
 			return nil, fmt.Errorf("%s: found %q, write numbers and ranges of at most %d, as 1-5,9", flag, text, most)
 		}
+		// The difference is compared, because n <= to never ends for the largest number.
 		for n := from; n-from <= to-from; n++ {
 			all = append(all, n)
 		}
@@ -213,7 +229,7 @@ func numberRanges(flag, text string, most uint64) ([]uint64, error) {
 	return all, nil
 }
 
-// flagValue renders the value of a flag for a command line.
+// flagValue renders the value of a flag for a command line. A list prints as [A,B] and is read as A,B.
 func flagValue(f *pflag.Flag) string {
 	if f.Value.Type() == "bool" {
 		return ""

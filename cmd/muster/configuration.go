@@ -11,10 +11,19 @@ import (
 	"github.com/muster-scale/muster/kinds"
 )
 
-// defaultFile is the default configuration, if it exists.
+// Commands differ in how much of the configuration they need:
+//
+//	needFile   a file must exist: check, plan, doctor, publish
+//	load       every key matters, and any fault ends the command with exit code 2: up, simulate -f, doctor
+//	place      only the addresses and the data directory matter: status, explain, queue, tree, env
+//
+// A broken file must not keep an operator from looking at what runs, so the commands of the last line use place.
+
+// defaultFile is read without -f, if it exists.
 const defaultFile = "muster.yaml"
 
-// file returns the named configuration, or else the default one; empty if there is none.
+// file returns the path of the configuration: the one of -f, or [defaultFile] if that exists, or else an empty path. A
+// directory of that name does not count.
 func (g *global) file() string {
 	if g.config != "" {
 		return g.config
@@ -25,7 +34,8 @@ func (g *global) file() string {
 	return ""
 }
 
-// needFile returns the configuration, for a command that needs one.
+// needFile returns the path of the configuration for a command that makes no sense without one; its error says how to
+// get one.
 func (g *global) needFile(command string) (string, error) {
 	path := g.file()
 	if path == "" {
@@ -35,12 +45,13 @@ func (g *global) needFile(command string) (string, error) {
 	return path, nil
 }
 
-// empty is the configuration that is used when there is no file.
+// empty is the configuration without a file: one embedded queue at the standard addresses, and no fleet.
 func empty() *config.Config {
 	return &config.Config{Data: ".muster", Listen: config.Listen{Queue: "127.0.0.1:9324", API: "127.0.0.1:9325"}}
 }
 
-// load reads the configuration, or returns the empty one when there is no file.
+// load reads the configuration, or returns the empty one when there is no file. It knows every kind of queue and fleet,
+// because [kinds.Load] does.
 func (g *global) load() (*config.Config, error) {
 	path := g.file()
 	if path == "" {
@@ -50,8 +61,8 @@ func (g *global) load() (*config.Config, error) {
 	return c, usage(err)
 }
 
-// place reads where the program with this configuration runs. Another fault in the file does not matter for that: it is
-// kept for [global.noted].
+// place reads only where a program with this configuration runs: its addresses and its data directory. Another fault in
+// the file does not matter for that; it is kept for [global.printFault].
 func (g *global) place() (*config.Config, error) {
 	path := g.file()
 	if path == "" {
@@ -65,8 +76,9 @@ func (g *global) place() (*config.Config, error) {
 	return c, nil
 }
 
-// noted prints the fault that did not matter.
-func (g *global) noted(errOut io.Writer) {
+// printFault tells the user about a fault that did not matter to the command, because muster up still runs with the
+// configuration before it. With -o json nothing is printed.
+func (g *global) printFault(errOut io.Writer) {
 	if faults, ok := errors.AsType[config.Faults](g.fault); ok && !g.json() {
 		fmt.Fprintf(errOut, "muster: this is what runs, although the configuration has %s; muster check shows all: "+
 			"%s\n",

@@ -91,7 +91,7 @@ func TestStatusSaysWhatAFleetThatStopsIsWaitingFor(t *testing.T) {
 	f := server.FleetStatus{Phase: "stopping", Members: []server.MemberStatus{
 		{ID: "jobs.1", Busy: 1, HeldSeconds: 90.2}, {ID: "jobs.2"}, {ID: "jobs.3", Busy: 2, HeldSeconds: 5},
 	}}
-	want := "stopping: its workers finish what they hold: jobs.1 has worked on 1 message for 1m30s, " +
+	want := "stopping: its workers finish their messages in progress: jobs.1 has worked on 1 message for 1m30s, " +
 		"jobs.3 has worked on 2 messages for 5s"
 	if got := status.Lifeline(f); got != want {
 		t.Errorf("it says %q, want %q", got, want)

@@ -15,15 +15,20 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
+// newDoctor makes muster doctor. It needs a valid configuration, unlike status. [doctor.Examine] reads each system
+// once; a running muster up adds what it knows of itself. Exit code 1 means that at least one finding is wrong; notes
+// and unchecked findings leave it at 0.
 func newDoctor(g *global) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor -f FILE",
 		Short: "Check, without changing anything, whether a configuration can work",
-		Long: `Doctor checks what can be known before the first write: whether there are credentials and a region, whether the
-queues, groups, clusters and services exist and may be read, who else sizes them, and what each source and fleet can do.
-It changes nothing. It names what only a write could show.
+		Long: `Doctor checks what can be checked without a write: credentials and region, whether the queues, groups, clusters
+and services exist and may be read, which other systems size them, and what each source and fleet can do. It changes
+nothing. It lists the permissions that only a write could check.
 
-It ends with exit code 1 when it finds a problem.`,
+Each line begins with a level: wrong (a problem), unchecked, note or ok.
+
+Exit codes: 0 no problem, 1 a problem was found, 2 wrong usage or configuration.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := g.needFile("doctor"); err != nil {
 				return err
@@ -38,10 +43,11 @@ It ends with exit code 1 when it finds a problem.`,
 	}
 }
 
-// running asks the running muster up, if there is one, for its problems.
+// running returns the problems that the running muster up reports, or a note when none runs.
 func running(ctx context.Context, g *global, c *config.Config) []doctor.Finding {
 	var s server.Status
 	switch err := client.Get(ctx, c, "/v1/status", &s); {
+	// Doctor is for the time before the first start, so this is no problem.
 	case errors.Is(err, client.ErrNotRunning):
 		return doctor.NotRunning(nil)
 	case err != nil:
@@ -50,6 +56,8 @@ func running(ctx context.Context, g *global, c *config.Config) []doctor.Finding 
 	return doctor.Running(s)
 }
 
+// showFindings prints the findings, the gravest first, and returns an error when one is wrong. The error comes after
+// the output, so that the last line on the terminal is the verdict.
 func showFindings(out io.Writer, g *global, all []doctor.Finding) error {
 	wrong := doctor.CountWrong(all)
 	if g.json() {
@@ -59,6 +67,7 @@ func showFindings(out io.Writer, g *global, all []doctor.Finding) error {
 	} else {
 		fmt.Fprint(out, doctor.Lines(all))
 	}
+	// With -o json the number of problems is part of the result too.
 	if wrong > 0 {
 		return &exitError{exitFailed, fmt.Errorf("doctor: %s found", render.Plural(wrong, "problem"))}
 	}

@@ -13,23 +13,27 @@ import (
 	"github.com/muster-scale/muster/history"
 )
 
-// explaining is muster explain with its flags.
-type explaining struct {
+// explainCommand is muster explain with its flags. at and seq select a recorded decision; at most one of the three
+// modes (one decision, verify, against) applies.
+type explainCommand struct {
 	at              string
 	seq             int64
 	verify, against bool
 }
 
+// newExplain makes muster explain. It reads the history of the data directory, which needs no running muster up, and
+// opens it read-only, so that it never waits for the writer.
 func newExplain(g *global) *cobra.Command {
-	var x explaining
+	var x explainCommand
 	cmd := &cobra.Command{
 		Use:   "explain [FLEET]",
 		Short: "Say why a fleet has its size, why not more, and what would change it",
 		Long: `Explain says why the current decision of the running muster up has its number, why it is no larger and what would
-change it. It also shows the last recorded decision: a hold is recorded once a minute. When no muster up runs, and with
---at or --seq, it explains a decision from the history. With --verify it recomputes every recorded decision from its
-recorded inputs and compares the result byte for byte. With --against it shows, for a fleet in shadow mode (muster up
---shadow), when its size differed from what Muster would have set.`,
+change it. It also shows the last recorded decision: a hold is recorded once a minute.
+
+If no muster up runs, and with --at or --seq, it explains a decision from the history. With --verify it recomputes every
+recorded decision from its recorded inputs and compares the result byte for byte. With --against it shows, for a fleet
+in shadow mode (muster up --shadow), when its size differed from what Muster would have set.`,
 		Example: "  muster explain thumbnails\n  muster explain thumbnails --at 12:03:10\n  muster explain " +
 			"--verify\n  muster explain thumbnails --against",
 		Args: cobra.MaximumNArgs(1),
@@ -39,13 +43,15 @@ recorded inputs and compares the result byte for byte. With --against it shows, 
 		"the decision in force at that time: 15:04:05 today, or 2006-01-02T15:04:05Z")
 	cmd.Flags().Int64Var(&x.seq, "seq", 0, "the decision with that sequence number")
 	cmd.Flags().BoolVar(&x.against, "against", false,
-		"show when the system in charge had another size than Muster would have asked for")
+		"show when the other system had set another size than Muster would have")
 	cmd.Flags().BoolVar(&x.verify, "verify", false, "recompute every recorded decision and compare")
 	return cmd
 }
 
-// run explains a decision, or does what else the flags ask.
-func (x explaining) run(cmd *cobra.Command, g *global, args []string) error {
+// run explains one decision, or does what --verify or --against ask. The recorded decision is found first, because the
+// explanation of the current one also shows the last recorded one; [explain.Explained.Present] then replaces it by the
+// current decision if muster up runs and the user chose none.
+func (x explainCommand) run(cmd *cobra.Command, g *global, args []string) error {
 	if x.against && (x.verify || x.at != "" || x.seq != 0) {
 		return usage(errors.New("--against shows all times at once; leave out --at, --seq and --verify"))
 	}
@@ -53,11 +59,12 @@ func (x explaining) run(cmd *cobra.Command, g *global, args []string) error {
 	if err != nil {
 		return err
 	}
-	g.noted(cmd.ErrOrStderr())
+	g.printFault(cmd.ErrOrStderr())
 	path := filepath.Join(c.Data, app.HistoryFile)
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("there is no history in %s yet; muster up keeps it there", c.Data)
 	}
+	// A reader never blocks the writer of a running muster up.
 	h, err := history.OpenReadOnly(path)
 	if err != nil {
 		return err
@@ -82,6 +89,7 @@ func (x explaining) run(cmd *cobra.Command, g *global, args []string) error {
 		return showAgainst(cmd, g, h, fleet)
 	}
 	e, err := explain.Find(cmd.Context(), h, fleet, when, x.seq)
+	// The user chose no decision, so the current one counts, if there is one.
 	if err == nil && when.IsZero() && x.seq == 0 {
 		e, err = e.Present(cmd.Context(), c, fleet)
 	}
@@ -107,7 +115,8 @@ func showAgainst(cmd *cobra.Command, g *global, h *history.Reader, fleet string)
 	return explain.PrintContrast(cmd.OutOrStdout(), c)
 }
 
-// verifyAll recomputes the recorded decisions of all fleets, and prints the results.
+// verifyAll recomputes the recorded decisions of all fleets, and prints the results. The exit code is 1 when a decision
+// differs from its record. Decisions that cannot be recomputed are counted and change nothing.
 func verifyAll(cmd *cobra.Command, g *global, h *history.Reader, fleets []string) error {
 	out := cmd.OutOrStdout()
 	all, err := explain.Verify(cmd.Context(), h, fleets, func(v explain.Verified) {

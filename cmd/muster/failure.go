@@ -10,7 +10,8 @@ import (
 	"github.com/muster-scale/muster/config"
 )
 
-// failure is the error of a command as it is printed on standard error with -o json.
+// failure is the error of a command as it is printed on standard error with -o json. The fields are documented and
+// tested (testdata/script/errors_json.txt).
 type failure struct {
 	Error string `json:"error"`
 	// Code is the exit code.
@@ -23,6 +24,7 @@ type failure struct {
 func printFailure(errOut io.Writer, coded *exitError, asJSON bool) {
 	faults, isFaults := errors.AsType[config.Faults](coded)
 	switch {
+	// The command has printed its result, and only the exit code is left to say.
 	case coded.Error() == "":
 	case asJSON:
 		printJSON(errOut, failure{Error: coded.Error(), Code: coded.code, Faults: faults})
@@ -33,7 +35,9 @@ func printFailure(errOut io.Writer, coded *exitError, asJSON bool) {
 	}
 }
 
-// wantsJSON tells whether the arguments ask for JSON. It parses them itself, because they may be invalid.
+// wantsJSON tells whether the arguments ask for JSON. It reads them itself: when the flags are wrong, cobra stops at
+// the first fault, and -o json may come after it. The last -o counts, and nothing after -- does, because that is a
+// command of the user.
 func wantsJSON(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]

@@ -17,18 +17,25 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// carrying is muster import with its flags.
-type carrying struct {
-	comparing
+// importCommand is muster import with its flags. It contains those of compare, because --compare runs that command on
+// the imported fleet. written is --write, trace is --compare.
+type importCommand struct {
+	compareCommand
 	written, trace, fleet string
 }
 
+// newImport makes muster import. Its steps: read the files, interpret them, parse the written configuration again as a
+// check, print the notes, write the configuration, and with --compare simulate it. Whatever could not be imported is a
+// note and leaves the exit code at 0; a file that cannot be interpreted is exit code 2.
+//
+// It has global flags of its own: -f would name an existing configuration, while compare gets the imported one.
 func newImport(g *global) *cobra.Command {
-	x := &carrying{comparing: comparing{arena: &arena{g: &global{output: "text"}}, parallel: runtime.NumCPU()}}
+	flags := &runFlags{g: &global{output: "text"}}
+	x := &importCommand{compareCommand: compareCommand{runFlags: flags, parallel: runtime.NumCPU()}}
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
 		Short: "Make a configuration from the scaling of CloudFormation, Terraform, the AWS CLI or Kubernetes",
-		Long: `Import reads how another system scales today and writes the configuration that means the same. It reads:
+		Long: `Import reads how another system scales today and writes a configuration of the same meaning. It reads:
 
   CloudFormation and SAM templates, also those that CDK writes (cdk synth), in YAML or JSON
   Terraform: *.tf and *.tfvars files or their directory, also in JSON (*.tf.json), and what terraform show -json
@@ -38,20 +45,21 @@ func newImport(g *global) *cobra.Command {
     put-scaling-policy takes
   Kubernetes: ScaledObjects and ScaledJobs of KEDA, HorizontalPodAutoscalers
 
-Several files are read together; - is standard input. References are resolved within what was given, with the defaults
-of parameters and variables. What could not be carried over is a comment in the configuration and a line on standard
-error, with its place.
+Several files are read together; - is standard input. References are resolved within these files, with the defaults of
+parameters and variables. Settings that could not be imported become comments in the configuration, and lines with their
+places on standard error.
 
-Every fleet begins in shadow: Muster decides and records beside the system that sizes it today, and does nothing to it.
+Every fleet begins in shadow mode: Muster decides and records, and the present system goes on sizing the fleet.
 
-The configuration goes to standard output, or with --write to a file. With --compare it replays a trace under the policy
-that was found and under deadline, as muster compare does, and prints what each would have made of it.`,
+The configuration goes to standard output, or with --write to a file. With --compare, import replays a trace under the
+imported policy and under deadline, as muster compare does, and prints the results.`,
 		Example: `  muster import template.yaml --write muster.yaml
   muster import infrastructure/ --write muster.yaml
   aws application-autoscaling describe-scaling-policies --service-namespace ecs | muster import -
   muster import scaledobject.yaml --compare requests.csv.gz --objective 60s --boot 45s`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// The flags are parsed into g; x.g is what the compare flags use.
 			x.g.output = g.output
 			return x.run(cmd, args)
 		},
@@ -59,9 +67,11 @@ that was found and under deadline, as muster compare does, and prints what each 
 	x.flags(cmd)
 	f := cmd.Flags()
 	f.StringVarP(&x.written, "write", "w", "", "write the configuration to this file")
-	f.StringVar(&x.trace, "compare", "", "replay this trace under the policy found and under deadline")
-	f.StringVar(&x.fleet, "fleet", "", "with --compare: the fleet, where there are several")
+	f.StringVar(&x.trace, "compare", "", "replay this trace under the imported policy and under deadline")
+	f.StringVar(&x.fleet, "fleet", "", "with --compare: the fleet to simulate, if there are several")
 	f.StringVar(&x.seeds, "seeds", "", "with --compare: the seeds, as 1-10 or 6,7,8")
+	// These arguments are files, not traces. The check of -o replaces the one of the root, because many users write -o
+	// FILE.
 	cmd.ValidArgsFunction = nil
 	cmd.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if g.output != "text" && g.output != "json" {
@@ -74,7 +84,8 @@ that was found and under deadline, as muster compare does, and prints what each 
 	return cmd
 }
 
-func (x *carrying) run(cmd *cobra.Command, names []string) error {
+// run imports the files and, with --compare, simulates the result.
+func (x *importCommand) run(cmd *cobra.Command, names []string) error {
 	files, err := importing.Files(cmd.InOrStdin(), names)
 	if err != nil {
 		return err
@@ -84,6 +95,7 @@ func (x *carrying) run(cmd *cobra.Command, names []string) error {
 		return usage(err)
 	}
 	written := r.YAML()
+	// A configuration with a fault would be a bug of Muster, which the user cannot repair.
 	if _, err := importing.Parse(written); err != nil {
 		return fmt.Errorf("what was written from %s is no configuration, please report it: %w", names[0], err)
 	}
@@ -111,6 +123,7 @@ func (x *carrying) run(cmd *cobra.Command, names []string) error {
 	return nil
 }
 
+// queueNames returns the names of the queues of a fleet.
 func queueNames(f config.Fleet) (names []string) {
 	for _, q := range f.Queues {
 		names = append(names, q.Name)
@@ -119,7 +132,8 @@ func queueNames(f config.Fleet) (names []string) {
 }
 
 // compare replays the trace under the fleet's policy, the rule that it was imported from if known, and deadline.
-func (x *carrying) compare(cmd *cobra.Command, r foreign.Result, written []byte) error {
+// compare reads a configuration from a file, so the imported one is written to a temporary directory.
+func (x *importCommand) compare(cmd *cobra.Command, r foreign.Result, written []byte) error {
 	c, err := importing.Parse(written)
 	if err != nil {
 		return err
@@ -128,6 +142,7 @@ func (x *carrying) compare(cmd *cobra.Command, r foreign.Result, written []byte)
 	if err != nil {
 		return usage(fmt.Errorf("--compare: %w", err))
 	}
+	// The user may not want a file, but the configuration is read from one.
 	dir, err := os.MkdirTemp("", "muster-import-")
 	if err != nil {
 		return err
@@ -137,12 +152,14 @@ func (x *carrying) compare(cmd *cobra.Command, r foreign.Result, written []byte)
 	if err := os.WriteFile(x.g.config, written, 0o600); err != nil {
 		return err
 	}
+	// Where the rule of the other system is known as a policy, it is compared as well.
 	for _, found := range r.Fleets {
 		if found.Name == f.Name && found.Peer != "" {
 			x.policies = append(x.policies, found.Peer)
 		}
 	}
 	x.only = f.Name
+	// A simulated world has only the metrics that Muster measures itself.
 	for _, u := range f.Policy.Metrics(f.Name, queueNames(f)) {
 		if !u.Own {
 			fmt.Fprintf(cmd.ErrOrStderr(),
@@ -164,5 +181,5 @@ func (x *carrying) compare(cmd *cobra.Command, r foreign.Result, written []byte)
 			cmd.OutOrStdout(), "%s: as it is carried over (%s), beside %s\n\n", f.Name, f.Policy.Name, policy.Default,
 		)
 	}
-	return x.comparing.run(cmd, []string{x.trace})
+	return x.compareCommand.run(cmd, []string{x.trace})
 }

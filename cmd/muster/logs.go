@@ -15,26 +15,31 @@ import (
 	"github.com/muster-scale/muster/internal/joblog"
 )
 
-// reading is muster logs with its flags.
-type reading struct {
-	g     *global
+// logsCommand is muster logs with its flags. since is parsed when the command runs, because a duration counts back from
+// then.
+type logsCommand struct {
+	g *global
+	// since is the text of --since; all shows repeated lines one by one.
 	since string
 	all   bool
 	o     logs.Options
 }
 
+// newLogs makes muster logs. It reads the log files of the data directory, so it works while muster up runs and after
+// it has ended. It needs a valid configuration, to tell a remote fleet, whose output is elsewhere, from a name that
+// does not exist.
 func newLogs(g *global) *cobra.Command {
-	r := &reading{g: g}
+	r := &logsCommand{g: g}
 	cmd := &cobra.Command{
 		Use: "logs [FLEET]", Short: "Show what the jobs of a local fleet printed, and why attempts failed",
-		Long: fmt.Sprintf(`Logs shows the log of a fleet of local processes, the oldest records first: what its jobs printed on
+		Long: fmt.Sprintf(`Logs shows the log of a fleet of local processes, oldest records first: what its jobs printed on
 standard output and error, which attempts failed and why, and what its workers logged (workers.log in the
-configuration). The log is in the data directory, needs no running muster up, outlives the workers, and keeps the
-newest %d MiB.
+configuration). The log is in the data directory. It needs no running muster up, outlives the workers and keeps
+the newest %d MiB.
 
-Lines that repeat are folded into one with a count, unless --all is given. Messages are shown by the beginnings of
-their ids, which --message takes, too. With -o json each record is an object on a line of its own; docs/logs.md
-describes them.`, joblog.Files*joblog.FileMegabytes),
+Repeated lines are folded into one with a count, unless --all is given. A message is shown by the beginning of its
+id, which --message accepts too. With -o json each record is an object on a line of its own, as docs/logs.md
+describes.`, joblog.Files*joblog.FileMegabytes),
 		Example: `  muster logs thumbnails --follow
   muster logs thumbnails --failed --since 1h
   muster logs thumbnails --message 6f9619ff`,
@@ -43,20 +48,21 @@ describes them.`, joblog.Files*joblog.FileMegabytes),
 			return r.run(cmd.Context(), append(args, "")[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
+	// In other programs -f follows a log. Here it names the configuration, so "muster logs -f" lacks its value.
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if strings.HasSuffix(err.Error(), "'f' in -f") { // as other programs have it
+		if strings.HasSuffix(err.Error(), "'f' in -f") {
 			err = fmt.Errorf("%w: -f names the configuration; -F, or --follow, goes on with new records", err)
 		}
 		return cmd.Parent().FlagErrorFunc()(cmd, err)
 	})
 	f := cmd.Flags()
-	f.BoolVarP(&r.o.Follow, "follow", "F", false, "go on with new records as they come")
-	f.BoolVar(&r.o.Failed, "failed", false, "failed attempts alone, each with the end of its output")
-	f.StringVar(&r.o.Message, "message", "", "the records of one message: its id, or the beginning of that")
-	f.StringVar(&r.since, "since", "", "leave out what is older: a duration such as 10m, or a time such as "+
+	f.BoolVarP(&r.o.Follow, "follow", "F", false, "wait for new records and show them, until interrupted")
+	f.BoolVar(&r.o.Failed, "failed", false, "show only failed attempts, each with the end of its output")
+	f.StringVar(&r.o.Message, "message", "", "show only the records of one message: its id, or the beginning of it")
+	f.StringVar(&r.since, "since", "", "show only records since then: a duration such as 10m, or a time such as "+
 		"2026-01-02T15:04")
-	f.IntVar(&r.o.Tail, "tail", 0, "the last so many records alone; 0 is all")
-	f.BoolVar(&r.all, "all", false, "show every repeated line")
+	f.IntVar(&r.o.Tail, "tail", 0, "show only the last N records; 0 shows all")
+	f.BoolVar(&r.all, "all", false, "show repeated lines one by one")
 	cmd.RegisterFlagCompletionFunc("message", cobra.NoFileCompletions)
 	spans := cobra.FixedCompletions([]string{"10m", "1h", "24h"}, cobra.ShellCompDirectiveNoFileComp)
 	cmd.RegisterFlagCompletionFunc("since", spans)
@@ -64,7 +70,8 @@ describes them.`, joblog.Files*joblog.FileMegabytes),
 	return cmd
 }
 
-// completeLogs completes the name of a local fleet.
+// completeLogs completes the name of a local fleet. A fault in the configuration completes nothing: a completion cannot
+// show an error.
 func (g *global) completeLogs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	c, err := g.load()
 	if err != nil || len(args) > 0 {
@@ -73,8 +80,9 @@ func (g *global) completeLogs(_ *cobra.Command, args []string, _ string) ([]stri
 	return logs.Fleets(c), cobra.ShellCompDirectiveNoFileComp
 }
 
-// run shows the selected records.
-func (r *reading) run(ctx context.Context, fleet string, out, errOut io.Writer) (err error) {
+// run shows the selected records. A log without one is no failure: a line on standard error says so, with the
+// selection, and the exit code is 0.
+func (r *logsCommand) run(ctx context.Context, fleet string, out, errOut io.Writer) (err error) {
 	if r.o.Since, err = logs.Since(r.since, time.Now()); err != nil {
 		return err
 	}
@@ -88,30 +96,33 @@ func (r *reading) run(ctx context.Context, fleet string, out, errOut io.Writer) 
 	if fleet, err = logs.FleetOf(c, fleet); err != nil {
 		return err
 	}
+	// Times of today are printed without a date.
 	show := logs.NewPrinter(out, time.Now(), r.o.Failed, r.all)
 	if r.g.json() {
+		// One record per line, so that jq and grep work on a log that is followed.
 		lines := json.NewEncoder(out)
 		lines.SetEscapeHTML(false)
 		show = jsonLines{lines}
 	}
 	shown, err := logs.Read(ctx, app.LogsDir(c.Data), fleet, r.o, show)
 	if err == nil && shown == 0 && !r.o.Follow && !r.g.json() {
-		fmt.Fprintf(errOut, "the log of %s has no record%s\n", fleet, r.narrowed())
+		fmt.Fprintf(errOut, "the log of %s has no record%s\n", fleet, r.selectionText())
 	}
 	return err
 }
 
-// jsonLines prints each record as a line of JSON.
+// jsonLines prints each record as a line of JSON, unlike the indented JSON of other commands: records come one by one,
+// without an end when the log is followed.
 type jsonLines struct{ to *json.Encoder }
 
 // Show implements [logs.Printer].
 func (l jsonLines) Show(r joblog.Record) error { return l.to.Encode(r) }
 
-// Pause implements [logs.Printer].
+// Pause implements [logs.Printer]. JSON lines fold nothing, so nothing is pending.
 func (l jsonLines) Pause(bool) error { return nil }
 
-// narrowed describes the selection, for a log without a selected record.
-func (r *reading) narrowed() string {
+// selectionText describes the selection, for a log without a selected record.
+func (r *logsCommand) selectionText() string {
 	text := ""
 	if r.o.Failed {
 		text += " of a failed attempt"

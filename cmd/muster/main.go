@@ -1,4 +1,33 @@
 // Command muster keeps the right number of workers on every queue.
+//
+// This package is the command line and nothing else: flags, checks of their values, and calls of the packages that do
+// the work. What a command does is in a package of its own, so that it can be tested and used without a command line:
+//
+//	up                    app, app/console
+//	demo, sleep-body      app/demo
+//	validate              app/validate
+//	work                  app/work
+//	send                  app/testload, app/client
+//	check, schema         config, kinds
+//	plan                  app/plan
+//	explain               app/explain
+//	status                app/status, app/client
+//	logs                  app/logs
+//	doctor                app/doctor
+//	publish               app/publish
+//	queue                 app/queuetool, queue/check
+//	tree                  app/treetool, tree/runner
+//	trace                 sim/trace, sim/trace/statistics
+//	simulate, compare     sim/contest, sim/comparison, sim/report
+//	worlds                sim/worlds, sim/tournament
+//	import                app/importing, config/foreign
+//
+// One file holds one command, and every command follows the same order. Its newNAME function declares flags, help and
+// completion; it reads no file, because muster --help makes every command. Its RunE checks the flags, finds the
+// configuration, calls the package, and prints the result as text or, with -o json, as JSON. Results go to standard
+// output. Progress, warnings and errors go to standard error, so that programs can read the result.
+//
+// A command returns an error and never ends the process. [execute] turns the error into the exit code and prints it.
 package main
 
 import (
@@ -15,7 +44,9 @@ import (
 	"github.com/muster-scale/muster/sim/threshold"
 )
 
-// The exit codes, the same for every command.
+// The exit codes, the same for every command. Scripts depend on them, so a new meaning needs a new number. exitUsage
+// means that the same command line fails again until the user changes it or the configuration. exitChanges is for plan
+// --detailed-exitcode. exitThreshold is for a limit that the user stated: --threshold, or --timeout of tree watch.
 const (
 	exitOK        = 0
 	exitFailed    = 1
@@ -29,9 +60,10 @@ func main() { os.Exit(run()) }
 // run runs the command line of this process and returns its exit code. The first interrupt ends the command gracefully,
 // the second at once.
 func run() int {
-	collectLater(os.Getenv)
+	delayFirstGC(os.Getenv)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
+	// The buffer holds both interrupts: a second one right after the first must not be lost.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -43,6 +75,8 @@ func run() int {
 	return execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
 
+// execute runs one command line and returns its exit code. It is separate from [run] so that tests can call it with
+// their own arguments and streams. The error is printed here alone, in the form that the arguments ask for.
 func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	root := newRoot(args)
 	root.SetArgs(args)
@@ -53,13 +87,15 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	if err == nil {
 		return exitOK
 	}
-	coded := withCode(err)
+	coded := exitCodeOf(err)
 	printFailure(errOut, coded, wantsJSON(args))
 	return coded.code
 }
 
-// withCode adds to the error of a command its exit code.
-func withCode(err error) *exitError {
+// exitCodeOf adds the exit code to the error of a command. An error that already has a code keeps it. Packages below
+// cmd know no exit codes: they return a [misuse.Error] for a wrong request and a [threshold.MissedError] for a missed
+// limit. Anything else failed.
+func exitCodeOf(err error) *exitError {
 	if coded, ok := errors.AsType[*exitError](err); ok {
 		return coded
 	}
@@ -76,7 +112,8 @@ func withCode(err error) *exitError {
 	return &exitError{exitUsage, err}
 }
 
-// exitError is an error with an exit code.
+// exitError is an error with an exit code. An exitError without err ends the command with the code and prints nothing:
+// the command has printed its result already.
 type exitError struct {
 	code int
 	err  error
@@ -91,7 +128,8 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks an error as wrong usage or configuration.
+// usage marks an error as wrong usage or a wrong configuration: exit code 2. It returns nil for nil, so that it can
+// wrap a call.
 func usage(err error) error {
 	if err == nil {
 		return nil

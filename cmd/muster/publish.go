@@ -9,17 +9,21 @@ import (
 	"github.com/muster-scale/muster/app/publish"
 )
 
+// newPublish makes muster publish. It prints a line for each fleet even when some failed, and then ends with exit code
+// 1: under cron the other fleets must still be published. With --emf, standard output is for the metrics, so the lines
+// for people go to standard error.
 func newPublish(g *global) *cobra.Command {
 	lines := false
 	cmd := &cobra.Command{
 		Use:   "publish -f FILE [FLEET...]",
 		Short: "Publish the metrics of fleets once, for cron",
-		Long: `Publish reads the queues and the members of fleets once, publishes backlog per worker, acceptable backlog per
-worker, mean processing duration, workers and utilization to CloudWatch, and ends. For a fleet with delegate it also
-updates the scaling policy, when its target differs by more than delegate.change. It sets no size.
+		Long: `Publish reads the queues and the members of fleets once and publishes to CloudWatch: backlog per worker, acceptable
+backlog per worker, mean processing duration, workers and utilization. For a fleet with delegate it also updates the
+scaling policy, if its target differs by more than delegate.change. It sets no size.
 
-It reads from the running muster up, or directly when none runs. With --emf it writes the metrics to standard output in
-the embedded metric format, for CloudWatch Logs, and sends nothing. A cron line for each minute:
+It reads from the running muster up, or from the queues and fleets themselves if none runs. With --emf it writes the
+metrics to standard output in the embedded metric format, for CloudWatch Logs, and sends nothing. A cron line for each
+minute:
 
   * * * * * muster publish -f /etc/muster.yaml`,
 		Example: "  muster publish -f muster.yaml\n  muster publish -f muster.yaml --emf thumbnails",
@@ -28,10 +32,12 @@ the embedded metric format, for CloudWatch Logs, and sends nothing. A cron line 
 			if _, err := g.needFile("publish"); err != nil {
 				return err
 			}
+			// place is not enough: the metrics and their names follow from the fleets and their policies.
 			c, err := g.load()
 			if err != nil {
 				return err
 			}
+			// A nil writer means CloudWatch; a nil *T in an interface would not, so out is set only with --emf.
 			var out io.Writer
 			if lines {
 				out = cmd.OutOrStdout()
@@ -40,21 +46,22 @@ the embedded metric format, for CloudWatch Logs, and sends nothing. A cron line 
 			if err != nil {
 				return err
 			}
-			said := cmd.OutOrStdout()
+			resultOut := cmd.OutOrStdout()
 			if lines {
-				said = cmd.ErrOrStderr() // standard output is for the metrics
+				resultOut = cmd.ErrOrStderr() // standard output is for the metrics
 			}
 			if g.json() {
-				err = printJSON(said, map[string]any{"fleets": all})
+				err = printJSON(resultOut, map[string]any{"fleets": all})
 			} else {
 				for _, p := range all {
-					p.Print(said)
+					p.Print(resultOut)
 				}
 			}
+			// An error of printing comes first. Failed is the error for fleets whose own line says what failed.
 			return cmp.Or(err, publish.Failed(all))
 		},
 	}
 	cmd.Flags().BoolVar(&lines, "emf", false,
-		"write the metrics as lines in the embedded metric format, in place of sending them")
+		"write the metrics as lines in the embedded metric format, instead of sending them")
 	return cmd
 }

@@ -11,6 +11,13 @@ import (
 	"github.com/muster-scale/muster/app/queuetool"
 )
 
+// The subcommands of muster queue reach queues in two ways. ls, create and purge speak SQS, so they work on any
+// endpoint (whereFlags). peek and export see messages without receiving them, and import stores up to 500 messages at
+// once; SQS can do neither. So these three work on embedded queues alone: through the API of muster up, or in the data
+// directory when none runs. redrive does either. check reads the files themselves and needs the data directory for
+// itself.
+
+// newQueue makes muster queue and its subcommands.
 func newQueue(g *global) *cobra.Command {
 	cmd := &cobra.Command{Use: "queue", Short: "List, create, purge and check queues; peek at messages, redrive, " +
 		"export and import them"}
@@ -20,13 +27,14 @@ func newQueue(g *global) *cobra.Command {
 	return cmd
 }
 
-// whereFlags adds the flags that locate queues.
+// whereFlags adds the flags that locate queues: an endpoint and, because an embedded queue has separate queues for
+// each, a region and an account.
 func whereFlags(cmd *cobra.Command, w *queuetool.Where) {
 	f := cmd.Flags()
 	f.StringVar(&w.Endpoint, "endpoint", "",
-		"the SQS endpoint (default: the one of the configuration, http://127.0.0.1:9324)")
+		"the SQS endpoint (default: from the configuration, or http://127.0.0.1:9324)")
 	f.StringVar(&w.Region, "region", "",
-		"the region of the queues (default: that of the environment, "+queuetool.DefaultRegion+
+		"the region of the queues (default: from the environment, or "+queuetool.DefaultRegion+
 			" for an embedded queue)")
 	f.StringVar(&w.Account, "account", "",
 		"the account of the queues, for an embedded queue (default: "+queuetool.DefaultAccount+")")
@@ -42,6 +50,8 @@ func (g *global) completeQueues(cmd *cobra.Command, args []string, _ string) ([]
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// newQueueList makes muster queue ls. The counts are those of SQS; a running muster up also knows how many of the
+// messages in flight wait for a retry. Queues in other regions or accounts are mentioned on standard error.
 func newQueueList(g *global) *cobra.Command {
 	var where queuetool.Where
 	cmd := &cobra.Command{
@@ -55,6 +65,7 @@ func newQueueList(g *global) *cobra.Command {
 			if err != nil {
 				return client.Explain(err)
 			}
+			// Only muster up knows which messages in flight wait for a retry, and which scopes exist.
 			others := queuetool.SplitInFlight(cmd.Context(), g.place, &where, rows)
 			if g.json() {
 				return printJSON(cmd.OutOrStdout(), map[string]any{"queues": rows})
@@ -72,6 +83,7 @@ func newQueueList(g *global) *cobra.Command {
 	return cmd
 }
 
+// newQueueCreate makes muster queue create. As in SQS, an existing queue with the same attributes is no error.
 func newQueueCreate(g *global) *cobra.Command {
 	var where queuetool.Where
 	var attributes []string
@@ -83,6 +95,7 @@ func newQueueCreate(g *global) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// The endpoint checks names and values of attributes, as SQS does.
 			in := &awssqs.CreateQueueInput{QueueName: &name, Attributes: map[string]string{}}
 			for _, a := range attributes {
 				name, value, ok := strings.Cut(a, "=")
@@ -111,6 +124,8 @@ func newQueueCreate(g *global) *cobra.Command {
 	return cmd
 }
 
+// newQueuePurge makes muster queue purge. --yes is required, because nothing brings the messages back, and a prompt
+// would hang a script.
 func newQueuePurge(g *global) *cobra.Command {
 	var where queuetool.Where
 	var yes bool
@@ -129,6 +144,7 @@ func newQueuePurge(g *global) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// PurgeQueue needs the URL; looking it up also finds a mistyped name, with a suggestion.
 			url, err := client.FindQueue(cmd.Context(), c, name)
 			if err != nil {
 				return err
@@ -141,6 +157,6 @@ func newQueuePurge(g *global) *cobra.Command {
 		},
 	}
 	whereFlags(cmd, &where)
-	cmd.Flags().BoolVar(&yes, "yes", false, "really delete them")
+	cmd.Flags().BoolVar(&yes, "yes", false, "confirm that all messages are deleted")
 	return cmd
 }

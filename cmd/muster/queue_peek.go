@@ -11,18 +11,21 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
+// newQueuePeek makes muster queue peek. The default of --body depends on -o: a table has no room for whole bodies, and
+// a program that reads JSON wants all of them.
 func newQueuePeek(g *global) *cobra.Command {
 	q := server.PeekQuery{}
 	body := ""
 	cmd := &cobra.Command{
 		Use: "peek NAME", Short: "Show messages of a queue without receiving them", Args: cobra.ExactArgs(1),
-		Long: `Peek shows messages in the order in which they were sent. It receives nothing: no receive is counted, and no
-worker waits for a message because of it. It asks the running muster up; when none runs, it reads the data directory
-itself.`,
+		Long: `Peek shows messages in the order in which they were sent. It receives nothing: receive counts stay the same, and
+every message stays available to workers. Peek reads from the running muster up, or from the data directory if none
+runs.`,
 		Example: "  muster queue peek thumbnails-dead\n  muster queue peek thumbnails --from in-flight " +
 			"--limit 100 -o json",
 		ValidArgsFunction: g.completeQueues,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// A queue on Amazon SQS cannot be peeked at: SQS has no such call.
 			name, err := client.OwnQueueName(g.place, args[0])
 			if err != nil {
 				return err
@@ -30,9 +33,11 @@ itself.`,
 			if q.Limit < 1 || q.Limit > queue.MaxPeek {
 				return usage(fmt.Errorf("--limit: found %d, allowed is 1 to %d", q.Limit, queue.MaxPeek))
 			}
+			// [server.PeekQuery] checks for the API too, and names its fields like the flags here.
 			if err := q.Check(); err != nil {
 				return usage(fmt.Errorf("--%w", err))
 			}
+			// The default depends on -o, so the flag has none.
 			if body == "" {
 				body = "short"
 				if g.json() {
@@ -42,6 +47,7 @@ itself.`,
 			if body != "short" && body != "full" {
 				return usage(fmt.Errorf("--body: found %q, allowed is full or short", body))
 			}
+			// Short bodies are cut where they are read, so that large messages do not travel.
 			q.Short = body == "short"
 			return queuetool.With(cmd.Context(), g.place, name, func(o *queuetool.Queues) error {
 				a, err := o.Peek(cmd.Context(), name, q)
@@ -56,9 +62,9 @@ itself.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&q.Limit, "limit", 10, fmt.Sprintf("how many messages, 1 to %d", queue.MaxPeek))
-	f.StringVar(&q.From, "from", "", "only messages that are waiting, in-flight, delayed or damaged")
-	f.StringVar(&body, "body", "", "full or short (default short, but full with -o json)")
+	f.IntVar(&q.Limit, "limit", 10, fmt.Sprintf("how many messages to show, 1 to %d", queue.MaxPeek))
+	f.StringVar(&q.From, "from", "", "show only messages in this state: waiting, in-flight, delayed or damaged")
+	f.StringVar(&body, "body", "", "show bodies full or short (default short, but full with -o json)")
 	cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions([]string{"waiting", "in-flight", "delayed",
 		"damaged"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RegisterFlagCompletionFunc("body", cobra.FixedCompletions([]string{"full", "short"},

@@ -10,13 +10,16 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
-// redriveOptions are the flags of muster queue redrive.
+// redriveOptions are the flags of muster queue redrive. end is --cancel.
 type redriveOptions struct {
 	perSecond         int
 	wait, status, end bool
 }
 
+// check returns an error when the flags contradict each other. --to, --rate and --wait start a move; --status and
+// --cancel are about one that was started, so they take none of these.
 func (o redriveOptions) check(cmd *cobra.Command) error {
+	// A given flag counts, whatever its value.
 	starts := false
 	for _, name := range []string{"to", "rate", "wait"} {
 		starts = starts || cmd.Flags().Changed(name)
@@ -32,16 +35,20 @@ func (o redriveOptions) check(cmd *cobra.Command) error {
 	return nil
 }
 
+// newQueueRedrive makes muster queue redrive. The move runs in muster up and goes on after this command has ended, even
+// when the user interrupts --wait. Without muster up the command moves the messages itself; the move then lasts only as
+// long as the command.
 func newQueueRedrive(g *global) *cobra.Command {
 	var o redriveOptions
 	var where queuetool.Where
 	var to string
 	cmd := &cobra.Command{
-		Use: "redrive NAME", Short: "Move dead letters back to where they came from", Args: cobra.ExactArgs(1),
+		Use: "redrive NAME", Args: cobra.ExactArgs(1),
+		Short: "Move dead letters back to their source queues, or to another queue",
 		Long: `Redrive moves the messages that wait in a dead-letter queue back to their source queues, or to another queue. They
-arrive as if sent now. The move continues by itself, also after a restart of muster up; --wait waits until it is over,
+arrive as if sent now. The move continues by itself, even after a restart of muster up: --wait waits until it is over,
 --status shows it, --cancel stops it. A queue can have one running move. Without a running muster up, redrive moves the
-messages in its data directory, and waits until that is done.`,
+messages in the data directory itself and ends when they are moved.`,
 		Example: `  muster queue redrive thumbnails-dead --wait
   muster queue redrive thumbnails-dead --to thumbnails --rate 10
   muster queue redrive thumbnails-dead --status`,
@@ -64,11 +71,12 @@ messages in its data directory, and waits until that is done.`,
 	}
 	f := cmd.Flags()
 	whereFlags(cmd, &where)
-	f.StringVar(&to, "to", "", "the queue to move to; by default each message goes back to its source queue")
-	f.IntVar(&o.perSecond, "rate", 0, fmt.Sprintf("the most messages a second, 1 to %d (default: as fast as it goes)",
+	f.StringVar(&to, "to", "", "the queue to move to (default: back to each message's source queue)")
+	f.IntVar(&o.perSecond, "rate", 0, fmt.Sprintf("move at most this many messages per second, 1 to %d (default: as "+
+		"fast as possible)",
 		queue.MaxMoveRate))
 	f.BoolVar(&o.wait, "wait", false, "wait until the move is over")
-	f.BoolVar(&o.status, "status", false, "show the last moves out of the queue")
+	f.BoolVar(&o.status, "status", false, "show the last moves from the queue")
 	f.BoolVar(&o.end, "cancel", false, "stop the running move; moved messages stay moved")
 	cmd.RegisterFlagCompletionFunc("to", func(c *cobra.Command, _ []string, word string) ([]string,
 		cobra.ShellCompDirective) {
@@ -77,7 +85,8 @@ messages in its data directory, and waits until that is done.`,
 	return cmd
 }
 
-// run does what the flags say, and prints the result.
+// run shows, cancels or starts a move, and prints the result. A move that failed or was cancelled while --wait waited
+// is exit code 1.
 func (o redriveOptions) run(cmd *cobra.Command, g *global, r queuetool.Redrive) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	switch {
@@ -102,6 +111,7 @@ func (o redriveOptions) run(cmd *cobra.Command, g *global, r queuetool.Redrive) 
 		return err
 	}
 	m, err := r.Start(ctx, o.perSecond)
+	// A move in this process ends with it, so the command waits for it in any case.
 	if err == nil && (o.wait || r.Here) {
 		m, err = r.Wait(ctx, m, cmd.ErrOrStderr())
 	}

@@ -11,15 +11,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// global holds the flags of all commands.
+// global holds the flags that every command has. Each command gets the same pointer when it is made, before the flags
+// are parsed; so it reads the fields only in RunE.
 type global struct {
+	// config is the value of -f; empty for the default file. Read it with file, needFile, load or place.
 	config string
+	// output is the value of -o: text or json.
 	output string
-	// fault is a fault of the configuration that did not matter.
+	// fault is a fault of the configuration that does not matter to the command: see [global.place].
 	fault error
 }
 
-// commands are all commands, in the order of the help.
+// commands are all commands; the help sorts them by name. Each row repeats the name, so that [neededCommands] need not
+// make a command to know it; a test compares the names.
 func commands() []command {
 	return []command{
 		{"up", newUp}, {"demo", newDemo}, {"work", newWork}, {"send", newSend}, {"check", newCheck}, {"plan", newPlan},
@@ -32,25 +36,27 @@ func commands() []command {
 	}
 }
 
-// command is a command and its name.
+// command is a command that is not made yet, and its name.
 type command struct {
-	word string
+	name string
 	make func(*global) *cobra.Command
 }
 
-// called returns the command that the arguments begin with. If they begin with something else, as for help and
+// neededCommands returns the command that the arguments begin with. If they begin with something else, as for help and
 // completion, it returns all commands. Making all of them takes longer than many a command runs.
-func called(args []string) []command {
+func neededCommands(args []string) []command {
 	all := commands()
 	for _, c := range all {
-		if len(args) > 0 && args[0] == c.word {
+		if len(args) > 0 && args[0] == c.name {
 			return []command{c}
 		}
 	}
 	return all
 }
 
-// newRoot returns muster with the commands that the arguments need.
+// newRoot returns muster with the commands that the arguments need. It decides what all commands share: -f and -o, the
+// check of -o, and usage errors in one form. cobra prints neither errors nor the usage text: [printFailure] does, once,
+// and a page of flags would hide the error.
 func newRoot(args []string) *cobra.Command {
 	g := &global{}
 	root := &cobra.Command{
@@ -59,7 +65,7 @@ func newRoot(args []string) *cobra.Command {
 		Long: `Muster keeps the right number of workers on every queue. It watches a queue, decides how many
 workers are needed so that messages finish inside the latency objective, and sizes the fleet.
 
-  muster demo     see the main job done, in under a minute
+  muster demo     watch Muster size workers for two test loads, in under a minute
   muster up       run a queue, a controller and fleets of workers on this machine
   muster work     handle the messages of a queue with any command
 
@@ -67,9 +73,10 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 plan has changes
 		SilenceUsage: true, SilenceErrors: true,
 		SuggestionsMinimumDistance: 2,
 	}
-	root.PersistentFlags().StringVarP(&g.config, "file", "f", "", "the configuration (default: muster.yaml in this "+
-		"directory, where there is one)")
-	root.PersistentFlags().StringVarP(&g.output, "output", "o", "text", "how results are printed: text or json")
+	root.PersistentFlags().StringVarP(&g.config, "file", "f", "", "the configuration file (default: muster.yaml in "+
+		"this "+
+		"directory, if it exists)")
+	root.PersistentFlags().StringVarP(&g.output, "output", "o", "text", "print results as text or json")
 	root.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -79,9 +86,10 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 plan has changes
 		return nil
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(fmt.Errorf("%w\nrun %s --help to see what there is", err, cmd.CommandPath()))
+		return usage(fmt.Errorf("%w\nrun %s --help for its arguments and flags", err, cmd.CommandPath()))
 	})
-	all := called(args)
+	// Only muster alone, help and completion need the other commands and the version flag.
+	all := neededCommands(args)
 	for _, c := range all {
 		root.AddCommand(c.make(g))
 	}
@@ -106,10 +114,12 @@ func addVersionFlag(root *cobra.Command) {
 }
 
 // withUsageErrors makes wrong arguments of all commands below cmd a usage error, with a suggestion for a mistyped word.
+// It also makes a command of subcommands print its help. Call it after all commands were added.
 func withUsageErrors(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		withUsageErrors(c)
 	}
+	// A command that says nothing takes no argument: cobra itself would accept any below the root.
 	check := cmd.Args
 	if check == nil {
 		check = cobra.NoArgs
@@ -132,8 +142,10 @@ func withUsageErrors(cmd *cobra.Command) {
 	}
 }
 
+// json tells whether the result is printed as JSON.
 func (g *global) json() bool { return g.output == "json" }
 
+// printJSON prints v as indented JSON. Fields have tags, and the documented ones are part of the contract: see docs/.
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false) // people read it, and it never becomes part of a page
@@ -146,11 +158,13 @@ func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
+// newSchema makes muster schema. [kinds.Schema] writes the schema from the same declarations that decode the
+// configuration, so the two cannot differ.
 func newSchema(*global) *cobra.Command {
 	return &cobra.Command{
 		Use: "schema", Short: "Print the JSON schema of the configuration, for editors",
-		Long: `Schema prints the JSON schema of the configuration. Editors with a YAML language server complete and check by
-it, when the configuration begins with
+		Long: `Schema prints the JSON schema of the configuration. An editor with a YAML language server then completes and
+checks the file, if the file begins with
   # yaml-language-server: $schema=muster.schema.json`,
 		Example: "  muster schema >muster.schema.json",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return printJSON(cmd.OutOrStdout(), kinds.Schema()) },

@@ -30,19 +30,19 @@ func TestACommandIsTheSameAloneAndAmongAll(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range commands() {
 		made := c.make(&global{})
-		if made.Name() != c.word || seen[c.word] {
-			t.Errorf("the word %s calls %s", c.word, made.Name())
+		if made.Name() != c.name || seen[c.name] {
+			t.Errorf("the word %s calls %s", c.name, made.Name())
 		}
-		seen[c.word] = true
-		args := []string{c.word, "--help"}
-		if got := called(args); len(got) != 1 || got[0].word != c.word {
-			t.Errorf("muster %s makes %d commands, want it alone", c.word, len(got))
+		seen[c.name] = true
+		args := []string{c.name, "--help"}
+		if got := neededCommands(args); len(got) != 1 || got[0].name != c.name {
+			t.Errorf("muster %s makes %d commands, want it alone", c.name, len(got))
 		}
 		if alone, among := help(args, args...), help(nil, args...); alone != among {
-			t.Errorf("muster %s --help says alone\n%s\nand among all\n%s", c.word, alone, among)
+			t.Errorf("muster %s --help says alone\n%s\nand among all\n%s", c.name, alone, among)
 		}
-		if !made.Hidden && !strings.Contains(whole, "\n  "+c.word+" ") {
-			t.Errorf("muster --help does not show %s:\n%s", c.word, whole)
+		if !made.Hidden && !strings.Contains(whole, "\n  "+c.name+" ") {
+			t.Errorf("muster --help does not show %s:\n%s", c.name, whole)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestACommandIsTheSameAloneAndAmongAll(t *testing.T) {
 func TestWhatIsNoCommandMakesAllOfThem(t *testing.T) {
 	for _, args := range [][]string{nil, {"help", "work"}, {"--help"}, {"-f", "muster.yaml", "check"},
 		{"completion", "bash"}, {"__complete", ""}, {"wrok"}} {
-		if got, all := len(called(args)), len(commands()); got != all {
+		if got, all := len(neededCommands(args)), len(commands()); got != all {
 			t.Errorf("muster %q makes %d commands, want all %d", args, got, all)
 		}
 	}
@@ -73,7 +73,7 @@ func TestCollectionWaitsForTheStartUnlessTheUserHasDecided(t *testing.T) {
 				debug.SetGCPercent(p)
 				return p
 			}
-			collectLater(func(name string) string {
+			delayFirstGC(func(name string) string {
 				if name == row.variable {
 					return "70"
 				}
@@ -82,7 +82,7 @@ func TestCollectionWaitsForTheStartUnlessTheUserHasDecided(t *testing.T) {
 			if got := now(); got != row.during {
 				t.Errorf("%s: the percent is %d during the start, want %d", row.name, got, row.during)
 			}
-			time.Sleep(startLasts)
+			time.Sleep(startDuration)
 			synctest.Wait()
 			if got := now(); got != 70 {
 				t.Errorf("%s: the percent is %d after the start, want what it was, 70", row.name, got)
@@ -92,7 +92,7 @@ func TestCollectionWaitsForTheStartUnlessTheUserHasDecided(t *testing.T) {
 }
 
 // TestPackagesMakeLittleWhenTheyAreInitialized keeps the start of every command short, and below the 4 MB at which the
-// first garbage collection begins: collectLater comes after the packages.
+// first garbage collection begins: delayFirstGC comes after the packages.
 func TestPackagesMakeLittleWhenTheyAreInitialized(t *testing.T) {
 	const most = 5 << 19 // 2.5 MiB
 	// The program as it is installed: under the race detector packages make more, and how much changes.

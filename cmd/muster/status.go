@@ -8,9 +8,12 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
+// newStatus makes muster status. Almost everything comes from one answer of the HTTP API, which -o json prints
+// unchanged. The recent failures of a local fleet come from its log in the data directory: the API does not carry the
+// output of jobs. Without a running muster up the exit code is 1.
 func newStatus(g *global) *cobra.Command {
 	return &cobra.Command{
-		Use: "status", Short: "Show the fleets of the running muster up",
+		Use: "status", Short: "Show the fleets of the running muster up: backlog, desired count, workers, failures",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := g.place()
 			if err != nil {
@@ -20,7 +23,7 @@ func newStatus(g *global) *cobra.Command {
 			if err := client.Get(cmd.Context(), c, "/v1/status", &s); err != nil {
 				return err
 			}
-			g.noted(cmd.ErrOrStderr())
+			g.printFault(cmd.ErrOrStderr())
 			if g.json() {
 				return printJSON(cmd.OutOrStdout(), s)
 			}

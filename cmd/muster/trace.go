@@ -16,18 +16,24 @@ import (
 	"github.com/muster-scale/muster/sim/trace/statistics"
 )
 
-// measurement is muster trace with its flags.
-type measurement struct {
-	options  trace.Options
-	format   string
-	spread   string
+// traceCommand is muster trace with its flags. format, spread and quantile are kept as given and go into options and
+// goal after the checks.
+type traceCommand struct {
+	// options say how to read or generate the trace; format and spread are texts until the flags are parsed.
+	options trace.Options
+	format  string
+	spread  string
+	// goal is the objective and the worker that the trace is measured for; without an objective that part is left out.
 	goal     statistics.Goal
 	quantile float64
-	out      string
+	// out is the file of --out, empty for none.
+	out string
 }
 
+// newTrace makes muster trace. It reads the trace once to measure it, and with --out once more to write it. A fault in
+// the file is exit code 2, with its line.
 func newTrace(g *global) *cobra.Command {
-	var m measurement
+	var m traceCommand
 	cmd := &cobra.Command{
 		Use:   "trace FILE|GENERATOR|SCENARIO",
 		Short: "Measure a trace, from a file or generated, and convert it",
@@ -42,15 +48,15 @@ func newTrace(g *global) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.DurationVar(&m.goal.Objective.Latency, "objective", 0,
-		"the latency objective the trace is held against; a scenario has its own")
+		"the latency objective for the trace; a scenario has its own")
 	f.Float64Var(&m.quantile, "quantile", 0.99, "the share of messages that must be in time")
 	f.DurationVar(&m.goal.Boot, "boot", 0, "the boot time of a worker")
 	f.IntVar(&m.goal.Slots, "slots", 1, "how many messages a worker handles at once")
-	f.Uint64Var(&m.options.Seed, "seed", 1, "the seed of what is generated or drawn")
-	f.StringVar(&m.format, "format", "", "csv, swf or counts; found by name and content when it is not given")
-	f.DurationVar(&m.options.Service, "service", 0, "for counts: the mean service")
+	f.Uint64Var(&m.options.Seed, "seed", 1, "the seed of generated and drawn values")
+	f.StringVar(&m.format, "format", "", "csv, swf or counts (default: from the name and the content)")
+	f.DurationVar(&m.options.Service, "service", 0, "for counts: the mean processing duration")
 	f.Float64Var(&m.options.ServiceCV, "service-cv", 0,
-		"for counts: the service's standard deviation over its mean, lognormal above 0")
+		"for counts: the standard deviation of processing durations, divided by their mean; lognormal above 0")
 	f.StringVar(&m.spread, "spread", "",
 		"for counts: how messages are spread over their interval, even (the default) or poisson")
 	f.StringVar(&m.out, "out", "", "write the trace to this file, .csv or .csv.gz")
@@ -66,18 +72,19 @@ func newTrace(g *global) *cobra.Command {
 // traceHelp explains the inputs, and lists the generators and scenarios.
 func traceHelp() string {
 	var b strings.Builder
-	b.WriteString(`Trace reads the messages of a trace once and says what they are like: how many, how fast, how bursty, how
-long their work takes, and what an objective leaves for launching workers. With --out it writes them as CSV.
+	b.WriteString(`Trace reads the messages of a trace and describes them: how many, how fast, how bursty, how long their work takes,
+and how much time an objective leaves for launching workers. With --out it writes them as CSV.
 
 A FILE is CSV with a header and the columns arrival_s and service_s, and perhaps class, group and depth; or a job
 log in the Standard Workload Format (swf); or counts: the columns interval_s or start_s, and count. Each may be
 packed with gzip. A GENERATOR makes messages from settings, as NAME or NAME:KEY=VALUE,KEY=VALUE; the same settings
-and seed give the same messages everywhere. A file that is called like one is ./NAME.
+and seed give the same messages everywhere. Write ./NAME for a file with the name of a generator or scenario.
 
 Generators, with their settings and defaults:
 `)
 	for _, g := range trace.Generators() {
 		fmt.Fprintf(&b, "\n  %-10s %s\n  %-10s ", g.Name, g.What, "")
+		// Parameters wrap at about 100 columns, below the name of their generator.
 		column := 0
 		for i, p := range g.Parameters {
 			text := p.Name + "=" + p.Default
@@ -99,18 +106,22 @@ Generators, with their settings and defaults:
 	return strings.TrimRight(b.String(), "\n")
 }
 
-func (m *measurement) run(cmd *cobra.Command, g *global, name string) error {
+// run measures the trace and writes it if --out asks for it. Writing comes second, so that a faulty trace leaves no
+// file.
+func (m *traceCommand) run(cmd *cobra.Command, g *global, name string) error {
 	if err := m.check(); err != nil {
 		return usage(err)
 	}
+	// The objective must be known before the measurement; the messages of a scenario come from Load.
 	if s, ok := trace.FindScenario(name); ok {
-		m.takeOver(cmd, s)
+		m.useScenario(cmd, s)
 	}
 	m.goal.Objective.Quantile = m.quantile
 	t, err := trace.Load(name, m.options)
 	if err != nil {
 		return usage(err)
 	}
+	// From here on an error may be a fault in a line of the file.
 	stats, err := statistics.Measure(t, m.goal)
 	if err != nil {
 		return traceError(err)
@@ -137,7 +148,8 @@ func (m *measurement) run(cmd *cobra.Command, g *global, name string) error {
 	return nil
 }
 
-func (m *measurement) check() error {
+// check checks the values of the flags and puts them into options.
+func (m *traceCommand) check() error {
 	m.options.Format, m.options.Spread = trace.Format(m.format), trace.Spread(m.spread)
 	switch {
 	case m.goal.Objective.Latency < 0 || m.goal.Boot < 0:
@@ -152,8 +164,8 @@ func (m *measurement) check() error {
 	return nil
 }
 
-// takeOver fills in the scenario's settings, except those given by flags.
-func (m *measurement) takeOver(cmd *cobra.Command, s trace.Scenario) {
+// useScenario fills in the scenario's settings, except those given by flags.
+func (m *traceCommand) useScenario(cmd *cobra.Command, s trace.Scenario) {
 	for flag, set := range map[string]func(){
 		"objective": func() { m.goal.Objective.Latency = s.Objective.Latency },
 		"quantile":  func() { m.quantile = s.Objective.Quantile },
@@ -166,7 +178,8 @@ func (m *measurement) takeOver(cmd *cobra.Command, s trace.Scenario) {
 	}
 }
 
-// traceError marks a fault in a trace file as a usage error.
+// traceError marks a fault in a trace file as a usage error. Reading is lazy, so such a fault may come late: after
+// Load, from any step that reads messages.
 func traceError(err error) error {
 	if _, fault := errors.AsType[*trace.Fault](err); fault {
 		return usage(err)
@@ -180,6 +193,7 @@ func completeTrace(_ *cobra.Command, args []string, text string) ([]cobra.Comple
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var all []cobra.Completion
+	// NAME:KEY=VALUE,KEY= completes the keys that are not given yet.
 	name, rest, settings := strings.Cut(text, ":")
 	for _, g := range trace.Generators() {
 		if !settings {

@@ -16,17 +16,19 @@ import (
 	"github.com/muster-scale/muster/tree/runner"
 )
 
+// newTree makes muster tree and its subcommands. None needs a running muster up: workers and commands open the same
+// store.
 func newTree(g *global) *cobra.Command {
-	f := &forest{global: g, Trees: treetool.Trees{Place: g.place}}
+	f := &treeCommand{global: g, Trees: treetool.Trees{Place: g.place}}
 	cmd := &cobra.Command{
 		Use: "tree", Short: "Recursive work: submit trees, watch them, retry failures",
-		Long: `Tree is for work that finds more work: a message names one node, and what works on it prints the node's
-children, which become messages of their own. Muster counts them exactly and says when the last one is done.
+		Long: `Tree is for work that finds more work. A message names one node. The command that works on the node prints the
+node's children, which become messages of their own. Muster counts them exactly and says when the last one is done.
 docs/trees.md explains it.
 
-The trees are in one file, trees.db in the data directory, which workers and these commands open directly.
-They need no running muster up. With --trees dynamodb:TABLE they are in a table of Amazon DynamoDB, for workers on
-several machines; submit makes the table.`,
+The trees are in one file, trees.db in the data directory. Workers and these commands open it directly and need no
+running muster up. With --trees dynamodb:TABLE the trees are in a table of Amazon DynamoDB, for workers on several
+machines; submit creates the table.`,
 	}
 	cmd.PersistentFlags().StringVar(&f.Path, "trees", os.Getenv(app.TreesVariable),
 		"the file that holds the trees, or dynamodb:TABLE (default: trees.db in the data directory)")
@@ -35,13 +37,14 @@ several machines; submit makes the table.`,
 	return cmd
 }
 
-// forest locates the trees of a command.
-type forest struct {
+// treeCommand is what the subcommands of muster tree share: the global flags, and where the trees are.
+// [treetool.Trees.With] opens the trees, runs one operation and closes them, so that no subcommand keeps the file open.
+type treeCommand struct {
 	*global
 	treetool.Trees
 }
 
-func newTreePause(f *forest) *cobra.Command {
+func newTreePause(f *treeCommand) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "pause ID", Short: "Pause a tree; work in progress finishes", Args: cobra.ExactArgs(1),
@@ -55,23 +58,26 @@ func newTreePause(f *forest) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "the operator paused it", "why, for who looks at it")
+	cmd.Flags().StringVar(&reason, "reason", "the operator paused it", "why it is paused, for muster tree status")
 	return cmd
 }
 
-func newTreeResume(f *forest) *cobra.Command {
+// newTreeResume makes muster tree resume. A limit that stopped the tree can be raised at the same time: only the given
+// limit flags change, the others keep the values of the tree.
+func newTreeResume(f *treeCommand) *cobra.Command {
 	var l tree.Limits
 	cmd := &cobra.Command{
 		Use: "resume ID", Short: "Resume a paused tree, optionally with other limits", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: f.complete,
 		Example:           "  muster tree resume photos --nodes 5000000",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// This checks the ranges of the given limits; the defaults it fills in are not used.
 			if _, err := l.WithDefaults(); err != nil {
 				return usage(err)
 			}
 			return f.With(cmd.Context(), false, func(_ tree.Store, p *runner.Operator) error {
 				if err := p.Resume(cmd.Context(), args[0], func(old tree.Limits) tree.Limits {
-					return given(cmd.Flags(),
+					return changedLimits(cmd.Flags(),
 						old, l)
 				}); err != nil {
 					return err
@@ -84,8 +90,9 @@ func newTreeResume(f *forest) *cobra.Command {
 	return cmd
 }
 
-// given returns the old limits, changed by the flags.
-func given(f *pflag.FlagSet, old, l tree.Limits) tree.Limits {
+// changedLimits returns the old limits, with those replaced whose flags were given. A flag's value alone cannot tell: 0
+// means the default.
+func changedLimits(f *pflag.FlagSet, old, l tree.Limits) tree.Limits {
 	for name, set := range map[string]func(){
 		"depth": func() { old.Depth = l.Depth }, "fan-out": func() { old.FanOut = l.FanOut },
 		"nodes":    func() { old.Nodes = l.Nodes },
@@ -99,18 +106,20 @@ func given(f *pflag.FlagSet, old, l tree.Limits) tree.Limits {
 	return old
 }
 
-func newTreeRetry(f *forest) *cobra.Command {
+// newTreeRetry makes muster tree retry. --lost is another operation: it changes no state and only sends messages again.
+func newTreeRetry(f *treeCommand) *cobra.Command {
 	var lost bool
 	cmd := &cobra.Command{
-		Use: "retry ID", Short: "Work on the failed nodes of a tree again", Args: cobra.ExactArgs(1),
+		Use: "retry ID", Short: "Retry the failed nodes of a tree", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: f.complete,
-		Long: `Retry opens the failed nodes of a tree again, with all their attempts, and nothing else: finished nodes stay
-finished. A tree that was complete begins another round, whose end is announced by another completion.
+		Long: `Retry opens the failed nodes of a tree again, with all their attempts. Finished nodes stay finished. A complete
+tree begins another round, and its end is announced by another completion.
 
-With --lost it sends the open nodes once more, for messages that were lost from the queue: purged, expired or moved to a
-dead-letter queue. Messages that are still there then come twice, which does no harm.`,
+With --lost it sends the open nodes again, because their messages were lost from the queue: purged, expired or moved to
+a dead-letter queue. Messages that are still in the queue then arrive twice, which does no harm.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.With(cmd.Context(), false, func(_ tree.Store, p *runner.Operator) error {
+				// Retry opens failed nodes; Resend sends open ones again. Both return how many.
 				what, again := "retried", p.Retry
 				if lost {
 					what, again = "sent again", p.Resend
@@ -127,13 +136,14 @@ dead-letter queue. Messages that are still there then come twice, which does no 
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&lost, "lost", false, "send open nodes again, whose messages were lost")
+	cmd.Flags().BoolVar(&lost, "lost", false, "send the open nodes again: their messages were lost")
 	return cmd
 }
 
-func newTreeCancel(f *forest) *cobra.Command {
+// newTreeCancel makes muster tree cancel. It cannot recall messages, so workers delete them when they receive them.
+func newTreeCancel(f *treeCommand) *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel ID", Short: "End a tree: open nodes count as failed, and their messages are deleted when received",
+		Use: "cancel ID", Short: "End a tree: open nodes count as failed",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: f.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -147,19 +157,21 @@ func newTreeCancel(f *forest) *cobra.Command {
 	}
 }
 
-func newTreeRemove(f *forest) *cobra.Command {
+// newTreeRemove makes muster tree rm. It removes the trees one after the other and stops at the first that it cannot
+// remove; those before it stay removed.
+func newTreeRemove(f *treeCommand) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
-		Use: "rm ID...", Short: "Forget trees that have ended", Args: cobra.MinimumNArgs(1),
+		Use: "rm ID...", Short: "Delete trees that have ended", Args: cobra.MinimumNArgs(1),
 		ValidArgsFunction: f.complete,
 		Long: `Rm deletes trees that have ended, with all their nodes, so that their store stays small. It refuses a running or
-paused tree; with --force it cancels the tree first. Its messages are deleted when received. The name is free again.`,
+paused tree; with --force it cancels the tree first. Its messages are deleted when received. The name can be used again.`,
 		Example: "  muster tree rm photos",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.With(cmd.Context(), false, func(_ tree.Store, p *runner.Operator) error {
 				for _, id := range args {
 					if err := p.Remove(cmd.Context(), id, force); err != nil {
-						return removal(err)
+						return explainRemoval(err)
 					}
 					if !f.json() {
 						fmt.Fprintf(cmd.OutOrStdout(), "%s: removed\n", id)
@@ -176,8 +188,9 @@ paused tree; with --force it cancels the tree first. Its messages are deleted wh
 	return cmd
 }
 
-// report prints the result of an operation on a tree.
-func (f *forest) report(cmd *cobra.Command, p *runner.Operator, id, what string) error {
+// report prints the state of a tree after an operation on it.
+func (f *treeCommand) report(cmd *cobra.Command, p *runner.Operator, id, what string) error {
+	// The tree is read again: the state after the operation is what counts.
 	r, err := p.Root(cmd.Context(), id)
 	if err != nil {
 		return err
@@ -189,8 +202,8 @@ func (f *forest) report(cmd *cobra.Command, p *runner.Operator, id, what string)
 	return err
 }
 
-// removal says what to do about a tree that cannot be removed.
-func removal(err error) error {
+// explainRemoval says what to do about a tree that cannot be removed.
+func explainRemoval(err error) error {
 	if errors.Is(err, tree.ErrState) {
 		return fmt.Errorf("%w; wait for its end, or use --force", err)
 	}
@@ -198,10 +211,13 @@ func removal(err error) error {
 }
 
 // complete completes a tree's name.
-func (f *forest) complete(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+func (f *treeCommand) complete(cmd *cobra.Command, args []string, _ string) (
+	names []string, _ cobra.ShellCompDirective,
+) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+	// An error completes nothing: completion has no place to print it.
 	f.With(cmd.Context(), false, func(store tree.Store, _ *runner.Operator) error {
 		roots, err := store.Roots(cmd.Context())
 		for _, r := range roots {

@@ -14,19 +14,23 @@ import (
 	"github.com/muster-scale/muster/tree/runner"
 )
 
-// limitFlags adds the flags for the limits of a tree.
+// limitFlags adds the flags for the limits of a tree. submit and resume share them. The defaults in the texts are those
+// of [tree.Limits.WithDefaults]; 0 in l means that a flag was not given.
 func limitFlags(f *pflag.FlagSet, l *tree.Limits) {
-	f.IntVar(&l.Depth, "depth", 0, "how deep nodes may lie below the root node, where work goes on sequentially; -1 "+
-		"allows no children (default 100)")
+	f.IntVar(&l.Depth, "depth", 0, "the largest depth of a node, 0 for the root node; a node at this depth does the "+
+		"work below it itself; -1 allows no children (default 100)")
 	f.Int64Var(&l.FanOut, "fan-out", 0, "the most children of one node (default 100000)")
 	f.Int64Var(&l.Nodes, "nodes", 0, "the most nodes (default 1000000)")
 	f.IntVar(&l.Attempts, "attempts", 0,
 		"how often the work on a node is tried before the node counts as failed (default 5)")
-	f.Int64Var(&l.Parallel, "parallel", 0, "the most nodes in the queue or in work at once; 0 is no limit")
-	f.DurationVar(&l.SlotTime, "slot-time", 0, "the most time of slots to spend on the tree; 0 is no limit")
+	f.Int64Var(&l.Parallel, "parallel", 0, "the most nodes in the queue or in progress at once; 0 is no limit")
+	f.DurationVar(&l.SlotTime, "slot-time", 0, "the most slot time (slots x time) to spend on the tree; 0 is no limit")
 }
 
-func newTreeSubmit(f *forest) *cobra.Command {
+// newTreeSubmit makes muster tree submit, the only subcommand that creates a missing store. It checks the tree and
+// opens the manifest before it stores anything. With --id it may be repeated after any failure; without --id each call
+// begins another tree. Unless it watches, it prints only the tree's name, for scripts.
+func newTreeSubmit(f *treeCommand) *cobra.Command {
 	var (
 		s     tree.Spec
 		list  string
@@ -34,8 +38,8 @@ func newTreeSubmit(f *forest) *cobra.Command {
 		watch bool
 	)
 	cmd := &cobra.Command{
-		Use: "submit --queue NAME|URL [KEY]", Short: "Begin a tree with its root node",
-		Long: `Submit begins a tree: it sends a message that names the root node KEY. Submitting the same tree again under
+		Use: "submit --queue NAME|URL [KEY]", Short: "Begin a tree by sending its root node",
+		Long: `Submit begins a tree: it sends a message that names the root node KEY. Submitting the same tree again with
 the same --id changes nothing, so it may be repeated after any failure.
 
 With --manifest the children of the root node are listed in a file, one JSON object a line like
@@ -43,6 +47,7 @@ With --manifest the children of the root node are listed in a file, one JSON obj
 		Example: `  muster tree submit --queue jobs --id photos /srv/photos
   muster tree submit --queue URL --id contacts --visited --depth 6 alice
   muster tree submit --queue URL --id list --manifest nodes.jsonl --watch`,
+		// Without a manifest the key is what the root node is about, so it is required.
 		Args: func(cmd *cobra.Command, args []string) error {
 			if list != "" {
 				return cobra.MaximumNArgs(1)(cmd, args)
@@ -51,10 +56,11 @@ With --manifest the children of the root node are listed in a file, one JSON obj
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.ID, s.Manifest = cmp.Or(s.ID, treetool.NewID(time.Now())), list != ""
+			// With --manifest the key may be left out, and is the name of the tree.
 			if s.Node.Key = s.ID; len(args) > 0 {
 				s.Node.Key = args[0]
 			}
-			if err := f.targets(&s); err != nil {
+			if err := f.resolveQueues(&s); err != nil {
 				return err
 			}
 			if _, err := s.Check(); err != nil {
@@ -67,6 +73,7 @@ With --manifest the children of the root node are listed in a file, one JSON obj
 			defer m.Close()
 			return f.With(cmd.Context(), true, func(store tree.Store, p *runner.Operator) error {
 				if like != "" {
+					// Only the shape of the earlier tree is taken: nodes and children by depth.
 					earlier, err := p.Root(cmd.Context(), like)
 					if err != nil {
 						return fmt.Errorf("--like %s: %w", like, err)
@@ -77,6 +84,7 @@ With --manifest the children of the root node are listed in a file, one JSON obj
 				if err != nil {
 					return err
 				}
+				// The store stays open: watch reads from it.
 				if watch {
 					return f.watch(cmd, store, p, s.ID, time.Second, 0)
 				}
@@ -88,26 +96,31 @@ With --manifest the children of the root node are listed in a file, one JSON obj
 			})
 		},
 	}
-	fl := cmd.Flags()
-	fl.StringVar(&s.Queue, "queue", "", "the name or URL of the queue for the tree's messages, not a FIFO queue")
-	fl.StringVar(&s.ID, "id", "", "the tree's name (default: one with the time)")
-	fl.StringVar(&s.Node.Body, "body", "", "what the work on the root node reads; the key when empty")
-	fl.BoolVar(&s.Visited, "visited", false,
-		"a key names one node of the whole tree: entities of a graph are visited once")
-	fl.StringVar(&list, "manifest", "", "a file with the children of the root node, - for standard input")
-	fl.StringVar(&s.Final.Queue, "final-queue", "",
-		"the name or URL of a queue that gets a message when the tree is complete")
-	fl.StringVar(&s.Final.Body, "final-body", "", "the body member of that message")
-	fl.StringVar(&like, "like", "", "the name of an earlier tree that this one is like: workers are launched for "+
-		"its levels before anything is known of this one's")
-	fl.BoolVar(&watch, "watch", false, "then watch the tree to its end")
-	limitFlags(fl, &s.Limits)
+	submitFlags(cmd.Flags(), &s, &list, &like, &watch)
+	limitFlags(cmd.Flags(), &s.Limits)
 	cmd.MarkFlagRequired("queue")
 	return cmd
 }
 
-// targets replaces the names of queues by their URLs.
-func (f *forest) targets(s *tree.Spec) (err error) {
+// submitFlags adds the flags of muster tree submit, except the limits.
+func submitFlags(f *pflag.FlagSet, s *tree.Spec, list, like *string, watch *bool) {
+	f.StringVar(&s.Queue, "queue", "", "the name or URL of the queue for the tree's messages, not a FIFO queue")
+	f.StringVar(&s.ID, "id", "", "the tree's name (default: one with the time)")
+	f.StringVar(&s.Node.Body, "body", "", "the body of the root node, which its work reads (default: the key)")
+	f.BoolVar(&s.Visited, "visited", false,
+		"visit each key once in the whole tree, for graphs in which several nodes have the same child")
+	f.StringVar(list, "manifest", "", "a file with the children of the root node, - for standard input")
+	f.StringVar(&s.Final.Queue, "final-queue", "",
+		"the name or URL of a queue that gets a message when the tree is complete")
+	f.StringVar(&s.Final.Body, "final-body", "", "the body field of the JSON message to --final-queue")
+	f.StringVar(like, "like", "", "the name of an earlier, similar tree: until this one has levels of its own, "+
+		"workers are launched as for the levels of that tree")
+	f.BoolVar(watch, "watch", false, "then watch the tree until it ends")
+}
+
+// resolveQueues replaces the names of queues by their URLs: workers on other machines have no configuration to find
+// them with.
+func (f *treeCommand) resolveQueues(s *tree.Spec) (err error) {
 	if s.Queue, err = client.QueueURL(f.place, s.Queue); err == nil {
 		s.Final.Queue, err = client.QueueURL(f.place, s.Final.Queue)
 	}

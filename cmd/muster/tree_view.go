@@ -13,7 +13,8 @@ import (
 	"github.com/muster-scale/muster/tree/runner"
 )
 
-func newTreeStatus(f *forest) *cobra.Command {
+// newTreeStatus makes muster tree status. Without an ID it is muster tree ls.
+func newTreeStatus(f *treeCommand) *cobra.Command {
 	var most int
 	cmd := &cobra.Command{
 		Use: "status [ID]", Short: "Show all trees, or one by depth with its failed nodes", Args: cobra.MaximumNArgs(1),
@@ -24,7 +25,7 @@ func newTreeStatus(f *forest) *cobra.Command {
 			}
 			return f.With(cmd.Context(), false, func(store tree.Store, p *runner.Operator) error {
 				if len(args) == 0 {
-					return f.all(cmd, store)
+					return f.printAll(cmd, store)
 				}
 				s, err := treetool.Look(cmd.Context(), store, p, args[0], most)
 				if err != nil {
@@ -41,20 +42,21 @@ func newTreeStatus(f *forest) *cobra.Command {
 	return cmd
 }
 
-func newTreeList(f *forest) *cobra.Command {
+// newTreeList makes muster tree ls.
+func newTreeList(f *treeCommand) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "Show all trees, a line each",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.With(cmd.Context(), false, func(store tree.Store,
 				_ *runner.Operator) error {
-				return f.all(cmd, store)
+				return f.printAll(cmd, store)
 			})
 		},
 	}
 }
 
-// all prints a line for each tree.
-func (f *forest) all(cmd *cobra.Command, store tree.Store) error {
+// printAll prints a line for each tree.
+func (f *treeCommand) printAll(cmd *cobra.Command, store tree.Store) error {
 	rows, err := treetool.All(cmd.Context(), store)
 	if err != nil {
 		return err
@@ -65,19 +67,24 @@ func (f *forest) all(cmd *cobra.Command, store tree.Store) error {
 	return treetool.PrintTable(cmd.OutOrStdout(), rows)
 }
 
-func newTreeWatch(f *forest) *cobra.Command {
+// newTreeWatch makes muster tree watch. Its exit code tells a script how the tree ended; a timeout has a code of its
+// own, because the tree is still running then.
+func newTreeWatch(f *treeCommand) *cobra.Command {
 	var every, timeout time.Duration
 	cmd := &cobra.Command{
 		Use: "watch ID", Short: "Show the progress of a tree until it ends", Args: cobra.ExactArgs(1),
-		Long: `Watch shows the progress of a tree, its speed and the remaining time, until the tree ends. It ends with exit code
-0 when all nodes are done, and with 1 when some failed or the tree was cancelled. With --timeout it ends with 4 when the
-tree has not ended by then; the tree goes on. Elsewhere than on a terminal it prints a line every ten seconds and when
-the state changes.`,
+		Long: `Watch shows the progress of a tree, its speed and the remaining time, until the tree ends. On a terminal it
+redraws one line; elsewhere it prints a line every ten seconds and when the state changes.
+
+Exit codes: 0 all nodes are done, 1 some failed or the tree was cancelled, 4 the tree has not ended within --timeout (it
+goes on).`,
 		ValidArgsFunction: f.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Each reading queries the store that workers write to.
 			if every < 50*time.Millisecond {
 				return usage(fmt.Errorf("--every: found %s, allowed is 50ms or more", every))
 			}
+			// 0 means no timeout, so a negative one would be read as none.
 			if timeout < 0 {
 				return usage(fmt.Errorf("--timeout: found %s, allowed is 0s (none) or more", timeout))
 			}
@@ -91,11 +98,13 @@ the state changes.`,
 	return cmd
 }
 
-// watch shows a tree until it ends or the timeout, if above 0, is over, and prints its final state.
-func (f *forest) watch(
+// watch shows a tree until it ends or the timeout, if above 0, is over, and prints its final state. submit --watch uses
+// it too. Progress goes to standard error, the final state to standard output.
+func (f *treeCommand) watch(
 	cmd *cobra.Command, store tree.Store, p *runner.Operator, id string, every, timeout time.Duration,
 ) error {
 	s, err := treetool.Watch(cmd.Context(), store, p, id, every, timeout, cmd.ErrOrStderr())
+	// A threshold in the sense of the exit codes: the time that the user stated.
 	if _, late := errors.AsType[*treetool.UnfinishedError](err); late {
 		return &exitError{exitThreshold, err}
 	}

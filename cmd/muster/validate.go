@@ -13,18 +13,21 @@ import (
 	"github.com/muster-scale/muster/app/validate"
 )
 
+// newValidate makes muster validate, which is hidden: it is for work on the simulator. It needs an idle machine,
+// because real processes share its cores with everything else. Exit code 1 means that the simulator disagrees with
+// reality by more than allowed.
 func newValidate(g *global) *cobra.Command {
 	var o validateOptions
 	cmd := &cobra.Command{
 		Use: "validate", Hidden: true, Args: cobra.NoArgs,
 		Short: "Compare the simulator with reality: the demo and a steady run, for real and simulated",
-		Long: `Validate runs the demo several times with real queues and worker processes, then simulates each run with the boot
-and processing times that were measured in it, and compares worker-seconds and the 95th percentile of the time from
-sent to finished. It fails when the median difference is more than the share given.
+		Long: `Validate runs the demo several times with real queues and worker processes. It simulates each run with the boot
+and processing times that were measured in it, and compares worker-seconds and the 95th percentile of the time from sent
+to finished. It fails if the median difference exceeds --within.
 
-Then it sends messages of 20 ms at an even rate to workers that take seconds to start, and compares the most workers,
-the launches, the worker-seconds and the share in time with those of the simulator. It fails when they differ by more
-than the table says, or when more workers are launched than a few above what the load needs.`,
+Then it sends messages of 20 ms at an even rate to workers that take seconds to start, and compares the peak of workers,
+the launches, the worker-seconds and the share in time with those of the simulator. It fails if they differ by more than
+the table allows, or if the peak exceeds the load by more than a few workers.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return usage(err)
@@ -42,11 +45,14 @@ than the table says, or when more workers are launched than a few above what the
 
 // validateOptions are the flags of validate.
 type validateOptions struct {
+	// repetitions is how often the demo runs; within is the largest allowed difference, as a share; steady is how long
+	// the steady run sends messages. 0 leaves out the demo or the steady run.
 	repetitions int
 	within      float64
 	steady      time.Duration
 }
 
+// check checks the values of the flags.
 func (o validateOptions) check() error {
 	switch {
 	case o.repetitions < 0 || o.repetitions > 100:
@@ -62,7 +68,8 @@ func (o validateOptions) check() error {
 	return nil
 }
 
-// runValidate makes the requested runs, prints them and returns disagreements.
+// runValidate makes the requested runs, prints them and returns disagreements. A disagreement in the demo does not skip
+// the steady run: its figures may show why.
 func runValidate(cmd *cobra.Command, g *global, o validateOptions) error {
 	out := cmd.OutOrStdout()
 	var rows []validate.Figure
@@ -78,6 +85,7 @@ func runValidate(cmd *cobra.Command, g *global, o validateOptions) error {
 		err = errors.Join(err, validate.Disagreement(rows, o.within))
 	}
 	if o.steady > 0 {
+		// A failed run has no result to print, unlike a run that disagrees with the simulator.
 		var failed error
 		if steady, failed = validate.CompareSteady(cmd.Context(), o.steady, cmd.ErrOrStderr()); failed != nil {
 			return errors.Join(err, failed)
@@ -112,6 +120,7 @@ MUSTER_DONE_LOG set it adds a line to that file for each message, as muster slee
 				defer f.Close()
 				log = f
 			}
+			// This stands for a slow boot: the worker is not ready before.
 			time.Sleep(start)
 			return validate.SleepLines(cmd.InOrStdin(), cmd.OutOrStdout(), log, os.Getppid())
 		},

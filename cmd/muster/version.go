@@ -18,6 +18,7 @@ func thisProgram() built.Program {
 	return built.From(version, info)
 }
 
+// newVersion makes muster version. The commit comes from the build information that Go embeds.
 func newVersion(g *global) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version, and the commit it was built from",

@@ -20,32 +20,38 @@ import (
 // mostWorlds bounds the numbers of one range.
 const mostWorlds = 100_000
 
-// worldPlay is muster worlds with its flags.
-type worldPlay struct {
-	g           *global
+// worldsCommand is muster worlds with its flags. o has the flags that package tournament takes as they are.
+type worldsCommand struct {
+	g *global
+	// numbers is the text of --numbers. list prints worlds and simulates nothing. named takes the named worlds instead
+	// of drawn ones.
 	numbers     string
 	policies    []string
 	list, named bool
-	thresholds  []string
-	o           tournament.Options
+	// thresholds are limits of the summary, for the first policy.
+	thresholds []string
+	o          tournament.Options
 }
 
+// newWorlds makes muster worlds. The first policy is judged by the others: --threshold is about it alone, and exit code
+// 4 says that it missed a limit.
 func newWorlds(g *global) *cobra.Command {
-	x := &worldPlay{g: g}
+	x := &worldsCommand{g: g}
 	cmd := &cobra.Command{
 		Use:   "worlds [--numbers 1-20] [--policies A,B,...]",
-		Short: "Draw worlds at random and play policies on them",
-		Long: `Worlds draws worlds at random and plays policies on them: how messages come, how long work and boots take,
-what the objective leaves, what fails, what is seen late and what is stated beforehand. The first policy is judged
-beside the others. It regrets a world in which the loss of another policy is a tenth smaller than its own.
+		Short: "Simulate policies in worlds that are drawn at random",
+		Long: `Worlds draws worlds at random and simulates policies in them. A world decides how messages arrive, how long work and
+boots take, how tight the objective is, what fails, what is measured late and what the configuration states. The first
+policy is judged by comparison with the others. It regrets a world in which the loss of another policy is a tenth
+smaller than its own.
 
 The number of a world decides everything in it: the same number gives the same world, and the same result on the same
-processor architecture. The distributions, each drawn apart:
+processor architecture. These quantities are drawn, each independently:
 
 ` + quantityHelp() + `
 
-docs/simulation.md has them in full. --named plays the worlds in which an autoscaler once did what none may do, and ends
-with exit code 4 when the first policy misses a limit of one.`,
+docs/simulation.md describes them in full. --named plays the worlds in which an autoscaler once failed badly, and ends
+with exit code 4 if the first policy misses a limit of such a world.`,
 		Example: `  muster worlds --list --numbers 1-40
   muster worlds --numbers 1-200 --policies deadline,keda-job,exact --threshold 'regret_free>=0.97'
   muster worlds --numbers 17 --limit -o json
@@ -55,10 +61,12 @@ with exit code 4 when the first policy misses a limit of one.`,
 	f := cmd.Flags()
 	f.StringVar(&x.numbers, "numbers", "1-20", "the numbers of the worlds, as 1-20 or 3,17,40-50")
 	f.StringSliceVar(&x.policies, "policies", []string{contest.Default, worlds.Reference, "keda-job", "exact"},
-		"the policies, the one that is judged first; there are "+strings.Join(contest.Names(), ", "))
-	f.BoolVar(&x.list, "list", false, "print a line for each world and play nothing")
-	f.BoolVar(&x.named, "named", false, "play the named worlds, and judge the first policy by their limits")
-	f.BoolVar(&x.o.Limit, "limit", false, "compute the lower bound of the cost in each world, in some seconds each")
+		"the policies, beginning with the one that is judged; there are "+strings.Join(contest.Names(), ", "))
+	f.BoolVar(&x.list, "list", false, "print a line for each world and simulate nothing")
+	f.BoolVar(&x.named, "named", false, "simulate the named worlds, and judge the first policy by their limits")
+	f.BoolVar(&x.o.Limit, "limit", false, "compute the lower bound of the cost in each world, which takes seconds "+
+		"per "+
+		"world")
 	f.DurationVar(
 		&x.o.Timeout,
 		"timeout",
@@ -70,13 +78,14 @@ with exit code 4 when the first policy misses a limit of one.`,
 		&x.thresholds,
 		"threshold",
 		nil,
-		"fail with exit code 4 when the summary misses it, as 'regret_free>=0.97'; may be repeated",
+		"end with exit code 4 if the summary misses this limit, as in 'regret_free>=0.97'; may be repeated",
 	)
 	cmd.RegisterFlagCompletionFunc("policies", completePolicy)
 	return cmd
 }
 
-// quantityHelp describes the drawn quantities, in lines of at most 120 columns.
+// quantityHelp describes the drawn quantities, in lines of at most 120 columns. They come from package worlds, so that
+// the help cannot differ from the draws.
 func quantityHelp() string {
 	const indent, width = "             ", 120
 	var lines []string
@@ -94,7 +103,9 @@ func quantityHelp() string {
 	return strings.Join(lines, "\n")
 }
 
-func (x *worldPlay) run(cmd *cobra.Command) error {
+// run checks the flags, then lists the worlds, plays the named ones or plays the drawn ones. The numbers are sorted and
+// made unique, so that results and their order do not depend on how they were written.
+func (x *worldsCommand) run(cmd *cobra.Command) error {
 	names, numbers := tournament.SummaryFields()
 	thresholds, err := threshold.Parse(x.thresholds, numbers, "regret_free>=0.97",
 		"those of the summary of -o json with numbers, as "+strings.Join(names, ", "))
@@ -109,6 +120,7 @@ func (x *worldPlay) run(cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err)
 	}
+	// 1-3,2 plays each world once.
 	slices.Sort(drawn)
 	drawn = slices.Compact(drawn)
 	out := cmd.OutOrStdout()
@@ -121,10 +133,12 @@ func (x *worldPlay) run(cmd *cobra.Command) error {
 		return usage(errors.New("--numbers: the named worlds have no numbers; give it without --named"))
 	case x.named && len(thresholds) > 0:
 		return usage(errors.New("--threshold: the named worlds have limits of their own; give it without --named"))
+	// Listing needs neither policies nor time; it comes after the checks, so that wrong flags fail in any case.
 	case x.list:
 		return x.print(out, drawn)
 	}
-	defer lessCollecting()()
+	// Results do not depend on the collector, only the time they take.
+	defer collectLess()()
 	x.o.Progress = cmd.ErrOrStderr()
 	if x.named {
 		found, err := tournament.PlayNamed(cmd.Context(), x.o, contenders)
@@ -151,7 +165,7 @@ func (x *worldPlay) run(cmd *cobra.Command) error {
 }
 
 // print prints a line for each world, drawn or named.
-func (x *worldPlay) print(out io.Writer, numbers []uint64) error {
+func (x *worldsCommand) print(out io.Writer, numbers []uint64) error {
 	switch {
 	case x.named && x.g.json():
 		return printJSON(out, tournament.NamedWorlds())
@@ -163,14 +177,16 @@ func (x *worldPlay) print(out io.Writer, numbers []uint64) error {
 	return tournament.PrintWorlds(out, tournament.Worlds(numbers))
 }
 
-// contenders returns the policies that the flag names.
-func (x *worldPlay) contenders() ([]contest.Contender, error) {
+// contenders returns the policies that the flag names, each once. A policy that needs a stated mean is refused: in four
+// worlds of ten none is stated, and a judgement over the others would not be the same.
+func (x *worldsCommand) contenders() ([]contest.Contender, error) {
 	var all []contest.Contender
 	for _, name := range x.policies {
 		c, err := contest.Find(strings.TrimSpace(name))
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("--policies: %w", err)
+		// It could not run in these worlds.
 		case c.NeedsMean():
 			return nil, fmt.Errorf(
 				"--policies: %s needs the mean processing duration, and four worlds of ten state none",

@@ -1,11 +1,11 @@
-// Writes a receipt for each order, each message once. It speaks Muster's JSON lines; docs/worker-protocol.md specifies them.
-// Nothing but what Node brings along.
+// Writes one receipt for each order. It speaks Muster's JSON lines, which docs/worker-protocol.md specifies, and needs no
+// package besides Node.
 'use strict';
 const fs = require('node:fs');
 const path = require('node:path');
 const readline = require('node:readline');
 
-// Standard output is for answers alone: what is logged goes to standard error.
+// Standard output is for answers alone, so logs go to standard error.
 console.log = console.info = console.debug = console.error;
 
 /** Does the work for one message. What it throws is the message's failure. */
@@ -15,8 +15,8 @@ async function writeReceipt(message, dir) {
   if (!Array.isArray(order.lines)) throw new Error('the order has no lines');
   const total = order.lines.reduce((sum, line) => sum + line.pieces * line.cents, 0);
   if (!Number.isSafeInteger(total)) throw new Error('the total is no whole number of cents');
-  // The file is named by the message's key and comes into being at once: when the message comes again, the same receipt is
-  // written over the same receipt.
+  // The message's key names the file, and the file appears whole. A message that is delivered twice replaces its receipt by
+  // the same one.
   const file = path.join(dir, encodeURIComponent(message.idempotency_key) + '.json');
   const scratch = `${file}.${process.pid}`;
   await fs.promises.writeFile(scratch, JSON.stringify({ total_cents: total }) + '\n');

@@ -1,4 +1,4 @@
-"""Who may call: signatures that are right, wrong, absent, or in the query string."""
+"""Access: signatures that are right, wrong, absent, or in the query string."""
 
 import os
 import urllib.error

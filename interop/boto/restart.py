@@ -1,4 +1,4 @@
-"""What a durable queue still knows after its server was killed: fill runs before, after runs after."""
+"""A durable queue after its server was killed: fill runs before the kill, after runs afterwards."""
 
 import tempfile
 import json

@@ -1,4 +1,4 @@
-"""What the rules work with: a client, queues of their own, and how a refusal looks."""
+"""The fixtures of the rules: a client, queues of their own, and checks of errors."""
 
 import hashlib
 import itertools
@@ -32,7 +32,7 @@ CODES = {
 
 
 def connect(**options):
-    """Return a client that is told nothing: endpoint, keys and region are those of the environment."""
+    """Return a client without settings: endpoint, keys and region come from the environment."""
     config = Config(retries={"total_max_attempts": 1}, read_timeout=40, max_pool_connections=20).merge(options.pop("config", Config()))
     if "region" in options:
         options["region_name"] = options.pop("region")
@@ -42,7 +42,7 @@ def connect(**options):
 
 
 class World:
-    """A client and queues with names that nobody else uses. Rules may share it between threads."""
+    """A client, and queues with unused names. Rules may share it between threads."""
 
     def __init__(self, prefix):
         self.sqs = connect()

@@ -1,5 +1,5 @@
-// The npm package sqs-consumer works for about a minute: batches, failures, and work that outlasts the visibility timeout and is
-// kept by heartbeats.
+// The npm package sqs-consumer works for about a minute: batches, failures, and work that takes longer than the visibility
+// timeout and is extended by heartbeats.
 import * as sqs from "@aws-sdk/client-sqs";
 import { Consumer } from "sqs-consumer";
 import { assert, connect, run, within } from "./checks.mjs";

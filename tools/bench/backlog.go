@@ -12,6 +12,9 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
+// Part backlog. The queue keeps an index of every message in memory, which it rebuilds when it opens. The part shows
+// how long that takes, how much memory it needs afterwards, and how much at its peak.
+
 const (
 	// goalBacklog is the backlog that the goal speaks of, smallBacklog the one that is opened unless asked for more.
 	goalBacklog, smallBacklog = 10_000_000, 1_000_000
@@ -20,7 +23,10 @@ const (
 )
 
 // backlog measures how long the durable queue takes to open with many messages in it, and what memory it needs then.
+// Without -full it measures a million messages and extrapolates, relative to an empty queue, because opening takes time
+// and memory in proportion.
 func (b *bench) backlog() error {
+	// What an empty queue takes does not grow with the messages.
 	none, err := b.openBacklog("none", 0)
 	if err != nil {
 		return err
@@ -33,6 +39,7 @@ func (b *bench) backlog() error {
 	if err != nil {
 		return err
 	}
+	// 1 with -full.
 	factor := float64(goalBacklog) / float64(messages)
 	seconds := none.Seconds + (many.Seconds-none.Seconds)*factor
 	resident := float64(none.Resident) + float64(many.Resident-none.Resident)*factor
@@ -61,6 +68,7 @@ func (b *bench) openBacklog(name string, messages int) (median opened, err error
 		return median, err
 	}
 	var all []opened
+	// Each opening has a process of its own, and so a peak of its own.
 	for range opens {
 		c, err := startRole("open", dir)
 		if err != nil {
@@ -73,6 +81,7 @@ func (b *bench) openBacklog(name string, messages int) (median opened, err error
 		if err := c.end(); err != nil {
 			return median, err
 		}
+		// An index that lost messages would open faster.
 		if o.Messages != messages {
 			return median, fmt.Errorf("found %d messages after opening, want %d", o.Messages, messages)
 		}
@@ -86,6 +95,7 @@ func (b *bench) openBacklog(name string, messages int) (median opened, err error
 	}, nil
 }
 
+// middle returns the median of a figure over all openings.
 func middle[T int64 | float64](all []opened, of func(opened) T) T {
 	values := make([]T, len(all))
 	for i := range all {
@@ -94,7 +104,8 @@ func middle[T int64 | float64](all []opened, of func(opened) T) T {
 	return quantile(values, 0.5)
 }
 
-// fill sends messages to a new queue.
+// fill sends messages to a new queue. Many senders at once let the writer commit in large groups, which makes ten
+// million messages feasible.
 func fill(dir string, messages int) error {
 	s, err := newQueue(dir)
 	if err != nil {
@@ -107,6 +118,7 @@ func fill(dir string, messages int) error {
 	}
 	var left atomic.Int64
 	left.Store(int64(messages / batch))
+	// Room for every sender, so that none waits after a failure.
 	failures := make(chan error, senders)
 	var all sync.WaitGroup
 	for range senders {

@@ -13,6 +13,9 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
+// Part decisions. It calls the pure step of package controller directly, without loops, queues or files: so it measures
+// what one process could control at most.
+
 const (
 	// workersPerFleet is the size of every fleet.
 	workersPerFleet = 4
@@ -20,9 +23,10 @@ const (
 	decisionsAt = 100_000
 )
 
-// decisions measures the pure step on one core: what one poll of one second brings for a fleet of four workers with one
-// slot each, which are busy: one measurement of the queue, one listing and a report of every worker.
+// decisions measures the pure step on one core. A step gets what one poll brings for a fleet of four busy workers with
+// one slot each: one measurement of the queue, one listing, and a report of every worker.
 func (b *bench) decisions() error {
+	// The garbage collector shares that core, too.
 	old := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(old)
 	if _, _, _, err := decide(10); err != nil { // what is made once for all fleets is not theirs
@@ -46,13 +50,13 @@ func (b *bench) decisions() error {
 	return nil
 }
 
-// station is a fleet as a loop holds it.
+// station is a fleet as the live loop holds it: its settings, which never change, and its state.
 type station struct {
 	settings controller.Settings
 	state    controller.State
 }
 
-// feed makes the inputs of a fleet.
+// feed makes the inputs of a fleet. It reuses its slices, so that making inputs leaves little garbage.
 type feed struct {
 	queue   string
 	members []muster.Member
@@ -60,10 +64,12 @@ type feed struct {
 	in      []controller.Input
 }
 
-// decide steps every fleet again and again. The inputs are made beside the clock: they are the shell's work. The clock
-// is the processor time of this process, garbage collection included, so that neighbours on the machine do not count.
+// decide steps every fleet again and again, and returns decisions per second of processor time, and the bytes of a
+// fleet without and with its last outcome. The inputs are made outside the measured time: they are the shell's work.
+// Garbage collection during the steps counts.
 func decide(fleets int) (perSecond, state, whole float64, err error) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	// The memory of a fleet is the growth from here on, divided by their number.
 	before := heap()
 	all, lasts, feeds := make([]station, fleets), make([]controller.Outcome, fleets), make([]feed, fleets)
 	for i := range all {
@@ -74,8 +80,9 @@ func decide(fleets int) (perSecond, state, whole float64, err error) {
 	}
 	var took time.Duration
 	made := 0
+	// Each pass steps every fleet once.
 	for passes := 0; made < decisionsAt; passes++ {
-		// First the fleets get old: their windows of ten minutes fill with durations.
+		// At first the fleets age: their windows of ten minutes fill with durations. These passes are not measured.
 		young, finished := passes < 75, 1
 		if young {
 			finished = 8
@@ -104,12 +111,14 @@ func decide(fleets int) (perSecond, state, whole float64, err error) {
 		made += fleets
 	}
 	for i := range all {
+		// A fleet that lost its workers would decide faster, and wrongly.
 		if c := lasts[i].Observation.Capacity; c.Busy != workersPerFleet ||
 			lasts[i].Decision.Desired != workersPerFleet {
 			return 0, 0, 0, fmt.Errorf("fleet %d: found %d busy and %d desired, want %d: the measurement is wrong", i,
 				c.Busy, lasts[i].Decision.Desired, workersPerFleet)
 		}
 	}
+	// What is dropped here no longer counts as memory of a fleet; the outcomes follow below.
 	feeds = nil
 	whole = float64(heap()-before) / float64(fleets)
 	runtime.KeepAlive(lasts)
@@ -119,6 +128,7 @@ func decide(fleets int) (perSecond, state, whole float64, err error) {
 	return float64(made) / took.Seconds(), state, whole, nil
 }
 
+// heap is the memory in use after a full collection, in bytes. The second collection frees what finalizers kept.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -127,6 +137,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
+// begin makes the settings and an empty state.
 func (s *station) begin(i int) (err error) {
 	s.settings, err = controller.NewSettings(controller.Settings{
 		Fleet: fmt.Sprintf("fleet-%d", i), Queues: []string{fmt.Sprintf("queue-%d", i)},
@@ -141,6 +152,7 @@ func (s *station) begin(i int) (err error) {
 	return err
 }
 
+// begin makes four members, each with one busy worker.
 func (f *feed) begin(i int, now time.Time) {
 	f.queue = fmt.Sprintf("queue-%d", i)
 	for n := range workersPerFleet {
@@ -160,6 +172,7 @@ func (f *feed) look(now time.Time, finished int) {
 	}}, controller.Listed{Listing: muster.Listing{At: now, Members: f.members}})
 	for i := range f.reports {
 		r := &f.reports[i]
+		// Reports are numbered; the roster ignores one that it has seen.
 		r.Seq++
 		r.At = now
 		r.Finished, r.Processing = int64(finished), series.Durations{}

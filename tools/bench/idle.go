@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// Part idle, and how the processor time and memory of a process are read. Both come from /proc, so this part needs
+// Linux.
+
 // idleFor is how long an idle muster up is watched.
 const idleFor = 20 * time.Second
 
@@ -19,12 +22,14 @@ func (b *bench) idle() error {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
+	// The command never runs: no message is sent.
 	u, err := b.up(dir, 1, "    workers: {command: [\"true\"]}\n")
 	if err != nil {
 		return err
 	}
 	var resident int64
 	var share float64
+	// A function, so that muster up is ended after any error.
 	measure := func() error {
 		time.Sleep(3 * time.Second) // what the start brought along
 		before, err := processorTime(u.cmd.Process.Pid)
@@ -49,11 +54,12 @@ func (b *bench) idle() error {
 		"most of it is the program itself, the pages of it that were run.")
 	b.page.goal("muster up idle: processor", "< 0.5 % of one core", fmt.Sprintf("%.2f %% over %s", share*100, idleFor),
 		share < 0.005,
-		"the queue and the fleet are looked at every second.")
+		"the queue and the fleet are polled every second.")
 	return nil
 }
 
-// processorTime is what all threads of a process have run so far.
+// processorTime is the processor time of all threads of a process so far. The scheduler's own figures are exact to
+// nanoseconds; those of /proc/PID/stat count in ticks of 10 ms.
 func processorTime(pid int) (total time.Duration, err error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil || len(threads) == 0 {
@@ -74,7 +80,7 @@ func processorTime(pid int) (total time.Duration, err error) {
 	return total, nil
 }
 
-// memory is what a process holds in memory now, and the most it ever held, in bytes.
+// memory returns the resident memory of a process now, and its peak, in bytes.
 func memory(pid int) (resident, peak int64, err error) {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -15,55 +15,67 @@ import (
 	"github.com/muster-scale/muster/internal/host"
 )
 
-// page is the report in the making.
+// The page docs/benchmarks.md. It has one row for each goal, met or not, the table of the lanes of the queue, and
+// notes. The last part of the page belongs to make score and is kept as it is.
+
+// page collects the results while the parts run. goals and table are rows of Markdown.
 type page struct {
+	// full is that of bench; started, machine and load describe the run in the head of the page.
 	full    bool
 	started time.Time
 	machine string
 	load    string
-	peer    string // the version of the peer
-	missing string // why there is no peer
-	goals   []string
-	table   []string
-	notes   []string
+	// peer is the version of Redis; missing says why there is none.
+	peer    string
+	missing string
+	// goals and table are rows of Markdown, notes are paragraphs.
+	goals []string
+	table []string
+	notes []string
 }
 
+// begin notes the machine and its load.
 func (p *page) begin(dir string, full bool) {
 	p.full, p.started, p.load = full, time.Now(), host.Load()
 	p.machine = fmt.Sprintf("%s, %d cores, %s/%s, %s, temporary files on %s", processor(), runtime.NumCPU(),
 		runtime.GOOS, runtime.GOARCH, runtime.Version(), fileSystem(dir))
 }
 
-// goal adds a goal and what came of it; why says in one sentence what stands in the way of one that is not met.
+// goal adds a row: the goal, what was found, and whether it is met. why is one sentence for a goal that is not met; it
+// is written before the result is known, so it names the largest known cost.
 func (p *page) goal(what, target, figure string, met bool, why string) {
 	said := "met"
+	// A goal that is not met stays on the page, with its reason.
 	if !met {
 		said = "**not met**: " + why
 	}
 	p.goals = append(p.goals, row(what, target, figure, said))
 }
 
+// note adds a paragraph below the tables.
 func (p *page) note(format string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(format, args...))
 }
 
-// against adds the goal that a lane has against its peer.
+// against adds the goal of a lane relative to its peer. Without the peer the row says why it was left out.
 func (p *page) against(l, peer *lane, least float64, why string) {
 	what, target := l.name+", "+strconv.Itoa(clients)+" clients", fmt.Sprintf(">= %g x %s", least, "Redis")
 	if peer == nil {
 		p.goals = append(p.goals, row(what, target, "-", "left out: "+p.missing))
 		return
 	}
+	// The range shows how far the rounds differ.
 	median, low, high := ratio(l, peer)
 	p.goal(what, target, fmt.Sprintf("%.2f x (%.2f to %.2f)", median, low, high), median >= least, why)
 }
 
-// lanes adds the table of all lanes.
+// lanes adds the table of all lanes, with their rates, latencies and processor times.
 func (p *page) lanes(lanes []*lane, peer *lane) {
 	p.table = append(p.table, row("lane", "cycle", "cycles/s, median", "against Redis, median (range)",
 		"p50 of a client's step", "p99", "processor time a cycle, clients + server"),
 		row("---", "---", "---:", "---:", "---:", "---:", "---:"))
 	for _, l := range lanes {
+		// A lane is not compared with itself.
 		against := "-"
 		if peer != nil && l != peer && len(peer.rates) > 0 {
 			median, low, high := ratio(l, peer)
@@ -74,7 +86,7 @@ func (p *page) lanes(lanes []*lane, peer *lane) {
 	}
 }
 
-// spent is the processor time of one cycle; in process nobody can tell clients and queue apart.
+// spent is the processor time of one cycle: clients + server, or one number when both are in one process.
 func (l *lane) spent() string {
 	here, there := l.perCycle()
 	us := func(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()*1e6) }
@@ -135,6 +147,7 @@ func decisions(path string) (string, error) {
 	return "", nil
 }
 
+// row renders a row of a Markdown table.
 func row(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |" }
 
 // count writes a number with separators, as in 12,345.
@@ -146,12 +159,16 @@ func count(n float64) string {
 	return text
 }
 
+// mib renders bytes in MiB.
 func mib(bytes int64) string { return fmt.Sprintf("%.0f MiB", float64(bytes)/(1<<20)) }
 
+// ms renders a duration in milliseconds.
 func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", d.Seconds()*1e3) }
 
+// processor names the processor of a Linux machine.
 func processor() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
+	// The first processor names them all.
 	_, after, ok := bytes.Cut(text, []byte("model name"))
 	if !ok {
 		return "unknown processor"
@@ -160,6 +177,7 @@ func processor() string {
 	return strings.TrimSpace(strings.TrimLeft(string(name), "\t :"))
 }
 
+// fileSystem names the file system of a directory: the results of the queue depend on what a sync costs there.
 func fileSystem(dir string) string {
 	out, err := exec.Command("stat", "--file-system", "--format", "%T", dir).Output()
 	if err != nil {
@@ -168,6 +186,7 @@ func fileSystem(dir string) string {
 	switch kind := strings.TrimSpace(string(out)); kind {
 	case "ext2/ext3": // they share a number
 		return "ext2, ext3 or ext4"
+	// A memory file system would make every queue look fast.
 	case "tmpfs":
 		return "tmpfs, where a sync costs nothing: set TMPDIR to a disk"
 	default:

@@ -15,12 +15,18 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
+// Part queue. A cycle is the life of one message: sent, received, deleted, each of them durable before it is
+// acknowledged. So the numbers are about syncs and system calls, and compare only on the same disk; the page names the
+// file system.
+
+// queueName is the name of the queue, and of the fleet, in every part.
 const queueName = "jobs"
 
-// queue compares the durable queue, in process and behind its endpoint, with Redis, and both with what disk and
-// net/http would allow at most.
+// queue compares the durable queue with Redis, in process and behind its endpoint. Two more lanes show what the machine
+// allows at most: a bare log with a sync for each group of records, and a net/http server that answers nothing.
 func (b *bench) queue() (err error) {
 	redis, version, err := startRedis(b.dir)
+	// The other lanes are measured without Redis; the goals say what is missing.
 	if errors.Is(err, errNoPeer) {
 		b.page.missing = err.Error()
 		err = nil
@@ -28,6 +34,7 @@ func (b *bench) queue() (err error) {
 	if err != nil {
 		return err
 	}
+	// Lanes are closed in any case, also when a later one could not be opened.
 	var lanes []*lane
 	defer func() {
 		for _, l := range lanes {
@@ -59,6 +66,7 @@ func (b *bench) queue() (err error) {
 	if b.lane != "" {
 		return nil // a lane alone meets no goal
 	}
+	// The reasons of missed goals compare the time of a step.
 	p50 := func(l *lane) time.Duration { return quantile(l.latencies, 0.5) }
 	b.page.against(process, redis, 3,
 		fmt.Sprintf("a cycle takes %s where a bare append with its sync takes %s (medians): it waits for two commits "+
@@ -72,7 +80,7 @@ func (b *bench) queue() (err error) {
 	return nil
 }
 
-// chosen are the lanes that were asked for.
+// chosen returns the lanes that -lane selects; all by default.
 func (b *bench) chosen(lanes []*lane) []*lane {
 	return slices.DeleteFunc(slices.Clone(lanes), func(l *lane) bool {
 		return !slices.ContainsFunc(strings.Split(b.lane, ","),
@@ -80,7 +88,8 @@ func (b *bench) chosen(lanes []*lane) []*lane {
 	})
 }
 
-// ours opens the lanes of the queue: in process, over the endpoint in batches, and over it one at a time.
+// ours opens the lanes of Muster's queue: in process, through the endpoint in batches of ten, and through it one
+// message at a time. The last two share one endpoint, and take turns.
 func (b *bench) ours(lanes *[]*lane) (process, batch, single *lane, err error) {
 	if process, err = processLane(filepath.Join(b.dir, "process")); err != nil {
 		return nil, nil, nil, err
@@ -114,12 +123,14 @@ func (b *bench) endpoint() (*child, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The server opens the directory itself, so that its start is that of a user.
 	if err := s.Close(); err != nil {
 		return nil, err
 	}
 	return startRole("serve-sqs", dir)
 }
 
+// newQueue opens a directory with one empty queue.
 func newQueue(dir string) (*queue.Service, error) {
 	s, err := queue.Open(queue.Options{Dir: dir})
 	if err != nil {
@@ -128,7 +139,8 @@ func newQueue(dir string) (*queue.Service, error) {
 	return s, s.CreateQueue(context.Background(), queueName, nil, nil)
 }
 
-// processLane is the durable queue used as a library.
+// processLane is the durable queue used as a library. Each client sends, receives and deletes one message in a cycle;
+// with 32 clients the writer commits several operations together.
 func processLane(dir string) (*lane, error) {
 	s, err := newQueue(dir)
 	if err != nil {
@@ -139,6 +151,7 @@ func processLane(dir string) (*lane, error) {
 	ctx := context.Background()
 	for range clients {
 		l.steps = append(l.steps, func() (int, error) {
+			// Each of the three calls returns after its commit, except a first receive.
 			if sent, err := s.Send(ctx, queueName, message); err != nil || sent[0].Err != nil {
 				return 0, errors.Join(err, sent[0].Err)
 			}
@@ -155,7 +168,7 @@ func processLane(dir string) (*lane, error) {
 	return l, nil
 }
 
-// emptyLane asks a server that does nothing.
+// emptyLane posts small requests to the role serve-empty.
 func emptyLane() (*lane, error) {
 	server, err := startRole("serve-empty")
 	if err != nil {
@@ -177,7 +190,8 @@ func emptyLane() (*lane, error) {
 	return l, nil
 }
 
-// diskLane appends records to a file, those that wait together with one sync: what a log by hand could do at most.
+// diskLane appends records to a file, with one sync for all records that wait at that time. No log can be faster on
+// this disk.
 func diskLane(dir string) (*lane, error) {
 	file, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
@@ -191,6 +205,7 @@ func diskLane(dir string) (*lane, error) {
 		return file.Close()
 	}}
 	for range clients {
+		// One channel for each client, used again and again.
 		answer := make(chan error, 1)
 		l.steps = append(l.steps, func() (int, error) {
 			log.waiting <- answer
@@ -200,7 +215,7 @@ func diskLane(dir string) (*lane, error) {
 	return l, nil
 }
 
-// groupLog is the log: who waits is written together.
+// groupLog is the log of diskLane. One goroutine writes; clients wait for their answers.
 type groupLog struct {
 	file    *os.File
 	waiting chan chan error
@@ -210,12 +225,15 @@ type groupLog struct {
 // logBytes is where the log starts again from its beginning, as SQLite's does.
 const logBytes = 16 << 20
 
+// run writes the waiting records in groups until waiting is closed. The records that arrive during a sync form the next
+// group.
 func (g *groupLog) run() {
 	record := make([]byte, bodyBytes)
 	var group []chan error
 	var at int64
 	for first := range g.waiting {
 		group = append(group[:0], first)
+		// Whoever waits now goes into this group; later ones go into the next.
 		for len(g.waiting) > 0 {
 			group = append(group, <-g.waiting)
 		}
@@ -223,6 +241,7 @@ func (g *groupLog) run() {
 		for range group {
 			buffer = append(buffer, record...)
 		}
+		// The file is overwritten from its start, so that its size does not grow and a sync needs no new metadata.
 		if at+int64(len(buffer)) > logBytes {
 			at = 0
 		}

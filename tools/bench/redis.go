@@ -14,10 +14,14 @@ import (
 	"time"
 )
 
+// Redis as a durable queue, with the same promise as Muster's: an acknowledged operation is on disk (appendfsync
+// always). The file also has what all parts use to start and end other programs.
+
 // errNoPeer says why a peer is not measured.
 var errNoPeer = errors.New("the peer is missing")
 
-// findRedis returns the path of redis-server, which it installs on a Debian machine that it may change.
+// findRedis returns the path of redis-server, which it installs on a Debian machine that it may change. Elsewhere it
+// returns errNoPeer, and the comparison is left out.
 func findRedis() (string, error) {
 	if path, err := exec.LookPath("redis-server"); err == nil {
 		return path, nil
@@ -37,13 +41,15 @@ func findRedis() (string, error) {
 	return exec.LookPath("redis-server")
 }
 
+// lastLine returns the last line of a program's output, where its error usually is.
 func lastLine(text []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	return lines[len(lines)-1]
 }
 
 // startRedis runs a server of its own that syncs every write before it answers, and returns a lane of clients that
-// push, move and remove one message at a time.
+// push, move and remove one message at a time. That is the same promise as that of the durable queue: what was
+// acknowledged is on disk.
 func startRedis(dir string) (*lane, string, error) {
 	program, err := findRedis()
 	if err != nil {
@@ -53,6 +59,7 @@ func startRedis(dir string) (*lane, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	// A server of its own leaves one that runs here alone.
 	port, err := freePort()
 	if err != nil {
 		return nil, "", err
@@ -61,6 +68,7 @@ func startRedis(dir string) (*lane, string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, "", err
 	}
+	// No snapshots; every write is synced before the answer.
 	server := exec.Command(program, "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", dir, "--save", "",
 		"--appendonly", "yes", "--appendfsync", "always", "--daemonize", "no")
 	if err := server.Start(); err != nil {
@@ -80,11 +88,13 @@ func startRedis(dir string) (*lane, string, error) {
 	return l, strings.Join(fields[:min(3, len(fields))], " "), nil
 }
 
-// redisCycle sends, receives and deletes one message.
+// redisCycle sends, receives and deletes one message: RPUSH, LMOVE to a list of messages in flight, LREM from there.
+// Each is one synced write.
 func redisCycle(c *resp, client int) step {
 	n := 0
 	return func() (int, error) {
 		n++
+		// Every body differs, so that LREM finds exactly one.
 		body := fmt.Sprintf("%-*d", bodyBytes, client*1_000_000_000+n)
 		if _, err := c.call("RPUSH", "queue", body); err != nil {
 			return 0, err
@@ -122,6 +132,7 @@ func (c *resp) call(args ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// is a status, : a number, $ a text with its length, - an error.
 	kind, rest := line[0], strings.TrimSuffix(line[1:], "\r\n")
 	switch kind {
 	case '+', ':':
@@ -138,6 +149,8 @@ func (c *resp) call(args ...string) (string, error) {
 	return "", fmt.Errorf("%s: %s", args[0], line)
 }
 
+// freePort returns a port that is free now. Another process may take it before it is used; then the start fails and
+// bench is run again.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -164,9 +177,11 @@ func end(cmd *exec.Cmd) error {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		return err
 	}
+	// Bounded, so that one process that hangs cannot hold up the others.
 	kill := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
 	defer kill.Stop()
 	if err := cmd.Wait(); err != nil {
+		// A process that was interrupted may end with any status.
 		if _, exited := errors.AsType[*exec.ExitError](err); !exited {
 			return err
 		}

@@ -18,6 +18,10 @@ import (
 	"github.com/muster-scale/muster/sqsapi"
 )
 
+// This program starts itself for whatever needs a process of its own: a server, because the other programs' servers
+// have one too; an opening of a backlog, because peak memory belongs to a process; a simulation, because it runs on one
+// core. The parent passes a role and its arguments on the command line, and reads one line from standard output.
+
 // roles are what this program does when it starts itself: a server has a process of its own, as the peer has. Each ends
 // when its standard input does.
 var roles = map[string]func(args []string, out io.Writer) error{
@@ -29,6 +33,7 @@ var roles = map[string]func(args []string, out io.Writer) error{
 
 // serveSQS serves the SQS endpoint of the queues in a directory to every caller.
 func serveSQS(args []string, out io.Writer) error {
+	// A variable, because the command line of a role is fixed.
 	if path := os.Getenv("BENCH_SERVER_PROFILE"); path != "" {
 		stop, err := profile(path)
 		if err != nil {
@@ -41,14 +46,17 @@ func serveSQS(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// The front is what muster up serves on loopback.
 	return errors.Join(serve(sqsapi.NewFront(sqsapi.New(sqsapi.Options{Queues: queues, AnyCredentials: true}), nil),
 		out), queues.Close())
 }
 
-// serveEmpty reads every request and answers with nothing: the most that net/http can do here.
+// serveEmpty reads every request and answers with an empty object. It is the upper bound for any endpoint over net/http
+// on this machine.
 func serveEmpty(_ []string, out io.Writer) error {
 	return serve(&http.Server{ReadHeaderTimeout: 5 * time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			// Like the endpoint, it reads the whole request.
 			if _, err := io.Copy(io.Discard, r.Body); err != nil {
 				return
 			}
@@ -57,6 +65,8 @@ func serveEmpty(_ []string, out io.Writer) error {
 		})}, out)
 }
 
+// serve listens on a free port of loopback, prints its address as the first line, and serves until standard input ends.
+// So the server ends with the process that started it, even if that is killed.
 func serve(s interface {
 	Serve(net.Listener) error
 	Close() error
@@ -66,6 +76,7 @@ func serve(s interface {
 		return err
 	}
 	fmt.Fprintln(out, l.Addr())
+	// Standard input ends with the parent process, whatever ends that.
 	go func() {
 		io.Copy(io.Discard, os.Stdin)
 		s.Close()
@@ -76,7 +87,7 @@ func serve(s interface {
 	return nil
 }
 
-// opened is what opening a directory of queues took.
+// opened is what it took to open a directory of queues.
 type opened struct {
 	Seconds float64 `json:"seconds"`
 	// Resident and Peak are bytes of memory: some seconds later, and the most it ever took. Live is what was in use.
@@ -86,7 +97,8 @@ type opened struct {
 	Messages int   `json:"messages"`
 }
 
-// openOnce opens a directory and says what it took.
+// openOnce opens a directory and prints the time and memory it took. It has a process of its own, because the peak of
+// memory is that of the whole process.
 func openOnce(args []string, out io.Writer) error {
 	begin := time.Now()
 	s, err := queue.Open(queue.Options{Dir: args[0]})
@@ -94,12 +106,13 @@ func openOnce(args []string, out io.Writer) error {
 		return err
 	}
 	o := opened{Seconds: time.Since(begin).Seconds()}
+	// The counts prove that every message was found.
 	n, err := s.Counts(queueName)
 	if err != nil {
 		return err
 	}
 	o.Messages = n.Visible + n.InFlight + n.Delayed
-	// Not by force: a user's process does not collect its garbage either, because somebody wants to look.
+	// The garbage of opening is not collected by force here, because muster up does not do that either.
 	time.Sleep(3 * time.Second)
 	if o.Resident, o.Peak, err = memory(os.Getpid()); err != nil {
 		return err
@@ -108,7 +121,7 @@ func openOnce(args []string, out io.Writer) error {
 	return errors.Join(json.NewEncoder(out).Encode(o), s.Close())
 }
 
-// child is this program, started in a role.
+// child is this program, started in a role. It ends when its standard input is closed.
 type child struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
@@ -116,12 +129,14 @@ type child struct {
 	says string
 }
 
+// startRole starts this program in a role and waits for the first line of its output: an address, or the result.
 func startRole(args ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	c := &child{cmd: exec.Command(self, args...)}
+	// Its errors appear where those of this program do.
 	c.cmd.Stderr = os.Stderr
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -133,6 +148,7 @@ func startRole(args ...string) (*child, error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
+	// A role that fails writes no line, so this ends with an error.
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if c.says = strings.TrimSpace(line); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", args[0], err), c.end())

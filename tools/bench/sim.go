@@ -23,6 +23,9 @@ import (
 	"github.com/muster-scale/muster/sim/world"
 )
 
+// Part sim. Every lane runs in a process of its own on one core, and its figure is messages per second of processor
+// time. The generator of the trace is part of each lane, as it is for SimPy.
+
 const (
 	// The queue M/M/k that we and SimPy run: sixteen workers, nine tenths of them busy.
 	mmkServers = 16
@@ -30,28 +33,34 @@ const (
 	mmkRate    = 0.9 * mmkServers / 0.010 // per second
 
 	// The trace of the full simulator: so many messages a second of 200 ms, sent for as long as the lane says.
+	//
+	// About 13 busy workers.
 	fullRate    = 64
 	fullService = 200 * time.Millisecond
 	fullBoot    = 60 * time.Second
 	dayMessages = fullRate * 86_400
 )
 
-// simulated is what one run in a process of its own came to.
+// simulated is the result of one run, which is made in a process of its own.
 type simulated struct {
 	Messages int64 `json:"messages"`
 	// Seconds are of processor time, with the garbage collection, on one core.
 	Seconds  float64 `json:"seconds"`
 	MeanWait float64 `json:"mean_wait_s"`
-	InTime   float64 `json:"in_time_ratio"`
-	Steps    int64   `json:"steps"`
+	// InTime is the share in time, Steps the number of controller steps.
+	InTime float64 `json:"in_time_ratio"`
+	Steps  int64   `json:"steps"`
 	// Heap is the most memory in use that was seen during the run, in bytes; zero where nobody looked.
 	Heap   int64    `json:"heap"`
 	Faults []string `json:"faults"`
 }
 
+// rate is the number of messages per second of processor time.
 func (s simulated) rate() float64 { return float64(s.Messages) / s.Seconds }
 
-// simulator measures the simulator on one core, each lane in a process of its own, and SimPy beside it.
+// simulator measures the simulator on one core, each lane in a process of its own, and SimPy beside it. The lanes
+// differ in how much of the simulator runs: bare is only the queue and its draws, the others add controller, roster,
+// leases and records.
 func (b *bench) simulator() error {
 	const million = 1_000_000
 	bare, err := simulate("bare", 5*million)
@@ -60,6 +69,7 @@ func (b *bench) simulator() error {
 	}
 	b.page.goal("simulator without a controller, M/M/16, one core", ">= 1,000,000 messages/s", count(bare.rate())+
 		" messages/s", bare.rate() >= million, "an event, a draw and a score for each message.")
+	// The policies differ: deadline plans at each step, exact only counts.
 	for _, name := range []string{"deadline", "exact"} {
 		full, err := simulate(name, 2*million)
 		if err != nil {
@@ -70,6 +80,7 @@ func (b *bench) simulator() error {
 			full.rate() >= 300_000,
 			"every message changes what its worker says, and its report goes the way of production.")
 	}
+	// 5.5 million messages, as a busy user would replay.
 	day, err := simulate("deadline", dayMessages)
 	if err != nil {
 		return err
@@ -83,8 +94,10 @@ func (b *bench) simulator() error {
 	return b.besideSimpy(bare)
 }
 
-// simulatedHeap compares the memory of runs of different lengths.
+// simulatedHeap compares the heap of a short run and of one ten times as long: a run must not keep what it has
+// replayed.
 func (b *bench) simulatedHeap() error {
+	// Both are long enough for every window of the controller to be full.
 	short, err := simulate("heap", 200_000)
 	if err != nil {
 		return err
@@ -100,7 +113,8 @@ func (b *bench) simulatedHeap() error {
 	return nil
 }
 
-// besideSimpy runs the same queue in SimPy, and in the full simulator.
+// besideSimpy runs the same queue in SimPy, and in the full simulator. The mean wait of each is on the page, so that a
+// reader sees that both simulate the same queue.
 func (b *bench) besideSimpy(bare simulated) error {
 	const n = 200_000
 	what, target := fmt.Sprintf("M/M/%d beside SimPy, one core", mmkServers), ">= 10 x SimPy"
@@ -112,6 +126,7 @@ func (b *bench) besideSimpy(bare simulated) error {
 	if err != nil {
 		return err
 	}
+	// More messages than in SimPy, because it takes less time.
 	full, err := simulate("mmk", 2_000_000)
 	if err != nil {
 		return err
@@ -129,7 +144,8 @@ func (b *bench) besideSimpy(bare simulated) error {
 	return nil
 }
 
-// simulate makes a run in a process of its own, on one core.
+// simulate makes a run in a process of its own, on one core. A run with faults, or with another number of messages, is
+// an error: a fast simulator that loses messages would win.
 func simulate(kind string, n int) (s simulated, err error) {
 	c, err := startRole("simulate", kind, strconv.Itoa(n))
 	if err != nil {
@@ -138,6 +154,7 @@ func simulate(kind string, n int) (s simulated, err error) {
 	if err := errors.Join(json.Unmarshal([]byte(c.says), &s), c.end()); err != nil {
 		return s, fmt.Errorf("simulate %s: %w", kind, err)
 	}
+	// The simulator checks its own promises, such as that no message is lost.
 	if len(s.Faults) > 0 || s.Messages != int64(n) {
 		return s, fmt.Errorf("simulate %s: found %d messages, want %d, and these faults: %v", kind, s.Messages, n,
 			s.Faults)
@@ -158,6 +175,7 @@ func simulateOnce(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// One core, because the goals are per core.
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(400) // as muster simulate does
 	var most int64
@@ -166,6 +184,7 @@ func simulateOnce(args []string, out io.Writer) error {
 		return err
 	}
 	var r scoring.Result
+	// mmk has a fixed number of workers, because SimPy has; heap looks at the memory meanwhile, which takes time.
 	switch kind := args[0]; kind {
 	case "bare":
 		r, err = queueing.Run(queueing.Options{Trace: poisson(n, mmkRate, mmkService, nil), Seed: 1,
@@ -192,7 +211,8 @@ func simulateOnce(args []string, out io.Writer) error {
 		MeanWait: r.MeanWait, InTime: r.InTimeRatio, Steps: r.Steps, Heap: most, Faults: r.Faults})
 }
 
-// fullRun replays a trace with everything: a look at the queue each second, workers that report each second.
+// fullRun replays a trace with the whole production controller. The queue is polled each second, and workers report
+// each second.
 func fullRun(spec policy.Spec, most int, boot time.Duration, t trace.Trace) (scoring.Result, error) {
 	s, err := controller.NewSettings(controller.Settings{
 		Fleet: "fleet", Queues: []string{"queue"}, Spec: spec,
@@ -208,7 +228,8 @@ func fullRun(spec policy.Spec, most int, boot time.Duration, t trace.Trace) (sco
 		Trace: t, Seed: 1})
 }
 
-// idleStop is how long workers of a policy wait: those of exact leave by themselves, as their fleet falls no other way.
+// idleStop is the idle time after which workers of a policy stop. exact never lowers the desired count itself; its
+// workers stop when idle.
 func idleStop(policy string) time.Duration {
 	if policy == "exact" {
 		return 30 * time.Second
@@ -225,6 +246,7 @@ func poisson(n int, perSecond float64, mean time.Duration, sometimes func()) tra
 	}}
 }
 
+// process is a reader of a Poisson process. It draws each message when it is read, so the trace takes no memory.
 type process struct {
 	r         *rand.Rand
 	left      int

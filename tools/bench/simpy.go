@@ -10,6 +10,9 @@ import (
 	"strconv"
 )
 
+// SimPy, a simulator in Python that many people use, runs the same queue (mmk.py). It shows what to expect of a
+// simulator that is not written for this purpose.
+
 //go:embed mmk.py
 var mmkScript []byte
 
@@ -24,7 +27,8 @@ type simpyRun struct {
 	Version  string  `json:"version"`
 }
 
-// simpy runs the queue M/M/k in SimPy, which it installs in an environment of its own.
+// simpy runs the queue M/M/k in SimPy, which it installs in an environment of its own. The script mmk.py prints the
+// result as JSON.
 func (b *bench) simpy(n int) (run simpyRun, err error) {
 	python, err := b.python()
 	if err != nil {
@@ -47,6 +51,7 @@ func (b *bench) simpy(n int) (run simpyRun, err error) {
 // python returns an interpreter that has SimPy, or errNoPeer.
 func (b *bench) python() (string, error) {
 	dir := filepath.Join(b.dir, "simpy")
+	// An environment of its own leaves the Python of the user alone.
 	for _, args := range [][]string{
 		{"python3", "-m", "venv", dir},
 		{filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",

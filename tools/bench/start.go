@@ -16,11 +16,15 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
+// Part start, and the running muster up that the parts start, idle and trees share (upProcess). Each starts one of its
+// own, on free ports and in a directory of its own, and checks at the end that it is gone.
+
 // starts is how often a start is measured.
 const starts = 20
 
 // start measures the time from a send to a fleet without workers until the command for it runs, in turns with starting
 // the same command without any queue. The command copies the message to a named pipe, where this program waits for it.
+// The named pipe makes the time exact: the first byte arrives when the command has read its input.
 func (b *bench) start() error {
 	dir := filepath.Join(b.dir, "start")
 	pipe := filepath.Join(dir, "started")
@@ -30,11 +34,13 @@ func (b *bench) start() error {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		return fmt.Errorf("make the pipe %s: %w", pipe, err)
 	}
+	// Opened for both: opening a pipe to read would wait for a writer.
 	started, err := os.OpenFile(pipe, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	defer started.Close()
+	// tee copies its input to the pipe as soon as it has read it.
 	tee, err := exec.LookPath("tee")
 	if err != nil {
 		return err
@@ -48,6 +54,7 @@ func (b *bench) start() error {
 		return err
 	}
 	mine, peer := quantile(ours, 0.5), quantile(theirs, 0.5)
+	// The goal allows for a sync of the decision and the start of the worker, besides that of the command.
 	goal := peer*3/2 + 20*time.Millisecond
 	b.page.goal("from a send to an empty fleet until its command runs, policy exact",
 		fmt.Sprintf("<= 1.5 x fork + exec + 20 ms = %s", ms(goal)),
@@ -58,7 +65,7 @@ func (b *bench) start() error {
 	return nil
 }
 
-// starts measures in turns.
+// starts measures both kinds of starts in turns: ours through the queue, and the same command started directly.
 func (u *upProcess) starts(tee, pipe string, started io.Reader) (ours, theirs []time.Duration, err error) {
 	w, err := dialWire(u.queue)
 	if err != nil {
@@ -75,13 +82,15 @@ func (u *upProcess) starts(tee, pipe string, started io.Reader) (ours, theirs []
 			return nil, nil, err
 		}
 		ours = append(ours, time.Since(begin))
+		// The next start must again begin without a worker.
 		if err := u.empty(); err != nil {
 			return nil, nil, err
 		}
-		// A quiet moment of another length each time, so that nothing falls into step with a poll.
+		// The pauses have different lengths, so that sends do not keep a fixed distance to the polls.
 		time.Sleep(200*time.Millisecond + time.Duration(i)*17*time.Millisecond)
 		command := exec.Command(tee, pipe)
 		command.Stdin = strings.NewReader("x")
+		// The start of the same command without Muster: what the system alone takes.
 		begin = time.Now()
 		if err := command.Start(); err != nil {
 			return nil, nil, err
@@ -97,7 +106,7 @@ func (u *upProcess) starts(tee, pipe string, started io.Reader) (ours, theirs []
 	return ours, theirs, nil
 }
 
-// upProcess is a running muster up with one queue and one fleet.
+// upProcess is a running muster up with one queue and one fleet. queue and api are host and port; token is for the API.
 type upProcess struct {
 	cmd        *exec.Cmd
 	queue, api string
@@ -112,6 +121,7 @@ func (b *bench) up(dir string, most int, fleet string) (*upProcess, error) {
 		return nil, err
 	}
 	u := &upProcess{}
+	// The configuration needs the ports before muster up starts.
 	for _, address := range []*string{&u.queue, &u.api} {
 		port, err := freePort()
 		if err != nil {
@@ -125,6 +135,7 @@ func (b *bench) up(dir string, most int, fleet string) (*upProcess, error) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
+	// --any-credentials, because these clients do not sign.
 	u.cmd = exec.Command(program, "up", "-f", config, "--any-credentials")
 	if err := u.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w; build it before, with make build", program, err)
@@ -135,6 +146,7 @@ func (b *bench) up(dir string, most int, fleet string) (*upProcess, error) {
 	return u, nil
 }
 
+// ready waits until muster up answers that it is ready, and reads its token.
 func (u *upProcess) ready(token string) error {
 	return within(10*time.Second, "muster up gets ready", func() bool {
 		answer, err := http.Get("http://" + u.api + "/readyz")
@@ -142,6 +154,7 @@ func (u *upProcess) ready(token string) error {
 			return false
 		}
 		answer.Body.Close()
+		// muster up writes the token before it is ready.
 		text, err := os.ReadFile(token)
 		u.token = strings.TrimSpace(string(text))
 		return err == nil && answer.StatusCode == http.StatusOK
@@ -166,12 +179,13 @@ func (u *upProcess) empty() error {
 			return false
 		}
 		f := s.Fleets[0]
+		// No member, none desired, none alive, and nothing in flight.
 		return len(f.Members) == 0 && f.Decision.Desired == 0 && f.Observation.Capacity.Live() == 0 &&
 			f.Observation.InFlight().Value == 0
 	})
 }
 
-// within waits until something is so.
+// within waits until so returns true, asking every 20 ms, or fails after limit.
 func within(limit time.Duration, what string, so func() bool) error {
 	for deadline := time.Now().Add(limit); !so(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -181,7 +195,8 @@ func within(limit time.Duration, what string, so func() bool) error {
 	return nil
 }
 
-// joinEnd ends u after something that may have failed.
+// joinEnd ends u and returns the first error. It also checks that nothing listens any more: a process that stays would
+// slow the following parts.
 func joinEnd(err error, u *upProcess) error {
 	if failed := end(u.cmd); err == nil {
 		err = failed

@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// Part trees. It is the only part about recursive work that measures the clock: real processes, a real queue, and the
+// store of trees in a file.
+
 const (
 	// A tree has treeFan^0 + ... + treeFan^treeDepth nodes, each of which takes treeNode in one of treeSlots processes.
 	treeFan, treeDepth, treeSlots = 3, 4, 8
@@ -17,13 +20,14 @@ const (
 	treeRuns = 3
 )
 
-// trees measures how long real worker processes take for a tree, from its submission to its completion. No schedule
-// takes less than the work over the slots.
+// trees measures how long real worker processes take for a tree, from its submission to its completion. The goal is
+// relative to the lower bound of any schedule: the larger of the longest path and the work divided by the slots.
 func (b *bench) trees() error {
 	dir := filepath.Join(b.dir, "trees")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
+	// The program of the workers names its children and then sleeps, so that others work on them meanwhile.
 	script := filepath.Join(dir, "node")
 	text := fmt.Sprintf("#!/bin/sh\nif [ \"$MUSTER_TREE_DEPTH\" -lt %d ]; then\n  i=0\n  while [ $i -lt %d ]; do "+
 		"i=$((i + 1)); echo \"{\\\"key\\\":\\\"$i\\\"}\"; done\nfi\nexec sleep %g\n",
@@ -38,12 +42,14 @@ func (b *bench) trees() error {
 	}
 	var all []time.Duration
 	nodes, width := 0, 1
+	// A full tree: each level has treeFan times the nodes of the one above.
 	for range treeDepth + 1 {
 		nodes, width = nodes+width, width*treeFan
 	}
 	for i := range treeRuns {
 		took, err := b.tree(u, dir, fmt.Sprintf("t%d", i), nodes)
 		if err == nil {
+			// Each tree begins without workers, so every run pays the same starts.
 			err = u.empty()
 		}
 		if err != nil {
@@ -55,6 +61,7 @@ func (b *bench) trees() error {
 		return err
 	}
 	took := quantile(all, 0.5)
+	// The longest path is one node for each level.
 	least := max(treeNode*(treeDepth+1), time.Duration(nodes)*treeNode/treeSlots)
 	b.page.goal(fmt.Sprintf("a tree of %d nodes of %s in up to %d processes, policy exact, from submission to "+
 		"completion", nodes, ms(treeNode), treeSlots),
@@ -65,7 +72,7 @@ func (b *bench) trees() error {
 	return nil
 }
 
-// tree works on one tree and returns how long that took.
+// tree submits one tree, waits until it ends, and returns how long that took by the tree's own times.
 func (b *bench) tree(u *upProcess, dir, id string, nodes int) (time.Duration, error) {
 	var done struct {
 		Submitted time.Time `json:"submitted_at"`

@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// Part treesuite. Its figures are made by tests, which also hold the goals; so a figure on the page and a test cannot
+// disagree.
+
 // Goals of trees: the time over a boot and the longer of the longest way and the work over all slots, and the cost over
 // the least that anyone pays who is as soon.
 const (
@@ -32,6 +35,7 @@ func (b *bench) treeSuite() error {
 		var nodes, launches int
 		var time, cost float64
 		_, after, _ := strings.Cut(line, ": whole ")
+		// Only lines with all five figures are results; the test prints others, too.
 		if n, _ := fmt.Sscanf(after, "%s %d nodes, time %f, cost %f, %d launches", &shape, &nodes, &time, &cost,
 			&launches); n != 5 {
 			continue
@@ -46,6 +50,7 @@ func (b *bench) treeSuite() error {
 	if found == 0 {
 		return fmt.Errorf("read the figures of the simulated trees: found none in %q", lines)
 	}
+	// The same test in both cases, with a variable for the number.
 	count := "100000"
 	if b.full {
 		count = "1000000"
@@ -65,7 +70,8 @@ func (b *bench) treeSuite() error {
 	return fmt.Errorf("read the figures of the counted tree: found none in %q", lines)
 }
 
-// tested runs a test of this project and returns what it says, line by line; a test that fails is an error.
+// tested runs a test of this project and returns its output line by line. A test that fails is an error, so a figure of
+// a broken tree never gets on the page.
 func tested(where, name string, env ...string) ([]string, error) {
 	c := exec.Command("go", "test", "-count=1", "-v", "-run", "^"+name+"$", where)
 	c.Env = append(os.Environ(), env...)

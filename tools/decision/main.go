@@ -39,7 +39,8 @@ func main() {
 // patience bounds the whole run.
 const patience = 20 * time.Second
 
-// decide makes the decision and writes its counters to dir.
+// decide makes the decision and writes its counters to dir. Counters are cleared after the first step and written at
+// the launch, so they hold exactly the statements of one decision.
 func decide(name, dir string) error {
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
@@ -48,6 +49,7 @@ func decide(name, dir string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
+	// In memory, because storage is no part of a decision.
 	queues, err := queue.Open(queue.Options{Ephemeral: true})
 	if err != nil {
 		return err
@@ -59,6 +61,8 @@ func decide(name, dir string) error {
 	quiet := slog.New(slog.DiscardHandler)
 	written := make(chan error, 1)
 	write := func() { written <- errors.Join(coverage.WriteCountersDir(dir), coverage.WriteMetaDir(dir)) }
+	// The environment is asked for just before a worker starts: then the decision has been carried out, and the
+	// counters are complete.
 	fleet, err := process.New(process.Options{Fleet: "f", Dir: work, Argv: []string{"sleep", "1"},
 		Env: func(string) []string { write(); return nil }, Logger: quiet}) // asked just before the worker starts
 	if err != nil {
@@ -72,6 +76,7 @@ func decide(name, dir string) error {
 	if err != nil {
 		return err
 	}
+	// The buffer holds every step: Notify must not block the loop.
 	source, stepped := embedded.New(queues, "work"), make(chan struct{}, 100)
 	l := loop.New(loop.Options{Settings: settings, Sources: []muster.Source{source}, Wakes: []muster.Notifier{source},
 		Fleet: fleet, Releaser: fleet, History: history.NewMemory(), Logger: quiet,

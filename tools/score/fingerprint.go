@@ -16,26 +16,31 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
-// printedByAll is the scenario that everybody plays for a fingerprint.
+// Fingerprints tell whether code decides and simulates alike. They are made of results and not of source files: a
+// renamed variable changes nothing, and a changed constant changes every digit. Three of them cover different code: all
+// of it, that of peers, and that of baselines in drawn worlds.
+
+// printedByAll is the scenario that every contender plays for a fingerprint.
 const printedByAll = "burst-25s"
 
-// printed are those that the policy under test plays besides: bursts, children, bimodal work and work that cannot be
-// saved. All of them take about a second.
+// printed are the scenarios that the policy under test plays besides: bursts, children, bimodal work, and work that
+// cannot be saved. They are short: all take about a second.
 func printed() []string {
 	return []string{"burst-50s", "tree-6x3", "spikes-300", "bimodal-L5", "bimodal-L60"}
 }
 
-// fingerprint is a digest of what a few runs come to, to the last digit. Code that decides or simulates otherwise gets
-// another one, whatever files it stands in; the same seed gives the same bytes, so code that decides alike gets the
-// same wherever it runs. Pages of equal fingerprints may be put together.
+// fingerprint is a digest of the results of some runs, to the last digit. The same seed gives the same bytes, so code
+// that decides and simulates alike has the same fingerprint, whatever its files look like, and any other code has
+// another. Pages with equal fingerprints may be joined.
 func (s *score) fingerprint() (string, error) {
 	wanted, err := s.prints(arena.Ours(), printed()...)
 	if err != nil {
 		return "", err
 	}
-	for _, r := range slices.Clone(wanted) { // what is decided with nothing stated is another question
+	for _, r := range slices.Clone(wanted) { // an untold policy learns, which is other code
 		wanted = append(wanted, arena.Request{Event: untold(r.Event), Contender: r.Contender, Seed: r.Seed})
 	}
+	// Faults run code that no scenario does.
 	wanted = append(wanted, arena.Request{Event: troubled(), Contender: arena.Ours(), Seed: s.design[0]})
 	for _, c := range contest.All() {
 		one, err := s.prints(c, printedByAll)
@@ -47,8 +52,8 @@ func (s *score) fingerprint() (string, error) {
 	return s.digest(wanted)
 }
 
-// fingerprintOfPeers is that of code that simulates and decides for peers: what the policy under test does is not in
-// it.
+// fingerprintOfPeers is the fingerprint of the code that simulates and decides for peers. A change of the policy under
+// test leaves it alone, so the cached runs of peers stay valid.
 func (s *score) fingerprintOfPeers() (string, error) {
 	var wanted []arena.Request
 	for _, c := range s.peers {
@@ -61,8 +66,8 @@ func (s *score) fingerprintOfPeers() (string, error) {
 	return s.digest(wanted)
 }
 
-// fingerprintOfBaselines is that of code that simulates and decides for the baselines in drawn worlds, whatever fails
-// there.
+// fingerprintOfBaselines is the fingerprint of the code that simulates and decides for the baselines in drawn worlds.
+// It includes a run with every fault, because drawn worlds have them.
 func (s *score) fingerprintOfBaselines() (string, error) {
 	baselines, err := s.drawn.Baselines()
 	if err != nil {
@@ -79,7 +84,7 @@ func (s *score) fingerprintOfBaselines() (string, error) {
 	return s.digest(wanted)
 }
 
-// troubled is a short event with every fault and delay that a drawn world may have.
+// troubled is a short event with every kind of fault and delay that a drawn world may have.
 func troubled() contest.Event {
 	const s = time.Second
 	return contest.Event{
@@ -100,7 +105,7 @@ func troubled() contest.Event {
 	}
 }
 
-// prints asks for a contender on scenarios, with the first of the design seeds.
+// prints returns the runs of a contender on scenarios for a fingerprint, with the first design seed.
 func (s *score) prints(c contest.Contender, scenarios ...string) ([]arena.Request, error) {
 	var wanted []arena.Request
 	for _, name := range scenarios {
@@ -114,13 +119,15 @@ func (s *score) prints(c contest.Contender, scenarios ...string) ([]arena.Reques
 	return wanted, nil
 }
 
-// digest is one of what runs come to.
+// digest makes the runs and returns a hash of their results.
 func (s *score) digest(wanted []arena.Request) (string, error) {
 	found, err := s.All(wanted, false)
 	if err != nil {
 		return "", fmt.Errorf("play for the fingerprint: %w", err)
 	}
+	// Eight bytes are enough to tell versions apart.
 	sum := sha256.New()
+	// The requests have a fixed order, so the digest has, too.
 	for _, o := range found {
 		text, err := json.Marshal(o.Result)
 		if err != nil {

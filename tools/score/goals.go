@@ -9,6 +9,9 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
+// The judge functions turn figures into goals. They play nothing, so tests can check them with made-up figures.
+// Conditions are written as !(x <= y) and not as x > y: a figure that is not a number then misses its goal.
+
 // The goals. Shares are of all messages, costs are multiples.
 const (
 	// mostBusy and mostSeldom bound the cost over the clairvoyant limit: with a load of busyWorkers or more, and below
@@ -25,7 +28,7 @@ const (
 	mostDrop = 0.005
 )
 
-// attempt is what the policy came to on one event.
+// attempt is the result of the policy on one event, as it is judged.
 type attempt struct {
 	event string
 	// workers is the load in busy workers; a single burst has none.
@@ -33,14 +36,15 @@ type attempt struct {
 	burst   bool
 	// least and mean are shares in time over the seeds, ratio is the mean cost over the limit.
 	least, mean, ratio float64
-	// ceiling is the largest share in time that anybody has who has nobody there before the first message; zero where
-	// nobody asked.
+	// ceiling is the largest share in time of any schedule without a worker before the first message; zero where it was
+	// not computed.
 	ceiling float64
-	// beside says, after "too costly", what others cost; empty where nobody asked.
+	// beside says, after "too costly", what other autoscalers cost; it may be empty.
 	beside string
 }
 
-// limitOf is the most that an event may cost over its limit; zero where only the geometric mean counts.
+// limitOf is the largest allowed cost over the limit; zero where only the geometric mean counts. A small load may cost
+// more, because a single worker is the least that serves it.
 func (x attempt) limitOf() float64 {
 	switch {
 	case x.burst || x.workers < seldomWorkers:
@@ -51,19 +55,23 @@ func (x attempt) limitOf() float64 {
 	return 0
 }
 
-// judgeRescuable judges events in which a launch that follows a message still saves it.
+// judgeRescuable judges events in which a launch that follows a message still finishes it in time. Every event must be
+// in time on its worst seed; costs are judged on the mean of the seeds.
 func judgeRescuable(all []attempt) []report.Goal {
 	if len(all) == 0 {
 		return nil
 	}
+	// The worst figures of all events, which the page shows even when they are met.
 	least, most, seldom := 1.0, 0.0, 0.0
 	var late, costly, costlySeldom []string
 	busyOnes, seldomOnes := 0, 0
 	for _, x := range all {
 		least = min(least, x.least)
+		// The objective is 99 % in every event of these parts.
 		if !(x.least >= report.ObjectiveShare) {
 			late = append(late, fmt.Sprintf("%s has %s", x.event, report.Percent(x.least)))
 		}
+		// 0 leaves the cost of this event to the geometric mean.
 		allowed := x.limitOf()
 		over := allowed > 0 && !(x.ratio <= allowed)
 		said := fmt.Sprintf("%s costs %s", x.event, report.Multiple3(x.ratio))
@@ -97,7 +105,8 @@ func judgeRescuable(all []attempt) []report.Goal {
 	return append(goals, judgeMean("cost over the limit, geometric mean", all))
 }
 
-// judgeMean judges the geometric mean of the costs over the limit.
+// judgeMean judges the geometric mean of the costs over the limit. A mean of ratios is geometric, so that twice and
+// half cancel out.
 func judgeMean(what string, all []attempt) report.Goal {
 	logs := 0.0
 	for _, x := range all {
@@ -111,7 +120,7 @@ func judgeMean(what string, all []attempt) report.Goal {
 	return report.Judged(what, "<= "+report.Multiple(mostGeometric), report.Multiple3(mean), missed)
 }
 
-// costliest names the three events that cost most.
+// costliest names the three events with the highest cost, for a goal that is missed.
 func costliest(all []attempt) string {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(x, y attempt) int {
@@ -130,15 +139,14 @@ func costliest(all []attempt) string {
 	return strings.Join(names, ", ")
 }
 
-// duel is the policy beside the best of the tuned peers on one event; without a peer that keeps the share, peer is
-// empty.
+// duel compares the policy with the best of the tuned peers on one event. peer is empty when no peer keeps the share.
 type duel struct {
 	event, peer string
 	// mean is the policy's share in time, ratio its worker-seconds over the peer's.
 	mean, ratio float64
 }
 
-// judgePeers judges the policy beside the best of the tuned peers.
+// judgePeers judges duels. An event in which no peer keeps the share counts in none of the goals.
 func judgePeers(all []duel) []report.Goal {
 	sum, worst, n := 0.0, 0.0, 0
 	var costly, late []string
@@ -154,6 +162,7 @@ func judgePeers(all []duel) []report.Goal {
 		}
 		if !(d.mean >= report.ObjectiveShare) {
 			said := fmt.Sprintf("%s: %s, and %s keeps it", d.event, report.Percent(d.mean), d.peer)
+			// A fixed number of workers has paid all day for being ready.
 			if strings.HasPrefix(d.peer, "fixed") {
 				said += ", which is there before the first message"
 			}
@@ -185,13 +194,15 @@ type burst struct {
 	// prior is the stated duration over the true one.
 	prior        float64
 	least, ratio float64
-	// bound says what nobody can beat.
+	// bound is the lower bound of any plan, as text.
 	bound string
 }
 
-// judgeBursts judges single bursts against the causal optimum, by how far the stated duration is off.
+// judgeBursts judges single bursts against the causal optimum, by how far the stated duration is off. A wrong statement
+// may make the goal impossible; then the row says what the best possible plan costs.
 func judgeBursts(all []burst) []report.Goal {
 	var goals []report.Goal
+	// Each row of the table is a goal of its own.
 	for _, b := range all {
 		var missed []string
 		if !(b.least >= 1) {
@@ -201,8 +212,8 @@ func judgeBursts(all []burst) []report.Goal {
 			missed = append(missed, "costs "+report.Multiple3(b.ratio))
 		}
 		if len(missed) > 0 && b.prior != 1 {
-			missed = append(missed, fmt.Sprintf("the stated duration is %g times the true one, and nobody can beat %s",
-				b.prior, b.bound))
+			missed = append(missed, fmt.Sprintf("the stated duration is %g times the true one, and the lower bound "+
+				"is %s", b.prior, b.bound))
 		}
 		goals = append(goals,
 			report.Judged(fmt.Sprintf("%s, stated duration x %g: in time, and cost over the causal optimum",
@@ -212,7 +223,7 @@ func judgeBursts(all []burst) []report.Goal {
 	return goals
 }
 
-// rival is a peer beside the policy at the same event and share.
+// rival is one peer and the policy on the same event with the same share as objective.
 type rival struct {
 	event, peer string
 	share       float64
@@ -220,15 +231,17 @@ type rival struct {
 	inTime, cost, oursInTime, oursCost float64
 }
 
-// dominates tells whether the peer is both cheaper and better.
+// dominates tells whether the peer is both cheaper and better. Equal cost or equal share is no domination.
 func (r rival) dominates() bool { return r.cost < r.oursCost && r.inTime > r.oursInTime }
 
-// judgeRivals judges whether any peer is both cheaper and better.
+// judgeRivals judges whether any peer is both cheaper and better. A peer may appear at several shares; it is named
+// once.
 func judgeRivals(events []string, all []rival) []report.Goal {
 	var goals []report.Goal
 	for _, e := range events {
 		var missed []string
 		for _, r := range all {
+			// Rivals of all events are in one list.
 			if r.event != e {
 				continue
 			}
@@ -246,7 +259,7 @@ func judgeRivals(events []string, all []rival) []report.Goal {
 	return goals
 }
 
-// judgeWarm judges events with a warm pool.
+// judgeWarm judges events with a warm pool. A goal that no schedule can reach is still missed, and the row says so.
 func judgeWarm(all []attempt) []report.Goal {
 	var goals []report.Goal
 	for _, x := range all {
@@ -254,7 +267,7 @@ func judgeWarm(all []attempt) []report.Goal {
 		if !(x.mean >= report.ObjectiveShare) {
 			missed = append(missed, "too few in time")
 			if x.ceiling > 0 && x.ceiling < report.ObjectiveShare {
-				missed[0] += fmt.Sprintf(" (who has nobody there before the first message has %s at most)",
+				missed[0] += fmt.Sprintf(" (without a worker before the first message, %s is the most)",
 					report.Percent(x.ceiling))
 			}
 		}
@@ -268,17 +281,20 @@ func judgeWarm(all []attempt) []report.Goal {
 	return goals
 }
 
-// drop is what one circumstance took from a run: the same event and seed, without and with it.
+// drop is what one fault took from a run: the shares in time of the same event and seed, without and with it.
 type drop struct {
 	event         string
 	seed          uint64
 	without, with float64
 }
 
+// lost is the share in time that the fault took; below 0 when the run with it was better.
 func (d drop) lost() float64 { return d.without - d.with }
 
-// judgeDrops judges what a circumstance takes from each run.
+// judgeDrops judges what a fault takes from each run. The worst run counts, because a mean would hide a seed that
+// fails.
 func judgeDrops(what string, all []drop) report.Goal {
+	// A drop may be negative: the run with the fault was better.
 	worst := math.Inf(-1)
 	var missed []string
 	for _, d := range all {

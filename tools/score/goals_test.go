@@ -71,7 +71,7 @@ func TestBurstGoals(t *testing.T) {
 	got := verdicts(judgeBursts([]burst{{"b", 1, 1, 1.10, "1.000 x"}, {"b", 1, 0.98, 1.101, "1.000 x"},
 		{"b", 2, 1, 1.3, "1.191 x"}}))
 	want := "100 %, 1.100 x | 98 %, 1.101 x NOT only 98 % in time, costs 1.101 x | 100 %, 1.300 x NOT costs 1.300 x, " +
-		"the stated duration is 2 times the true one, and nobody can beat 1.191 x"
+		"the stated duration is 2 times the true one, and the lower bound is 1.191 x"
 	if got != want {
 		t.Errorf("found %s\nwant  %s", got, want)
 	}
@@ -103,7 +103,7 @@ func TestWarmGoals(t *testing.T) {
 	got := verdicts(judgeWarm([]attempt{{event: "a", mean: 0.99, ratio: 1.5},
 		{event: "b", mean: 0.989, ratio: 1.501, ceiling: 0.999}, {event: "c", mean: 0.98, ratio: 1.5, ceiling: 0.983}}))
 	want := "99 %, 1.500 x | 98.9 %, 1.501 x NOT too few in time, too costly | 98 %, 1.500 x NOT too few in time " +
-		"(who has nobody there before the first message has 98.3 % at most)"
+		"(without a worker before the first message, 98.3 % is the most)"
 	if got != want {
 		t.Errorf("found %s\nwant  %s", got, want)
 	}

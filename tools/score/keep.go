@@ -6,17 +6,21 @@ import (
 	"strings"
 )
 
-// keep puts the parts of an earlier page that are not played now on this one, as they are. It refuses a page of code
-// that decides otherwise.
+// A complete run takes hours, so a page may be made in several runs: -add takes parts from earlier pages. The text of a
+// part is all that is kept of it; its goals are counted from that text.
+
+// keep takes over the parts of an earlier page that are not played now. It refuses a page that was played with
+// uncommitted changes, or by code with another fingerprint: its figures would not belong to this code.
 func (p *page) keep(path string, now []part) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("-add: %w", err)
 	}
+	// Each part begins with a heading of the second level.
 	pieces := strings.Split(string(text), "\n## ")
 	commit, date := line(pieces[0], "- commit: "), line(pieces[0], "- date: ")
 	if strings.Contains(commit, ",") {
-		return fmt.Errorf("-add: the page %s was played with changes that nobody committed; play it anew", path)
+		return fmt.Errorf("-add: the page %s was played with uncommitted changes; play it anew", path)
 	}
 	if print := line(pieces[0], fingerprintOn); print == "" {
 		return fmt.Errorf("-add: the page %s has no fingerprint of what decides; play it anew", path)
@@ -30,6 +34,7 @@ func (p *page) keep(path string, now []part) error {
 				continue
 			}
 			piece = "## " + strings.TrimRight(piece, "\n") + "\n"
+			// Pages of an older form say that in their head only.
 			if !strings.Contains(piece, playedOn) {
 				piece += fmt.Sprintf("\n%s%s on %s.\n", playedOn, commit, date)
 			}
@@ -43,7 +48,8 @@ func (p *page) keep(path string, now []part) error {
 	return nil
 }
 
-// kept counts the goals of a part as it is written.
+// kept makes a part from its text on an earlier page, and counts its goals there. The head of the table ends like a met
+// goal, so it is subtracted.
 func kept(x part, text string) played {
 	k := played{part: x, text: text}
 	for _, l := range strings.Split(text, "\n") {
@@ -60,6 +66,7 @@ func kept(x part, text string) played {
 	return k
 }
 
+// listed tells whether a part is in a list.
 func listed(all []part, x part) bool {
 	for _, y := range all {
 		if y.name == x.name {

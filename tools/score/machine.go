@@ -7,8 +7,11 @@ import (
 	"strings"
 )
 
-// checkedOut returns the commit that is checked out, and whether there are changes beside it; given, when not empty, is
-// taken instead.
+// The commit decides which worlds and seeds are fresh, so it must be known, and the page says whether the code had
+// changes beside it.
+
+// checkedOut returns the commit that is checked out, and whether there are uncommitted changes; a given commit is
+// returned as it is. The page itself does not count as a change, because this program writes it.
 func checkedOut(ctx context.Context, given string) (commit string, dirty bool, err error) {
 	if given != "" {
 		return given, false, nil

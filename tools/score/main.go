@@ -1,5 +1,26 @@
-// Command score measures the quality of decisions: it plays the policy deadline, as it is configured when nobody
-// configures it, against the goals of the project, and writes what it found, met or not, as a page.
+// Command score measures how good decisions are. It plays the policy deadline in its default configuration against the
+// goals of the project and writes docs/quality.md, with every goal, met or not. make score runs it.
+//
+// The goals are in ten parts, each of them a function that plays runs and returns a section of the page:
+//
+//	box     worlds drawn at random                  tools/score/box
+//	a, d    scenarios, by whether a launch helps    parts_kind.go
+//	b       other autoscalers, tuned in hindsight   parts_kind.go
+//	c       one burst                               parts_world.go, guess.go
+//	e, f    drift; bad signals and lost workers     parts_world.go
+//	g       recorded traces                         recordings.go
+//	h       traces that are in no scenario          shapes.go
+//	prior   bursts of unknown duration              tools/score/prior
+//
+// All parts make their runs in one arena (tools/score/arena), which makes each run once, whatever parts need it, and
+// keeps costly results in a cache. goals.go judges figures, page.go writes the page, tools/score/report has the tables.
+//
+// Three rules keep the figures honest. Seeds that are judged are never those that something was tuned on. Some worlds
+// and seeds are made from the commit, so nobody can choose constants by them. And pages may only be joined when they
+// were played by code that decides alike: a fingerprint of many runs says so (fingerprint.go).
+//
+// The words: a told policy knows the true mean processing duration and the true boot time, an untold one learns both. A
+// peer is another autoscaler. A limit is a lower bound of the cost.
 package main
 
 import (
@@ -38,15 +59,17 @@ func main() {
 	}
 }
 
-// score is one run of all parts.
+// score is one run of all parts. It is made once by newScore and used by one goroutine; the arena makes the runs side
+// by side.
 type score struct {
 	*arena.Arena
 	ctx context.Context
-	// scenarios are those of each part, judged with the seeds; peers are tuned on the design seeds, and only there.
+	// scenarios are those of each part, judged with the seeds. peers are tuned on the design seeds, and nowhere else.
 	scenarios     map[string][]trace.Scenario
 	seeds, design []uint64
 	peers         []contest.Contender
-	drawn         *box.Box
+	// drawn is part box: its worlds and its caches.
+	drawn *box.Box
 	// jump is the scenario whose work begins to take longer.
 	jump trace.Scenario
 	// shapes are traces of no scenario, judged with the fresh seeds; real are recorded traces.
@@ -59,8 +82,9 @@ type score struct {
 	page   page
 }
 
-// part is one goal of the project.
+// part is one part of the page: the goals that are judged together.
 type part struct {
+	// name selects the part with -only and is its letter on the page; title is its heading.
 	name, title string
 	play        func(*score) (report.Section, error)
 }
@@ -81,14 +105,16 @@ func parts() []part {
 	}
 }
 
-// options are the command line.
+// options are the command line. Lists are kept as texts until newScore reads them.
 type options struct {
 	only, scenarios, seeds, traces, recordings, page, benchmarks, cache, commit, numbers string
-	parallel, worlds                                                                     int
+	// parallel is how many runs are made at a time, worlds how many are drawn.
+	parallel, worlds int
 	// add are pages, separated by commas.
 	add string
 }
 
+// read reads the command line and checks numbers; names are checked where they are used.
 func read(args []string, out io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("score", flag.ContinueOnError)
 	flags.SetOutput(out)
@@ -130,6 +156,8 @@ func read(args []string, out io.Writer) (o options, err error) {
 	return o, nil
 }
 
+// run plays the wanted parts and writes the page. The fingerprint comes first: it decides what may be taken from the
+// cache and which pages may be joined. A run that fails still keeps what it has computed, because hours may be in it.
 func run(ctx context.Context, args []string, out, log io.Writer) error {
 	o, err := read(args, log)
 	if err != nil {
@@ -168,6 +196,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if err := s.play(wanted, o.page); err != nil {
 		return errors.Join(err, s.keepFound())
 	}
+	// The goals also go on the page of benchmarks, which people read first.
 	if o.page != "" {
 		return s.page.summarize(o.benchmarks)
 	}
@@ -199,6 +228,7 @@ func pick(list string) ([]part, error) {
 	return all, nil
 }
 
+// newScore checks the options, draws seeds and worlds, and opens the caches. It plays nothing.
 func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 	s := &score{ctx: ctx, design: []uint64{1, 2, 3, 4, 5}, shapes: shapes(), starts: prior.Starts(),
 		strata: prior.DefaultStrata}
@@ -207,6 +237,7 @@ func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 	if s.seeds, err = seedList(o.seeds); err != nil {
 		return nil, err
 	}
+	// A peer that is judged on the seeds it was tuned on would look better than it is.
 	for _, n := range s.seeds {
 		if slices.Contains(s.design, n) {
 			return nil, fmt.Errorf("-seeds: found %d, which peers are tuned on; give others than 1 to 5", n)
@@ -215,6 +246,7 @@ func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 	if s.scenarios, err = choose(o.scenarios); err != nil {
 		return nil, err
 	}
+	// Every other autoscaler is a peer; Muster's own policies are not.
 	for _, c := range contest.All() {
 		if c.Peer {
 			s.peers = append(s.peers, c)
@@ -231,6 +263,7 @@ func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 	if s.drawn, err = box.New(o.numbers, o.worlds, commit); err != nil {
 		return nil, err
 	}
+	// An empty path keeps nothing.
 	keep := func(name string) string {
 		if o.cache == "" {
 			return ""
@@ -252,16 +285,19 @@ func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 		return nil, err
 	}
 	s.Arena = arena.New(ctx, o.parallel, limits, runs, log)
+	// The box shares the arena, and so its turns and its caches.
 	s.drawn.Arena, s.drawn.Ctx, s.drawn.Peers = s.Arena, ctx, s.peers
 	s.page = begin(o, s, commit, dirty)
 	return s, nil
 }
 
-// choose returns the scenarios of each part: those that a list names for it or for all, and all where none is named.
+// choose returns the scenarios of each part: the named ones, for all parts or for one (PART:NAME), and all scenarios
+// where none is named.
 func choose(list string) (map[string][]trace.Scenario, error) {
 	chosen := map[string][]trace.Scenario{}
 	if list != "" {
 		for _, entry := range strings.Split(list, ",") {
+			// Without a part in front, the scenario is for all parts.
 			where, name, one := strings.Cut(entry, ":")
 			parts := []string{where}
 			if !one {
@@ -291,13 +327,16 @@ func choose(list string) (map[string][]trace.Scenario, error) {
 // suiteParts are the parts that go through the scenarios of the suite.
 func suiteParts() []string { return []string{"a", "b", "d", "f"} }
 
-// play plays parts and writes the page at path, if any, after each: who stops a long run keeps what was found.
+// play plays parts and writes the page after each of them, so that a run that is stopped keeps its results. First every
+// part that is not on the page yet is noted as left out; adding it removes the note.
 func (s *score) play(wanted []part, path string) error {
 	for _, p := range parts() {
 		switch {
 		case slices.ContainsFunc(s.page.played, func(k played) bool { return k.part.name == p.name }):
+		// Parts that are kept from an earlier page never get here.
 		case !slices.ContainsFunc(wanted, func(w part) bool { return w.name == p.name }):
 			s.page.leaveOut(p, "it was not asked for")
+		// The recorded traces are not part of the project.
 		case p.name == "g" && len(s.real) == 0:
 			s.page.leaveOut(p, "no directory of traces was given; see `-traces`")
 		default:
@@ -310,10 +349,12 @@ func (s *score) play(wanted []part, path string) error {
 		}
 		s.Say("%s: %s", p.name, p.title)
 		began := time.Now()
+		// Processor time is on the page, because the clock depends on the load of the machine.
 		before, err := host.OwnTime()
 		if err != nil {
 			return err
 		}
+		// A part judges and makes its tables; nothing is written until it has returned.
 		found, err := p.play(s)
 		if err != nil {
 			return fmt.Errorf("part %s: %w", p.name, err)
@@ -333,10 +374,10 @@ func (s *score) play(wanted []part, path string) error {
 	return s.page.write(path)
 }
 
-// keepFound writes what took long to find, for the next time.
+// keepFound writes the caches.
 func (s *score) keepFound() error { return s.drawn.KeepAll() }
 
-// untold is part prior.
+// untold is part prior. It uses the first judged seed alone: its bursts have no random arrivals.
 func (s *score) untold() (report.Section, error) {
 	return prior.Part{Arena: s.Arena, Starts: s.starts, Strata: s.strata, Seed: s.seeds[0]}.Play()
 }
@@ -347,6 +388,7 @@ func seedList(text string) ([]uint64, error) {
 	for _, piece := range strings.Split(text, ",") {
 		var from, to uint64
 		n, _ := fmt.Sscanf(piece, "%d-%d", &from, &to)
+		// A single number is a range of one.
 		if n == 1 {
 			to = from
 		}

@@ -19,8 +19,13 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
-// page is the report in the making.
+// The page docs/quality.md is written after every part, so that a run that is stopped leaves a page with the parts that
+// it has finished. Other files of this package read the page again (keep.go, summary.go), by the sentences and table
+// heads that are constants here.
+
+// page is docs/quality.md while it is made. Parts are added one by one, played now or kept from an earlier page.
 type page struct {
+	// How the page was made: the command, the machine and its load at the start.
 	command, machine, load string
 	commit                 string
 	// fingerprint stands for what the code decides.
@@ -30,15 +35,19 @@ type page struct {
 	parallel     int
 	seeds, fresh []uint64
 	// some says of a part which scenarios it was played on, where that are not all.
-	some   map[string]string
+	some map[string]string
+	// The stores tell how much was computed and how much was taken from the cache.
 	limits *arena.Limits
 	runs   *arena.Store[scoring.Result]
 	drawn  *arena.Store[worlds.Outcome]
 
+	// played are the parts on the page, in its order; missing are the others.
 	played  []played
 	missing []absent
 }
 
+// begin makes an empty page with all that its head needs, and notes which parts are played on some of their scenarios
+// only.
 func begin(o options, s *score, commit string, dirty bool) page {
 	p := page{
 		command: o.command(), machine: machine(), load: host.Load(), commit: commit, dirty: dirty, started: time.Now(),
@@ -54,16 +63,19 @@ func begin(o options, s *score, commit string, dirty bool) page {
 			p.some[part] = fmt.Sprintf("%d of %d, %s", len(names), all, strings.Join(names, ", "))
 		}
 	}
+	// Fewer worlds than usual make shares less certain.
 	if n := len(s.drawn.Numbers); n < box.WorldCount {
 		p.some[box.Name] = fmt.Sprintf("%d worlds, and not %d", n, box.WorldCount)
 	}
+	// Without any recorded trace the part is left out, which is said elsewhere.
 	if n, all := len(s.real), len(known()); n > 0 && n < all {
 		p.some["g"] = fmt.Sprintf("%d of %d recorded traces", n, all)
 	}
 	return p
 }
 
-// command is what makes the page again: make score with the options as they were given, without places on this machine.
+// command is the command that makes the page again: make score with the given options. Paths of this machine are
+// replaced.
 func (o options) command() string {
 	words := o.words()
 	if words == "" {
@@ -72,7 +84,7 @@ func (o options) command() string {
 	return `make score SCORE="` + words[1:] + `"`
 }
 
-// words are the options as they were given, each with a space before it.
+// words are the given options, each with a space before it. Those that change no figure are left out.
 func (o options) words() (text string) {
 	if o.only != "" {
 		text += " -only " + o.only
@@ -107,7 +119,7 @@ type played struct {
 	met, of int
 }
 
-// absent is a part that is not on the page, and why.
+// absent is a part that is not on the page, with the reason.
 type absent struct {
 	part part
 	why  string
@@ -116,7 +128,7 @@ type absent struct {
 // leaveOut notes that a part is not on the page, until it is added.
 func (p *page) leaveOut(x part, why string) { p.missing = append(p.missing, absent{x, why}) }
 
-// add writes what a part found.
+// add puts the section of a part on the page, with its goals, tables and notes.
 func (p *page) add(x part, found report.Section, took string) {
 	met := 0
 	var b strings.Builder
@@ -150,12 +162,13 @@ func (p *page) add(x part, found report.Section, took string) {
 	p.put(played{x, b.String(), met, len(found.Goals)})
 }
 
-// goalsOn is the first line of a table of goals.
+// goalsOn is the first line of a table of goals. kept and summary find goals by it, so it must not occur elsewhere.
 const goalsOn = "| what | goal | found | met |"
 
+// goalsHead is the head of a table of goals, as in goalsOn.
 func goalsHead() []string { return []string{"what", "goal", "found", "met"} }
 
-// onlySome begins the sentence that says which scenarios or traces were played.
+// onlySome begins the sentence that says which scenarios or traces were played. Such a part is marked in the overview.
 const onlySome = "**Only some are played**: "
 
 // playedOn begins the sentence that says when a part was played.
@@ -164,10 +177,12 @@ const (
 	fingerprintOn = "- decisions: "
 )
 
+// when says at which commit and time a part was played.
 func (p *page) when() string {
 	return fmt.Sprintf("%s on %s", p.at(), time.Now().UTC().Format("2006-01-02 15:04 UTC"))
 }
 
+// at is the commit, and whether there were changes beside it.
 func (p *page) at() string {
 	if p.dirty {
 		return p.commit + ", with changes that are not committed,"
@@ -175,9 +190,10 @@ func (p *page) at() string {
 	return p.commit
 }
 
-// put puts a part in its place.
+// put puts a part on the page in the order of parts, in place of an earlier one of the same name.
 func (p *page) put(x played) {
 	same := func(name string) bool { return name == x.part.name }
+	// A part that is played or kept is not missing.
 	p.missing = slices.DeleteFunc(p.missing, func(m absent) bool { return same(m.part.name) })
 	p.played = slices.DeleteFunc(p.played, func(y played) bool { return same(y.part.name) })
 	p.played = append(p.played, x)
@@ -189,7 +205,7 @@ func placeOf(x part) int {
 	return slices.IndexFunc(parts(), func(y part) bool { return x.name == y.name })
 }
 
-// write writes the page as far as it is; nowhere, for an empty path.
+// write writes the page in its present state; an empty path writes nothing.
 func (p *page) write(path string) error {
 	if path == "" {
 		return nil
@@ -197,7 +213,7 @@ func (p *page) write(path string) error {
 	return os.WriteFile(path, []byte(p.text()), 0o644)
 }
 
-// text returns the page as far as it is.
+// text returns the page in its present state: the head, an overview of goals, and the parts.
 func (p *page) text() string {
 	var b strings.Builder
 	b.WriteString("# Quality\n\nHow good the decisions of the default policy, `deadline`, are, measured against the " +
@@ -220,6 +236,7 @@ func (p *page) text() string {
 		fmt.Fprintf(&b, "- runs of baselines in drawn worlds: %d made, %d taken from an earlier run of code that "+
 			"plays them alike\n", r.Computed, r.Taken)
 	}
+	// A part that is left out is named, so that a short page does not look complete.
 	for _, m := range p.missing {
 		fmt.Fprintf(&b, "- **left out**: part %s, %s: %s\n", m.part.name, m.part.title, m.why)
 	}
@@ -228,10 +245,12 @@ func (p *page) text() string {
 		"---:"}))
 	for _, x := range p.played {
 		title := x.part.title
+		// Kept parts have no other sign of it.
 		if strings.Contains(x.text, onlySome) {
 			title += " (**only some**)"
 		}
 		b.WriteString(report.Row([]string{x.part.name, title, fmt.Sprintf("%d of %d", x.met, x.of)}) + "\n")
+		// The last row is the sum.
 		met, of = met+x.met, of+x.of
 	}
 	b.WriteString(report.Row([]string{"", "all that were played", fmt.Sprintf("%d of %d", met, of)}) + "\n")
@@ -256,6 +275,7 @@ func seedWords(seeds []uint64) string {
 	return "seeds " + strings.Join(words, ", ")
 }
 
+// machine describes this machine.
 func machine() string {
 	return fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 }

@@ -9,7 +9,11 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
-// rescuable is part a.
+// Parts a, b and d. Scenarios are divided by their slack ratio k: above 0, a worker that is launched for a message
+// still finishes it in time, so the goal is to be in time and cheap (a). At 0 or below, only idle workers help, and the
+// goal is that no peer is both cheaper and better (d). Part b compares with tuned peers on all of them.
+
+// rescuable is part a: scenarios in which a launch still saves a message.
 func (s *score) rescuable() (report.Section, error) {
 	kind, _, err := s.sorted("a")
 	if err != nil {
@@ -18,13 +22,14 @@ func (s *score) rescuable() (report.Section, error) {
 	found, err := s.attempts(kind, s.seeds)
 	found.About = fmt.Sprintf("The scenarios of the suite whose slack ratio k = (L - s - b) / b is above 0, with the "+
 		"true quantile s of the work, "+
-		"the objective L and the boot time b; %s. The limit is what nobody can beat who knows the future "+
-		"([limit.md](limit.md)); "+
+		"the objective L and the boot time b; %s. The limit is the lower bound of any schedule, even of one that "+
+		"knows the future ([limit.md](limit.md)); "+
 		"between a load of one and two workers only the geometric mean counts.", seedWords(s.seeds))
 	return found, err
 }
 
-// attempted is what the policy comes to on the scenarios of part a.
+// attempted is the result of the policy on the scenarios of part a. Part g needs it for a mean over both; the arena
+// makes no run twice.
 func (s *score) attempted() ([]attempt, error) {
 	kind, _, err := s.sorted("a")
 	if err != nil {
@@ -43,13 +48,14 @@ const toldNote = "Told nothing is the policy as it is configured by default: nei
 	"time is stated, and it learns both. The other figures, which are judged, are of the policy that is told " +
 	"the true ones."
 
-// attempts plays the policy on events and judges them as rescuable ones.
+// attempts plays the policy on events, told and untold, and judges the told runs as in part a.
 func (s *score) attempts(all []circumstances, seeds []uint64) (report.Section, error) {
 	var found report.Section
 	figures, runs, err := s.Figures(pairs(all), seeds, true)
 	if err != nil {
 		return found, err
 	}
+	// After the told runs, whose limits it takes.
 	untold, err := s.toldNothing(all, seeds, runs)
 	if err != nil {
 		return found, err
@@ -72,20 +78,19 @@ func (s *score) attempts(all []circumstances, seeds []uint64) (report.Section, e
 	return found, nil
 }
 
-// peersInHindsight is part b.
+// peersInHindsight is part b: the policy next to the best of the other autoscalers, each tuned on the trace itself.
 func (s *score) peersInHindsight() (report.Section, error) {
 	found := report.Section{About: fmt.Sprintf("Each peer of [peers.md](peers.md) has its main setting swept on "+
 		"seeds 1 to "+
 		"5, and gets the one that costs least and keeps %s there. "+
-		"The best peer is the cheapest of those so tuned that also keeps it on the seeds that are judged, %s. A peer "+
-		"that is tuned so for each trace by "+
-		"who has seen it is not what anybody runs; `deadline` has one configuration for "+
-		"all.", report.Percent(report.ObjectiveShare),
-		seedWords(s.seeds))}
+		"The best peer is the cheapest of those so tuned that also keeps it on the seeds that are judged, %s. No "+
+		"user tunes a peer for each trace in hindsight; `deadline` has one configuration for all.",
+		report.Percent(report.ObjectiveShare), seedWords(s.seeds))}
 	t := report.Table{Head: []string{"event", "best tuned peer", "its share in time", "deadline's, mean", "least",
 		"cost over the peer's"}}
 	var duels []duel
 	for _, x := range s.scenarios["b"] {
+		// Peers have no use for a stated duration, except those whose rule has a place for it.
 		e := contest.Told(contest.Scenario(x))
 		best, err := s.bestPeer(e)
 		if err != nil {
@@ -97,10 +102,12 @@ func (s *score) peersInHindsight() (report.Section, error) {
 		}
 		f := figures[0]
 		d := duel{event: e.Name, mean: f.InTimeMean}
+		// No peer keeps the share: the event counts in no goal, but has a row.
 		if best == nil {
 			t.Add(e.Name, "none keeps "+report.Percent(report.ObjectiveShare), "-", report.Percent(f.InTimeMean),
 				report.Percent(f.InTimeLeast), "-")
 		} else {
+			// Figures are means over the runs, an entrant has sums.
 			d.peer, d.ratio = best.Contender.Name, f.WorkerSeconds*float64(f.Runs)/best.Cost()
 			t.Add(e.Name, arena.Described(best.Contender), report.Percent(best.InTime()/float64(f.Runs)),
 				report.Percent(f.InTimeMean), report.Percent(f.InTimeLeast), report.Multiple3(d.ratio))
@@ -111,7 +118,8 @@ func (s *score) peersInHindsight() (report.Section, error) {
 	return found, nil
 }
 
-// bestPeer returns the cheapest tuned peer that keeps the share, or nil.
+// bestPeer returns the cheapest tuned peer that keeps the share on the judged seeds, or nil. Peers that did not keep it
+// on the seeds they were tuned on are left out.
 func (s *score) bestPeer(e contest.Event) (*arena.Entrant, error) {
 	all, err := s.Tune(e, s.peers, s.design, []float64{report.ObjectiveShare})
 	if err != nil {
@@ -133,10 +141,11 @@ func (s *score) bestPeer(e contest.Event) (*arena.Entrant, error) {
 	return winners[0], nil
 }
 
-// shares are the shares in time at which a peer may be better.
+// shares are the shares in time at which part d compares.
 func shares() []float64 { return []float64{0.95, 0.98, 0.99, 0.995} }
 
-// unrescuable is part d.
+// unrescuable is part d: scenarios in which no launch saves a message. Only workers that are there already help, so
+// being in time costs idle workers, and a policy is judged by whether another one is better at both.
 func (s *score) unrescuable() (report.Section, error) {
 	_, kind, err := s.sorted("d")
 	found := report.Section{About: fmt.Sprintf("The scenarios with k of 0 or below: only workers that are there "+
@@ -166,7 +175,8 @@ func (s *score) unrescuable() (report.Section, error) {
 	return found, err
 }
 
-// rivals plays every peer, at its default and tuned for each share, beside the policy with that share as its objective.
+// rivals plays every peer, at its default and tuned for each share, and the policy with that share as its objective. It
+// returns the comparisons and the rows of the table.
 func (s *score) rivals(e contest.Event) ([]rival, [][]string, error) {
 	choices, err := s.Tune(e, s.peers, s.design, shares())
 	if err != nil {
@@ -175,6 +185,7 @@ func (s *score) rivals(e contest.Event) ([]rival, [][]string, error) {
 	var all []rival
 	var rows [][]string
 	for _, share := range shares() {
+		// The policy gets the share as its objective.
 		asked := e
 		asked.Objective.Quantile = share
 		if share != e.Objective.Quantile {
@@ -184,11 +195,12 @@ func (s *score) rivals(e contest.Event) ([]rival, [][]string, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		// The peers know no share: what they do is the same for each.
+		// Peers have no objective, so their runs are the same for every share.
 		var field []arena.Request
 		for _, p := range s.peers {
 			field = append(field, arena.Request{Event: e, Contender: p})
 		}
+		// The tuned peers of this share, unless tuning chose the default.
 		for _, t := range choices {
 			if t.Share == share && !slices.ContainsFunc(field,
 				func(r arena.Request) bool { return arena.Described(r.Contender) == arena.Described(t.Peer) }) {

@@ -13,6 +13,9 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
+// Parts c, e and f, in which something about the world is special: a single burst, work that changes, signals and
+// workers that fail.
+
 // burstNames are the scenarios of part c, driftName is that of part e; driftTo is how long the work takes there in the
 // end, and driftFrom how long it takes before.
 const (
@@ -21,7 +24,7 @@ const (
 	driftTo, driftFrom = "to=40s", "to=5s"
 )
 
-// bursts is part c.
+// bursts is part c: one burst, next to the causal optimum, with a true and two wrong statements of the mean duration.
 func (s *score) bursts() (report.Section, error) {
 	found := report.Section{About: fmt.Sprintf("50 messages at once. The causal optimum knows the durations and "+
 		"launches at "+
@@ -29,7 +32,7 @@ func (s *score) bursts() (report.Section, error) {
 		"What is stated beforehand of the mean duration is right, or wrong by two either way.", seedWords(s.seeds))}
 	t := report.Table{Head: []string{"event", "stated duration", "told nothing: in time",
 		"cost over the causal optimum",
-		"told: in time", "worker-seconds", "causal optimum", "cost over it", "nobody can beat", "most workers",
+		"told: in time", "worker-seconds", "causal optimum", "cost over it", "lower bound", "most workers",
 		"workers of the optimum", "p99"}}
 	var all []burst
 	for _, name := range strings.Split(burstNames, ",") {
@@ -37,12 +40,14 @@ func (s *score) bursts() (report.Section, error) {
 		if !ok {
 			return found, fmt.Errorf("the scenario %s is gone", name)
 		}
+		// Right, half and double.
 		for _, factor := range []float64{1, 0.5, 2} {
 			e := contest.Told(contest.Scenario(x))
 			p, err := s.Prepared(e, s.seeds[0])
 			if err != nil {
 				return found, err
 			}
+			// The true mean is told by the event; a wrong one is stated as a number.
 			if factor != 1 {
 				e.TellMean, e.Prior = false, time.Duration(factor*float64(p.Event.Prior))
 				e.Name = fmt.Sprintf("%s, stated x %g", name, factor)
@@ -60,6 +65,7 @@ func (s *score) bursts() (report.Section, error) {
 				}
 				inTime, cost = report.Percent(untold[0].InTimeLeast), report.Multiple3(untold[0].WorkerSeconds/least)
 			}
+			// The causal optimum may not launch before the first message, as the policy may not.
 			b := burst{event: name, prior: factor, least: f.InTimeLeast, ratio: f.WorkerSeconds / least, bound: "-"}
 			each := p.Statistics.Service.MeanSeconds
 			g := guess{messages: int(p.Statistics.Messages), slots: x.Slots, latency: x.Objective.Latency.Seconds(),
@@ -68,6 +74,7 @@ func (s *score) bursts() (report.Section, error) {
 				b.bound = report.Multiple3(bound)
 			}
 			all = append(all, b)
+			// The optimum pays work and boots; what is left beyond the work is its boots.
 			workers := math.Round((least - p.Statistics.Service.WorkSeconds/float64(x.Slots)) / x.Boot.Seconds())
 			t.Add(name, fmt.Sprintf("x %g", factor), inTime, cost, report.Percent(f.InTimeLeast),
 				report.Number(f.WorkerSeconds),
@@ -82,26 +89,26 @@ func (s *score) bursts() (report.Section, error) {
 		"their boots are paid; stated half as long, "+
 		"too few, and those launched once it shows come later, if they still come in time. From the first finished "+
 		"messages on the measured durations count.",
-		fmt.Sprintf("What nobody can beat is the least that a plan costs in that row which has all in time and costs "+
-			"no more than %s if the statement is right. It knows "+
-			"that the one or the other is true, and until a message could have ended it cannot tell which; each row "+
-			"has the plan that suits it best.", report.Multiple(mostBurst)))
+		fmt.Sprintf("The lower bound of a row is the least cost of any plan that has all messages in time in both "+
+			"cases and costs at most %s if the statement is right. The plan knows that the duration is one of two, "+
+			"and cannot tell which until a message could have ended.", report.Multiple(mostBurst)))
 	return found, nil
 }
 
-// drift is part e.
+// drift is part e: work that takes eight times as long from one moment on, next to the same arrivals without that jump.
 func (s *score) drift() (report.Section, error) {
 	x := s.jump
 	found := report.Section{About: fmt.Sprintf("`%s` beside the same arrivals without the jump of the work; "+
 		"%s.", x.Name,
 		seedWords(s.seeds))}
-	calm := x
-	calm.Name += " without the jump"
-	calm.Spec = strings.Replace(x.Spec, driftTo, driftFrom, 1)
-	if calm.Spec == x.Spec {
+	steady := x
+	steady.Name += " without the jump"
+	steady.Spec = strings.Replace(x.Spec, driftTo, driftFrom, 1)
+	// A changed scenario would compare the trace with itself.
+	if steady.Spec == x.Spec {
 		return found, fmt.Errorf("the scenario %q does not jump by %s any more: %q", x.Name, driftTo, x.Spec)
 	}
-	figures, runs, err := s.Figures([]arena.Request{{Event: contest.Told(contest.Scenario(calm)),
+	figures, runs, err := s.Figures([]arena.Request{{Event: contest.Told(contest.Scenario(steady)),
 		Contender: arena.Ours()},
 		{Event: contest.Told(contest.Scenario(x)), Contender: arena.Ours()}}, s.seeds, true)
 	if err != nil {
@@ -119,12 +126,12 @@ func (s *score) drift() (report.Section, error) {
 }
 
 // driftNote says why the seeds differ where work begins to take longer.
-const driftNote = "What is late when work begins to take longer is what had waited by then: a message may wait until " +
-	"the last moment at which a launch is in time, and " +
-	"until work of the new kind is in hand nobody knows. So it depends on how long the queue happened to be, and " +
+const driftNote = "When work begins to take longer, the messages that waited at that moment are late: a message may " +
+	"wait until the last moment at which a launch is in time, and the change shows only once a message of the new " +
+	"kind is in progress. So the number of late messages depends on the length of the queue at that moment, and " +
 	"differs with the seed."
 
-// drops sets runs beside each other, seed by seed.
+// drops pairs the runs without and with a fault, seed by seed.
 func drops(event string, without, with []arena.Outcome) []drop {
 	var all []drop
 	for i := range without {
@@ -134,14 +141,17 @@ func drops(event string, without, with []arena.Outcome) []drop {
 	return all
 }
 
-// trouble is a world in which something goes wrong.
+// trouble is one fault of the world, by its name in --world.
 type trouble struct {
 	name string
-	put  func(*world.World)
+	add  func(*world.World)
 }
 
+// troubles are the faults of part f, one at a time.
 func troubles() []trouble {
 	return []trouble{
+		// A third of the polls fail; counts are a minute old; counts are off by a fifth; five workers in a hundred are
+		// lost in an hour, with notice and without.
 		{"lose-samples=0.3", func(w *world.World) { w.LoseSamples = 0.3 }},
 		{"stale=60s", func(w *world.World) { w.Stale = time.Minute }},
 		{"approximate=0.2", func(w *world.World) { w.Approximate = 0.2 }},
@@ -152,7 +162,8 @@ func troubles() []trouble {
 	}
 }
 
-// badSignals is part f.
+// badSignals is part f: the scenarios of part a, each with one fault, next to the same runs without. It also counts
+// decreases that were decided while a required signal was unknown; there must be none.
 func (s *score) badSignals() (report.Section, error) {
 	kind, _, err := s.sorted("f")
 	found := report.Section{About: fmt.Sprintf("The scenarios of part a with one fault each, as `--world` of `muster "+
@@ -162,7 +173,7 @@ func (s *score) badSignals() (report.Section, error) {
 	if err != nil {
 		return found, err
 	}
-	calm, calmRuns, err := s.Figures(pairs(kind), s.seeds, false)
+	without, runsWithout, err := s.Figures(pairs(kind), s.seeds, false)
 	if err != nil {
 		return found, err
 	}
@@ -174,7 +185,7 @@ func (s *score) badSignals() (report.Section, error) {
 	for _, x := range troubles() {
 		var events []circumstances
 		for _, c := range kind {
-			x.put(&c.event.World)
+			x.add(&c.event.World)
 			c.event.Name += " with " + x.name
 			events = append(events, c)
 		}
@@ -183,18 +194,20 @@ func (s *score) badSignals() (report.Section, error) {
 			return found, err
 		}
 		var all []drop
+		// Each run is paired with the run without the fault.
 		for i, f := range with {
-			mine := drops(kind[i].event.Name, calmRuns[i], runs[i])
+			mine := drops(kind[i].event.Name, runsWithout[i], runs[i])
 			worst := 0.0
 			for _, d := range mine {
 				worst = max(worst, d.lost())
 			}
 			all = append(all, mine...)
 			blind += f.BlindFalls
-			t.Add(x.name, kind[i].event.Name, report.Percent(calm[i].InTimeMean), report.Percent(f.InTimeMean),
-				report.Points(worst), report.Multiple(f.WorkerSeconds/calm[i].WorkerSeconds))
+			t.Add(x.name, kind[i].event.Name, report.Percent(without[i].InTimeMean), report.Percent(f.InTimeMean),
+				report.Points(worst), report.Multiple(f.WorkerSeconds/without[i].WorkerSeconds))
 		}
 		figures = append(figures, with...)
+		// One goal per fault, over all events and seeds.
 		found.Goals = append(found.Goals, judgeDrops(x.name, all))
 	}
 	var missed []string

@@ -8,7 +8,11 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
-// circumstances are an event with what its traces are like, over the seeds.
+// What an event is like decides to which part it belongs, and which goals hold for it. The events are measured by their
+// traces, not by what their names promise.
+
+// circumstances are an event and the properties of its traces over the seeds. They decide to which part an event
+// belongs and how it is judged.
 type circumstances struct {
 	event contest.Event
 	// slack is the least slack ratio k = (L - s - b) / b, with the true quantile s of the work: above 0 a launch that
@@ -21,7 +25,7 @@ type circumstances struct {
 	attainable float64
 }
 
-// measure reads the traces of an event.
+// measure reads the traces of an event with each seed. Of the slack and the attainable share the worst seed counts.
 func (s *score) measure(e contest.Event, seeds []uint64) (circumstances, error) {
 	c := circumstances{event: e, slack: math.Inf(1), attainable: 1}
 	for _, seed := range seeds {
@@ -35,12 +39,13 @@ func (s *score) measure(e contest.Event, seeds []uint64) (circumstances, error) 
 		}
 		c.attainable = min(c.attainable, 1-x.Slack.Longer)
 		c.workers += x.Workers.Value / float64(len(seeds))
+		// A burst has no length to divide its work by.
 		c.burst = c.burst || !x.Workers.Known
 	}
 	return c, nil
 }
 
-// sorted returns the scenarios of a part, those in which a launch saves a message and the others.
+// sorted measures the scenarios of a part, and returns first those in which a launch saves a message, then the others.
 func (s *score) sorted(part string) (rescuable, others []circumstances, err error) {
 	for _, x := range s.scenarios[part] {
 		c, err := s.measure(contest.Told(contest.Scenario(x)), s.seeds)
@@ -56,6 +61,7 @@ func (s *score) sorted(part string) (rescuable, others []circumstances, err erro
 	return rescuable, others, nil
 }
 
+// load renders the load, in busy workers.
 func (c circumstances) load() string {
 	if c.burst {
 		return "one burst"
@@ -63,13 +69,13 @@ func (c circumstances) load() string {
 	return report.Number(c.workers)
 }
 
-// attempt is what a figure is judged as.
+// attempt combines the figures of the policy with the circumstances they are judged by.
 func (c circumstances) attempt(f arena.Figure) attempt {
 	return attempt{event: c.event.Name, workers: c.workers, burst: c.burst, least: f.InTimeLeast, mean: f.InTimeMean,
 		ratio: f.RatioMean}
 }
 
-// pairs asks for the policy on each of the events.
+// pairs returns requests for the policy on each of the events.
 func pairs(all []circumstances) []arena.Request {
 	var requests []arena.Request
 	for _, c := range all {
@@ -78,7 +84,8 @@ func pairs(all []circumstances) []arena.Request {
 	return requests
 }
 
-// toldNothing plays the policy with nothing stated beforehand on the events of runs that were made before.
+// toldNothing plays the untold policy on the events of earlier runs. The traces are the same, so the limits are taken
+// from there.
 func (s *score) toldNothing(all []circumstances, seeds []uint64, before [][]arena.Outcome) ([]arena.Figure, error) {
 	var events []contest.Event
 	for _, c := range all {

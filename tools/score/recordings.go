@@ -16,7 +16,10 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
-// recorded is a recorded trace with its circumstances, and where it comes from.
+// Part g, recorded traces. They test what generated ones cannot: real arrivals, which follow no formula. They are not
+// part of the project, so they are read from a directory.
+
+// recorded is a recorded trace with the objective and fleet it is played with, and its source.
 type recorded struct {
 	event contest.Event
 	from  string
@@ -25,6 +28,7 @@ type recorded struct {
 // known lists the recorded traces by their file, DIR/NAME.csv.gz. The files are not part of the project:
 // docs/quality.md cites where they come from.
 func known() []recorded {
+	// Each trace gets an objective and a boot that suit the system it comes from.
 	const s, m, h = time.Second, time.Minute, time.Hour
 	list := []struct {
 		name, from    string
@@ -70,6 +74,7 @@ func recordings(dir, only string) ([]recorded, error) {
 		if _, err := os.Stat(path); err != nil {
 			return nil, fmt.Errorf("-traces: %w; -recordings picks those that are there", err)
 		}
+		// The seed only draws what the source does not say, such as service times.
 		r.event.Trace = func(seed uint64) (trace.Trace, error) { return trace.Open(path, trace.Options{Seed: seed}) }
 		all = append(all, r)
 	}
@@ -81,7 +86,7 @@ func recordings(dir, only string) ([]recorded, error) {
 	return all, nil
 }
 
-// recordings is part g.
+// recordings is part g: recorded traces.
 func (s *score) recordings() (report.Section, error) {
 	found := report.Section{About: "Real arrivals, and service times that were measured or drawn as the trace's " +
 		"source " +
@@ -97,6 +102,7 @@ func (s *score) recordings() (report.Section, error) {
 			return found, err
 		}
 		sources = append(sources, r.event.Name+": "+r.from)
+		// Only traces in which a launch helps are judged.
 		if all = append(all, c); c.slack > 0 {
 			kind = append(kind, c)
 		}
@@ -115,6 +121,7 @@ func (s *score) recordings() (report.Section, error) {
 		}
 		f := figures[0]
 		x := c.attempt(f)
+		// A message whose own work is longer than the objective cannot be in time, whatever a policy does.
 		x.least, x.mean = f.InTimeLeast/c.attainable, f.InTimeMean/c.attainable
 		untold, err := s.toldNothing([]circumstances{c}, once, runs)
 		if err != nil {
@@ -141,6 +148,7 @@ func (s *score) recordings() (report.Section, error) {
 	}
 	found.Goals = judgeRescuable(judgedOnes)
 	if len(judgedOnes) > 0 {
+		// The mean over scenarios and recordings together is a goal, too.
 		scenarios, err := s.attempted()
 		if err != nil {
 			return found, err
@@ -157,8 +165,8 @@ func (s *score) recordings() (report.Section, error) {
 	return found, nil
 }
 
-// foreseen is what the cheapest schedule found costs over the limit, of a trace on which a launch still saves a
-// message.
+// foreseen is the cost over the limit of the cheapest schedule that was found with whole workers; "-" where no launch
+// saves a message. It shows how much of the distance to the limit is the bound's own.
 func (s *score) foreseen(c circumstances, least float64) (string, error) {
 	if c.slack <= 0 {
 		return "-", nil

@@ -218,7 +218,7 @@ func TestAddingRefusesAPageOfOtherCode(t *testing.T) {
 	for _, x := range []struct{ name, page, want string }{
 		{"no page", "", "no such file"},
 		{"no fingerprint", "# Quality\n- commit: abc\n", "no fingerprint"},
-		{"not committed", "# Quality\n- commit: abc, with changes that are not committed\n", "nobody committed"},
+		{"not committed", "# Quality\n- commit: abc, with changes that are not committed\n", "uncommitted changes"},
 		{"other decisions", "# Quality\n- commit: abc\n- decisions: 0123\n", "decides otherwise"},
 	} {
 		s := tinyScore(t)

@@ -15,8 +15,11 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
-// shapes are traces that are in no scenario, so that nobody sets a constant by them: a change of the policy that helps
-// the suite alone shows here.
+// Part h, traces that are in no scenario, and with seeds that change with every commit. A policy that was fitted to the
+// scenarios, or to their seeds, loses here.
+
+// shapes are traces that are in no scenario, so no constant of the policy was chosen by them. A change that only fits
+// the scenarios shows here.
 func shapes() []contest.Event {
 	const s, m = time.Second, time.Minute
 	generated := func(spec string) func(uint64) (trace.Trace, error) {
@@ -52,7 +55,7 @@ func shape(name string, t func(uint64) (trace.Trace, error), latency, boot time.
 	}
 }
 
-// heldAside is part h.
+// heldAside is part h: the shapes, with seeds made from the commit.
 func (s *score) heldAside() (report.Section, error) {
 	var all []circumstances
 	for _, e := range s.shapes {
@@ -60,6 +63,7 @@ func (s *score) heldAside() (report.Section, error) {
 		if err != nil {
 			return report.Section{}, err
 		}
+		// A shape in which no launch helps would be judged by goals that it cannot meet.
 		if c.slack <= 0 {
 			return report.Section{}, fmt.Errorf("the shape %q has a slack ratio of %.2f, and is to have one above 0",
 				e.Name,
@@ -74,9 +78,10 @@ func (s *score) heldAside() (report.Section, error) {
 	return found, err
 }
 
-// freshSeeds makes three seeds from a commit.
+// freshSeeds makes three seeds from a commit. They are hashed, so that neighbouring commits get unrelated seeds.
 func freshSeeds(commit string) []uint64 {
 	var seeds []uint64
+	// Three seeds, because each costs a limit that is not in the cache.
 	for i := range 3 {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", commit, i))
 		seeds = append(seeds, uint64(binary.LittleEndian.Uint32(sum[:])))
@@ -95,6 +100,7 @@ func ramp(seed uint64, from, to float64, length, mean time.Duration) trace.Trace
 	slope := (to - from) / length.Seconds()
 	for expected := random.ExpFloat64(); ; expected += random.ExpFloat64() {
 		t := (math.Sqrt(from*from+2*slope*expected) - from) / slope
+		// Microseconds are the resolution of traces.
 		at := time.Duration(t * float64(time.Second)).Round(time.Microsecond)
 		if at > length {
 			return trace.Of("ramp", all...)
@@ -105,7 +111,7 @@ func ramp(seed uint64, from, to float64, length, mean time.Duration) trace.Trace
 	}
 }
 
-// merged is a trace of the messages of both, in order. It is read into memory.
+// merged is a trace of the messages of both, ordered by arrival. It is read into memory.
 func merged(a, b trace.Trace) trace.Trace {
 	return trace.Trace{Name: a.Name + " and " + b.Name, Open: func() (trace.Reader, error) {
 		first, err := messages(a)
@@ -128,6 +134,7 @@ func merged(a, b trace.Trace) trace.Trace {
 	}}
 }
 
+// messages reads a trace into memory.
 func messages(t trace.Trace) (all []trace.Message, err error) {
 	err = t.Each(func(m trace.Message) bool {
 		all = append(all, m)

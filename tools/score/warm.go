@@ -14,17 +14,23 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
-// warmPool plays the events with a pool of prepared workers.
+// The warm pool of part d. Where no launch saves a message, a pool of prepared workers may: it boots in a sixth of the
+// time. The policy with a pool is compared with the limit, with the best peer that has the same pool, and with the
+// largest share in time that any schedule could reach.
+
+// warmPool adds to part d its events with a pool of prepared workers.
 func (s *score) warmPool(kind []circumstances, found *report.Section) error {
 	t := report.Table{Head: []string{"event", "pool", "boot from it", "in time, mean", "least", "cost over limit, mean",
-		"most", "in time of who launches all at the first message",
+		"most", "in time if max workers are launched at the first message",
 		"best peer", "its share in time", "its cost over limit, mean"}}
 	var warm []circumstances
 	for _, c := range kind {
+		// The size of the pool follows from the trace, so that each event has a pool of the same relative size.
 		peak, err := s.peak(c.event)
 		if err != nil {
 			return err
 		}
+		// The limit of this event knows the pool.
 		c.event = warmed(c.event, peak)
 		warm = append(warm, c)
 	}
@@ -44,6 +50,7 @@ func (s *score) warmPool(kind []circumstances, found *report.Section) error {
 		if err != nil {
 			return err
 		}
+		// The peer's cost over the same limit, from the ratio of the worker-seconds.
 		dearer := f.RatioMean * best.WorkerSeconds / f.WorkerSeconds
 		x.beside = fmt.Sprintf(" (of the peers, %s with %s in time costs %s)", best.contender.Name,
 			report.Percent(best.InTimeMean), report.Multiple(dearer))
@@ -59,23 +66,24 @@ func (s *score) warmPool(kind []circumstances, found *report.Section) error {
 		"would be busy at once if no message ever waited (mean of the seeds). "+
 		"It boots in a sixth of the time, and a place in it is filled again after a boot. The pool itself is not "+
 		"billed; the limit is with every worker from it, and knows when messages come. "+
-		"Who launches as many workers as there may be at the first message, and lets none go, begins each message as "+
-		"early as anybody can who has nobody there "+
-		"before it, in the order in which they came. The best peer is the cheapest that keeps "+
-		""+report.Percent(report.ObjectiveShare)+
+		"If max workers are launched at the first message and none is stopped, each message begins as early as "+
+		"possible for any schedule without a worker before it, in the order of arrival. The best peer is the "+
+		"cheapest that keeps "+report.Percent(report.ObjectiveShare)+
 		", or the one with the most in time if none "+
 		"does; peers stand at their defaults and at the setting that is best in hindsight without a pool.")
 	return nil
 }
 
-// peerFigure is a peer with what it came to.
+// peerFigure is a peer with the figures of its runs.
 type peerFigure struct {
 	arena.Figure
 	contender contest.Contender
 }
 
-// bestWarm returns the best peer on an event with a pool: at its default, or as it is best on the event without.
+// bestWarm returns the best peer on an event with a pool, among the peers at their defaults and at the settings that
+// are best on the event without one.
 func (s *score) bestWarm(without, with contest.Event) (peerFigure, error) {
+	// Tuned without the pool, because that is how a peer would be configured before one is added.
 	choices, err := s.Tune(without, s.peers, s.design, []float64{report.ObjectiveShare})
 	if err != nil {
 		return peerFigure{}, err
@@ -91,10 +99,11 @@ func (s *score) bestWarm(without, with contest.Event) (peerFigure, error) {
 	return peerFigure{arena.Sum(winners[0].Runs), winners[0].Contender}, nil
 }
 
-// mostInTime is the share of messages, the mean of the seeds, that is in time if as many workers as there may be are
-// launched at the first message and stay: in the order in which they came, no message can begin earlier if nobody was
-// there before.
+// mostInTime is the largest share in time of any schedule that has no worker before the first message; the mean of the
+// seeds. If as many workers as allowed are launched at the first message and stay, no message can begin earlier, in the
+// order of arrival.
 func (s *score) mostInTime(e contest.Event) (float64, error) {
+	// A mean, because shares of the seeds are judged by their mean, too.
 	total := 0.0
 	for _, seed := range s.seeds {
 		p, err := s.Prepared(e, seed)
@@ -110,13 +119,16 @@ func (s *score) mostInTime(e contest.Event) (float64, error) {
 	return total / float64(len(s.seeds)), nil
 }
 
-// earliest is the share of a trace without children that is in time if everybody is launched at its first message.
+// earliest is the share of a trace in time if max workers are launched at its first message. The trace must have no
+// children. free is a heap of the times at which slots become free, the earliest first.
 func earliest(t trace.Trace, e contest.Event) (float64, error) {
 	var free instants
 	inTime, all := 0, 0
 	err := t.Each(func(m trace.Message) bool {
 		if all++; free == nil {
+			// At the first message every slot gets the time at which its worker has booted.
 			for i := range e.Limits.Max * max(1, e.World.Slots) {
+				// The least boot keeps this an upper bound where boots vary.
 				boot := e.World.Boot.Least()
 				if i < e.World.Warm.Size*max(1, e.World.Slots) {
 					boot = min(boot, e.World.Warm.Boot.Least())
@@ -135,7 +147,7 @@ func earliest(t trace.Trace, e contest.Event) (float64, error) {
 	return float64(inTime) / float64(max(1, all)), err
 }
 
-// peak is the most workers that would be busy at once if no message ever waited, the mean of the seeds.
+// peak is the largest number of busy workers if no message ever waited; the mean of the seeds.
 func (s *score) peak(e contest.Event) (float64, error) {
 	sum := 0.0
 	for _, seed := range s.seeds {
@@ -160,11 +172,12 @@ func warmed(e contest.Event, peak float64) contest.Event {
 	return e
 }
 
-// mostAtOnce is the most messages of a trace at work at once if none waits. Children are left out: nobody knows when
-// they come.
+// mostAtOnce is the largest number of messages in work at once if no message waits. Children are left out, because when
+// they come depends on the policy.
 func mostAtOnce(t trace.Trace) (most int, err error) {
 	var ends instants
 	err = t.Each(func(m trace.Message) bool {
+		// Messages that have ended by then are no longer at work.
 		for len(ends) > 0 && ends[0] <= m.Arrival {
 			heap.Pop(&ends)
 		}

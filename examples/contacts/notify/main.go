@@ -1,5 +1,7 @@
-// Command notify tells one person of a risk and names that person's contacts. It reads a name, finds it in the graph of
-// contacts, prints the contacts as children, and writes the notice, which stands for the mail, into a file of its own.
+// Command notify tells one person of a risk and names that person's contacts, as an example of recursive work on a
+// graph. It reads a name from standard input, finds it in the graph of contacts, prints the contacts as children, and
+// writes the notice, which stands for a mail, into a file. Everybody has met several others, so the tree is submitted
+// with --visited: then each name is one node.
 package main
 
 import (
@@ -27,6 +29,7 @@ type child struct {
 	Key string `json:"key"`
 }
 
+// notify works on one person. An unknown name is an error, and the attempt is retried.
 func notify(in io.Reader, out io.Writer, graph, mails string) error {
 	b, err := io.ReadAll(io.LimitReader(in, 1024))
 	if err != nil {

@@ -34,7 +34,7 @@ type options struct {
 	smallest, largest image.Point
 }
 
-// message is what resize is told.
+// message is a message for resize.
 type message struct {
 	Image string `json:"image"`
 }
@@ -46,6 +46,7 @@ func main() {
 	}
 }
 
+// run reads the flags and makes the images.
 func run(args []string, stdout io.Writer) error {
 	o := options{smallest: image.Pt(200, 150), largest: image.Pt(4000, 3000)}
 	flags := flag.NewFlagSet("generate", flag.ContinueOnError)
@@ -71,6 +72,7 @@ func run(args []string, stdout io.Writer) error {
 	return o.generate(stdout)
 }
 
+// parseSize parses a size such as 200x150, in pixels.
 func parseSize(text string) (size image.Point, err error) {
 	if _, err := fmt.Sscanf(text, "%dx%d", &size.X, &size.Y); err != nil || min(size.X, size.Y) < 1 ||
 		max(size.X, size.Y) > maxEdge {
@@ -131,6 +133,7 @@ func picture(random *rand.Rand, size image.Point) *image.RGBA {
 	return m
 }
 
+// disc fills a circle, as far as it is inside the image.
 func disc(m *image.RGBA, centre image.Point, radius int, c color.RGBA) {
 	square := image.Rect(-radius, -radius, radius+1, radius+1).Add(centre).Intersect(m.Rect)
 	for y := square.Min.Y; y < square.Max.Y; y++ {
@@ -142,6 +145,7 @@ func disc(m *image.RGBA, centre image.Point, radius int, c color.RGBA) {
 	}
 }
 
+// save writes an image in the format that its name says. PNG is compressed fast rather than well.
 func save(name string, m image.Image) (err error) {
 	f, err := os.Create(name)
 	if err != nil {

@@ -37,6 +37,8 @@ func main() {
 	}
 }
 
+// run checks the flags, reads the message and makes the thumbnail. Its error is what muster logs shows for a failed
+// attempt, so it names the file and what is allowed.
 func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	flags := flag.NewFlagSet("resize", flag.ContinueOnError)
 	from := flags.String("in", "images", "the folder of the images; nothing outside it is read")
@@ -52,6 +54,7 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// Several workers may do this at the same time.
 	if err := os.MkdirAll(*to, 0o755); err != nil {
 		return fmt.Errorf("make the output folder: %w", err)
 	}
@@ -78,7 +81,8 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	return err
 }
 
-// readName returns the path that a message names: that of the argument, if there is one, else that on standard input.
+// readName returns the path that a message names: that of the argument, if there is one, else that on standard input. A
+// message comes from outside: a path that leaves the input folder is refused.
 func readName(args []string, stdin io.Reader) (string, error) {
 	if len(args) > 1 {
 		return "", fmt.Errorf("read the message: found %d arguments, at most one is allowed", len(args))
@@ -115,6 +119,7 @@ func read(in *os.Root, name string) (image.Image, string, error) {
 		return nil, "", fmt.Errorf("read the image: %w", err)
 	}
 	defer f.Close()
+	// The size is checked before the pixels are decoded.
 	c, format, err := image.DecodeConfig(f)
 	switch {
 	case err != nil:
@@ -133,8 +138,8 @@ func read(in *os.Root, name string) (image.Image, string, error) {
 	return m, format, nil
 }
 
-// write makes the file whole under a name of its own and then gives it its place. Whoever makes the same thumbnail at
-// the same time does not see the file, and the last one wins with equal bytes.
+// write writes the file under a name of its own and then renames it. Another worker with the
+// same message writes another file, and the last rename wins with equal bytes.
 func write(out *os.Root, name, format string, m image.Image) error {
 	folder, base := path.Split(name)
 	if folder != "" {
@@ -142,6 +147,7 @@ func write(out *os.Root, name, format string, m image.Image) error {
 			return err
 		}
 	}
+	// A random name, because two workers may have the same message.
 	temporary := folder + "." + base + "." + rand.Text()
 	f, err := out.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -158,6 +164,7 @@ func write(out *os.Root, name, format string, m image.Image) error {
 	return nil
 }
 
+// encode writes a thumbnail in the format of its original.
 func encode(w io.Writer, format string, m image.Image) error {
 	if format == "png" {
 		return png.Encode(w, m)

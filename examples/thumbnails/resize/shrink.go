@@ -16,8 +16,8 @@ func fit(size image.Point, edge int) image.Point {
 	return image.Pt(scale(size.X), scale(size.Y))
 }
 
-// shrink returns m at the given size, which is no larger in either direction: each pixel is the mean of those it
-// covers. The means are of premultiplied colours, so that what is transparent lends no colour to its neighbours.
+// shrink returns m at the given size, which must not be larger in either direction. Each pixel is the mean of the
+// pixels it covers. The means are of premultiplied colours, so that transparent pixels do not tint their neighbours.
 func shrink(m image.Image, size image.Point) *image.RGBA {
 	full := image.Rectangle{Max: m.Bounds().Size()}
 	original := image.NewRGBA(full)
@@ -33,7 +33,8 @@ func shrink(m image.Image, size image.Point) *image.RGBA {
 	return small
 }
 
-// mean sets the four bytes of pixel to the mean of an area, rounded.
+// mean sets the four bytes of pixel to the mean of an area, rounded. A byte has 8 bits and an image at most 50 million
+// pixels, so an int holds the sums.
 func mean(pixel []uint8, of *image.RGBA, area image.Rectangle) {
 	var sum [4]int
 	for y := area.Min.Y; y < area.Max.Y; y++ {

@@ -1,6 +1,12 @@
-// Command copy copies a directory tree, one directory for each message. It reads the path of a directory below -from,
-// prints those in it as children, copies its files below -to and writes their checksums below -sums. Copying one again
-// does no harm.
+// Command copy copies a directory tree with Muster's recursive work: each message names one directory.
+//
+// It reads the path of a directory below -from from standard input. It prints the directories inside as children, one
+// JSON object per line, copies the files below -to, and writes their checksums to a file below -sums. Other workers
+// copy the children meanwhile. At the depth limit of the tree it copies the rest itself, because a node there may have
+// no children.
+//
+// A message may be delivered twice, so copying a directory again does no harm: files appear whole, and with the same
+// content.
 //
 //	copy -check -to DIR -sums DIR    compares the copy with the checksums
 package main
@@ -45,20 +51,22 @@ func main() {
 // maxPath bounds the path in a message.
 const maxPath = 4096
 
-// tree is where files are read and where they go. Neither can be left, by links either.
+// tree is where files are read and where they go. Both are an [os.Root], so that neither a path nor a link leads out of
+// them.
 type tree struct {
 	from, to *os.Root
 	// children gets the directories to copy in other messages; nil copies them here.
 	children *json.Encoder
-	sums     bytes.Buffer
+	// sums are the checksums of the copied files, in the format of sha256sum.
+	sums bytes.Buffer
 }
 
-// child is a line that names a child.
+// child is a line that names a child. The key of a directory is its path, so Muster visits it once.
 type child struct {
 	Key string `json:"key"`
 }
 
-// copyNode copies the directory that in names.
+// copyNode copies the directory that in names. An error makes the attempt fail, and Muster retries it.
 func copyNode(in io.Reader, out io.Writer, from, to, sums string) error {
 	b, err := io.ReadAll(io.LimitReader(in, maxPath+1))
 	if err != nil {
@@ -83,6 +91,7 @@ func copyNode(in io.Reader, out io.Writer, from, to, sums string) error {
 		return err
 	}
 	defer t.to.Close()
+	// Without Muster the variable is empty, and children are printed.
 	if os.Getenv("MUSTER_TREE_DEPTH_LEFT") != "0" {
 		t.children = json.NewEncoder(out)
 	}
@@ -92,7 +101,7 @@ func copyNode(in io.Reader, out io.Writer, from, to, sums string) error {
 	return replace(filepath.Join(sums, cmp.Or(os.Getenv("MUSTER_TREE_NODE"), "all")), t.sums.Bytes())
 }
 
-// directory copies one directory. What is in it becomes children or, where the depth is used up, is copied here.
+// directory copies one directory. Directories inside become children or, at the depth limit, are copied here.
 func (t *tree) directory(name string) error {
 	if err := t.to.MkdirAll(name, 0o755); err != nil {
 		return err
@@ -122,6 +131,7 @@ func (t *tree) directory(name string) error {
 	return nil
 }
 
+// order puts directories before files.
 func order(e fs.DirEntry) int {
 	if e.IsDir() {
 		return 0
@@ -140,6 +150,7 @@ func (t *tree) file(name string) (err error) {
 	if err != nil {
 		return err
 	}
+	// The node in the name keeps two nodes apart. Two deliveries of the same node write the same bytes.
 	part := name + ".part-" + os.Getenv("MUSTER_TREE_NODE")
 	out, err := t.to.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, stat.Mode().Perm()|0o200)
 	if err != nil {
@@ -207,6 +218,7 @@ func compare(out io.Writer, to, sums string) error {
 	return err
 }
 
+// same returns the size of a file, and an error if its checksum is not the wanted one.
 func same(root *os.Root, name, want string) (int64, error) {
 	f, err := root.Open(name)
 	if err != nil {

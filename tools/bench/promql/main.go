@@ -31,6 +31,7 @@ import (
 )
 
 const (
+	// A day of minutes.
 	minutes = 1440
 	// rounds are how often each side has its turn, and turns how often it evaluates in one.
 	rounds               = 21
@@ -46,9 +47,11 @@ func main() {
 	}
 }
 
+// run compares the results once, then measures both sides in turns and prints the medians.
 func run() error {
 	start := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	read := day(start)
+	// Both get the same points; each keeps its own form of them.
 	ours, theirs := program(start, read), prometheus(start, read)
 	a, err := ours()
 	if err != nil {
@@ -58,6 +61,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	// Equal to the last bit: both compute the same divisions of the same numbers.
 	if !slices.Equal(a, b) {
 		return fmt.Errorf("the results differ: ours %v, Prometheus %v", a, b)
 	}
@@ -71,6 +75,7 @@ func run() error {
 		if err != nil {
 			return err
 		}
+		// A ratio is taken within one round.
 		us, them, ratios = append(us, u), append(them, t), append(ratios, t/u)
 	}
 	for _, x := range [][]float64{us, them, ratios} {
@@ -87,8 +92,9 @@ func run() error {
 	return nil
 }
 
-// timed is how many microseconds a call takes on average.
+// timed returns how many microseconds a call takes on average over some turns.
 func timed(f func() ([]float64, error), turns int) (float64, error) {
+	// The garbage of the other side is collected before the clock starts.
 	runtime.GC()
 	began := time.Now()
 	for range turns {
@@ -107,6 +113,7 @@ func day(start time.Time) map[string]metricmath.Series {
 		for i := range s.Points {
 			wave := 1 + math.Sin(2*math.Pi*float64(i)/minutes)
 			s.Points[i] = metricmath.Known(math.Floor(wave * float64(20-5*k)))
+			// At night there are no workers; a count of SQS is missing now and then.
 			if night := wave < 0.2; id == "workers" && night || id != "workers" && i%17 == 5+k {
 				s.Points[i] = metricmath.Point{}
 			}
@@ -132,6 +139,7 @@ func program(start time.Time, read map[string]metricmath.Series) func() ([]float
 			ReturnData: &returns},
 	}
 	return func() ([]float64, error) {
+		// Compiling is measured, too: the other side parses its text.
 		p, err := metricmath.Compile(queries, metricmath.Options{})
 		if err != nil {
 			return nil, err
@@ -154,6 +162,7 @@ func prometheus(start time.Time, read map[string]metricmath.Series) func() ([]fl
 	for id, s := range read {
 		lists[id] = storage.NewListSeries(labels.FromStrings(labels.MetricName, id), samples(id, s))
 	}
+	// The look back must reach over the whole day, as FILL(m, REPEAT) does.
 	query := promql.NewEngine(promql.EngineOpts{
 		MaxSamples: 50_000_000, Timeout: time.Minute, LookbackDelta: 24 * time.Hour,
 		Parser: parser.NewParser(parser.Options{}),
@@ -169,6 +178,7 @@ func prometheus(start time.Time, read map[string]metricmath.Series) func() ([]fl
 		if err != nil {
 			return nil, err
 		}
+		// The formula joins three metrics into one series.
 		if len(m) != 1 {
 			return nil, fmt.Errorf("Prometheus gave %d series, expected one", len(m))
 		}
@@ -180,12 +190,14 @@ func prometheus(start time.Time, read map[string]metricmath.Series) func() ([]fl
 	}
 }
 
+// samples turns a series into samples. An unknown point is no sample; a minute without workers is a staleness marker.
 func samples(id string, s metricmath.Series) (all []chunks.Sample) {
 	for i, p := range s.Points {
 		at := s.Start.Add(time.Duration(i) * s.Period).UnixMilli()
 		switch {
 		case p.Known:
 			all = append(all, sample{at, p.Value})
+		// Without a marker Prometheus would look back and find the last number.
 		case id == "workers":
 			all = append(all, sample{at, math.Float64frombits(value.StaleNaN)})
 		}
@@ -193,7 +205,7 @@ func samples(id string, s metricmath.Series) (all []chunks.Sample) {
 	return all
 }
 
-// sample is one number at a time.
+// sample is one number at a time, as Prometheus reads it: a float, never a histogram.
 type sample struct {
 	at int64 // Unix milliseconds
 	v  float64
@@ -214,6 +226,7 @@ type memory struct {
 
 // Querier implements storage.Queryable.
 func (m memory) Querier(int64, int64) (storage.Querier, error) {
+	// Prometheus offers this querier for tests; it calls the function for each selector.
 	return &storage.MockQuerier{SelectMockFunction: func(_ bool, _ *storage.SelectHints,
 		matchers ...*labels.Matcher) storage.SeriesSet {
 		for _, x := range matchers {

@@ -29,6 +29,7 @@ type Arena struct {
 	Runs       *Store[scoring.Result]
 	PeersPrint string
 
+	// lock guards all fields below. The functions in the maps do their work at the first call, outside the lock.
 	lock     sync.Mutex
 	events   map[place]func() (contest.Prepared, error)
 	bounds   map[place]func() (limit.Bounds, error)
@@ -50,7 +51,7 @@ type match struct {
 	policy string
 }
 
-// Outcome is what a run came to.
+// Outcome is the result of a run, compared with the lower bounds if the request asked for them.
 type Outcome struct {
 	scoring.Result
 	// blindFalls counts decisions for a smaller size while a signal that must be known for that was unknown.
@@ -60,7 +61,7 @@ type Outcome struct {
 	BoundCausal float64
 }
 
-// New makes an arena for so many runs at a time, which stops with ctx and says to log how far it is.
+// New makes an arena that makes parallel runs at a time. It stops with ctx and writes its progress to log.
 func New(ctx context.Context, parallel int, limits *Limits, runs *Store[scoring.Result], log io.Writer) *Arena {
 	return &Arena{
 		ctx: ctx, turns: make(chan struct{}, parallel), Limits: limits, Runs: runs, log: log, said: time.Now(),
@@ -76,12 +77,13 @@ func (a *Arena) Say(format string, args ...any) {
 	fmt.Fprintf(a.log, format+"\n", args...)
 }
 
-// Ours is the policy under test, with nothing configured.
+// Ours is the policy under test in its default configuration.
 func Ours() contest.Contender {
 	return contest.Ours(policy.Spec{Name: policy.Default}, 0, 0)
 }
 
-// once returns the function kept for a key, which does its work at the first call; make makes it.
+// once returns the function that is kept for a key, and keeps make if there is none. The returned function does its
+// work at its first call; further calls wait for that and get the same result.
 func once[K comparable, V any](a *Arena, kept map[K]func() (V, error), key K, make func() (V, error)) func() (V,
 	error) {
 	a.lock.Lock()
@@ -100,7 +102,7 @@ func (a *Arena) Prepared(e contest.Event, seed uint64) (contest.Prepared, error)
 		func() (contest.Prepared, error) { return contest.Prepare(e, seed) })()
 }
 
-// Turn waits for a turn; the function it returns gives it back.
+// Turn waits until fewer runs than allowed are under way. Call done after the run, also after an error.
 func (a *Arena) Turn() (done func(), err error) {
 	select {
 	case a.turns <- struct{}{}:
@@ -110,7 +112,7 @@ func (a *Arena) Turn() (done func(), err error) {
 	}
 }
 
-// bound returns what nobody can beat.
+// bound returns the lower bounds of the cost of an event.
 func (a *Arena) bound(e contest.Event, seed uint64) (limit.Bounds, error) {
 	return once(a, a.bounds, place{e.Name, seed}, func() (limit.Bounds, error) {
 		p, err := a.Prepared(e, seed)
@@ -126,7 +128,8 @@ func (a *Arena) bound(e contest.Event, seed uint64) (limit.Bounds, error) {
 	})()
 }
 
-// Run plays one contender.
+// Run plays one contender on an event with a seed, once for all callers. Runs of peers are taken from the store, under
+// a key with everything that they depend on.
 func (a *Arena) Run(e contest.Event, c contest.Contender, seed uint64) (Outcome, error) {
 	key := match{place{e.Name, seed}, c.Name}
 	if c.Setting != "" { // a name may hide the setting
@@ -169,7 +172,7 @@ func (a *Arena) simulate(p contest.Prepared, c contest.Contender) (o Outcome, er
 	return o, err
 }
 
-// watch counts falls that nobody could be sure of.
+// watch counts decreases that were decided while a required signal was unknown.
 func (o *Outcome) watch(v sim.View) {
 	d, seen := v.Outcome.Decision, v.Outcome.Observation
 	if v.Outcome.Ready && d.Desired < d.Previous &&
@@ -178,7 +181,7 @@ func (o *Outcome) watch(v sim.View) {
 	}
 }
 
-// Count says now and then how far it is, and whether it said so.
+// Count counts a run. Every 20 s it writes its progress and returns true: a time to write caches, too.
 func (a *Arena) Count(last string) bool {
 	a.lock.Lock()
 	defer a.lock.Unlock()
@@ -198,8 +201,8 @@ type Request struct {
 	Seed      uint64
 }
 
-// All makes the requested runs and returns the outcomes in the same order; withLimits compares them with the least
-// cost.
+// All makes the requested runs and returns their outcomes in the same order. withLimits compares each with the lower
+// bounds of its event.
 func (a *Arena) All(requests []Request, withLimits bool) ([]Outcome, error) {
 	found := make([]Outcome, len(requests))
 	err := Each(len(requests), func(i int) error {
@@ -221,7 +224,8 @@ func (a *Arena) All(requests []Request, withLimits bool) ([]Outcome, error) {
 	return found, err
 }
 
-// Each calls f for 0 to n-1, all at once, and returns the first error in that order.
+// Each calls f for 0 to n-1 in goroutines of their own, waits for all, and returns the error of the smallest index. The
+// number of runs at a time is bounded by turns, not here.
 func Each(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	var all sync.WaitGroup
@@ -237,7 +241,7 @@ func Each(n int, f func(i int) error) error {
 	return nil
 }
 
-// over asks for a contender on an event with each seed.
+// over returns the requests for a contender on an event with each seed.
 func over(e contest.Event, c contest.Contender, seeds []uint64) []Request {
 	var all []Request
 	for _, seed := range seeds {
@@ -246,7 +250,7 @@ func over(e contest.Event, c contest.Contender, seeds []uint64) []Request {
 	return all
 }
 
-// Figure sums up the runs of one contender on one event.
+// Figure is the sum of the runs of one contender on one event, over the seeds.
 type Figure struct {
 	contest.Row
 	// BlindFalls and broken count over all runs what must never be: falls while a signal is unknown, and promises that
@@ -254,7 +258,8 @@ type Figure struct {
 	BlindFalls, broken int
 }
 
-// Figures plays each of the requested events and contenders with each seed and sums up.
+// Figures plays each pair of event and contender with each seed. It returns the sums, and the single runs by pair and
+// seed.
 func (a *Arena) Figures(pairs []Request, seeds []uint64, withLimits bool) ([]Figure, [][]Outcome, error) {
 	var requests []Request
 	for _, p := range pairs {
@@ -311,7 +316,8 @@ func (a *Arena) Alike(events []contest.Event, seeds []uint64, before [][]Outcome
 	return all, runs, nil
 }
 
-// BrokenPromises adds a goal only where the simulator found one: then no figure means anything.
+// BrokenPromises returns a missed goal if the simulator found a broken promise in any run, such as a lost message: then
+// no figure means anything. It returns none otherwise.
 func BrokenPromises(all []Figure) []report.Goal {
 	for _, f := range all {
 		if f.broken > 0 {
@@ -330,5 +336,5 @@ func Described(c contest.Contender) string {
 	return fmt.Sprintf("%s, %s %g", c.With(c.Value).Name, c.Setting, c.Value)
 }
 
-// Keep writes what took long to find, for the next time.
+// Keep writes the caches.
 func (a *Arena) Keep() error { return errors.Join(a.Limits.Write(), a.Runs.Write()) }

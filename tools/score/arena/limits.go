@@ -12,7 +12,8 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// limitRevision is part of every key: whoever changes what package limit computes raises it.
+// limitRevision is part of every key. Raise it with any change of what package limit computes, or stale limits are
+// taken from caches.
 const limitRevision = 1
 
 // Limits keeps computed limits from one time to the next, because those of long traces take minutes. The keys are
@@ -49,7 +50,7 @@ func (f *Limits) Of(p contest.Prepared) (limit.Bounds, error) {
 	})
 }
 
-// CircumstancesOf is a hash of all that a limit depends on.
+// CircumstancesOf is a hash of all that a limit depends on: objective, boots, slots, limits, and every message.
 func CircumstancesOf(p contest.Prepared) (string, error) {
 	h := sha256.New()
 	e := p.Event
@@ -63,6 +64,7 @@ func CircumstancesOf(p contest.Prepared) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
+// addMessage adds a message with its children to a hash. The number of children keeps different trees apart.
 func addMessage(h hash.Hash, m trace.Message) {
 	var numbers [24]byte
 	binary.LittleEndian.PutUint64(numbers[:], uint64(m.Arrival))

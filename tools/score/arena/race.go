@@ -6,7 +6,7 @@ import (
 	"github.com/muster-scale/muster/sim/contest"
 )
 
-// Entrant is a contender in a race, with what it came to on the seeds that it was played on so far.
+// Entrant is a contender in a race, with its runs on the first seeds so far.
 type Entrant struct {
 	Contender contest.Contender
 	Runs      []Outcome
@@ -57,15 +57,15 @@ func (a *Arena) Race(e contest.Event, field []contest.Contender, seeds []uint64,
 	return winners, nil
 }
 
-// advance plays x on the next seed.
+// advance plays x on its next seed.
 func (a *Arena) advance(e contest.Event, x *Entrant, seeds []uint64) error {
 	o, err := a.Run(e, x.Contender, seeds[len(x.Runs)])
 	x.Runs = append(x.Runs, o)
 	return err
 }
 
-// mostPromising returns the entrant that should be played on, or nil when the winner is known: the best in the mean of
-// those that can still win.
+// mostPromising returns the entrant to play next: of those that can still win, the one that is best so far. It returns
+// nil when the winner is known.
 func mostPromising(all []*Entrant, seeds int, share float64) *Entrant {
 	best := winner(all, seeds, share)
 	var next *Entrant
@@ -77,7 +77,8 @@ func mostPromising(all []*Entrant, seeds int, share float64) *Entrant {
 	return next
 }
 
-// mayBeat tells whether x can still turn out better than best, which was played on every seed; or nil.
+// mayBeat tells whether x can still become better than best, if all its remaining runs are perfect. best was played on
+// every seed, or is nil.
 func mayBeat(x, best *Entrant, seeds int, share float64) bool {
 	if best == nil {
 		return true
@@ -89,7 +90,7 @@ func mayBeat(x, best *Entrant, seeds int, share float64) bool {
 	return most >= best.InTime()/float64(seeds)
 }
 
-// winner returns the best of those that were played on every seed, or nil.
+// winner returns the best of the entrants that were played on every seed, or nil.
 func winner(all []*Entrant, seeds int, share float64) *Entrant {
 	var best *Entrant
 	for _, x := range all {
@@ -103,7 +104,8 @@ func winner(all []*Entrant, seeds int, share float64) *Entrant {
 // Keeps tells whether an entrant has a share in time, in the mean of its runs.
 func Keeps(x *Entrant, share float64) bool { return x.InTime()/float64(len(x.Runs)) >= share }
 
-// better compares means.
+// better compares means: an entrant that keeps the share is better, then the cheaper one; if neither keeps it, the one
+// with more in time.
 func better(x, y *Entrant, share float64) bool {
 	keepsX, keepsY := Keeps(x, share), Keeps(y, share)
 	n, m := float64(len(x.Runs)), float64(len(y.Runs))

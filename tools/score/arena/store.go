@@ -41,7 +41,8 @@ func OpenStore[V any](path string) (*Store[V], error) {
 	return f, nil
 }
 
-// Get returns the value of a key: the one that is kept, or what compute finds.
+// Get returns the value of a key: the kept one, or what compute returns. An error is not kept. Two callers with the
+// same new key both compute it.
 func (f *Store[V]) Get(key string, compute func() (V, error)) (V, error) {
 	f.lock.Lock()
 	v, ok := f.kept[key]
@@ -64,7 +65,8 @@ func (f *Store[V]) Get(key string, compute func() (V, error)) (V, error) {
 	return v, nil
 }
 
-// Write keeps what was computed, beside what others wrote meanwhile.
+// Write writes the computed values to the file, together with those that other programs have written meanwhile. The
+// file is replaced as a whole.
 func (f *Store[V]) Write() error {
 	f.lock.Lock()
 	defer f.lock.Unlock()

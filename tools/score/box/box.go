@@ -13,6 +13,9 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
+// The runs: all contenders in all worlds, with a time limit each, and lower bounds and oracles where they can be
+// computed. Worlds are played one after the other in as many turns as the arena has, so that few traces are in memory.
+
 const (
 	// mostPerRun is how long one run in a drawn world may take; a longer one counts as not answered.
 	mostPerRun = time.Minute
@@ -20,10 +23,11 @@ const (
 	mostForOracle = 20_000
 )
 
+// errUnanswered means that a run took longer than mostPerRun. It is a result and stops nothing.
 var errUnanswered = errors.New("the run was not answered in time")
 
-// Baselines are the contenders that the policy is judged beside in drawn worlds: other autoscalers at their defaults,
-// and the policy exact.
+// Baselines are the contenders that the policy is compared with in drawn worlds: other autoscalers at their defaults,
+// and the policy exact. [worlds.Reference] is always among them.
 func (b *Box) Baselines() ([]contest.Contender, error) {
 	all := slices.Clone(b.Peers)
 	for _, name := range []string{"exact", worlds.Reference} {
@@ -38,7 +42,7 @@ func (b *Box) Baselines() ([]contest.Contender, error) {
 	return all, nil
 }
 
-// Play plays the worlds and judges what came of them.
+// Play plays the worlds, judges the results and returns the section of the page. It takes hours for 300 worlds.
 func (b *Box) Play() (report.Section, error) {
 	baselines, err := b.Baselines()
 	if err != nil {
@@ -50,6 +54,7 @@ func (b *Box) Play() (report.Section, error) {
 	}
 	b.Say("   plays %d worlds", len(b.Numbers))
 	others := slices.Clone(baselines)
+	// The best setting may be the default one; then it plays only once.
 	if tuned.Name != worlds.Reference {
 		others = append(others, tuned)
 	}
@@ -61,10 +66,12 @@ func (b *Box) Play() (report.Section, error) {
 	if err != nil {
 		return report.Section{}, err
 	}
+	// Two comparisons in the mean: the reference at its default, and at its best setting for all worlds.
 	means := []beside{
 		{what: fmt.Sprintf("`%s` at its default", worlds.Reference)},
 		{what: fmt.Sprintf("`%s` at %g, which is best for the whole box", worlds.Reference, tuned.Value)},
 	}
+	// The tuned reference takes part in the mean only: no user tunes a baseline for the worlds to come.
 	for i := range all {
 		for k, name := range []string{worlds.Reference, tuned.Name} {
 			if o := all[i].other(name); all[i].ours != nil && o != nil {
@@ -85,6 +92,7 @@ func (b *Box) Play() (report.Section, error) {
 	return found, nil
 }
 
+// aboutBox is the text above the goals.
 func (b *Box) aboutBox(tuned contest.Contender) string {
 	return fmt.Sprintf(
 		"%d worlds, %s. [simulation.md](simulation.md#worlds-drawn-at-random) states the distribution; `muster "+
@@ -105,13 +113,14 @@ func (b *Box) aboutBox(tuned contest.Contender) string {
 	)
 }
 
-// leaveOut takes a baseline out of the others.
+// leaveOut removes a baseline from the others.
 func (d *drawn) leaveOut(name string) {
 	d.others = slices.DeleteFunc(d.others, func(o worlds.Outcome) bool { return o.Policy == name })
 }
 
 // tunedReference returns the baseline [worlds.Reference] at the setting that has the least geometric mean of the loss
-// in the worlds for tuning. A world counts where every setting answers.
+// in the worlds for tuning. A world counts where every setting answers. The mean is geometric, so that a world with
+// long work does not decide alone.
 func (b *Box) tunedReference() (contest.Contender, error) {
 	c, err := contest.Find(worlds.Reference)
 	if err != nil {
@@ -119,6 +128,7 @@ func (b *Box) tunedReference() (contest.Contender, error) {
 	}
 	var field []contest.Contender
 	for _, v := range c.Sweep {
+		// Every setting of its sweep is tried.
 		field = append(field, c.With(v))
 	}
 	b.Say("   tunes %s on %d worlds", c.Name, len(b.Tuning))
@@ -134,6 +144,7 @@ func (b *Box) tunedReference() (contest.Contender, error) {
 				losses = append(losses, d.others[i].Loss)
 			}
 		}
+		// Every setting is averaged over the same worlds.
 		if mean := worlds.GeometricMean(losses); i == 0 || mean < least {
 			best, least = x, mean
 		}
@@ -153,6 +164,7 @@ func (b *Box) playOthers(numbers []uint64, others []contest.Contender) ([]drawn,
 func (b *Box) playDrawn(numbers []uint64, ours contest.Contender, others []contest.Contender) ([]drawn, error) {
 	return b.inWorlds(numbers, func(w worlds.World, p contest.Prepared) (drawn, error) {
 		d := drawnOf(w)
+		// The policy is played first, because others are compared with what it finishes.
 		o, err := b.playWithin(w, p, ours)
 		if err == nil {
 			d.ours = &o
@@ -166,6 +178,7 @@ func (b *Box) playDrawn(numbers []uint64, ours contest.Contender, others []conte
 	})
 }
 
+// drawnOf is a world without outcomes.
 func drawnOf(w worlds.World) drawn {
 	return drawn{
 		number:   w.Number,
@@ -179,7 +192,8 @@ func drawnOf(w worlds.World) drawn {
 	}
 }
 
-// inWorlds calls play for each world when it is its turn, so that few traces are in memory at a time.
+// inWorlds calls play for each world when it is its turn, so that few traces are in memory at a time. The first error
+// stops the worlds that have not begun.
 func (b *Box) inWorlds(numbers []uint64, play func(worlds.World, contest.Prepared) (drawn, error)) ([]drawn, error) {
 	all := make([]drawn, len(numbers))
 	ctx, stop := context.WithCancelCause(b.Ctx)
@@ -206,8 +220,10 @@ func (b *Box) inWorlds(numbers []uint64, play func(worlds.World, contest.Prepare
 	return all, err
 }
 
-// playEach plays each of the others in a world, or takes what is kept of it.
+// playEach plays each of the others in a world, or takes the result from the cache. A contender that did not answer, or
+// that left much of the work undone, is noted and is no competitor there.
 func (b *Box) playEach(d *drawn, w worlds.World, p contest.Prepared, others []contest.Contender) error {
+	// The key of the cache holds the world as it is drawn today: the same number may mean another world tomorrow.
 	digest, err := w.Digest(p)
 	if err != nil {
 		return err
@@ -215,11 +231,13 @@ func (b *Box) playEach(d *drawn, w worlds.World, p contest.Prepared, others []co
 	for _, c := range others {
 		play := func() (worlds.Outcome, error) { return b.playWithin(w, p, c) }
 		var o worlds.Outcome
+		// Without a fingerprint nothing may be taken from the cache.
 		if b.Print == "" {
 			o, err = play()
 		} else {
 			o, err = b.DrawnRuns.Get(fmt.Sprintf("%s %s %d %s", b.Print, arena.Described(c), w.Number, digest), play)
 		}
+		// Errors are not kept in the cache, so it is tried again next time.
 		if errors.Is(err, errUnanswered) {
 			d.unanswered = append(d.unanswered, c.Name)
 			continue
@@ -236,11 +254,13 @@ func (b *Box) playEach(d *drawn, w worlds.World, p contest.Prepared, others []co
 	return nil
 }
 
-// playWithin plays one contender in a world, and returns errUnanswered when that takes too long.
+// playWithin plays one contender in a world, and returns errUnanswered when that takes too long. Now and then it writes
+// the caches.
 func (b *Box) playWithin(w worlds.World, p contest.Prepared, c contest.Contender) (worlds.Outcome, error) {
 	ctx, stop := context.WithTimeout(b.Ctx, mostPerRun)
 	defer stop()
 	o, err := worlds.Play(ctx, w, p, c)
+	// The run's own limit was reached, and not the end of everything.
 	if ctx.Err() != nil && b.Ctx.Err() == nil {
 		err = errUnanswered
 	}
@@ -252,13 +272,16 @@ func (b *Box) playWithin(w worlds.World, p contest.Prepared, c contest.Contender
 	return o, err
 }
 
-// measureDrawn computes the lower bound of a world, and where it has slack the schedule of an oracle.
+// measureDrawn computes the lower bound of a world, and where it has slack the schedule of an oracle. Neither failing
+// to compute one stops the part: the note says what is missing.
 func (b *Box) measureDrawn(d *drawn, w worlds.World, p contest.Prepared) error {
+	// A world without a known bound has none of the goals of cost.
 	bounds, err := b.Limits.Of(p)
 	if err != nil {
 		b.note("The lower bound of world %d is unknown: %v.", w.Number, err)
 	}
 	d.bound = bounds.Prescient.WorkerSeconds
+	// A schedule for trees, or for so many messages, takes too long to find.
 	if !d.slack || w.Shape == worlds.Trees || w.Messages > mostForOracle {
 		return nil
 	}
@@ -282,13 +305,14 @@ func (b *Box) note(format string, args ...any) {
 	b.notes = append(b.notes, fmt.Sprintf(format, args...))
 }
 
-// playNamed plays the policy in the named worlds, told nothing and told the mean.
+// playNamed plays the policy in the named worlds, untold and told.
 func (b *Box) playNamed() ([]namedRun, error) {
 	seed := []uint64{worlds.NamedSeed}
 	var untold []arena.Request
 	var told []contest.Event
 	for _, n := range b.Named {
 		untold = append(untold, arena.Request{Event: n.Event, Contender: arena.Ours()})
+		// The told run is shown and not judged.
 		e := contest.Told(n.Event)
 		e.Name += ", told the mean"
 		told = append(told, e)
@@ -308,5 +332,5 @@ func (b *Box) playNamed() ([]namedRun, error) {
 	return all, nil
 }
 
-// KeepAll writes what took long to find, for the next time.
+// KeepAll writes all caches.
 func (b *Box) KeepAll() error { return errors.Join(b.Keep(), b.DrawnRuns.Write(), b.Oracles.Write()) }

@@ -14,6 +14,8 @@ import (
 	"github.com/muster-scale/muster/tools/score/arena"
 )
 
+// The worlds: which are judged, which are for tuning, and where results are kept.
+
 const (
 	// Name is the name of the part.
 	Name = "box"
@@ -23,7 +25,8 @@ const (
 	firstTuning, lastTuning = 100_001, 100_020
 )
 
-// Box is the part of worlds drawn at random: what it plays, and where it keeps what was found.
+// Box is the part of worlds drawn at random: what it plays, and where it keeps what was found. New chooses the worlds;
+// the caller sets the other fields before Play.
 type Box struct {
 	*arena.Arena
 	// Ctx ends the runs.
@@ -43,11 +46,13 @@ type Box struct {
 	Print     string
 	Oracles   *arena.Store[limit.Schedule]
 
+	// noting guards notes, which worlds add to while they are played.
 	noting sync.Mutex
 	notes  []string
 }
 
-// New chooses the worlds: those of a range of numbers or, where it is empty, so many, made from the commit.
+// New chooses the worlds that are judged: a range of numbers such as 1-300, or count numbers that are made from the
+// commit. Nobody can choose constants by worlds that depend on the commit.
 func New(numbers string, count int, commit string) (*Box, error) {
 	d := &Box{Tuning: tuningWorlds(), Draw: worlds.Draw, Named: worlds.All()}
 	if numbers == "" {
@@ -58,9 +63,11 @@ func New(numbers string, count int, commit string) (*Box, error) {
 	if n, _ := fmt.Sscanf(numbers, "%d-%d", &from, &to); n == 1 {
 		to = from
 	}
+	// 0 is no number of a world.
 	if from == 0 || from > to || to-from >= MostDrawn {
 		return d, fmt.Errorf("-numbers: found %q, write a range of at most %d numbers, as in 1-300", numbers, MostDrawn)
 	}
+	// A baseline would be judged where it was tuned.
 	if from <= lastTuning && to >= firstTuning {
 		return d, fmt.Errorf("-numbers: found %q, which has worlds that a baseline is tuned on; give others than %d "+
 			"to %d", numbers, firstTuning, lastTuning)
@@ -72,7 +79,7 @@ func New(numbers string, count int, commit string) (*Box, error) {
 	return d, nil
 }
 
-// freshNumbers makes so many different numbers from a commit, none of them that of a world for tuning.
+// freshNumbers makes count different numbers from a commit, none of them that of a world for tuning.
 func freshNumbers(commit string, count int) []uint64 {
 	var all []uint64
 	for i := 0; len(all) < count; i++ {

@@ -12,6 +12,10 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
+// The judge functions turn the outcomes in all worlds into goals. A world in which the policy did not answer misses
+// every goal that it counts for. A comparison of the form !(x <= y) makes a figure that is not a number miss its goal,
+// too.
+
 // The goals in worlds drawn at random.
 const (
 	// regretFree is the share of worlds in which no baseline's loss is a tenth smaller, and leastLoss the share of the
@@ -26,10 +30,10 @@ const (
 	mostBoots = 3
 )
 
-// drawn is a world drawn at random with the outcomes of all contenders there.
+// drawn is a world with the outcomes of all contenders in it.
 type drawn struct {
 	number uint64
-	// text says what the world is.
+	// text describes the world in words.
 	text string
 	// slack tells that a launch saves a message which is already there, failing that messages, launches or workers
 	// fail, binding that the maximum is near or below what the load needs.
@@ -37,12 +41,12 @@ type drawn struct {
 	// load is the mean number of busy workers, quantile the share of messages to be in time, boot the mean boot in
 	// seconds.
 	load, quantile, boot float64
-	// ours is nil where the run was not answered in time; the others are those that were, and unanswered names the
-	// rest.
+	// ours is the policy's outcome, nil if its run was not answered. others are the outcomes of those baselines that
+	// answered; unanswered names the rest.
 	ours       *worlds.Outcome
 	others     []worlds.Outcome
 	unanswered []string
-	// undone are those that leave messages undone which the policy finishes; they are no others.
+	// undone names baselines that leave messages undone which the policy finishes. They are not among others.
 	undone []string
 	// bound is the lower bound of the cost in worker-seconds, 0 where none is known; oracle is a schedule that knows
 	// the future, nil where none was computed.
@@ -50,25 +54,28 @@ type drawn struct {
 	oracle *limit.Schedule
 }
 
-// mostUndone is the share of the messages that a baseline may leave undone beyond those that the policy does. A
-// contender that launches nobody pays for late messages alone, which is little beside work of hours.
+// mostUndone is the share of the messages that a baseline may leave undone beyond those that the policy leaves. A
+// contender that launches no worker pays for late messages alone, which is little compared to work of hours.
 const mostUndone = 0.01
 
-// leavesUndone tells whether an outcome is no answer, because much of the work was not done.
+// leavesUndone tells whether a baseline left much of the work undone, so that its loss cannot be compared.
 func (d drawn) leavesUndone(o worlds.Outcome) bool {
 	return d.ours != nil && float64(o.Unfinished-d.ours.Unfinished) > mostUndone*float64(o.Messages)
 }
 
+// name names the world on the page.
 func (d drawn) name() string { return fmt.Sprintf("world %d", d.number) }
 
-// calm tells whether nothing but the policy keeps messages from being in time.
+// calm tells whether only the policy can make messages late: a launch is in time, nothing fails, and the maximum leaves
+// room.
 func (d drawn) calm() bool { return d.slack && !d.failing && !d.binding }
 
-// duel returns the policy beside the best of the others; false where one of them is missing.
+// duel compares the policy with the baseline that has the least loss; false if either is missing.
 func (d drawn) duel() (worlds.Duel, bool) {
 	if d.ours == nil || len(d.others) == 0 {
 		return worlds.Duel{}, false
 	}
+	// Equal losses: the first in the order of the baselines.
 	best := d.others[0]
 	for _, o := range d.others {
 		if o.Loss < best.Loss {
@@ -95,10 +102,10 @@ func (d drawn) other(name string) *worlds.Outcome {
 	return &d.others[i]
 }
 
-// unansweredHere is what is said of a world in which the policy did not answer.
+// unansweredHere is the text for a world in which the policy did not answer.
 func unansweredHere(d drawn) string { return d.name() + " was not answered" }
 
-// few shortens a list of misses.
+// few shortens a list of missed worlds to six; the tables show the worst of them.
 func few(all []string) []string {
 	const most = 6
 	if n := len(all); n > most {
@@ -107,7 +114,7 @@ func few(all []string) []string {
 	return all
 }
 
-// shareOf says a share in words: "97 % of 300".
+// shareOf renders a share of worlds, as in "97 % of 300".
 func shareOf(kept, of int) string {
 	if of == 0 {
 		return "no world"
@@ -115,7 +122,8 @@ func shareOf(kept, of int) string {
 	return fmt.Sprintf("%s of %d", report.Percent(float64(kept)/float64(of)), of)
 }
 
-// judgeShare judges whether at least a share of so many worlds keeps something; missed names the others.
+// judgeShare judges whether at least a share of the worlds meets a condition. of is their number, missed names those
+// that do not. Without any world the goal is missed: it would prove nothing.
 func judgeShare(what string, share float64, of int, missed []string) report.Goal {
 	kept := of - len(missed)
 	target := ">= " + report.Percent(share)
@@ -131,7 +139,8 @@ func judgeShare(what string, share float64, of int, missed []string) report.Goal
 	return report.Judged(what, target, shareOf(kept, of), few(missed))
 }
 
-// judgeRegret judges the loss in each world beside that of the best baseline.
+// judgeRegret judges the policy's loss in each world against that of the best baseline: in few worlds a tenth larger,
+// and in none by half.
 func judgeRegret(all []drawn) []report.Goal {
 	of := 0
 	var regretted, far []string
@@ -139,6 +148,7 @@ func judgeRegret(all []drawn) []report.Goal {
 		x, ok := d.duel()
 		said := fmt.Sprintf("%s: %s has %s of the loss", d.name(), x.Best.Policy, report.Multiple(1/x.Ratio()))
 		switch {
+		// Not to answer is the worst result.
 		case !ok && d.ours == nil:
 			of++
 			regretted, far = append(regretted, unansweredHere(d)), append(far, unansweredHere(d))
@@ -149,6 +159,7 @@ func judgeRegret(all []drawn) []report.Goal {
 			regretted = append(regretted, said)
 		}
 		of++
+		// A world may count in both goals.
 		if !(x.Best.Loss >= leastLoss*x.Mine.Loss) {
 			far = append(far, said)
 		}
@@ -163,11 +174,13 @@ func judgeRegret(all []drawn) []report.Goal {
 	}
 }
 
-// judgeSettled judges the share in time in calm worlds.
+// judgeSettled judges the share in time in calm worlds, after the start: while nothing is measured, a policy that is
+// told nothing cannot know the duration.
 func judgeSettled(all []drawn) report.Goal {
 	of := 0
 	var missed []string
 	for _, d := range all {
+		// Elsewhere being late may be no fault of the policy.
 		if !d.calm() {
 			continue
 		}
@@ -187,7 +200,7 @@ func judgeSettled(all []drawn) report.Goal {
 	)
 }
 
-// judgeCheap judges the cost over the lower bound in calm worlds that keep workers busy.
+// judgeCheap judges the cost over the lower bound in calm worlds with a load of two busy workers or more.
 func judgeCheap(all []drawn) []report.Goal {
 	of := 0
 	var ratios []float64
@@ -196,6 +209,7 @@ func judgeCheap(all []drawn) []report.Goal {
 		if !d.calm() || d.load < report.BusyWorkers {
 			continue
 		}
+		// Without a bound the world counts in neither goal of cost.
 		ratio, ok := d.overBound()
 		switch {
 		case d.ours == nil:
@@ -214,6 +228,7 @@ func judgeCheap(all []drawn) []report.Goal {
 	switch {
 	case len(ratios) == 0:
 		dear = []string{"there is no such world"}
+	// The table of worlds shows which ones cost most.
 	case !(mean <= mostCheap):
 		dear = []string{"see the table"}
 	}
@@ -235,16 +250,18 @@ func judgeCheap(all []drawn) []report.Goal {
 	}
 }
 
-// bootsAllowed is the most seconds of boots in a world with an oracle.
+// bootsAllowed is the largest allowed sum of boot times in a world with an oracle, in seconds.
 func (d drawn) bootsAllowed() float64 {
 	return (mostBoots*float64(d.oracle.Launches) + float64(d.oracle.Workers)) * d.boot
 }
 
-// judgeBoots judges the seconds of boots in each world beside those of the oracle.
+// judgeBoots judges the sum of boot times in each world against that of the oracle: a policy that launches and stops
+// workers all the time pays boots for nothing.
 func judgeBoots(all []drawn) report.Goal {
 	of := 0
 	var missed []string
 	for _, d := range all {
+		// Without a schedule that keeps the objective there is nothing to compare with.
 		if d.oracle == nil || !d.oracle.Kept {
 			continue
 		}
@@ -268,13 +285,13 @@ func judgeBoots(all []drawn) report.Goal {
 	)
 }
 
-// beside is a baseline at one setting, with the policy's loss over its loss in each world.
+// beside is one setting of a baseline, and in each world the policy's loss divided by its loss.
 type beside struct {
 	what   string
 	ratios []float64
 }
 
-// judgeMeans judges the policy's loss beside that of baselines in the mean.
+// judgeMeans judges whether the policy has the smaller loss in the mean.
 func judgeMeans(all []beside) []report.Goal {
 	var goals []report.Goal
 	for _, x := range all {
@@ -308,7 +325,7 @@ type namedRun struct {
 	untold, told arena.Outcome
 }
 
-// judgeNamed judges whether the policy that is told nothing keeps the limits of each named world.
+// judgeNamed judges whether the untold policy keeps the limits of each named world.
 func judgeNamed(all []namedRun) report.Goal {
 	var missed []string
 	for _, x := range all {
@@ -324,8 +341,8 @@ func judgeNamed(all []namedRun) report.Goal {
 	)
 }
 
-// judgeAnswers judges whether each run of the policy was answered in time and kept the promises that the simulator
-// checks.
+// judgeAnswers judges whether each run of the policy was answered in time, and whether each kept the promises that the
+// simulator checks, such as that no message is lost.
 func judgeAnswers(all []drawn) []report.Goal {
 	var late, broken []string
 	for _, d := range all {

@@ -14,12 +14,16 @@ import (
 	"github.com/muster-scale/muster/tools/score/report"
 )
 
+// The tables and notes of the part. They show more than is judged: how figures spread, which worlds are worst, and what
+// was left out.
+
 // worstShown is how many of the worst worlds are shown.
 const worstShown = 10
 
+// listWords joins the limits that a world misses.
 func listWords(all []string) string { return strings.Join(all, "; ") }
 
-// distributions shows how the figures of the policy are spread over the worlds.
+// distributions shows how the figures of the policy spread over the worlds, from good to bad.
 func distributions(all []drawn) report.Table {
 	t := report.Table{Head: []string{"figure", "worlds", "p10", "p50", "p90", "p99", "worst"}}
 	var regret, cost, settled, calm []float64
@@ -51,6 +55,7 @@ func distributions(all []drawn) report.Table {
 			report.Percent},
 	} {
 		slices.Sort(x.values)
+		// So that the quantiles go from good to bad in every row.
 		if x.downward {
 			slices.Reverse(x.values)
 		}
@@ -63,16 +68,19 @@ func distributions(all []drawn) report.Table {
 	return t
 }
 
-// at returns the value of which a share of the sorted values is no larger, or in falling order no smaller.
+// at returns the quantile of sorted values: the share of them is no larger or, in falling order, no smaller. words
+// renders it.
 func at(sorted []float64, share float64, words func(float64) string) string {
 	if len(sorted) == 0 {
 		return "-"
 	}
+	// The smallest value that has the share at or before it.
 	i := int(math.Ceil(share*float64(len(sorted)))) - 1
 	return words(sorted[max(0, i)])
 }
 
-// baselineTable shows each baseline beside the policy.
+// baselineTable shows each baseline and the policy: in how many worlds it answered, in how many it has the least loss,
+// and its loss relative to the policy's.
 func baselineTable(all []drawn, baselines []contest.Contender) report.Table {
 	t := report.Table{
 		Head: []string{"policy", "worlds answered", "least loss of all in", "loss over deadline's, geometric mean"},
@@ -93,6 +101,7 @@ func baselineTable(all []drawn, baselines []contest.Contender) report.Table {
 				continue
 			}
 			answered++
+			// Equal losses count for both.
 			if o.Loss <= d.leastLoss() {
 				best++
 			}
@@ -121,7 +130,7 @@ func (d drawn) leastLoss() float64 {
 	return least
 }
 
-// worstTable shows the worlds with the largest loss over the best baseline's.
+// worstTable shows the ten worlds in which the policy's loss is largest relative to the best baseline's.
 func worstTable(all []drawn) report.Table {
 	t := report.Table{
 		Head: []string{
@@ -153,6 +162,7 @@ func worstTable(all []drawn) report.Table {
 			fmt.Sprint(o.Launches)}
 	}
 	for _, x := range worlds.Worst(duels, worstShown) {
+		// The explanation is written by hand, by the number of the world.
 		n := x.Mine.World
 		cells := append([]string{fmt.Sprint(n), report.Multiple3(x.Ratio())}, figures(x.Mine)...)
 		cells = append(append(cells, x.Best.Policy), figures(x.Best)...)
@@ -161,7 +171,7 @@ func worstTable(all []drawn) report.Table {
 	return t
 }
 
-// namedTable shows the named worlds.
+// namedTable shows the policy in the named worlds, untold and told.
 func namedTable(all []namedRun) report.Table {
 	t := report.Table{
 		Head: []string{
@@ -192,7 +202,7 @@ func namedTable(all []namedRun) report.Table {
 	return t
 }
 
-// limitWords says the limits of a named world.
+// limitWords renders the limits of a named world.
 func limitWords(n worlds.Named) string {
 	var all []string
 	for _, x := range []struct {
@@ -213,7 +223,7 @@ func limitWords(n worlds.Named) string {
 	return strings.Join(all, ", ")
 }
 
-// boxNotes explain the tables and name what was left out of them.
+// boxNotes explain the tables, and name what was left out of them and why.
 func boxNotes(all []drawn) []string {
 	notes := []string{
 		"Of the distributions p90 is the value that nine worlds in ten reach or better, and worst is that of the " +

@@ -1,7 +1,8 @@
 package box
 
-// whyWorst says, by the number of a drawn world, why another policy has a smaller loss there than deadline. The
-// sentences are written by hand for the worst worlds on docs/quality.md; a world without one has an empty cell there.
+// whyWorst explains, by the number of a drawn world, why another policy has a smaller loss there than deadline. The
+// sentences are written by hand after a look at the runs, for the worst worlds on docs/quality.md. A world without one
+// has an empty cell there.
 var whyWorst = map[uint64]string{
 	1002: "No launch is in time here, and the plan accepts a queue that stands at the age of the objective: most of " +
 		"what comes is " +

@@ -19,7 +19,7 @@ import (
 // Name is the name of this part.
 const Name = "prior"
 
-// mostUntold bounds the loss of the policy that is told nothing over the limit of all that are told nothing.
+// mostUntold bounds the loss of the untold policy over the limit of all untold policies.
 const mostUntold = 1.10
 
 // DefaultStrata is how many equally likely durations are played.
@@ -32,7 +32,7 @@ func priorOfWork() uninformed.Prior {
 	return uninformed.Prior{Shortest: 10 * time.Millisecond, Longest: 4 * time.Hour}
 }
 
-// Start is a burst that meets a fleet without workers and without history.
+// Start is a burst at a fleet without workers and without history.
 type Start struct {
 	name  string
 	burst uninformed.Burst
@@ -60,8 +60,7 @@ func Starts() []Start {
 	return all
 }
 
-// event is the burst with messages of a duration; with hangs above zero, a message that takes so long comes before
-// them.
+// event is the burst with messages of one duration. If hangs is above zero, one message of that duration comes first.
 func (x Start) event(each, hangs time.Duration) contest.Event {
 	var all []trace.Message
 	name := fmt.Sprintf("%s, of %s", x.name, each)
@@ -89,7 +88,7 @@ type Part struct {
 	Seed uint64
 }
 
-// begun is what a start comes to over the durations of the prior.
+// begun holds the results of a start over the durations of the prior.
 type begun struct {
 	Start
 	// loss and multiple are the limits for the two measures.
@@ -222,7 +221,7 @@ func (b begun) hangs() float64 {
 	return b.mean(playedStart.lossHanging) / b.mean(playedStart.lossLeast)
 }
 
-// judgeStarts judges all starts beside their limits.
+// judgeStarts judges all starts against their limits; the worst start counts.
 func judgeStarts(all []begun) []report.Goal {
 	worst := func(what string, of func(begun) float64) report.Goal {
 		most := 0.0
@@ -244,6 +243,7 @@ func judgeStarts(all []begun) []report.Goal {
 	}
 }
 
+// startsTable shows each start with both measures.
 func startsTable(all []begun) report.Table {
 	t := report.Table{Head: []string{"start", "told: mean loss", "limit: mean loss", "proven bound",
 		"deadline told nothing",
@@ -273,7 +273,7 @@ func launchWords(all []uninformed.Launch) string {
 	return fmt.Sprintf("%d, and %d from %s on", all[0].Workers, later, report.Span(all[1].Longer.Seconds()))
 }
 
-// lostTable has the durations at which most is lost.
+// lostTable shows the durations at which the policy loses most, and those of the published tests.
 func lostTable(all []begun) report.Table {
 	const shown = 3
 	t := report.Table{Head: []string{"start", "duration", "told", "limit of the mean loss",
@@ -295,5 +295,5 @@ func lostTable(all []begun) report.Table {
 	return t
 }
 
-// excess is by how much the multiple lies above that of the limit.
+// excess is how far the policy's multiple lies above that of the limit.
 func (p playedStart) excess() float64 { return (p.ours - p.leastMultiple) / p.told }

@@ -1,3 +1,3 @@
-// Package report has what the parts of the page on quality are made of: a [Section] with each [Goal] and [Table], and
-// the figures in words. Where the page is written and which parts it has is not known here.
+// Package report has what the sections of the page on quality are made of: a [Section] with its [Goal] and [Table]
+// values, and functions that render figures. It does not know where the page is written or which parts it has.
 package report

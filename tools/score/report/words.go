@@ -7,10 +7,10 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Span is a time of so many seconds as people write it.
+// Span renders a time in seconds, as in 2m30s.
 func Span(seconds float64) string { return render.Seconds(seconds) }
 
-// Number is short, and exact where it is small.
+// Number renders a number: whole if it is large, with two digits after the point if it is small.
 func Number(v float64) string {
 	if math.Abs(v) >= 100 || v == math.Trunc(v) {
 		return fmt.Sprintf("%.0f", v)

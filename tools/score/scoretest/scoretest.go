@@ -1,5 +1,5 @@
-// Package scoretest has what the tests of package score and of those below it play: events of a few minutes, limits
-// that are computed in no time, and few peers with few settings.
+// Package scoretest has events for the tests of package score and of those below it: events of a few minutes, limits
+// that are computed at once, and few peers with few settings. The real scenarios would take minutes.
 package scoretest
 
 import (
@@ -20,7 +20,8 @@ func Tiny(name, spec string, latency time.Duration) trace.Scenario {
 		Boot: time.Minute, Slots: 1, Max: 50}
 }
 
-// Weak computes a limit that is weak, in no time.
+// Weak computes a limit from two simple bounds, which takes no time. It is far below the real one, so ratios to it mean
+// nothing.
 func Weak(p *contest.Prepared) error {
 	f, err := limit.Read(limit.Problem{Trace: p.Trace, Latency: p.Event.Objective.Latency, Quantile: 0.99,
 		Boot: p.Event.World.Boot.Mean, Slots: 1})
@@ -30,7 +31,7 @@ func Weak(p *contest.Prepared) error {
 	return err
 }
 
-// World is a world of a few minutes, by the number: the first is a burst, the others have more and more messages.
+// World is a world of a few minutes: number 1 is a burst, the others have more messages the larger the number.
 func World(number uint64) worlds.World {
 	spec := fmt.Sprintf("poisson:rate=%g,duration=6m,service=10s,cv=0.5", 0.1*float64(number))
 	if number == 1 {

@@ -11,14 +11,16 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
+// newQueueExport makes muster queue export. When the lines go to standard output, the count goes to standard error. An
+// interrupted export leaves an existing FILE as it was and ends with exit code 1.
 func newQueueExport(g *global) *cobra.Command {
 	return &cobra.Command{
 		Use: "export NAME [FILE|-]", Short: "Write the messages of a queue to a file, as JSON lines",
 		Args: cobra.RangeArgs(1, 2),
-		Long: `Export writes every message as one JSON object a line, in the order in which they were sent, also those in
-flight and delayed. The queue is not changed. A FILE that ends in .gz is compressed; it appears when it is
-complete, and not before. Without FILE the lines go to standard output. It asks the running muster up; when
-none runs, it reads the data directory itself.`,
+		Long: `Export writes every message as one JSON object per line, in the order in which they were sent, including those in
+flight and delayed. It does not change the queue. A FILE that ends in .gz is compressed. The file appears only when it
+is complete. Without FILE the lines go to standard output. Export reads from the running muster up, or from the data
+directory if none runs.`,
 		Example: "  muster queue export thumbnails-dead dead.jsonl.gz\n  muster queue export thumbnails | " +
 			"jq -r .body",
 		ValidArgsFunction: g.completeQueues,
@@ -31,9 +33,9 @@ none runs, it reads the data directory itself.`,
 			if len(args) == 2 {
 				file = args[1]
 			}
-			said := cmd.OutOrStdout()
+			resultOut := cmd.OutOrStdout()
 			if file == "-" {
-				said = cmd.ErrOrStderr()
+				resultOut = cmd.ErrOrStderr()
 			}
 			var result queuetool.ExportResult
 			err = queuetool.With(cmd.Context(), g.place, name, func(o *queuetool.Queues) (err error) {
@@ -44,24 +46,26 @@ none runs, it reads the data directory itself.`,
 				return err
 			}
 			if g.json() {
-				return printJSON(said, result)
+				return printJSON(resultOut, result)
 			}
-			_, err = fmt.Fprintf(said, "exported %s of %s\n", render.Plural(result.Exported, "message"), name)
+			_, err = fmt.Fprintf(resultOut, "exported %s of %s\n", render.Plural(result.Exported, "message"), name)
 			return err
 		},
 	}
 }
 
+// newQueueImport makes muster queue import. Lines are sent in batches, and each batch is stored whole or not at all. So
+// after a failure the result says exactly where to continue; with -o json it is printed even then. --from-line is
+// checked before the file is opened.
 func newQueueImport(g *global) *cobra.Command {
 	from := 1
 	cmd := &cobra.Command{
 		Use: "import NAME [FILE|-]", Short: "Send the messages of a file of JSON lines to a queue",
 		Args: cobra.RangeArgs(1, 2),
-		Long: `Import sends what muster queue export wrote, or lines made by hand: each is a JSON object with a body, and on a
-FIFO queue a group_id. Messages get new ids and times. Lines are taken in order, up to 500 at a time, all of
-them or none; import ends at the first line that is wrong, and says with which --from-line to go on. A FILE
-that ends in .gz is decompressed. It goes through the running muster up; when none runs, into the data
-directory itself.`,
+		Long: `Import sends the lines that muster queue export wrote, or lines made by hand: each is a JSON object with a body,
+and on a FIFO queue a group_id. Messages get new ids and times. Lines are sent in order, up to 500 at a time, all of
+them or none. Import ends at the first invalid line and says with which --from-line to continue. A FILE that ends in .gz
+is decompressed. Import sends through the running muster up, or into the data directory if none runs.`,
 		Example: "  muster queue import thumbnails dead.jsonl.gz\n  muster queue import thumbnails " +
 			"dead.jsonl --from-line 1201",
 		ValidArgsFunction: g.completeQueues,
@@ -77,11 +81,13 @@ directory itself.`,
 			if len(args) == 2 {
 				file = args[1]
 			}
+			// The file is opened before the queues: a wrong name must not lock a data directory.
 			lines, closeLines, err := queuetool.OpenLines(file, cmd.InOrStdin())
 			if err != nil {
 				return usage(err)
 			}
 			defer closeLines()
+			// The result is valid after an error too, and says where to continue.
 			var result queuetool.ImportResult
 			err = queuetool.With(cmd.Context(), g.place, name, func(o *queuetool.Queues) (err error) {
 				result, err = o.Import(cmd.Context(), name, file, lines, from, cmd.ErrOrStderr())
