@@ -23,7 +23,8 @@ type Scope struct {
 // an [*Error] for the first fault from the left.
 func (s Scope) Check(text string, n *Node) error { return checker{s, text}.check(n) }
 
-// checker finds the kind of every node of one expression.
+// checker finds the kind of every node of one expression. It stops at the first fault, because the kind of a faulty
+// node is unknown and every node above it would be faulty too.
 type checker struct {
 	Scope
 	text string

@@ -10,6 +10,8 @@ import (
 type tokenKind uint8
 
 const (
+	// The case of the first letter decides between an id and a word: ids are lower case, all names of the language
+	// upper.
 	tokenEnd tokenKind = iota
 	tokenNumber
 	tokenID   // begins with a lower-case letter

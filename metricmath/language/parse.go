@@ -289,7 +289,8 @@ func (p *parser) group() (*Node, error) {
 	return inner, p.expect(")", "an operator or )")
 }
 
-// named reads an id, a word, or a function with its arguments.
+// named reads an id, a word, or a function with its arguments. Which of them it is depends on the case of the first
+// letter and on a parenthesis after it.
 func (p *parser) named() (*Node, error) {
 	t := p.token
 	if t.operator != 0 {

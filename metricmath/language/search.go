@@ -150,7 +150,7 @@ func (p *searchParser) schema() (namespace string, dimensions []string, fault *S
 	}
 }
 
-// either reads a OR b.
+// either reads a OR b, which binds looser than AND.
 func (p *searchParser) either() (*Term, *SearchFault) {
 	return p.joined("OR", p.all, func() bool { return p.keyword("OR") })
 }

@@ -11,6 +11,7 @@ type NodeKind uint8
 
 // The kinds of nodes.
 const (
+	// A node is one of these, and has the kinds of values that Scope.Check finds for it.
 	NodeNumber NodeKind = iota
 	NodeID
 	NodeWord // REPEAT, DESC: an argument word of the function around it
