@@ -13,7 +13,7 @@ type Objective struct {
 	Latency time.Duration `json:"latency_ns"`
 	// Quantile is above 0 and at most 1.
 	Quantile float64 `json:"quantile"`
-	// Late is the price of a late message in worker time: as much may be paid for one more message in time. Zero
+	// Late is the price of a late message in worker time: that much may be paid for one more message in time. Zero
 	// selects the default of [Objective.PriceOfLate]. Messages that the quantile allows to be late cost nothing.
 	Late time.Duration `json:"late_ns,omitzero"`
 }
@@ -304,8 +304,8 @@ func (c Capacity) Active() int { return c.Ordered + c.Booting + c.Idle + c.Busy 
 type Launches struct {
 	// LastHour counts the launch attempts of the past hour, failed ones included.
 	LastHour int `json:"last_hour"`
-	// Failed counts the failed launches in a row. A launch failed if its member ended or passed the boot deadline
-	// without taking a message. The first message of any member resets the count.
+	// Failed counts the failed launches in a row. A launch failed if its member ended, or passed the boot deadline,
+	// before it took a message. A new member that proves useful resets the count.
 	Failed int `json:"failed"`
 	// RetryAt is the earliest time of the next launch after a failure; zero if there is nothing to wait for.
 	RetryAt time.Time `json:"retry_at,omitzero"`
