@@ -25,6 +25,7 @@ type Incident struct {
 	At time.Time
 }
 
+// checkIncidents returns what is wrong with the incidents of a report, or nil.
 func checkIncidents(r *protocol.Report) error {
 	if len(r.Incidents) > protocol.MaxIncidents {
 		return fmt.Errorf("worker report of %s: found %d kinds of incidents, at most %d are allowed", r.Worker,

@@ -5,16 +5,16 @@
 //
 //   - [Peer] is one entry of the list: its name, its one setting that users tune, and how to build its policy. [All]
 //     returns the list and [Find] one of it.
-//
 //   - Each file has one rule: [TargetTracking] and [StepScaling] of AWS with their [Alarm] pair, [HPA] and [KEDA] of
 //     Kubernetes, [ScaledJob], [KPA] of Knative, [Nomad], [Buildkite], [Practo], [QueueTime], [Laravel]. [Formula] and
 //     [Fixed] are marks to compare with.
-//
 //   - [Every] gives a policy its own pace, because the controller steps every second and most autoscalers do not.
 //
-//     p, _ := peer.Find("keda")
-//     policy := p.Build(0, 0) // the default setting, no prior
-//     d := policy.Decide(observation, recent)
+// One decision of an entry:
+//
+//	p, _ := peer.Find("keda")
+//	policy := p.Build(0, 0) // the default setting, no prior
+//	d := policy.Decide(observation, recent)
 //
 // How a rule is written: begin starts a turn with the numbers that the last decision kept. The rule checks its signals
 // (lacks), computes a size, and ends the turn with settle, hold or between. Clocks of the original, such as a polling

@@ -313,6 +313,7 @@ func (s *Store) roots(ctx context.Context, limit int, skip func(id string) bool)
 			if len(roots) == limit {
 				return roots, nil
 			}
+			// The list has names alone: were the roots in it, every step would write to this one partition.
 			found, err := s.get(ctx, textOf(e[sort]), []string{rootKey})
 			if err != nil {
 				return nil, s.failed("list the trees", err)
@@ -358,6 +359,7 @@ func (s *Store) Nodes(ctx context.Context, root string, f tree.Filter) ([]tree.N
 		return nil, err
 	}
 	what := "list nodes of the tree " + root
+	// A query of a missing partition is empty, so the root tells a tree without such nodes from a missing tree.
 	if version, err := s.version(ctx, root); err != nil {
 		return nil, s.failed(what, err)
 	} else if version == 0 {

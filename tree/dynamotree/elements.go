@@ -104,6 +104,7 @@ func readNode(e element) (n tree.Node, err error) {
 	if len(key) < len(nodePrefix) {
 		return fault(sort, errors.New("it is not the key of a node"))
 	}
+	// The loops collect the attribute's name, so that an error names what is wrong.
 	for _, f := range []struct {
 		what, from string
 		to         *tree.ID

@@ -12,6 +12,7 @@ var errDamaged = errors.New("the file is damaged")
 
 // explain adds to an error what was attempted on which file, and what a person can do about it.
 func explain(path, attempted string, err error) error {
+	// The original error stays at the end of the chain: callers test it with errors.Is and sqlitefile.LostSync.
 	what := fmt.Sprintf("%s: trees in %s", attempted, path)
 	switch sqlitefile.Primary(err) {
 	case sqlitefile.CodeFull:

@@ -16,6 +16,9 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
+// This file has the layout of the file, its creation, and the checks of a file that exists already. A file is created
+// complete or not at all, and a file that fails a check is never written.
+
 // applicationID is SQLite's mark for the kind of a file: "MuTr" for trees of Muster.
 const applicationID = 0x4d755472
 
@@ -72,6 +75,7 @@ func ensure(ctx context.Context, path string) error {
 	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
+	// Create fails if another process was faster. Its file is as good, and is used.
 	content, err := empty(ctx)
 	if err != nil {
 		return fmt.Errorf("make an empty file: %w", err)

@@ -96,6 +96,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		{&s.claimed, "SELECT " + nodeColumns + " FROM nodes WHERE root = ? AND claimer = ? AND state = 2 LIMIT ?"},
 		{&s.putRoot, "INSERT INTO roots (id, body) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body " +
 			"RETURNING number"},
+		// The parent, key and depth of a node never change, so an update leaves them out.
 		{&s.putNode, "INSERT INTO nodes (root, " + nodeColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON " +
 			"CONFLICT (root, id) DO UPDATE SET " +
 			"body = excluded.body, attempts = excluded.attempts, children = excluded.children, state = " +
@@ -147,6 +148,7 @@ func (s *Store) Step(ctx context.Context, want tree.Want, step func(tree.View) (
 		return r.err
 	}
 	err = explain(s.path, fmt.Sprintf("change the tree %s", want.Root), err)
+	// Only the first lost sync is kept: later errors follow from it.
 	if sqlitefile.LostSync(err) {
 		s.broken.CompareAndSwap(nil, &err)
 	}
@@ -193,6 +195,8 @@ func (s *Store) step(ctx context.Context, want tree.Want, step func(tree.View) (
 	if err != nil {
 		return err
 	}
+	// step runs inside the transaction: other processes wait meanwhile, so it must be as quick as the steps of package
+	// tree are.
 	change, err := step(view)
 	switch {
 	case err != nil:
