@@ -7,7 +7,7 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Drift lists the sizes of a fleet's own service that were set by somebody or something other than Muster, between two
+// Drift lists the sizes of a fleet's own service that a person or a program other than Muster has set, between two
 // writes of Muster. [Drift.Contested] tells when a second controller is the likely cause.
 type Drift struct {
 	// Changes are the newest ones, oldest first, at most [ContestedBy] within [DriftWindow].

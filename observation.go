@@ -319,6 +319,7 @@ func (o Observation) Total(count func(QueueObservation) Sample) Sample {
 	return total(o.At, o.Queues, func(q *QueueObservation) Sample { return count(*q) })
 }
 
+// total is [Observation.Total] without copying queues: an observation is read at every step.
 func total(at time.Time, queues []QueueObservation, count func(*QueueObservation) Sample) Sample {
 	if len(queues) == 0 {
 		return Unknown(at, "the fleet has no queue")

@@ -54,6 +54,7 @@ type Resulted struct {
 	Failure string
 }
 
+// The marker methods keep other types out of a step: an unknown input would be ignored in silence.
 func (Measured) input() {}
 func (Listed) input()   {}
 func (Expected) input() {}

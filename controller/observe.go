@@ -186,6 +186,7 @@ func (x *findings) tiers(other []roster.Tiered) {
 	}
 }
 
+// why says which tier a member came from.
 func why(t muster.Tier) string {
 	if t == muster.Warm {
 		return "it comes from the warm pool"

@@ -42,6 +42,7 @@ func (w *write) changed(member string, what roster.Change, why string) {
 	w.change(Changed{Member: member, What: what, Why: why})
 }
 
+// change records a change with the desired size after it. In shadow mode no launch was wasted by Muster.
 func (w *write) change(c Changed) {
 	c.Desired, c.Wasted = w.state.desired, c.Wasted && !w.settings.Spec.Shadow
 	w.out.Changes = append(w.out.Changes, c)
@@ -473,6 +474,7 @@ func (s *Settings) contest(st *State, now time.Time) {
 	a.set, a.known, a.seenAt = set, true, l.At
 }
 
+// record returns a record with an encoded body.
 func (s *Settings) record(at time.Time, kind muster.RecordKind, body any) muster.Record {
 	text, _ := encode(body) // after an error, text says what is wrong
 	return s.encoded(at, kind, text)

@@ -10,8 +10,8 @@ import (
 
 // Shadow mode: another system sizes the fleet, and Muster only records what it would do.
 
-// adoptSize takes the present size of a fleet in shadow mode as its desired size: the wish of the other system is not
-// known in any other way.
+// adoptSize takes the present size of a fleet in shadow mode as its desired size. The desired size of the other system
+// is not known in any other way.
 func (s *Settings) adoptSize(st *State, now time.Time, rules roster.Rules) {
 	st.roster.Forgive()
 	st.desired, st.adopted = st.roster.Capacity(now, rules, s.Slots).Live(), true

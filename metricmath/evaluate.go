@@ -225,9 +225,11 @@ func (e *evaluation) value(place int, r result) (Value, string) {
 	return v, e.nothing(x, asked, v.Silent)
 }
 
+// known tells whether a point is known.
 func known(p Point) bool { return p.Known }
 
-// nothing says why no point is known. asked is the number of metrics that were read, silent those without points.
+// nothing says why no point is known. asked is the number of metrics that were read, silent those of them without
+// points.
 func (e *evaluation) nothing(x entry, asked int, silent []string) string {
 	where := fmt.Sprintf("%s has no point from %s to %s", x.query.ID, e.grid.start(0).Format(time.RFC3339),
 		e.grid.start(e.grid.n).Format(time.RFC3339))

@@ -29,8 +29,8 @@ func finds(s language.Search, m Metric) bool {
 	return s.Terms == nil || fulfils(s.Terms, m)
 }
 
-// fulfils tells whether a metric matches a term. A term with a property looks at the values of that property; any other
-// looks at the metric's name, its namespace, and the names and values of its dimensions.
+// fulfils tells whether a metric matches a term. A term with a property is compared with the values of that property,
+// any other with the metric's name, its namespace, and the names and values of its dimensions.
 func fulfils(t *language.Term, m Metric) bool {
 	has := func(p *language.Term) bool { return fulfils(p, m) }
 	switch t.Join {

@@ -108,7 +108,7 @@ func (e *evaluation) binary(o language.Operator, a, b result) (result, error) {
 			return result{}, err
 		}
 		left, right := a.lines[min(i, len(a.lines)-1)], b.lines[min(i, len(b.lines)-1)]
-		// The single series beside an array is read for each of the array's.
+		// A single series is read for every series of the array, so it is never overwritten.
 		points := e.reuse(left.only(a.kind == out.kind), right.only(b.kind == out.kind))
 		whereEither(o, points, left.points, right.points)
 		out.lines[i].points, out.lines[i].scratch = points, true
@@ -155,7 +155,7 @@ func (e *evaluation) same(number Point) []Point {
 	return points
 }
 
-// beside applies an operator where both sides are known. out may be either.
+// whereBoth applies an operator where both sides are known. out may be one of the operands.
 func whereBoth(o language.Operator, out, left, right []Point) {
 	apply(o, out, left, right)
 	left, right = left[:len(out)], right[:len(out)]
@@ -168,7 +168,8 @@ func whereBoth(o language.Operator, out, left, right []Point) {
 	}
 }
 
-// zip applies an operator where one side is known, and a missing point is zero. out may be either.
+// whereEither applies an operator where at least one side is known; the other counts as zero. out may be one of the
+// operands.
 func whereEither(o language.Operator, out, left, right []Point) {
 	apply(o, out, left, right)
 	left, right = left[:len(out)], right[:len(out)]
@@ -181,7 +182,7 @@ func whereEither(o language.Operator, out, left, right []Point) {
 	}
 }
 
-// each changes every point that is known, of a number, a series or an array.
+// each applies f to every known point, of a number, a series or an array.
 func (e *evaluation) each(r result, cost int, f func(Point) Point) (result, error) {
 	return e.lines(r, cost, func(out, in []Point) {
 		for i, p := range in {
@@ -194,7 +195,8 @@ func (e *evaluation) each(r result, cost int, f func(Point) Point) (result, erro
 	}, f)
 }
 
-// lines computes every line anew; out may be the same as in. A number goes through f, if there is one.
+// lines computes every line with change, where out may be the same slice as in. A number is changed by f instead, which
+// may be nil where the compiler admits no number.
 func (e *evaluation) lines(r result, cost int, change func(out, in []Point), f func(Point) Point) (result, error) {
 	if r.kind == language.Number {
 		if r.number.Known {

@@ -153,8 +153,10 @@ func oneOf[T ~string](name string, is T, allowed ...T) error {
 
 const goodPeriods = "1, 5, 10, 20, 30 or a multiple of 60 seconds up to a day"
 
+// goodPeriod tells whether CloudWatch accepts a period.
 func goodPeriod(seconds int) bool {
 	return seconds > 0 && seconds <= 86400 && (seconds%60 == 0 || slices.Contains([]int{1, 5, 10, 20, 30}, seconds))
 }
 
+// inSeconds returns n seconds as a duration.
 func inSeconds(n int) time.Duration { return time.Duration(n) * time.Second }

@@ -91,7 +91,8 @@ func (m *Member) incidents(rep *protocol.Report) (tell []Incident, more map[prot
 	return tell, more
 }
 
-// told is the last notified incident of a kind, with the count so far.
+// told is an incident that was notified, with the count so far. The count since then may be higher than the notified
+// one.
 type told struct {
 	Incident
 	counted int64

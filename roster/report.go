@@ -28,6 +28,7 @@ const (
 // Check returns what is wrong with a report, or nil. An invalid report is refused as a whole.
 func Check(r protocol.Report) error { return check(&r) }
 
+// check is [Check] without a copy of the report.
 func check(r *protocol.Report) error {
 	switch {
 	case r.Member == "" || len(r.Member) > maxText || r.Worker == "" || len(r.Worker) > maxText ||

@@ -51,11 +51,10 @@ type Roster struct {
 // State is the known state of a member.
 type State string
 
-// The states of a member.
+// The states of a member, roughly in the order of its life. Ordered: launched, and neither listed nor reported yet.
+// Booting: exists, and takes no messages yet. Lost: silent, or past its boot deadline. The package documentation
+// explains the others.
 const (
-	// A member passes through these states roughly in this order. Ordered: launched, and neither listed nor reported
-	// yet. Booting: exists, and takes no messages yet. Lost: silent, or past its boot deadline. The package
-	// documentation explains the others.
 	Ordered  State = "ordered"
 	Booting  State = "booting"
 	Idle     State = "idle"

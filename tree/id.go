@@ -9,9 +9,8 @@ import (
 // ID names a node for ever. The zero ID names no node; as a claimer it stands for the operator.
 type ID [16]byte
 
-// The first byte of what is hashed keeps the kinds of names apart.
+// The first hashed byte separates the kinds of names.
 const (
-	// The first hashed byte separates the kinds of names.
 	kindNode       = 'n'
 	kindEntity     = 'e'
 	kindCompletion = 'c'

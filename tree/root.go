@@ -128,9 +128,8 @@ func (r Root) Ended() bool { return r.State == Complete || r.State == Cancelled 
 // State is the state of a node.
 type State uint8
 
-// The states of a node. A node that is there is in one of the last five.
+// The states of a node. A stored node has one of the last five.
 const (
-	// The states. A stored node has one of the last five.
 	Absent State = iota
 	// Waiting nodes will be sent when the limits allow.
 	Waiting
@@ -143,6 +142,7 @@ const (
 	Failed
 )
 
+// stateNames are the names of the states, by their value.
 func stateNames() []string {
 	return []string{"absent", "waiting", "claimed", "sent", "done", "failed"}
 }
@@ -194,9 +194,8 @@ func (n Node) settled(r Root) bool {
 	return n.State == Done || n.State == Failed || r.State == Cancelled
 }
 
-// buckets and bucketWidth are what [Pace] covers: two minutes.
+// Pace covers two minutes, in 12 buckets of 10 seconds.
 const (
-	// Pace covers two minutes, in 12 buckets of 10 seconds.
 	buckets     = 12
 	bucketWidth = 10 * time.Second
 )

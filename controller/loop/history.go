@@ -101,6 +101,7 @@ type lastOutcome struct {
 	there   bool
 }
 
+// set stores the outcome of a step.
 func (x *lastOutcome) set(o controller.Outcome) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

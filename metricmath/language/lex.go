@@ -16,7 +16,7 @@ const (
 	tokenNumber
 	tokenID   // begins with a lower-case letter
 	tokenWord // begins with an upper-case letter: a function, AND, REPEAT
-	tokenText // in quotes; text is what is between them
+	tokenText // in quotes; its text is without them
 	tokenSign // an operator or a bracket
 )
 

@@ -11,7 +11,6 @@ type NodeKind uint8
 
 // The kinds of nodes.
 const (
-	// A node is one of these, and has the kinds of values that Scope.Check finds for it.
 	NodeNumber NodeKind = iota
 	NodeID
 	NodeWord // REPEAT, DESC: an argument word of the function around it
@@ -62,10 +61,9 @@ const (
 	OpPower
 )
 
-// The levels of binding, loosest first.
+// The levels of precedence, loosest first. AWS documents only some of this order; [Expression.String] therefore writes
+// parentheses where a reader could disagree.
 const (
-	// The levels of precedence, loosest first. AWS documents only some of this order; [Expression.String] therefore
-	// writes parentheses where a reader could disagree.
 	levelOr = iota + 1
 	levelAnd
 	levelCompare

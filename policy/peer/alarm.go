@@ -39,9 +39,9 @@ func FastAlarm() Alarm {
 	return a
 }
 
-// The names under which the alarms keep their newest points, and for each its state and when it acted.
+// The names under which the alarms keep their newest points, and for each alarm its state and the time of its last
+// action.
 const (
-	// The newest points, and for each alarm its state and the time of its last action.
 	keptPoints    = "points"
 	keptHigh      = "alarm_high"
 	keptHighActed = "alarm_high_acted_s"
@@ -59,7 +59,6 @@ func keptByAlarms() []string {
 
 // The points of both alarms are kept as the digits of one number to the base 4, the newest last.
 const (
-	// The points are kept as the digits of one number to the base 4, the newest last.
 	pointMissing = iota
 	pointBetween
 	pointAbove

@@ -29,7 +29,7 @@ func (p Buildkite) Decide(o muster.Observation, recent muster.Recent) muster.Dec
 	n := min(workers(work(o)/slots(o)), buildkiteMost)
 	in := []muster.Value{num("jobs", work(o)), num("agents_per_instance", slots(o))}
 	if n <= t.d.Previous {
-		d := t.settle(t.d.Previous, in, "%s jobs need %s, and idle ones end themselves", render.Number(work(o)),
+		d := t.settle(t.d.Previous, in, "%s jobs need %s, and idle instances end themselves", render.Number(work(o)),
 			render.Plural(n, "instance"))
 		d.Floor = 0
 		return d

@@ -60,9 +60,8 @@ func DefaultBehavior() *Behavior {
 // downWindow is the controller's default downscale stabilization.
 const downWindow = 300 * time.Second
 
-// Names kept by an HPA: its clock, when it last proposed and what, and the size that it found at its first look.
+// Names kept by an HPA: its clock, the time and size of the last proposal, and the time and size at the first sync.
 const (
-	// The clock, the time and size of the last proposal, and the time and size at the first sync.
 	keptSync     = "next_sync_s"
 	keptAt       = "proposed_s"
 	keptProposal = "proposal"

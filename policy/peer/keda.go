@@ -21,9 +21,8 @@ type KEDA struct {
 	HPA      HPA
 }
 
-// Names kept by KEDA: the operator's clock and when it last saw work.
+// Names kept by KEDA: the operator's clock, and the time at which it last found work.
 const (
-	// The operator's clock, and the time at which it last found work.
 	keptPoll   = "next_poll_s"
 	keptActive = "active_s"
 )

@@ -19,10 +19,9 @@ type KPA struct {
 	Utilization float64
 }
 
-// Knative's defaults.
+// Knative's defaults: the two windows, the tick of decisions, the interval of scrapes and the grace before zero; the
+// ratio that starts a panic, and the largest factors of a rise and a fall.
 const (
-	// The two windows, the tick of decisions, the interval of scrapes and the grace before zero; the ratio that starts
-	// a panic, and the largest factors of a rise and a fall.
 	kpaStable  = 60 * time.Second
 	kpaPanic   = 6 * time.Second
 	kpaTick    = 2 * time.Second
@@ -33,11 +32,9 @@ const (
 	kpaMaxDown = 2.0
 )
 
-// Names kept by the KPA: its clocks, the load it scraped last, since when each window is fed and when it was fed last,
-// when it last panicked and the most pods it then asked for, and since when nothing is wanted.
+// Names kept by the KPA: two clocks; the last scraped load; the last fed time and the start of each window; the time of
+// the last panic and its largest size; the time since which no pod is needed.
 const (
-	// Two clocks; the last scraped load; the last fed time and the start of each window; the time of the last panic and
-	// its largest size; the time since which no pod is needed.
 	keptScrape   = "next_scrape_s"
 	keptTick     = "next_tick_s"
 	keptLoad     = "load"
@@ -173,4 +170,5 @@ func (t *turn) toZero(in []muster.Value) muster.Decision {
 	return t.settle(0, in, "no pod was needed for %s", kpaGrace)
 }
 
+// clampFloat returns v between low and high; high wins if they contradict.
 func clampFloat(v, low, high float64) float64 { return min(max(v, low), high) }

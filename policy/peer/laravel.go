@@ -32,10 +32,9 @@ const (
 	laravelRemove   = 0.25            // largest share of the workers that one fall removes
 )
 
-// Names kept by the Laravel policy: when it looked, the backlog, the total work and the throughput then, and its
-// target.
+// Names kept by the Laravel policy, beside its target: the time of the last evaluation, the backlog, the total work and
+// the throughput then.
 const (
-	// The time of the last evaluation, the backlog, the total work and the throughput then.
 	keptLooked  = "looked_s"
 	keptBacklog = "backlog"
 	keptTotal   = "total"

@@ -7,17 +7,16 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// look is what one evaluation of the Laravel policy saw.
+// look has the numbers of one evaluation of the Laravel policy.
 type look struct {
 	at             float64 // seconds since 1970
 	backlog, total float64
 	done           float64 // messages finished per second
 }
 
-// The estimator's limits: how many looks it keeps, for how many seconds, and what it takes to believe a forecast.
+// The limits of the estimator: how many evaluations and seconds it keeps; the points and the fit (R squared) that a
+// forecast needs; its weight and horizon in seconds; and the trust that the growth needs.
 const (
-	// How many evaluations and seconds the estimator keeps; the points and the fit (R squared) that a forecast needs;
-	// its weight and horizon in seconds; and the trust that the growth needs.
 	rateLooks   = 30
 	rateSeconds = 300.0
 	ratePoints  = 5

@@ -39,9 +39,8 @@ type TargetTracking struct {
 	Warmup time.Duration
 }
 
-// Names kept by target tracking: the target in force, and when it is read next.
+// Names kept by target tracking: the target in force, and the time of its next reading.
 const (
-	// The target in force, and the time of its next reading.
 	keptTarget = "target"
 	keptRead   = "next_target_s"
 )

@@ -104,6 +104,7 @@ type lines struct {
 	over  bool // the buffer was full; later output is dropped, and take fails
 }
 
+// newLines returns an empty buffer.
 func newLines() *lines { return &lines{news: make(chan struct{}, 1)} }
 
 // Write implements [io.Writer]. It never blocks and never fails: the attempt fails in take instead.

@@ -36,6 +36,7 @@ type Node struct {
 	verdict tree.Verdict
 }
 
+// nodeKey is the key of a context's value for [Of].
 type nodeKey struct{}
 
 // Of returns the node that the work of a context is for. It is false if the message names no node.

@@ -213,6 +213,7 @@ func (r *Runner) settle(ctx, settling context.Context, a *attempt, sent []tree.I
 	return r.carryOut(settling, a.node.ID, settled)
 }
 
+// idsOf returns the IDs of nodes.
 func idsOf(nodes []tree.Node) []tree.ID {
 	ids := make([]tree.ID, 0, len(nodes))
 	for _, n := range nodes {

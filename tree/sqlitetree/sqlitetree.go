@@ -127,6 +127,7 @@ func (s *Store) Close() error {
 // refusal wraps an error that step returned, to distinguish it from a failure of the file.
 type refusal struct{ err error }
 
+// Error returns the text of the step's error. Step unwraps it before any caller sees it.
 func (r refusal) Error() string { return r.err.Error() }
 
 // errNothing ends a transaction that changes nothing, by a rollback.
