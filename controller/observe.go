@@ -78,8 +78,8 @@ func (st *State) keepMeasurement(q *muster.QueueObservation) {
 }
 
 // updateQueue replaces the samples of a queue, and keeps known ones whose new measurement failed: their age is judged
-// when they are used. Measurements arrive in the order they were made, so their instants are not compared: after a clock
-// was set back, old samples would win for hours.
+// when they are used. Measurements arrive in the order they were made, so their instants are not compared: after a
+// clock was set back, old samples would win for hours.
 func updateQueue(old, q *muster.QueueObservation) {
 	updateSample(&old.Backlog, &q.Backlog)
 	updateSample(&old.InFlight, &q.InFlight)

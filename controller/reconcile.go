@@ -301,7 +301,8 @@ func (w *write) total(c muster.Capacity, n int) int {
 
 // restate sets the size of the fleet's own service to the members that exist or were ordered, if it aims at another
 // number. Then something else has changed it, or a launch never came and is not needed any more. It launches nothing
-// that was not ordered, and ends nothing, because every existing member is counted.
+// that was not ordered, and ends nothing, because every existing member is counted. Only where workers do not report
+// may it shrink the fleet, because there the service chooses which members end.
 func (w *write) restate() {
 	s := w.service()
 	if s == nil || w.state.order != nil || !w.out.Observation.Capacity.Known || len(w.out.Effects) > 0 {
@@ -316,8 +317,8 @@ func (w *write) restate() {
 		return
 	}
 	more := s.Desired < total && (c.Ordered > 0 || w.settings.Unreported)
-	again := total == w.state.writes.stated && w.now().Sub(w.state.writes.statedAt) < stateEvery
-	if s.Desired < total && !more || again || !w.settings.Unreported && w.now().Sub(w.state.writes.statedAt) < stateEvery {
+	recent := w.now().Sub(w.state.writes.statedAt) < stateEvery
+	if s.Desired < total && !more || recent && (total == w.state.writes.stated || !w.settings.Unreported) {
 		return
 	}
 	w.state.writes.statedAt, w.state.writes.stated = w.now(), total

@@ -48,7 +48,8 @@ type Settings struct {
 	// policy is built from Spec; memory is how far back it reads recent decisions; spec is Spec as JSON.
 	policy muster.Policy
 	memory time.Duration
-	// plansAhead is true for a policy that reads the busiest times, which are the most expensive part of an observation.
+	// plansAhead is true for a policy that reads the busiest times, which are the most expensive part of an
+	// observation.
 	plansAhead bool
 	spec       []byte
 	// uses are the metrics that the policy reads, sorted by key.

@@ -192,8 +192,8 @@ func (st *State) resulted(x Resulted) {
 	st.order, st.orderRecalled = nil, false
 }
 
-// await keeps the members of an order that a restart found without a result as ordered. They may still appear as long as
-// its result may come.
+// await keeps the members of an order that a restart found without a result as ordered. They may still appear as long
+// as its result may come.
 func (st *State) await(now time.Time) {
 	if st.orderRecalled && now.Sub(st.orderAt) <= OrderTimeout {
 		st.roster.Expect(now, st.order.Launch)
@@ -220,7 +220,8 @@ type findings struct {
 
 // report applies a report to st. It returns processing with the report's durations. If the fleet's own service chooses
 // the names, the first report of an unknown member may name an ordered one.
-func (x *findings) report(st *State, r *protocol.Report, stored bool, processing []series.Durations) []series.Durations {
+func (x *findings) report(st *State, r *protocol.Report, stored bool, processing []series.Durations,
+) []series.Durations {
 	if st.listed.Service != nil && !stored && roster.Check(*r) == nil {
 		if n, ok := st.roster.NameOne(r.Member); ok {
 			x.named(n)

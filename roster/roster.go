@@ -111,7 +111,7 @@ func (m *Member) State(now time.Time, rules Rules) State {
 // deadline counts from the launch, or from when this controller first saw the member if that is later.
 func (m *Member) unreported(now time.Time, rules Rules) State {
 	switch {
-	case m.failed || now.Sub(later(m.LaunchedAt, m.SeenAt)) > rules.BootWithin: // given up before a restart, or late now
+	case m.failed || now.Sub(later(m.LaunchedAt, m.SeenAt)) > rules.BootWithin: // given up before, or late now
 		return Lost
 	case !m.DrainAt.IsZero():
 		return Draining

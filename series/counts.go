@@ -89,7 +89,8 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 	begin, end := from.UnixNano(), to.UnixNano()
 	now := to.Unix()
 	at := max(from.Unix(), now-int64(c.Reach()/time.Second)) / width * width // what came before is too old
-	var buffer [4]countStep                                                  // on the stack, because every fleet adds every few seconds
+	// On the stack, because every fleet adds every few seconds.
+	var buffer [4]countStep
 	added := buffer[:0]
 	for ; at <= now; at += width {
 		share := 1.0

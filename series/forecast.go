@@ -66,8 +66,8 @@ func (s Season) Forecast(now time.Time, ahead time.Duration) muster.Forecast {
 		}
 	}
 	if best.count < fewestTested {
-		f.Reason = fmt.Sprintf("only %s of an hour could be tested, %d are needed", render.Plural(best.count, "quarter"),
-			fewestTested)
+		f.Reason = fmt.Sprintf("only %s of an hour could be tested, %d are needed",
+			render.Plural(best.count, "quarter"), fewestTested)
 		return f
 	}
 	f.Season, f.Tested = chosen.name, best.count
@@ -94,8 +94,9 @@ type backtest struct {
 	past []float64 // messages of each quarter of an hour, or unknown
 	// horizon is the forecast horizon in quarters of an hour; 1 is the next quarter.
 	horizon int
-	// usual is the mean of the same quarter in earlier periods, for every past quarter and on to the end of the horizon;
-	// unknown if there is none. The horizon is shorter than a period, so that it needs no quarter of the future.
+	// usual is the mean of the same quarter in earlier periods, for every past quarter and on to the end of the
+	// horizon; unknown if there is none. The horizon is shorter than a period, so that it needs no quarter of the
+	// future.
 	usual []float64
 }
 
@@ -188,8 +189,8 @@ func (h backtest) level(last int) float64 {
 	return math.Min(maxLevel, math.Max(1/maxLevel, came/usual))
 }
 
-// lately returns the highest forecast for a quarter of the last hour at the present level. A policy compares it with the
-// forecast to see whether the load is about to rise.
+// lately returns the highest forecast for a quarter of the last hour at the present level. A policy compares it with
+// the forecast to see whether the load is about to rise.
 func (h backtest) lately() float64 {
 	now := len(h.past)
 	return math.Max(0, slices.Max(h.usual[now-4:now])) * h.level(now-1)

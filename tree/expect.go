@@ -119,8 +119,8 @@ func (r Root) likelyChildren(share float64) (n float64) {
 //
 //	b - sqrt(S + b + b^2) / n
 //
-// S is the sum of squared deviations. A few nodes may agree by chance, so one further deviation is assumed: b + b^2, the
-// variance of a geometric distribution with mean b.
+// S is the sum of squared deviations. A few nodes may agree by chance, so one further deviation is assumed: b + b^2,
+// the variance of a geometric distribution with mean b.
 func (r Root) cautiousBranching(depth int) float64 {
 	earlier := r.blend(depth)
 	b, known := r.Branching(depth)
@@ -136,9 +136,9 @@ func (r Root) cautiousBranching(depth int) float64 {
 	return math.Max(earlier, b-math.Sqrt(math.Max(0, squares)+usual)/n)
 }
 
-// minPrior and maxPrior bound the weight of an earlier tree, in finished nodes. The weight is at least minPrior even for
-// a depth with one node, because the user said that the trees are alike. It is at most maxPrior, because the user may be
-// wrong.
+// minPrior and maxPrior bound the weight of an earlier tree, in finished nodes. The weight is at least minPrior even
+// for a depth with one node, because the user said that the trees are alike. It is at most maxPrior, because the user
+// may be wrong.
 const minPrior, maxPrior = 2.0, 10.0
 
 // blend returns the branching of a depth as the weighted mean of this tree's finished nodes and an earlier tree; 0

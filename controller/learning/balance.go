@@ -10,8 +10,8 @@ import (
 //
 //	sent = present (backlog + in flight + delayed) + finished
 //
-// Counts of a distributed queue are approximate, and the next poll may find less. So the result of a poll counts for the
-// decision made from it, and for later decisions only once it is recorded: a restart must not change them.
+// Counts of a distributed queue are approximate, and the next poll may find less. So the result of a poll counts for
+// the decision made from it, and for later decisions only once it is recorded: a restart must not change them.
 type balance struct {
 	// finished is how many messages the fleet's workers have finished by the last record; soon is how many since.
 	finished, soon float64

@@ -106,8 +106,8 @@ func (c *crowding) spentBy(at time.Time) (float64, bool) {
 	return t.spent + float64(t.busy)*at.Sub(t.at).Seconds(), true
 }
 
-// assign adds the durations of a step's reports to l, at the level of the mean number of busy slots while these messages
-// were in progress. Messages that began before the first remembered change are dropped.
+// assign adds the durations of a step's reports to l, at the level of the mean number of busy slots while these
+// messages were in progress. Messages that began before the first remembered change are dropped.
 func (c *crowding) assign(now time.Time, l *Learned) {
 	n, seconds := c.messages, c.seconds
 	c.messages, c.seconds = 0, 0

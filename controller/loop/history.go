@@ -32,7 +32,8 @@ func (l *Loop) remember(ctx context.Context, at muster.Position) (controller.Sta
 	now := clock()
 	records, err := l.records(ctx, now.Add(-s.RestoreFrom()), func(r muster.Record) bool { return s.Restores(r, now) })
 	if err == nil && !slices.ContainsFunc(records, controller.Decides) {
-		// No controller ran for a long time: the last decision still counts, and so do the records that it was made from.
+		// No controller ran for a long time: the last decision still counts, and so do the records that it was made
+		// from.
 		if records, err = l.records(ctx, time.Time{}, func(muster.Record) bool { return true }); err == nil {
 			records = s.UpToDecision(records)
 		}
@@ -55,9 +56,9 @@ func (l *Loop) records(ctx context.Context, since time.Time, counts func(muster.
 	return records, err
 }
 
-// historyFailed handles a history that cannot be written: the step is dropped, waiting workers are refused, and the next
-// poll tries again. The failure is logged once a minute. A write that was cancelled by the end of ctx is not logged,
-// because nothing is wrong with the history then.
+// historyFailed handles a history that cannot be written: the step is dropped, waiting workers are refused, and the
+// next poll tries again. The failure is logged once a minute. A write that was cancelled by the end of ctx is not
+// logged, because nothing is wrong with the history then.
 func (l *Loop) historyFailed(ctx context.Context, err error) {
 	now := clock()
 	refuse(l.shell.Failed())

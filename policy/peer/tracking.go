@@ -78,7 +78,8 @@ func (p TargetTracking) track(t *turn, metric, target float64, warm bool) muster
 	stands := p.Alarm.see(t, metric > target, metric < p.Alarm.Below*target)
 	wanted := tracking.Size(serving, metric, target)
 	if serving == 0 {
-		// The formula cannot leave zero, and the service's behaviour there is not published. One is the smallest change.
+		// The formula cannot leave zero, and the service's behaviour there is not published. One is the smallest
+		// change.
 		wanted = 1
 	}
 	in := []muster.Value{num("metric", metric), num("target", target), num("in_service", float64(serving)),

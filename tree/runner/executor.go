@@ -10,8 +10,8 @@ import (
 	"github.com/muster-scale/muster/tree"
 )
 
-// executor carries out the outcomes of steps: it sends nodes, announces completions and records both in the store. Runner
-// and Operator embed it.
+// executor carries out the outcomes of steps: it sends nodes, announces completions and records both in the store.
+// Runner and Operator embed it.
 type executor struct {
 	store  tree.Store
 	sender Sender

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxEntries and maxBatchBytes bound one call of SendMessageBatch. Every queue accepts 256 KiB, and a single message
-	// always fits.
+	// maxEntries and maxBatchBytes bound one call of SendMessageBatch. Every queue accepts 256 KiB, and a single
+	// message always fits.
 	maxEntries    = 10
 	maxBatchBytes = 256 << 10
 	// maxClients bounds the cached clients. A worker sends to few queues, so the cache is simply emptied when full.

@@ -67,9 +67,9 @@ func open(ctx context.Context, path string) (s *Store, err error) {
 	if err := checkFile(ctx, s.readers); err != nil {
 		return s, err
 	}
-	// _txlock=immediate takes the write lock at BEGIN. With SQLite's default a step would read first, and fail instead of
-	// waiting when another process wrote meanwhile. synchronous=FULL syncs the log at each commit. trusted_schema=0 keeps
-	// a manipulated file from calling functions.
+	// _txlock=immediate takes the write lock at BEGIN. With SQLite's default a step would read first, and fail instead
+	// of waiting when another process wrote meanwhile. synchronous=FULL syncs the log at each commit. trusted_schema=0
+	// keeps a manipulated file from calling functions.
 	s.writer, err = sql.Open("sqlite", dsn(path, "mode", "rw", "_txlock", "immediate", "_busy_timeout", timeout,
 		"_synchronous", "FULL",
 		// On macOS the usual sync leaves data in the drive's cache; fullfsync flushes it.
