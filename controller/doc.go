@@ -32,9 +32,10 @@
 //
 //   - Equal arguments give equal outcomes, byte for byte, and the given state is not changed.
 //   - The state is a function of the records: a restart at any point continues with the same decisions.
-//   - At most one order to a fleet is under way. Its intent is recorded before it is carried out.
-//   - No worker is stopped that did not report itself idle with a release token.
-//   - While a signal is unknown that could speak against it, no worker is released and nothing is launched.
+//   - At most one order of a size is under way. Its intent is recorded before it is carried out.
+//   - Where workers report, no worker is stopped that did not report itself idle with a release token.
+//   - While the members are unknown, nothing is launched. While they or a count of a queue are unknown, no worker that
+//     became ready to stop by itself is released.
 //
 // The package must not know how queues are measured, fleets are sized or histories are stored: those are ports of
 // package muster, and their adapters never appear here.

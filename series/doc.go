@@ -2,7 +2,7 @@
 // learned number: processing durations, boot times, arrivals, failures.
 //
 // There are four kinds of memory. Each is a value: a method that changes it returns a new one, and the old one stays
-// valid. A controller that clones its state for a trial step therefore copies a few words, not the measurements.
+// valid. A controller that clones its state for each step therefore copies a few words, not the measurements.
 //
 //   - [Durations] is a histogram of durations with logarithmic buckets. [Add], [Merge] and [Less] make new ones;
 //     [Quantile], [Within] and [Estimate] read them. Reports of workers and records of the history carry a histogram as

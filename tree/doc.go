@@ -32,7 +32,7 @@
 //   - A node's ID follows from its root, its parent and its key. Naming the same children again names the same nodes.
 //   - Children are counted in the change that names them, before their parent is done. So the count of open nodes
 //     reaches zero only when the whole tree is done.
-//   - A node is settled once, as done or failed. Whatever arrives for it later changes nothing.
+//   - A node is settled once in a round, as done or failed. Whatever arrives for it later changes nothing.
 //   - A message is deleted only after everything that its node answers for was sent. After a crash between any two
 //     steps the message arrives again and the rest is sent then.
 //

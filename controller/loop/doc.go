@@ -18,7 +18,7 @@
 // [Loop.Report] answers workers, [Loop.Wake] announces an event, [Loop.Change] sets new settings, [Loop.Last] returns
 // the last outcome. [Loop.Preview] computes the first step without carrying it out.
 //
-// Invariants: one write in flight for each fleet; one step at a time; all goroutines have ended when Run returns. Time
+// Invariants: one order of a size in flight; one step at a time; all goroutines have ended when Run returns. Time
 // is counted by the monotonic clock, so that a clock that is set back does not stop the loop.
 //
 // The package decides nothing. What is done is decided by [controller.Settings], and when a step is due by
