@@ -61,6 +61,7 @@ func Cited(text string) string {
 // near names wins. It compares with the first 100 short names only, so that a list full of faults is refused in little
 // time.
 func didYouMean(name string, allowed []string) string {
+	// A third of the name's letters plus one may differ: more distant names are guesses, not typing errors.
 	const longest, most = 24, 100
 	if len(name) == 0 || len(name) > longest {
 		return ""

@@ -138,6 +138,7 @@ func lexNumber(text string, from int) (token, int, error) {
 			end = exponent
 		}
 	}
+	// ParseFloat fails only for values beyond the largest float64, because the digits were checked above.
 	v, err := strconv.ParseFloat(text[from:end], 64)
 	if err != nil {
 		return token{}, 0, FaultAt(text, from, "a number too large to compute with", "at most 1.7e308", "")
