@@ -16,7 +16,7 @@ const (
 	Apply Verdict = "apply"
 	// Hold leaves the size as it is; the decision's Reason says why.
 	Hold Verdict = "hold"
-	// Shadow decides and records, and leaves acting to the system in charge.
+	// Shadow records the decision and changes nothing: the system in charge keeps sizing the fleet.
 	Shadow Verdict = "shadow"
 	// Delegate leaves the size to the cloud's own target tracking.
 	Delegate Verdict = "delegate"
@@ -27,18 +27,18 @@ type Reason string
 
 // The reasons.
 const (
-	// Steady: the policy wants the size that already is.
+	// Steady: the recommendation equals the desired size.
 	Steady Reason = "steady"
 	// UnknownBacklog, UnknownInFlight, UnknownProcessing and UnknownCapacity: a signal the policy needs is unknown.
 	UnknownBacklog    Reason = "unknown_backlog"
 	UnknownInFlight   Reason = "unknown_in_flight"
 	UnknownProcessing Reason = "unknown_processing"
 	UnknownCapacity   Reason = "unknown_capacity"
-	// UnknownTrees: the trees cannot be read whose nodes are in the queue, so what is to come from them is unknown.
+	// UnknownTrees: the store of trees cannot be read, so the messages that running trees will send are unknown.
 	UnknownTrees Reason = "unknown_trees"
-	// UnknownMetric: the expression of metric-math has no value, or none that could let workers go.
+	// UnknownMetric: the metric-math expression has no value, or none that allows a decrease.
 	UnknownMetric Reason = "unknown_metric"
-	// Stabilising: the wish has not lasted long enough.
+	// Stabilising: the recommendation has not lasted for the stabilisation window.
 	Stabilising Reason = "stabilising"
 	// CoolingDown: the last change is too recent for another step.
 	CoolingDown Reason = "cooling_down"
@@ -46,11 +46,11 @@ const (
 	RateLimited Reason = "rate_limited"
 	// LaunchesFailing: members do not start; the next attempt waits.
 	LaunchesFailing Reason = "launches_failing"
-	// NoRoom: members that drain or went silent hold the places up to the maximum.
+	// NoRoom: draining and lost members still count against the maximum, so that nothing can be launched.
 	NoRoom Reason = "no_room"
-	// LaunchBudget: the launches of this hour are used up.
+	// LaunchBudget: the launch attempts of the last hour have reached [Limits].LaunchesPerHour.
 	LaunchBudget Reason = "launch_budget"
-	// Contested: another controller sizes the fleet's own service too.
+	// Contested: another controller sizes the fleet's own service too, see [Drift].
 	Contested Reason = "contested"
 	// OverBudget: more workers would cost more in an hour than the budget allows.
 	OverBudget Reason = "over_budget"
@@ -76,33 +76,36 @@ type Term struct {
 	Why string `json:"why"`
 }
 
-// Decision is the size a policy wants for a fleet, with everything that led to it. It is a function of the observation
-// and the recent decisions alone: recomputing it from its record gives equal bytes for the same policy revision.
+// Decision is the size that a policy decides for a fleet, with everything that led to it. It is a function of the
+// observation and the recent decisions alone: a recomputation from its record gives equal bytes for the same policy
+// revision.
 type Decision struct {
 	Fleet string    `json:"fleet"`
 	At    time.Time `json:"at"`
 	// Policy is the policy's name and revision, as in "exact/2".
 	Policy string `json:"policy"`
-	// Previous is the desired size before, Wish what the policy wanted before windows, rates and limits, Desired the
-	// result. Limits hold for Desired.
+	// Previous is the desired size before the decision. Wish is the recommendation: the policy's size before windows,
+	// rates and limits. Desired is the result, and [Limits] hold for it.
 	Previous int `json:"previous"`
 	Wish     int `json:"wish"`
 	Desired  int `json:"desired"`
-	// Floor is the size down to which workers may leave by themselves without a new decision. Floor <= Desired.
+	// Floor is the size down to which workers may stop by themselves without a new decision. 0 <= Floor <= Desired.
 	Floor   int     `json:"floor"`
 	Verdict Verdict `json:"verdict"`
 	// Reason is set when the verdict is Hold.
 	Reason Reason `json:"reason,omitzero"`
 	// Trail holds the terms in the order in which they were applied; the policy's own comes first.
 	Trail []Term `json:"trail"`
-	// Kept holds the numbers that the policy wants to find in [Past] when it decides next, at most [MaxKept] of them.
+	// Kept holds the numbers that the policy reads from [Past] at its next decision, at most [MaxKept] of them. It is
+	// the only memory of a policy.
 	Kept []Value `json:"kept,omitzero"`
 }
 
-// MaxKept bounds [Decision.Kept].
+// MaxKept bounds [Decision].Kept, because history stores these numbers with every decision.
 const MaxKept = 16
 
-// With returns d after the term t. The trail of d is not shared.
+// With returns d with the term t appended to its trail and t.Out as its desired size. The trail of d is copied, so that
+// two decisions made from one never share a term.
 func (d Decision) With(t Term) Decision {
 	d.Trail = append(append(make([]Term, 0, len(d.Trail)+1), d.Trail...), t)
 	d.Desired = t.Out
@@ -118,7 +121,7 @@ func (d Decision) Held(reason Reason, t Term) Decision {
 	return d
 }
 
-// Sentence says the decision in one sentence: what is done, then why, term by term.
+// Sentence renders the decision in one sentence: the change of size first, then the reason of each term.
 func (d Decision) Sentence() string {
 	var what string
 	switch {
@@ -144,19 +147,19 @@ func (d Decision) Sentence() string {
 	return what + ": " + strings.Join(why, "; ")
 }
 
-// Past is what later decisions remember of a decision. Its numbers hold from At until the At of the next one.
+// Past is the part of a decision that later decisions read. Its numbers hold from At until the At of the next entry.
 type Past struct {
 	At      time.Time `json:"at"`
 	Wish    int       `json:"wish"`
 	Desired int       `json:"desired"`
 	// Previous is the desired size before.
 	Previous int `json:"previous"`
-	// Kept is what the policy left for later.
+	// Kept are the numbers that the policy kept for its next decision.
 	Kept []Value `json:"kept,omitzero"`
 }
 
-// Find returns the kept number of the given name, and whether there is one.
-func (p Past) Find(name string) (float64, bool) {
+// Find returns the kept number of the given name; ok is false if there is none.
+func (p Past) Find(name string) (value float64, ok bool) {
 	for _, v := range p.Kept {
 		if v.Name == name {
 			return v.Value, true
@@ -165,14 +168,14 @@ func (p Past) Find(name string) (float64, bool) {
 	return 0, false
 }
 
-// MaxRecent bounds a [Recent]; beyond it the oldest entries are forgotten.
+// MaxRecent bounds a [Recent]. The oldest entries go first.
 const MaxRecent = 4096
 
-// Recent are the recent decisions of one fleet, oldest first. Equal neighbours are merged, so that it reads the same
+// Recent are the recent decisions of one fleet, oldest first. Equal neighbours are merged, so that it is the same
 // whether every decision was recorded or only the changes.
 type Recent []Past
 
-// With returns r after the decision d, without what no longer matters keep before d. r itself is not changed.
+// With returns r after the decision d, without the entries that ended more than keep before d. r itself is not changed.
 func (r Recent) With(d Decision, keep time.Duration) Recent {
 	from := 0
 	// An entry holds until the next one begins: it may go only when its successor is old enough.
@@ -180,7 +183,7 @@ func (r Recent) With(d Decision, keep time.Duration) Recent {
 		from++
 	}
 	if d.Verdict == Shadow {
-		d.Desired = d.Previous // nothing was done: the size is what the system in charge made it
+		d.Desired = d.Previous // nothing was done: the size is the one that the system in charge set
 	}
 	from = max(from, len(r)-MaxRecent+1)
 	next := make(Recent, 0, len(r)-from+1)
@@ -192,7 +195,7 @@ func (r Recent) With(d Decision, keep time.Duration) Recent {
 	return append(next, Past{At: d.At, Wish: d.Wish, Desired: d.Desired, Previous: d.Previous, Kept: d.Kept})
 }
 
-// Since returns the entries that held at any instant from start on.
+// Since returns the entries that held at any time from start on. The first of them may have begun before start.
 func (r Recent) Since(start time.Time) Recent {
 	for i := len(r) - 1; i >= 0; i-- {
 		if !r[i].At.After(start) {

@@ -7,24 +7,24 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Drift is what others have made of the size of a fleet's own service: sizes that were set there between the writes of
-// Muster, and that Muster did not set.
+// Drift lists the sizes of a fleet's own service that a person or a program other than Muster has set, between two
+// writes of Muster. [Drift.Contested] tells when a second controller is the likely cause.
 type Drift struct {
-	// Changes are the newest of them, oldest first, at most [ContestedBy] within [DriftWindow].
+	// Changes are the newest ones, oldest first, at most [ContestedBy] within [DriftWindow].
 	Changes []DriftChange `json:"changes"`
 }
 
-// DriftChange is one size that was set by others.
+// DriftChange is one size that Muster did not set.
 type DriftChange struct {
-	// At is when the service was first seen with it.
+	// At is the time of the first listing that showed it.
 	At time.Time `json:"at"`
-	// From is the size before, To the one that was set, both in the units of the service.
+	// From is the size before, To the size that was set, both in the units of the service.
 	From int `json:"from"`
 	To   int `json:"to"`
 }
 
-// A fleet is contested while its size was set by others so many times within the window. A person who sets a size does
-// so once or twice; a second controller goes on.
+// A fleet is contested once its size was set ContestedBy times within DriftWindow. A person sets a size once or twice;
+// a second controller repeats it.
 const (
 	ContestedBy = 3
 	DriftWindow = 30 * time.Minute
@@ -40,7 +40,7 @@ func (d *Drift) With(c DriftChange) *Drift {
 	return next
 }
 
-// Since returns the drift from an instant on; nil for none. d may be nil and is not changed.
+// Since returns the changes at or after from; nil if there are none. d may be nil and is not changed.
 func (d *Drift) Since(from time.Time) *Drift {
 	if d == nil {
 		return nil
@@ -59,7 +59,7 @@ func (d *Drift) Since(from time.Time) *Drift {
 // Contested tells whether another controller sizes the fleet. d may be nil.
 func (d *Drift) Contested() bool { return d != nil && len(d.Changes) >= ContestedBy }
 
-// Last returns the newest change; a zero one for none. d may be nil.
+// Last returns the newest change, or the zero DriftChange if there is none. d may be nil.
 func (d *Drift) Last() DriftChange {
 	if d == nil || len(d.Changes) == 0 {
 		return DriftChange{}
@@ -67,7 +67,7 @@ func (d *Drift) Last() DriftChange {
 	return d.Changes[len(d.Changes)-1]
 }
 
-// String says the drift in words.
+// String renders the drift for a decision's trail; "none" for no drift. d may be nil.
 func (d *Drift) String() string {
 	if d == nil || len(d.Changes) == 0 {
 		return "none"

@@ -2,23 +2,23 @@ package muster
 
 import "time"
 
-// Handover is what a cloud's target tracking is told of a fleet.
+// Handover is the input of a cloud's own target tracking: the metric to track and its target, see [Delegator].
 type Handover struct {
-	// ID names the handover.
+	// ID identifies the handover in the history.
 	ID string
-	// At is the instant of what follows.
+	// At is the time of the observation that the numbers come from.
 	At time.Time
-	// Target is what the cloud shall track; zero while it is unknown.
+	// Target is the target value of the tracked metric; zero while it is unknown.
 	Target float64
-	// Backlog and InFlight are those of all queues of the fleet.
+	// Backlog and InFlight are the totals over all queues of the fleet.
 	Backlog, InFlight Sample
 	Capacity          Capacity
 	Processing        Estimate
 }
 
-// HandoverOf is what an observation has to say, with the target that a decision keeps. An empty queue counts as empty
-// although it is doubted for a while, because one look at SQS may be wrong: the cloud's own tracking waits for many
-// minutes of the same before it falls.
+// HandoverOf returns the handover of an observation with the target that a decision kept. A doubted empty queue counts
+// as empty here, although a policy must not believe it: one reading of SQS may be wrong, but the cloud's tracking waits
+// for many minutes of equal readings before it scales in.
 func HandoverOf(id string, o Observation, target float64) Handover {
 	believed := func(s Sample) Sample {
 		if s.Doubted {

@@ -6,29 +6,28 @@ import (
 	"github.com/muster-scale/muster/metrics"
 )
 
-// Objective is the latency a user asks for: a message is in time if it takes no longer than Latency from sent to
-// finished, and the share Quantile of all messages shall be in time.
+// Objective is the latency objective: the share Quantile of all messages must be in time. A message is in time if it
+// takes no longer than Latency from sent to finished.
 type Objective struct {
 	// Latency is above zero.
 	Latency time.Duration `json:"latency_ns"`
 	// Quantile is above 0 and at most 1.
 	Quantile float64 `json:"quantile"`
-	// Late is what a late message is worth, as the time of one worker: so much may be paid to have one message more in
-	// time. Zero stands for a default: see [Objective.PriceOfLate]. Messages that the quantile allows to be late cost
-	// nothing.
+	// Late is the price of a late message in worker time: that much may be paid for one more message in time. Zero
+	// selects the default of [Objective.PriceOfLate]. Messages that the quantile allows to be late cost nothing.
 	Late time.Duration `json:"late_ns,omitzero"`
 }
 
-// The default price of a late message is the boot of a worker, because that is what it takes to save one; a minute at
-// least, which clouds bill at least; and at most so many times its own work: messages that a worker handles by the
-// thousand are not worth a worker each.
+// The default price of a late message is the boot time of one worker, because one more launch is what saves a message.
+// leastPrice in seconds bounds it from below: clouds bill at least a minute. mostWork bounds it from above, as a
+// multiple of the message's own work: a message that a worker handles by the thousand is not worth a worker of its own.
 const (
 	leastPrice = 60
 	mostWork   = 100
 )
 
-// PriceOfLate returns what a late message is worth in worker-seconds, where a worker boots within boot seconds and the
-// work of a message takes mean seconds; a mean of 0 is unknown.
+// PriceOfLate returns the price of a late message in worker-seconds. boot is the boot time of a worker and mean the
+// mean work of a message, both in seconds; a mean of 0 is unknown.
 func (o Objective) PriceOfLate(boot, mean float64) float64 {
 	price := max(boot, leastPrice)
 	switch {
@@ -55,9 +54,9 @@ type Observation struct {
 	Fleet string `json:"fleet"`
 	// At is the instant of the step. Samples carry their own, earlier ones.
 	At time.Time `json:"at"`
-	// Poll is the time between two looks; a second where it is zero.
+	// Poll is the time between two polls; zero means one second.
 	Poll time.Duration `json:"poll_ns,omitzero"`
-	// Objective and Limits are those in force.
+	// Objective and Limits are those in force at At.
 	Objective Objective `json:"objective"`
 	Limits    Limits    `json:"limits"`
 	// Queues are the queues the fleet serves, sorted by name; empty for a fleet whose work is known from worker reports
@@ -65,152 +64,150 @@ type Observation struct {
 	Queues []QueueObservation `json:"queues,omitzero"`
 	// Capacity is the fleet by worker state.
 	Capacity Capacity `json:"capacity"`
-	// Processing is what was learned about processing durations, Boot about boot times.
+	// Processing estimates the processing duration of a message, Boot the boot time of a worker.
 	Processing Estimate `json:"processing"`
 	Boot       Estimate `json:"boot"`
-	// Pool is the warm pool; nil for a fleet without one, and never changed. Boot is then about members that were not
-	// prepared.
+	// Pool is the warm pool; nil for a fleet without one. It is never changed. With a pool, Boot is about cold starts.
 	Pool *Pool `json:"pool,omitzero"`
-	// Classes is the work by class, by name; empty while fewer than two classes are known. Messages without a class are
-	// one of the empty name.
+	// Classes is the work by message class, sorted by name; empty while fewer than two classes are known. Messages
+	// without a class belong to the class with the empty name.
 	Classes []Class `json:"classes,omitzero"`
-	// Sharing is how durations depend on how many messages are in progress, where members share one machine; it is nil
-	// for other fleets, and never changed.
+	// Sharing tells how durations grow with the number of messages in progress, for members that share one machine. It
+	// is nil for other fleets, and never changed.
 	Sharing *Sharing `json:"sharing,omitzero"`
-	// Arrivals is how fast messages come.
+	// Arrivals are the rates at which messages were sent.
 	Arrivals Arrivals `json:"arrivals,omitzero"`
-	// Waiting is the backlog by age, oldest first, as far as ages are known or follow from the arrivals; at most
-	// [MaxGroups] groups.
+	// Waiting is the backlog by age, oldest first, for the messages whose age is known or follows from the arrivals; at
+	// most [MaxGroups] groups.
 	Waiting []Waiting `json:"waiting,omitzero"`
-	// Retrying is how many messages in flight no worker has held for the last ten seconds, or for the round trip of
-	// reports where that is longer: they failed, or their worker was lost, and they wait until they become visible
-	// again. It is 0 where workers do not report. A queue that tells what waits for a retry has it count at once.
+	// Retrying counts the messages in flight that no worker has held for the last ten seconds, or for the round trip of
+	// reports if that is longer. They failed, or their worker was lost, and they wait until they become visible again.
+	// It is 0 where workers do not report. If the queue itself counts them, its number is used at once.
 	Retrying float64 `json:"retrying,omitzero"`
-	// Coming are the members that were launched and take no messages yet, oldest first; at most [MaxGroups] groups.
+	// Coming are the launched members that take no messages yet, oldest first; at most [MaxGroups] groups.
 	Coming []Coming `json:"coming,omitzero"`
-	// Pace is how much work was done lately.
+	// Pace is the work done in the last two minutes.
 	Pace Pace `json:"pace,omitzero"`
-	// Progress is how the work goes, failures among it; it is nil in observations from before there was one, and never
-	// changed.
+	// Progress is the state of the work, with failures and late messages. It is nil in records older than the field,
+	// and never changed.
 	Progress *Progress `json:"progress,omitzero"`
-	// Launches is what was learned about launching.
+	// Launches is the state of launching: attempts, failures and the next permitted attempt.
 	Launches Launches `json:"launches"`
-	// Forecast is how fast messages are expected to come; it is zero for a fleet without a forecast.
+	// Forecast is the forecast of arrivals by season; it is zero for a fleet without one.
 	Forecast Forecast `json:"forecast,omitzero"`
-	// Expected is what running trees are expected to send; it is nil while none runs, and never changed.
+	// Expected is the forecast of the messages of running trees; it is nil while none runs, and never changed.
 	Expected *Expected `json:"expected,omitzero"`
-	// Metrics are the series that a metric-math policy reads beside what else is here, by key, at most
-	// [metrics.MaxSeries]: of metrics that another system keeps whatever was read of them, of our own the periods
-	// that are past.
+	// Metrics are the series that a metric-math policy reads in addition to the other fields, by key, at most
+	// [metrics.MaxSeries]. A series of another system has all points that were read; a series of Muster's own has only
+	// completed periods.
 	Metrics []metrics.Series `json:"metrics,omitzero"`
-	// Drift is what others have made of the size of the fleet's own service; it is nil for nothing, and never changed.
+	// Drift lists sizes of the fleet's own service that Muster did not set; it is nil for none, and never changed.
 	Drift *Drift `json:"drift,omitzero"`
-	// Notes are those of the fleet's own service, for a person; no policy reads them.
+	// Notes are the remarks of the fleet's own service for a person; no policy reads them.
 	Notes []string `json:"notes,omitzero"`
 }
 
-// Forecast is how fast messages are expected to come, by what came at the same time of days or weeks before. All rates
-// are in messages per second.
+// Forecast is the forecast of arrivals from the same time of earlier days or weeks. All rates are in messages per
+// second. Package series computes it.
 type Forecast struct {
-	// Known is false while too little is known to tell. Used is true while the forecast, tested on what came in the
-	// past week, missed by clearly less than going by the last minutes would have. Reason says why not; it is empty
-	// when Used.
+	// Known is false while too little history exists. Used is true while the forecast beat the rate of the last minutes
+	// clearly in a test on the past week. Reason says why it is not used; it is empty when Used.
 	Known  bool   `json:"known"`
 	Used   bool   `json:"used"`
 	Reason string `json:"reason,omitzero"`
-	// Season is what repeats: "day" or "week".
+	// Season is the period that repeats: "day" or "week".
 	Season string `json:"season,omitzero"`
-	// PerSecond is the most that is expected within AheadSeconds, LatelyPerSecond the most that was to be expected for
-	// the past hour. Three times out of four no more came than PerSecond and ErrorPerSecond.
+	// AheadSeconds is the forecast horizon. PerSecond is the highest rate expected within it, LatelyPerSecond the
+	// highest rate expected for the past hour. With a probability of three quarters, the actual rate is at most
+	// PerSecond plus ErrorPerSecond.
 	AheadSeconds    float64 `json:"ahead_s"`
 	PerSecond       float64 `json:"per_s"`
 	LatelyPerSecond float64 `json:"lately_per_s"`
 	ErrorPerSecond  float64 `json:"error_per_s"`
-	// Tested is how many quarters of an hour were tested. MissPerSecond is by how much the forecast missed on average,
-	// where too little counts three quarters and too much one; ReactingMissPerSecond is the same for going by the
-	// quarter before.
+	// Tested is the number of quarters of an hour in the test. MissPerSecond is the mean error of the forecast in it: a
+	// message too few counts 0.75, a message too many 0.25. ReactingMissPerSecond is the same for taking the rate of
+	// the quarter before.
 	Tested                int     `json:"tested"`
 	MissPerSecond         float64 `json:"miss_per_s"`
 	ReactingMissPerSecond float64 `json:"reacting_miss_per_s"`
 }
 
-// Class is what is known of the messages of one class.
+// Class describes the messages of one class.
 type Class struct {
 	Name string `json:"name"`
-	// Share is its share of the messages that ended during the last two minutes, or, when none did, of all that were
-	// measured: 0 to 1. Finished is how many of it ended during the last two minutes.
+	// Share is the class's share, 0 to 1, of the messages that ended in the last two minutes. If none did, it is the
+	// share of all measured ones. Finished counts the class's messages that ended in the last two minutes.
 	Share    float64 `json:"share"`
 	Finished float64 `json:"finished"`
-	// Processing is what was learned about its processing durations.
+	// Processing estimates the processing duration of a message of the class.
 	Processing Estimate `json:"processing"`
 }
 
 // MaxGroups bounds the groups by age in an observation.
 const MaxGroups = 32
 
-// Waiting is a group of waiting messages of about one age.
+// Waiting is a group of waiting messages of similar age.
 type Waiting struct {
 	// AgeSeconds is the age of the oldest of them.
 	AgeSeconds float64 `json:"age_s"`
 	Messages   float64 `json:"messages"`
 }
 
-// Coming is a group of members that were launched together.
+// Coming is a group of members that were launched within one second.
 type Coming struct {
-	// AgeSeconds is how long ago.
+	// AgeSeconds is the time since their launch.
 	AgeSeconds float64 `json:"age_s"`
 	Members    int     `json:"members"`
-	// Warm is how many of them come from the warm pool.
+	// Warm is how many of them are expected from the warm pool.
 	Warm int `json:"warm,omitzero"`
 }
 
-// Pool is a warm pool: launches take members from it as long as it has some.
+// Pool is the state of a warm pool. Launches take members from it as long as it has some.
 type Pool struct {
-	// Ready is how many it can start now; 0 while that is not known.
+	// Ready is how many members it can start now; 0 while that is unknown.
 	Ready int `json:"ready"`
-	// Boot is what was learned about the boot times of members from it; it is not known before the first was measured.
+	// Boot estimates the boot time of members from the pool; it is not known before the first measurement.
 	Boot Estimate `json:"boot"`
 }
 
-// Pace is the work done during the last two minutes: so many messages were finished, which took so many seconds of
-// slots in all. Attempts that failed are not in it: they are in [Progress.Failing].
+// Pace is the work done in the last two minutes: Finished messages, which took Seconds slot-seconds in all. Failed
+// attempts are not in it, see [Progress].Failing.
 type Pace struct {
 	Finished float64 `json:"finished"`
 	Seconds  float64 `json:"seconds"`
 }
 
-// Arrivals are the rates at which messages came to the queues of a fleet, in messages per second, over the time that
-// just passed. A rate over more time than was observed is over what was observed.
+// Arrivals are the rates at which messages were sent to a fleet's queues, in messages per second, over windows that end
+// at the observation. A window longer than the time watched is cut to that time.
 type Arrivals struct {
-	// Known is false while too little was observed to tell.
+	// Known is false while arrivals were counted for less than a second.
 	Known bool `json:"known"`
-	// TenSeconds, Minute, FiveMinutes, TwentyMinutes and Hour are the rates over so long.
+	// TenSeconds, Minute, FiveMinutes, TwentyMinutes and Hour are the mean rates over these windows.
 	TenSeconds    float64 `json:"ten_seconds_per_s,omitzero"`
 	Minute        float64 `json:"minute_per_s,omitzero"`
 	FiveMinutes   float64 `json:"five_minutes_per_s,omitzero"`
 	TwentyMinutes float64 `json:"twenty_minutes_per_s,omitzero"`
 	Hour          float64 `json:"hour_per_s,omitzero"`
-	// QuietSeconds is for how long nothing has come, to five seconds; 0 where something came just now or nothing was
+	// QuietSeconds is the time since the last arrival, to five seconds; 0 where one came just now or nothing was
 	// counted.
 	QuietSeconds float64 `json:"quiet_s,omitzero"`
-	// WatchedSeconds is for how long arrivals have been counted, an hour at most.
+	// WatchedSeconds is for how long arrivals have been counted, at most an hour.
 	WatchedSeconds float64 `json:"watched_s,omitzero"`
-	// Busiest says how many messages came at the busiest times, shortest windows first; it is of as far back as
-	// arrivals are kept.
+	// Busiest gives, for windows of several lengths, the number of messages in the busiest ones, shortest window first.
+	// It covers all arrivals that are kept.
 	Busiest []Busiest `json:"busiest,omitzero"`
 }
 
-// Busiest is how many messages came within a window of time at the busiest times: room for so many in every window of
-// that length would have been room for the share [Objective].Quantile of all messages.
+// Busiest is the capacity that windows of one length would have needed in the past. If each window of OverSeconds had
+// had room for Messages, the share [Objective].Quantile of all messages would have found room.
 type Busiest struct {
 	OverSeconds float64 `json:"over_s"`
 	Messages    float64 `json:"messages"`
-	// Rooms is the same for smaller shares of all messages: those of [RoomShares], as far as they are below the
-	// quantile.
+	// Rooms is the same for the smaller shares of [RoomShares], as far as they are below the quantile.
 	Rooms [4]float64 `json:"rooms,omitzero"`
 }
 
-// RoomShares are the shares of all messages that [Busiest.Rooms] are for.
+// RoomShares returns the shares of all messages that [Busiest].Rooms belong to.
 func RoomShares() [4]float64 { return [4]float64{0.5, 0.8, 0.9, 0.95} }
 
 // QueueObservation is one queue at one instant. Each count is a sample of its own, because a source may know some and
@@ -224,33 +221,33 @@ type QueueObservation struct {
 	Delayed  Sample `json:"delayed"`
 	// OldestAge is the age in seconds of the oldest message in the backlog, 0 when nothing waits.
 	OldestAge Sample `json:"oldest_age_s"`
-	// Sent counts the messages ever sent to the queue, where the source knows it; it starts anew when the queue does.
+	// Sent counts the messages ever sent to the queue, if the source knows it. It restarts from 0 when the queue does.
 	Sent Sample `json:"sent,omitzero"`
-	// Retrying counts those in flight that a worker gave back and that are not visible yet, where the source knows it:
-	// they wait for their retry and no worker holds them. OldestRetry is the time in seconds since the oldest of them
-	// was sent, 0 without any; RetryAges are all of them by that time, oldest first, at most [MaxGroups] groups.
+	// Retrying counts the messages in flight that a worker returned after a failure and that are not visible yet, if
+	// the source knows it: no worker holds them. OldestRetry is the time in seconds since the oldest of them was sent,
+	// 0 if there is none. RetryAges are all of them by that time, oldest first, at most [MaxGroups] groups.
 	Retrying    Sample    `json:"retrying,omitzero"`
 	OldestRetry Sample    `json:"oldest_retry_s,omitzero"`
 	RetryAges   []Waiting `json:"retry_ages,omitzero"`
-	// DeadLetters counts the messages in the queues for dead letters of this one, where the source knows it.
+	// DeadLetters counts the messages in the dead-letter queues of this queue, if the source knows it.
 	DeadLetters Sample `json:"dead_letters,omitzero"`
-	// LateSeconds is by how much counts and ages may lag behind: they show the queue as it was between so long ago and
-	// now. It is 0 where they are exact.
+	// LateSeconds is the greatest lag of counts and ages: they show the queue at some time between LateSeconds ago and
+	// now. It is 0 for exact counts.
 	LateSeconds float64 `json:"late_s,omitzero"`
-	// Published is what others publish of the queue; nil for most sources, and never changed.
+	// Published holds what other systems publish about the queue; nil for most sources, and never changed.
 	Published *Published `json:"published,omitzero"`
 }
 
-// Published is what others publish of a queue, where they do.
+// Published holds measurements of a queue that other systems publish, such as CloudWatch metrics.
 type Published struct {
-	// SentPerSecond and DeletedPerSecond are the rates over the minute before their instant.
+	// SentPerSecond and DeletedPerSecond are the mean rates over the minute before their instant.
 	SentPerSecond    Sample `json:"sent_per_s,omitzero"`
 	DeletedPerSecond Sample `json:"deleted_per_s,omitzero"`
-	// ProcessingMean is the mean processing duration of its messages in seconds.
+	// ProcessingMean is the mean processing duration of the queue's messages in seconds.
 	ProcessingMean Sample `json:"processing_mean_s,omitzero"`
 }
 
-// Value returns what is published; for nil all of it is unknown.
+// Value returns *p, or for nil a Published whose samples are all unknown.
 func (p *Published) Value() Published {
 	if p == nil {
 		return Published{}
@@ -264,24 +261,24 @@ type Capacity struct {
 	// Known is false while the fleet could not be listed; Reason then says why, and the counts are the last known ones.
 	Known  bool   `json:"known"`
 	Reason string `json:"reason,omitzero"`
-	// Desired is the size last asked for, less the workers that left by themselves.
+	// Desired is the size last set, less the workers that stopped by themselves since.
 	Desired int `json:"desired"`
-	// Ordered were launched and not seen yet; Booting are seen and take no messages yet.
+	// Ordered members were launched and not listed yet. Booting members exist and take no messages yet.
 	Ordered int `json:"ordered"`
 	Booting int `json:"booting"`
 	// Idle and Busy members are in service.
 	Idle int `json:"idle"`
 	Busy int `json:"busy"`
-	// Draining take no more messages; Released were granted their release token and are leaving.
+	// Draining members take no more messages. Released members have their stop permit and are about to end.
 	Draining int `json:"draining"`
 	Released int `json:"released"`
-	// Lost members went silent: their work is unknown. They are neither capacity nor idle.
+	// Lost members stopped reporting, so that their state is unknown: they count neither as capacity nor as idle.
 	Lost int `json:"lost"`
-	// Slots is the number of slots of the members in service, BusySlots those holding a message.
+	// Slots is the number of slots of the members in service. BusySlots is how many of them hold a message.
 	Slots     int `json:"slots"`
 	BusySlots int `json:"busy_slots"`
-	// HeldMeanSeconds is how long the messages in progress had been worked on when their workers reported last, on
-	// average over the busy workers in service. HeldDeviationSeconds is how far that differs between workers: 0 when
+	// HeldMeanSeconds is how long the messages in progress had been worked on at the last report of their worker, as
+	// the mean over the busy workers in service. HeldDeviationSeconds is its standard deviation between workers: 0 when
 	// all began together.
 	HeldMeanSeconds      float64 `json:"held_mean_s,omitzero"`
 	HeldDeviationSeconds float64 `json:"held_deviation_s,omitzero"`
@@ -292,36 +289,37 @@ type Capacity struct {
 // InService returns the number of members whose workers take messages.
 func (c Capacity) InService() int { return c.Idle + c.Busy }
 
-// Pending returns the number of members that were asked for and do not take messages yet, those not even launched
-// included: S3's "desired less running".
+// Pending returns Desired less the members in service. Members that are not launched yet count too.
 func (c Capacity) Pending() int { return max(0, c.Desired-c.InService()) }
 
-// Live returns the number of members that exist, whatever they do; it counts against the maximum.
+// Live returns the number of members that exist, in any state. This number counts against [Limits].Max.
 func (c Capacity) Live() int {
 	return c.Ordered + c.Booting + c.Idle + c.Busy + c.Draining + c.Released + c.Lost
 }
 
-// Active returns the members that count towards desired: those in service and those still to come.
+// Active returns the members that count towards Desired: ordered, booting and in service.
 func (c Capacity) Active() int { return c.Ordered + c.Booting + c.Idle + c.Busy }
 
-// Launches is what a policy may know about launching.
+// Launches is the state of launching, as far as a policy may know it.
 type Launches struct {
-	// LastHour counts launch attempts of the past hour, failed ones too.
+	// LastHour counts the launch attempts of the past hour, failed ones included.
 	LastHour int `json:"last_hour"`
-	// Failed counts the launches in a row whose member ended, or never took a message, before any of its fellows did.
+	// Failed counts the failed launches in a row. A launch failed if its member ended, or passed the boot deadline,
+	// before it took a message. A new member that proves useful resets the count.
 	Failed int `json:"failed"`
-	// RetryAt is when the next launch may be tried after a failure; zero when there is nothing to wait for.
+	// RetryAt is the earliest time of the next launch after a failure; zero if there is nothing to wait for.
 	RetryAt time.Time `json:"retry_at,omitzero"`
 	// LastError says why the last launch failed.
 	LastError string `json:"last_error,omitzero"`
 }
 
-// Total adds up one count over all queues. It is unknown if it is unknown for any queue, and for a fleet without
-// queues.
+// Total returns the sum of one count over all queues, with the oldest of their instants. The sum is unknown if the
+// count is unknown for any queue, and for a fleet without queues.
 func (o Observation) Total(count func(QueueObservation) Sample) Sample {
 	return total(o.At, o.Queues, func(q *QueueObservation) Sample { return count(*q) })
 }
 
+// total is [Observation.Total] without copying queues: an observation is read at every step.
 func total(at time.Time, queues []QueueObservation, count func(*QueueObservation) Sample) Sample {
 	if len(queues) == 0 {
 		return Unknown(at, "the fleet has no queue")
@@ -350,17 +348,17 @@ func (o Observation) InFlight() Sample {
 	return total(o.At, o.Queues, func(q *QueueObservation) Sample { return q.InFlight })
 }
 
-// Room returns how many more members may exist: every member counts against the maximum, whatever it does.
+// Room returns how many more members may exist. Members in every state count against the maximum.
 func (o Observation) Room() int { return max(0, o.Limits.Max-o.Capacity.Live()) }
 
-// Pending returns the members that are still to come: asked for and not in service, as far as there is room for them.
-// Members that drain or went silent hold their places, and no worker comes for those.
+// Pending returns how many members will come into service: the desired ones that are not in service, bounded by the
+// room for them. Draining and lost members keep their places up to the maximum, and no new worker takes those.
 func (o Observation) Pending() int {
 	c := o.Capacity
 	return min(c.Pending(), c.Ordered+c.Booting+o.Room())
 }
 
-// LateSeconds returns by how much the counts of any queue may lag behind at most.
+// LateSeconds returns the greatest lag in seconds of any queue's counts.
 func (o Observation) LateSeconds() float64 {
 	late := 0.0
 	for _, q := range o.Queues {
@@ -369,7 +367,8 @@ func (o Observation) LateSeconds() float64 {
 	return late
 }
 
-// OldestAge returns the age in seconds of the oldest waiting message of all queues.
+// OldestAge returns the age in seconds of the oldest message in the backlog of any queue. It is unknown if the age is
+// unknown for any queue.
 func (o Observation) OldestAge() Sample {
 	if len(o.Queues) == 0 {
 		return Unknown(o.At, "the fleet has no queue")
@@ -386,7 +385,7 @@ func (o Observation) OldestAge() Sample {
 	return oldest
 }
 
-// Metric returns the series of a key, and whether there is one.
+// Metric returns the series with the given key, and whether there is one.
 func (o Observation) Metric(key string) (metrics.Series, bool) {
 	for _, s := range o.Metrics {
 		if s.Key == key {

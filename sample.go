@@ -10,10 +10,10 @@ import (
 
 // Sample is one measured number with its own instant, or the knowledge that the number is unknown.
 //
-// The zero Sample is unknown, because a number nobody measured must never read as zero. Make samples with [Measured]
-// and [Unknown].
+// The zero Sample is unknown, because a number that was not measured must never read as zero. Make samples with
+// [Measured], [Unknown] and [Doubt].
 type Sample struct {
-	// At is when the value was received. It is zero only in a sample that never was measured.
+	// At is the time at which the value was received. It is zero only in a sample that was never measured.
 	At time.Time `json:"at,omitzero"`
 	// Value is finite and not negative when Known, and 0 otherwise.
 	Value float64 `json:"value"`
@@ -21,8 +21,8 @@ type Sample struct {
 	Known bool `json:"known"`
 	// Reason says why the value is unknown, in words for a person; it is empty when Known.
 	Reason string `json:"reason,omitzero"`
-	// Doubted is true for a value that was measured and is not believed yet. It is unknown like any other, and what was
-	// known before is not known any more either.
+	// Doubted is true for a measured value that is not trusted yet, such as a first reading of zero from SQS. A doubted
+	// sample is unknown, and so is the value before it.
 	Doubted bool `json:"doubted,omitzero"`
 }
 
@@ -35,18 +35,18 @@ func Measured(at time.Time, value float64) Sample {
 	return Sample{At: at, Value: value, Known: true}
 }
 
-// Unknown returns a sample that was looked for at the instant at and could not be had; reason says why.
+// Unknown returns an unknown sample for a reading at the instant at; reason says why there is no value.
 func Unknown(at time.Time, reason string) Sample {
 	return Sample{At: at, Reason: reason}
 }
 
-// Doubt returns the sample of something that was measured at the instant at and is not believed yet; reason says why.
+// Doubt returns an unknown sample for a value that was measured at the instant at and is not trusted yet; reason says
+// why.
 func Doubt(at time.Time, reason string) Sample {
 	return Sample{At: at, Reason: reason, Doubted: true}
 }
 
-// Fresh returns s, or an unknown sample in its place when s is older than maxAge at now or comes from more than maxAge
-// in the future.
+// Fresh returns s, or an unknown sample in its place when s was measured more than maxAge before or after now.
 func (s Sample) Fresh(now time.Time, maxAge time.Duration) Sample {
 	if !s.Known {
 		return s
@@ -62,7 +62,7 @@ func (s Sample) Fresh(now time.Time, maxAge time.Duration) Sample {
 	return s
 }
 
-// Count returns the value rounded to a whole number, and whether it is known.
+// Count returns the value rounded to a whole number, at most [math.MaxInt32], and whether it is known.
 func (s Sample) Count() (int, bool) {
 	return int(math.Round(min(s.Value, math.MaxInt32))), s.Known
 }
@@ -78,14 +78,14 @@ func (s Sample) String() string {
 	return render.Number(s.Value)
 }
 
-// Estimate summarises what was learned about a duration: processing time of a message, or boot time of a worker.
-// All durations are in seconds.
+// Estimate summarises the measurements of one duration: the processing duration of a message, or the boot time of a
+// worker. All durations are in seconds.
 type Estimate struct {
 	// Known is false while there is neither a measurement nor a prior.
 	Known bool `json:"known"`
-	// Prior is true while the numbers are the configured ones and nothing was measured yet.
+	// Prior is true while the numbers are the configured ones, because there is no measurement yet.
 	Prior bool `json:"prior,omitzero"`
-	// Count is how many measurements stand behind the numbers.
+	// Count is the number of measurements.
 	Count int64 `json:"count"`
 	// MeanSeconds is the mean; for processing durations it is the MPD.
 	MeanSeconds float64 `json:"mean_s"`

@@ -1,31 +1,46 @@
-// Package controller turns what was seen of a fleet into what is done about it, and says when the next step is due.
+// Package controller turns what was observed of a fleet into what is done about it: one pure step for each fleet.
 //
-// It is pure: no clock, goroutine, timer, lock or I/O. The live loop and the simulator drive the same code, so what is
-// tested in simulated time is what runs.
+// It has no clock, goroutine, timer, lock or I/O. The live loop and the simulator drive the same code, so what is
+// tested in simulated time is what runs in production.
 //
 // The main types:
 //
-//   - [Settings] is what is configured for one fleet; make it with [NewSettings]. [Settings.Step] is the step: from a
-//     [State] and inputs it computes an [Outcome].
-//   - [Input] is something that happened, with its instant: [Measured], [Listed], [Reported], [Resulted] and others.
-//   - [Outcome] has the decision, the records to append to the history, the effects to carry out and the next state.
-//     Records come first: what is not recorded is not done.
-//   - [Effect] is one of five things to do to a fleet: [SetDesired], [End], [Protect], [Trim] and [HandOver]. What
-//     workers are told is no effect; it is read from the state.
-//   - [Shell] decides what stands around the steps: when to poll, when to step, which reports are answered at once and
+//   - [Settings] is the configuration of one fleet; make it with [NewSettings]. [Settings.Step] computes an [Outcome]
+//     from a [State] and inputs.
+//   - [Input] is an event with its instant: [Measured], [Listed], [Reported], [Resulted] and others.
+//   - [Outcome] has the decision, the records for the history, the effects to carry out and the next state. Records
+//     come first: what is not recorded is not done.
+//   - [Effect] is one of five actions on a fleet: [SetDesired], [End], [Protect], [Trim] and [HandOver]. Instructions
+//     to workers are no effects; they are read from the state as answers to reports.
+//   - [State] is the memory of a fleet. [Settings.Restore] rebuilds it from the history.
+//   - [Shell] decides what happens around the steps: when to poll, when to step, which reports are answered at once and
 //     which after the step that they cause.
 //
-// One step in short:
+// One step:
 //
 //	o := settings.Step(state, now, []controller.Input{measured, listed})
 //	// append o.Records to the history, answer the workers, then carry out o.Effects
 //	state = o.Next
 //
-// To follow one decision: a source measures (package source/...), the loop passes it to [Settings.Step] (step.go),
-// which asks the policy (package policy), brings the roster to the desired count (reconcile.go) and hands an order to
-// the fleet (package fleet/...).
+// The parts of a step and their files:
 //
-// For something else: package controller/loop runs a fleet in real time, and package sim in simulated time. Package
-// controller/learning remembers what a fleet's past tells, and package controller/audit explains and verifies recorded
-// decisions. Package roster has the members and their workers.
+//	inputs -> fold (step.go) -> observe (observe.go) -> policy.Decide -> write (reconcile.go) -> records, effects
+//	             |                  |                                      |
+//	             +-> roster         +-> learning                           +-> roster
+//
+// Invariants:
+//
+//   - Equal arguments give equal outcomes, byte for byte, and the given state is not changed.
+//   - The state is a function of the records: a restart at any point continues with the same decisions.
+//   - At most one order of a size is under way. Its intent is recorded before it is carried out.
+//   - Where workers report, no worker is stopped that did not report itself idle with a release token.
+//   - While the members are unknown, nothing is launched. While they or a count of a queue are unknown, no worker that
+//     became ready to stop by itself is released.
+//
+// The package must not know how queues are measured, fleets are sized or histories are stored: those are ports of
+// package muster, and their adapters never appear here.
+//
+// Use package controller/loop to run a fleet in real time and package sim in simulated time. Package
+// controller/learning has the learned quantities, controller/audit explains and verifies recorded decisions, package
+// roster keeps the members and their workers, and package policy decides.
 package controller

@@ -8,44 +8,44 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Input is something that happened, with its instant: [Measured], [Listed], [Expected], [Metered], [Reported], a
-// pointer to one, [Stored], [Unread] or [Resulted].
+// Input is an event with its instant: [Measured], [Listed], [Expected], [Metered], [Reported] or a pointer to one,
+// [Stored], [Unread] or [Resulted].
 type Input interface{ input() }
 
 // Measured is a queue measurement. Its samples carry their instants.
 type Measured struct{ muster.QueueObservation }
 
-// Listed is a listing of the fleet's members, or the reason why there is none.
+// Listed is a listing of the fleet's members, or the reason why the listing failed.
 type Listed struct {
 	muster.Listing
 	// Failure is empty when the listing succeeded.
 	Failure string
 }
 
-// Expected is what running trees are expected to send to the fleet's queues, as a look at the trees found it. It is
-// known and of no tree while none runs.
+// Expected is the forecast of the messages that running trees will send, as read from the store of trees. While no tree
+// runs, it is known and counts no tree.
 type Expected struct{ muster.Expected }
 
-// Metered is what was read of metrics that others keep: those of [Settings.Reads].
+// Metered holds the metrics of other systems that were read for the queries of [Settings.Reads].
 type Metered struct {
 	At time.Time
 	// Series are sorted by key.
 	Series []metrics.Series
-	// Failure is empty when anything could be read.
+	// Failure is empty if at least one could be read.
 	Failure string
 }
 
 // Reported is a worker's report.
 type Reported struct{ protocol.Report }
 
-// Stored is a worker's report that was read from where the worker keeps it. It counts like any other, but nobody
-// answers it: so it never says that its worker may be ended.
+// Stored is a worker's report that was read from a store. It counts like any other but gets no answer. So it never
+// permits its worker to be ended.
 type Stored struct{ protocol.Report }
 
-// Unread says that stored reports could not be read, or not all, and why; with an empty Failure that they were.
+// Unread says why stored reports could not all be read; an empty Failure says that they were.
 type Unread struct{ Failure string }
 
-// Resulted is how an effect ended.
+// Resulted is the result of an effect.
 type Resulted struct {
 	At time.Time
 	// Effect is the effect's id.
@@ -54,6 +54,7 @@ type Resulted struct {
 	Failure string
 }
 
+// The marker methods keep other types out of a step: an unknown input would be ignored in silence.
 func (Measured) input() {}
 func (Listed) input()   {}
 func (Expected) input() {}
@@ -63,10 +64,10 @@ func (Stored) input()   {}
 func (Unread) input()   {}
 func (Resulted) input() {}
 
-// Effect is something to do to the fleet: [SetDesired], [End], [Protect], [Trim] or [HandOver]. What workers are told
-// is no effect of its own: it is read from the state, as the answer to their reports.
+// Effect is an action on the fleet: [SetDesired], [End], [Protect], [Trim] or [HandOver]. Instructions to workers are
+// no effects: they are read from the state as the answers to reports.
 type Effect interface {
-	// EffectID names the effect within the history; its [Resulted] carries the same.
+	// EffectID identifies the effect within the history; its [Resulted] has the same.
 	EffectID() string
 }
 
@@ -94,7 +95,7 @@ type Protect struct {
 // EffectID implements [Effect].
 func (e Protect) EffectID() string { return e.ID }
 
-// Trim ends machines of the fleet that hold no member.
+// Trim ends machines of the fleet that host no member.
 type Trim struct {
 	ID string `json:"id"`
 }
@@ -102,8 +103,8 @@ type Trim struct {
 // EffectID implements [Effect].
 func (e Trim) EffectID() string { return e.ID }
 
-// HandOver tells a cloud's target tracking what it needs. It changes no size, so that its intent is not recorded; it is
-// given again at every period. Only one that fails has a [Resulted].
+// HandOver gives a cloud's target tracking its metric and target. It changes no size, so its intent is not recorded. It
+// is repeated every period. It has a [Resulted] only if it fails.
 type HandOver struct{ muster.Handover }
 
 // EffectID implements [Effect].

@@ -1,22 +1,13 @@
 package controller_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/controller/audit"
-	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/metrics"
 	"github.com/muster-scale/muster/policy"
@@ -81,74 +72,4 @@ func TestEachPeriodOfAMetricHasItsPoint(t *testing.T) {
 	if len(w.last.Observation.Metrics) != 2 {
 		t.Errorf("found %d series, expected 2", len(w.last.Observation.Metrics))
 	}
-}
-
-// keeper keeps metrics as CloudWatch does.
-type keeper struct {
-	mu      sync.Mutex
-	failure error
-	asked   []metrics.Query
-	value   float64
-}
-
-func (k *keeper) Metrics(_ context.Context, queries []metrics.Query) (all []metrics.Series, err error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.asked = queries
-	if k.failure != nil {
-		return nil, k.failure
-	}
-	open := metrics.PeriodAt(time.Now(), 60)
-	for _, q := range queries {
-		all = append(all, metrics.Series{Key: q.Key(), Known: true, Start: open.Add(-40 * time.Minute),
-			PeriodSeconds: 60,
-			Points:        []metrics.Point{{N: 2, Value: 1}, {N: 39, Value: k.value}}})
-	}
-	return all, nil
-}
-
-func TestMetricsThatOthersKeepAreReadAtEachLook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, k := newShell(), &keeper{value: 90}
-		set := settings(t, policy.Spec{Name: "metric-math", Target: 50, Queries: []metricmath.Query{
-			reading("cpu", "AWS/EC2", "CPUUtilization"), reading("members", "Muster", "InService"),
-			{ID: "e", Expression: "IF(members > 0, cpu, cpu)"}}}, 10)
-		set.Poll = 10 * time.Second
-		loop := loop.New(loop.Options{Settings: set, Sources: []muster.Source{s}, Fleet: s,
-			History: s, Meter: k, Logger: slog.New(slog.DiscardHandler)})
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- loop.Run(ctx) }()
-		look := func(later time.Duration) controller.Outcome {
-			time.Sleep(later)
-			o, _ := loop.Last()
-			return o
-		}
-		o := look(time.Second)
-		k.mu.Lock()
-		if len(k.asked) != 1 || k.asked[0].Name != "CPUUtilization" || k.asked[0].PeriodSeconds != 60 {
-			t.Errorf("asked for %v, expected the CPU alone, each minute", k.asked)
-		}
-		if x := o.Observation.Metrics[0]; len(x.Points) != 1 || x.Points[0] != (metrics.Point{N: 29, Value: 90}) ||
-			!x.Start.Equal(metrics.PeriodAt(time.Now(), 60).Add(-30*time.Minute)) {
-			t.Errorf("found %+v, expected the newest 30 minutes alone", x)
-		}
-		if o.Decision.Desired != 1 {
-			t.Errorf("found %s", o.Decision.Sentence())
-		}
-		k.failure = errors.New("access denied")
-		k.mu.Unlock()
-		if o = look(100 * time.Second); !o.Observation.Metrics[0].Known || o.Decision.Reason == muster.UnknownMetric {
-			t.Errorf("100 s after it was read last: %s", o.Decision.Sentence())
-		}
-		o = look(100 * time.Second)
-		if x := o.Observation.Metrics[0]; x.Known || o.Decision.Reason != muster.UnknownMetric ||
-			fmt.Sprint(x.Reason) == "" {
-			t.Errorf("200 s after it was read last: %+v, %s", x, o.Decision.Sentence())
-		}
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/muster-scale/muster/roster"
 )
 
-// observe assembles what the policy sees: the newest samples, those that are too old as unknown.
+// observe assembles the observation for the policy: the newest samples, with those that are too old as unknown.
 func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muster.Observation {
 	learns := s.learning()
 	o := muster.Observation{
@@ -47,7 +47,7 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 	o.Pool = st.pool(now)
 	o.Expected, o.Metrics = s.expected(st, now), s.metrics(st, now)
 	if s.Spec.Shadow {
-		o.Capacity = supposed(o)
+		o.Capacity = estimateBusy(o)
 	}
 	if !st.learned.MeasuresProcessing(now) {
 		o.Processing = published(o)
@@ -63,8 +63,8 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 	return o
 }
 
-// look keeps the newest measurement of each queue, sorted by name.
-func (st *State) look(q *muster.QueueObservation) {
+// keepMeasurement stores the newest measurement of a queue. Queues are sorted by name.
+func (st *State) keepMeasurement(q *muster.QueueObservation) {
 	queues, i := st.queues, 0
 	for i < len(queues) && queues[i].Queue < q.Queue {
 		i++
@@ -74,43 +74,43 @@ func (st *State) look(q *muster.QueueObservation) {
 		return
 	}
 	st.queues = slices.Clone(queues)
-	newest(&st.queues[i], q)
+	updateQueue(&st.queues[i], q)
 }
 
-// newest keeps what is still known of a queue when a measurement fails; staleness is judged when it is used.
-// Measurements arrive in the order they were made, so their instants are not compared: a clock that was set back would
-// win for hours.
-func newest(old, q *muster.QueueObservation) {
-	newer(&old.Backlog, &q.Backlog)
-	newer(&old.InFlight, &q.InFlight)
-	newer(&old.Delayed, &q.Delayed)
-	newer(&old.OldestAge, &q.OldestAge)
-	newer(&old.Sent, &q.Sent)
-	newer(&old.Retrying, &q.Retrying)
-	newer(&old.OldestRetry, &q.OldestRetry)
-	newer(&old.DeadLetters, &q.DeadLetters)
+// updateQueue replaces the samples of a queue, and keeps known ones whose new measurement failed: their age is judged
+// when they are used. Measurements arrive in the order they were made, so their instants are not compared: after a
+// clock was set back, old samples would win for hours.
+func updateQueue(old, q *muster.QueueObservation) {
+	updateSample(&old.Backlog, &q.Backlog)
+	updateSample(&old.InFlight, &q.InFlight)
+	updateSample(&old.Delayed, &q.Delayed)
+	updateSample(&old.OldestAge, &q.OldestAge)
+	updateSample(&old.Sent, &q.Sent)
+	updateSample(&old.Retrying, &q.Retrying)
+	updateSample(&old.OldestRetry, &q.OldestRetry)
+	updateSample(&old.DeadLetters, &q.DeadLetters)
 	if q.Retrying.Known {
 		old.RetryAges = q.RetryAges
 	}
 	if old.Published != nil || q.Published != nil {
 		p, n := old.Published.Value(), q.Published.Value()
-		newer(&p.SentPerSecond, &n.SentPerSecond)
-		newer(&p.DeletedPerSecond, &n.DeletedPerSecond)
-		newer(&p.ProcessingMean, &n.ProcessingMean)
+		updateSample(&p.SentPerSecond, &n.SentPerSecond)
+		updateSample(&p.DeletedPerSecond, &n.DeletedPerSecond)
+		updateSample(&p.ProcessingMean, &n.ProcessingMean)
 		old.Published = &p
 	}
 	old.LateSeconds = q.LateSeconds
 }
 
-// newer replaces a sample by a later one that tells more, or that it is in doubt.
-func newer(old, s *muster.Sample) {
+// updateSample replaces a sample by a later one, unless that is merely unknown.
+func updateSample(old, s *muster.Sample) {
 	if s.Known || !old.Known || s.Doubted {
 		*old = *s
 	}
 }
 
-// fresh returns the measurements, of which what is too old by now is unknown: those given, as nearly always, if nothing
-// is.
+// fresh returns the measurements with samples that are too old as unknown. It returns the given slice if none is, which
+// is the usual case.
 func (s *Settings) fresh(queues []muster.QueueObservation, now time.Time) []muster.QueueObservation {
 	counts, ages := s.staleAfter(), s.ageStaleAfter()
 	i := 0
@@ -138,7 +138,7 @@ func (s *Settings) fresh(queues []muster.QueueObservation, now time.Time) []must
 	return queues
 }
 
-// stale tells whether something in q may be too old.
+// stale tells whether a sample in q may be too old.
 func stale(q *muster.QueueObservation, now time.Time, counts, ages time.Duration) bool {
 	old := func(x *muster.Sample, most time.Duration) bool {
 		age := now.Sub(x.At)
@@ -150,8 +150,8 @@ func stale(q *muster.QueueObservation, now time.Time, counts, ages time.Duration
 		q.Published != nil
 }
 
-// pool is the warm pool as far as is known at now; nil for a fleet that has none. What was learned of it stays when the
-// pool cannot be read for a while.
+// pool returns the state of the warm pool at now; nil for a fleet without one. The learned boot time is kept while the
+// pool cannot be read.
 func (st *State) pool(now time.Time) *muster.Pool {
 	p := muster.Pool{Ready: st.ready()}
 	if p.Boot = st.learned.WarmBoot(now); !p.Boot.Known && st.last().pool != nil {
@@ -163,7 +163,7 @@ func (st *State) pool(now time.Time) *muster.Pool {
 	return &p
 }
 
-// ready is how many members the warm pool can start beyond those that were ordered from it and did not show yet.
+// ready returns how many members the warm pool can start, less those that were ordered from it and are not listed yet.
 func (st *State) ready() int {
 	if st.listed.Ready == nil {
 		return 0
@@ -171,31 +171,31 @@ func (st *State) ready() int {
 	return max(0, *st.listed.Ready-st.roster.Awaited())
 }
 
-// fromPool notes which of the members that are ordered now are expected from the warm pool, the first ones, and returns
-// how many.
+// fromPool records that the first of the ordered members are expected from the warm pool, and returns how many.
 func (st *State) fromPool(ordered []string) int {
-	// Those that are ordered now are not expected from it yet.
+	// ready does not count the members of this order yet.
 	n := min(st.ready(), len(ordered))
 	st.roster.FromPool(ordered[:n])
 	return n
 }
 
-// tiers records of which tier members are that were expected to be of the other.
-func (x *seen) tiers(other []roster.Tiered) {
+// tiers records members whose tier differs from the expected one.
+func (x *findings) tiers(other []roster.Tiered) {
 	for _, t := range other {
 		x.changes = append(x.changes, Changed{Member: t.Member, What: t.Change(), Why: why(t.Tier)})
 	}
 }
 
+// why says which tier a member came from.
 func why(t muster.Tier) string {
 	if t == muster.Warm {
 		return "it comes from the warm pool"
 	}
-	return "it was started anew, and not from the warm pool"
+	return "it was a cold start, not from the warm pool"
 }
 
-// published returns what the sources know of processing durations, averaged over the queues that know it, or else what
-// the observation has. Programs that publish their mean and never report are served by that.
+// published returns the mean of the processing durations that sources publish, over the queues that have one; otherwise
+// the estimate of the observation. It serves workers that publish their mean and never report.
 func published(o muster.Observation) muster.Estimate {
 	sum, n := 0.0, 0
 	for _, q := range o.Queues {
@@ -211,8 +211,8 @@ func published(o muster.Observation) muster.Estimate {
 		P99Seconds: mean}
 }
 
-// occupied takes as many slots of a fleet whose workers do not report to be busy as messages are in flight, and all
-// where nobody knows.
+// occupied estimates the busy slots of a fleet whose workers do not report: one for each message in flight, or all if
+// that number is unknown.
 func occupied(o muster.Observation) muster.Capacity {
 	c := o.Capacity
 	if n, known := o.InFlight().Count(); known {
@@ -224,7 +224,8 @@ func occupied(o muster.Observation) muster.Capacity {
 	return c
 }
 
-// Reads returns what a [metrics.Meter] has to read for the fleet's policy, sorted by key; none for most policies.
+// Reads returns the queries that a [metrics.Meter] must read for the fleet's policy, sorted by key; none for most
+// policies.
 func (s Settings) Reads() (queries []metrics.Query) {
 	for _, u := range s.uses {
 		if !u.Own {
@@ -234,8 +235,8 @@ func (s Settings) Reads() (queries []metrics.Query) {
 	return queries
 }
 
-// newPeriod tells whether a period of a metric that we keep ourselves began since a decision was recorded. What the
-// metric was in a period is known from the records alone, so each period needs one.
+// newPeriod tells whether a new period of one of Muster's own metrics has begun since a decision was recorded. The
+// value of a past period is known from records alone, so each period needs one.
 func (s *Settings) newPeriod(recorded, now time.Time) bool {
 	return slices.ContainsFunc(s.uses, func(u policy.MetricUse) bool {
 		return u.Own && !metrics.PeriodAt(recorded,
@@ -243,19 +244,19 @@ func (s *Settings) newPeriod(recorded, now time.Time) bool {
 	})
 }
 
-// meter keeps what was read last. What could be read before counts until it is too old.
-func (st *State) meter(x Metered) {
+// keepMetrics stores the metrics read last. After a failure the earlier ones are kept until they are too old.
+func (st *State) keepMetrics(x Metered) {
 	if x.Failure != "" && st.metered != nil && len(st.metered.Series) > 0 {
 		x = Metered{At: st.metered.At, Series: st.metered.Series, Failure: x.Failure}
 	}
 	st.metered = &x
 }
 
-// meterStale is how old what was read of metrics may be, in periods of each metric: then it is unknown.
+// meterStale is the age at which a metric becomes unknown, in periods of that metric.
 const meterStale = 3
 
-// metrics are the series for the policy, sorted by key: of our own the past periods, which the last record tells; of
-// others what was read.
+// metrics returns the series for the policy, sorted by key. For Muster's own metrics they are the past periods from the
+// last record; for metrics of other systems, what was read.
 func (s *Settings) metrics(st *State, now time.Time) []metrics.Series {
 	if len(s.uses) == 0 {
 		return nil
@@ -275,7 +276,7 @@ func (s *Settings) metrics(st *State, now time.Time) []metrics.Series {
 		if u.Own {
 			continue
 		}
-		unknown := metrics.Series{Key: u.Query.Key(), Reason: "nobody reads metrics of CloudWatch for this fleet"}
+		unknown := metrics.Series{Key: u.Query.Key(), Reason: "this fleet has no reader of CloudWatch metrics"}
 		if metered.Failure != "" {
 			unknown.Reason = metered.Failure
 		}
@@ -294,6 +295,7 @@ func (s *Settings) metrics(st *State, now time.Time) []metrics.Series {
 	return all
 }
 
+// because writes a failure as the end of a reason.
 func because(failure string) string {
 	if failure == "" {
 		return ""
@@ -301,7 +303,7 @@ func because(failure string) string {
 	return ": " + failure
 }
 
-// bounded returns s with its newest points alone, if it has more than an observation carries.
+// bounded returns s with at most as many points as an observation carries, the newest ones.
 func bounded(s metrics.Series) metrics.Series {
 	if k := len(s.Points); k > 0 && s.Points[k-1].N >= metrics.MaxPoints {
 		first := s.Points[k-1].N - metrics.MaxPoints + 1
@@ -317,7 +319,7 @@ func bounded(s metrics.Series) metrics.Series {
 	return s
 }
 
-// progress tells how the work goes.
+// progress summarises the state of the work.
 func (s *Settings) progress(st *State, now time.Time, o *muster.Observation) *muster.Progress {
 	ends := st.learned.Ends(now)
 	w := &muster.Progress{Failed: ends.Failed, Finished: ends.Finished, Failing: ends.Failing}
@@ -341,7 +343,8 @@ func (s *Settings) progress(st *State, now time.Time, o *muster.Observation) *mu
 	return w
 }
 
-// retries tells messages that workers hold from those that wait for a retry.
+// retries separates the messages that workers hold from those that wait for retry. A queue that counts them itself is
+// exact. Otherwise the count comes from worker reports, and from messages in flight that no worker holds.
 func (s *Settings) retries(st *State, now time.Time, o *muster.Observation, w *muster.Progress) {
 	inFlight := o.InFlight()
 	w.Retrying = o.Total(func(q muster.QueueObservation) muster.Sample { return q.Retrying })
@@ -358,7 +361,7 @@ func (s *Settings) retries(st *State, now time.Time, o *muster.Observation, w *m
 		}
 		return
 	}
-	why := "the queue does not tell, and the workers do not report"
+	why := "the queue does not count retries, and the workers do not report"
 	for i := range o.Queues {
 		why = cmp.Or(o.Queues[i].Retrying.Reason, why)
 	}
@@ -369,14 +372,13 @@ func (s *Settings) retries(st *State, now time.Time, o *muster.Observation, w *m
 	told, ok := st.roster.Retries(now)
 	settled := ok || st.learned.RetryingSettled()
 	if settled || o.Capacity.InService() > 0 || inFlight.Known && inFlight.Value == 0 {
-		w.Working = muster.Measured(now,
-			float64(o.Capacity.BusySlots)) // else its workers have not reported since a restart
+		// Otherwise the workers may not have reported since a restart.
+		w.Working = muster.Measured(now, float64(o.Capacity.BusySlots))
 	}
 	if !settled {
 		return
 	}
-	// Workers that ended have told nothing since; what is in flight longer than reports take, and at no worker, was
-	// theirs.
+	// The retries of ended workers are in no report: they are among the messages in flight that no worker holds.
 	n := max(float64(told.Messages), o.Retrying)
 	if inFlight.Known {
 		n = min(n, inFlight.Value)
@@ -388,12 +390,12 @@ func (s *Settings) retries(st *State, now time.Time, o *muster.Observation, w *m
 	case told.OldestSeconds > 0:
 		w.OldestRetry = muster.Measured(now, told.OldestSeconds)
 	default:
-		w.OldestRetry = muster.Unknown(now, "no worker that is still there tells when they were sent")
+		w.OldestRetry = muster.Unknown(now, "no present worker reports when they were sent")
 	}
 }
 
-// late counts the messages that wait, in the backlog or for a retry, for longer than the objective allows, and those
-// that a worker has held for longer.
+// late counts the messages that are late already: in the backlog or waiting for retry for longer than the objective, or
+// held by a worker for longer than it.
 func late(o *muster.Observation, w *muster.Progress) muster.Sample {
 	most := o.Objective.Latency.Seconds()
 	backlog, oldest := o.Backlog(), o.OldestAge()
@@ -403,17 +405,17 @@ func late(o *muster.Observation, w *muster.Progress) muster.Sample {
 		return muster.Unknown(o.At, "the backlog is unknown")
 	case backlog.Value == 0, oldest.Known && oldest.Value <= most:
 	case len(o.Waiting) == 0:
-		return muster.Unknown(o.At, "the ages of what waits are unknown")
+		return muster.Unknown(o.At, "the ages of the backlog are unknown")
 	default:
 		n += older(o.Waiting, most)
 	}
 	switch {
 	case !w.Retrying.Known:
-		return muster.Unknown(o.At, "what waits for a retry is unknown")
+		return muster.Unknown(o.At, "the number of messages waiting for retry is unknown")
 	case w.Retrying.Value == 0, w.OldestRetry.Known && w.OldestRetry.Value <= most:
 		return muster.Measured(o.At, n)
 	case !w.OldestRetry.Known:
-		return muster.Unknown(o.At, "the ages of what waits for a retry are unknown")
+		return muster.Unknown(o.At, "the ages of messages waiting for retry are unknown")
 	}
 	retries := 0.0
 	for i := range o.Queues {
@@ -422,7 +424,7 @@ func late(o *muster.Observation, w *muster.Progress) muster.Sample {
 	return muster.Measured(o.At, n+max(1, retries))
 }
 
-// older counts the messages of the groups that are older than so many seconds.
+// older counts the messages in groups older than the given seconds.
 func older(groups []muster.Waiting, seconds float64) (n float64) {
 	for _, g := range groups {
 		if g.AgeSeconds > seconds {
@@ -432,22 +434,23 @@ func older(groups []muster.Waiting, seconds float64) (n float64) {
 	return n
 }
 
-// lookBack is how far back arrivals are counted: far enough to tell the ages of all that is still in time.
+// lookBack is the window of arrivals: long enough for the ages of all messages that may still be in time.
 func (s *Settings) lookBack() time.Duration {
 	return min(max(time.Hour, 2*s.Objective.Latency), 12*time.Hour)
 }
 
-// learning are the rules by which the fleet is learned about.
+// learning returns the rules of package learning for this fleet.
 func (s *Settings) learning() learning.Rules {
 	return learning.Rules{Learn: s.Learn, LookBack: s.lookBack(), Poll: s.Poll, Cores: s.Cores,
 		OneQueue: len(s.Queues) == 1, Seasonal: s.Spec.Seasonal(), Busiest: s.plansAhead,
 		Quantile: s.Objective.Quantile}
 }
 
-// staleAfter is how old a queue measurement or a listing may be before it is unknown.
+// staleAfter is the age at which a queue measurement or a listing becomes unknown.
 func (s *Settings) staleAfter() time.Duration { return max(3*s.Poll, 5*time.Second, s.Stale) }
 
-// ageStaleAfter is the same for ages. Where looks are rare, ages come by the minute and a minute or two late.
+// ageStaleAfter is the same for ages. Where polls are rare, ages come from CloudWatch: once a minute, and a minute or
+// two late.
 func (s *Settings) ageStaleAfter() time.Duration {
 	if s.Stale > 0 {
 		return max(s.staleAfter(), 3*time.Minute)
@@ -455,20 +458,20 @@ func (s *Settings) ageStaleAfter() time.Duration {
 	return s.staleAfter()
 }
 
-// rules are the roster's times. A member gets three times the slowest boot seen lately, and never less than half a
+// rules returns the durations of the roster. A member may take three times the slowest recent boot, at least half a
 // minute: giving it up too early launches a second one.
 func (s *Settings) rules(boot muster.Estimate) roster.Rules {
 	slowest := max(s.BootPrior.Seconds(), boot.P95Seconds)
 	within := max(30*time.Second, time.Duration(3*slowest*float64(time.Second)))
 	r := roster.Rules{Silence: silence, StoredSilence: max(silence, 3*s.Poll), BootWithin: within, Grace: grace,
 		Remember: 5 * time.Minute, Unreported: s.Unreported}
-	if s.Spec.Shadow && !s.Unreported { // the workers of another system need not report
+	if s.Spec.Shadow && !s.Unreported { // the workers of the other system may not report to Muster
 		r.Watched, r.WatchedAfter = true, s.BootPrior
 	}
 	return r
 }
 
-// expected is what trees are expected to send, as far as that is known at now; nil while none runs.
+// expected returns the forecast of trees at now, unknown if it is too old; nil while no tree runs.
 func (s *Settings) expected(st *State, now time.Time) *muster.Expected {
 	if st.expected == nil {
 		return nil
@@ -480,8 +483,8 @@ func (s *Settings) expected(st *State, now time.Time) *muster.Expected {
 	return &e
 }
 
-// expect keeps what the last look at the trees that succeeded found; how old it may be is judged when it is used.
-func (st *State) expect(e muster.Expected) {
+// keepExpected stores the forecast of the last successful reading of trees; its age is judged when it is used.
+func (st *State) keepExpected(e muster.Expected) {
 	st.treesRead = true
 	if e.Known || st.expected == nil || !st.expected.Known {
 		st.expected = &e

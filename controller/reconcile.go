@@ -12,10 +12,10 @@ import (
 	"github.com/muster-scale/muster/roster"
 )
 
-// write turns a decision into records and effects, and brings the roster to it.
+// write turns a decision into records and effects, and applies it to the roster.
 //
-// It holds nothing but pointers and numbers, so that the outcome, the largest value of a step, stays off the heap: for
-// the compiler, what escapes from one field of a struct escapes from all.
+// It holds only pointers and numbers, so that the outcome, the largest value of a step, stays off the heap: for the
+// compiler, what escapes from one field of a struct escapes from all.
 type write struct {
 	settings *Settings
 	rules    roster.Rules
@@ -26,28 +26,31 @@ type write struct {
 // now is the instant of the step.
 func (w *write) now() time.Time { return w.out.Observation.At }
 
+// record appends a record of this step.
 func (w *write) record(kind muster.RecordKind, body any) {
 	w.out.Records = append(w.out.Records, w.settings.record(w.now(), kind, body))
 }
 
-// id names an effect by the place its intent takes in the history.
+// id names an effect by the position of its intent in the history. So it is unique, and a restart derives the same one.
 func (w *write) id() string {
 	p := w.state.Position
 	return fmt.Sprintf("%s.%d.%d", w.settings.Fleet, p.Epoch, p.Seq+int64(len(w.out.Records))+1)
 }
 
+// changed records a change of a member.
 func (w *write) changed(member string, what roster.Change, why string) {
 	w.change(Changed{Member: member, What: what, Why: why})
 }
 
+// change records a change with the desired size after it. In shadow mode no launch was wasted by Muster.
 func (w *write) change(c Changed) {
 	c.Desired, c.Wasted = w.state.desired, c.Wasted && !w.settings.Spec.Shadow
 	w.out.Changes = append(w.out.Changes, c)
 	w.record(muster.Changed, c)
 }
 
-// seen records what the inputs showed.
-func (w *write) seen(x seen) {
+// recordFindings records what the inputs showed: results first, because a change may follow from one.
+func (w *write) recordFindings(x findings) {
 	for _, r := range x.results {
 		w.record(muster.Resulted, ResultedBody{Effect: r.Effect, Failure: r.Failure})
 	}
@@ -59,19 +62,19 @@ func (w *write) seen(x seen) {
 	}
 }
 
-// learned records what was learned just now.
+// learned records the measurements of the last seconds.
 func (w *write) learned(l learning.Flush) {
-	text, quick := l.JSON()
-	if !quick {
+	text, encoded := l.JSON()
+	if !encoded {
 		w.record(muster.Learned, l.Body())
 		return
 	}
 	w.out.Records = append(w.out.Records, muster.Record{At: w.now(), Kind: muster.Learned, Body: text})
 }
 
-// decision makes the decision the size asked for, and records it when it sets a size, holds for another reason or is a
-// minute old. A wish alone is recorded for policies that look back at it, once a second at most. Only what is recorded
-// is remembered, so that a restart remembers the same.
+// decision makes the decision's size the desired one, and records the decision if it matters: it sets a size, holds for
+// another reason, or a minute has passed since the last record. A changed recommendation alone is recorded for policies
+// that read it later, at most once a second. Only what is recorded is remembered, so that a restart remembers the same.
 func (w *write) decision() {
 	d, last := &w.out.Decision, &w.state.last().decision
 	if d.Verdict != muster.Shadow {
@@ -81,7 +84,7 @@ func (w *write) decision() {
 	memory := w.settings.memory
 	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Desired == last.Desired &&
 		d.Verdict == last.Verdict && d.Reason == last.Reason
-	// That trees begin, end or can no longer be read is news, whatever it comes to.
+	// The start, the end and a failed reading of trees are recorded, whatever the size.
 	now, before := w.out.Observation.Expected, w.state.last().expected
 	same = same && now.None() == before.None() && (now.None() || now.Known == before.Known)
 	same = same && w.out.Observation.Drift.Last() == w.state.last().drift.Last()
@@ -106,8 +109,8 @@ func (w *write) decision() {
 	w.out.Records = append(w.out.Records, w.settings.encoded(w.now(), muster.Decided, text))
 }
 
-// releases grants release tokens: always to those that were asked to go, and to those that offered as long as enough
-// remain. With a worker that offered, the size asked for falls.
+// releases grants stop permits: always to drained members, and to members that are ready to stop as long as enough
+// remain. A member that was ready to stop by itself lowers the desired size, so that it is not replaced.
 func (w *write) releases() {
 	asked, offered := w.state.roster.Offers(w.now(), w.rules)
 	for _, id := range asked {
@@ -116,13 +119,13 @@ func (w *write) releases() {
 	}
 	active := 0
 	if len(offered) > 0 {
-		// A worker that offers to go still counts as in service, so the size without it must cover the floor.
+		// A worker that is ready to stop still counts as in service, so the size without it must cover the floor.
 		active = w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots).Active()
 	}
 	for _, id := range offered {
 		if active <= w.out.Decision.Floor || w.unsure() {
 			w.state.roster.Refuse(id)
-			w.changed(id, roster.Kept, fmt.Sprintf("offered to leave, but %s needed", isAre(w.out.Decision.Floor)))
+			w.changed(id, roster.Kept, fmt.Sprintf("was ready to stop, but %s needed", isAre(w.out.Decision.Floor)))
 			continue
 		}
 		active--
@@ -139,24 +142,24 @@ func (w *write) releases() {
 	}
 }
 
-// unsure tells whether a signal is unknown that could speak against letting a worker go.
+// unsure tells whether a signal that could speak against releasing a worker is unknown.
 func (w *write) unsure() bool {
 	o := w.out.Observation
 	return !o.Capacity.Known || len(o.Queues) > 0 && (!o.Backlog().Known || !o.InFlight().Known)
 }
 
-// size brings the members to the size asked for: too many are asked to drain; too few are first made up by those that
-// were asked to drain and are still there, then by launches.
+// size brings the members to the desired size. Surplus members get a stop request. Missing ones are first made up by
+// withdrawing stop requests, then by launches.
 func (w *write) size() {
 	c := w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots)
 	w.orderAgain(c)
 	missing := w.state.desired - c.Active()
 	if missing < 0 && w.settings.Unreported {
-		return // its own service chooses who ends: see restate
+		return // its own service chooses which members end: see restate
 	}
 	if missing < 0 {
 		for _, id := range w.state.roster.Drain(min(-missing, maxMoves), w.now(), w.rules) {
-			w.changed(id, roster.AskedToDrain, fmt.Sprintf("%d wanted, %d there", w.state.desired, c.Active()))
+			w.changed(id, roster.AskedToDrain, fmt.Sprintf("%d desired, %d active", w.state.desired, c.Active()))
 		}
 		return
 	}
@@ -166,7 +169,7 @@ func (w *write) size() {
 	}
 	kept := w.state.roster.Keep(missing, w.now(), w.rules)
 	for _, id := range kept {
-		w.changed(id, roster.Kept, "wanted again before it was released")
+		w.changed(id, roster.Kept, "needed again before it was released")
 	}
 	if n := min(missing-len(kept), w.room(c), maxMoves); n > 0 && w.state.order == nil &&
 		w.out.Observation.Capacity.Known {
@@ -174,7 +177,7 @@ func (w *write) size() {
 	}
 }
 
-// room is how many more members may be launched now: within the maximum, the hour's budget, and one at a time while
+// room returns how many members may be launched now: within the maximum and the hour's budget, and one at a time while
 // launches fail.
 func (w *write) room(c muster.Capacity) int {
 	l := w.state.roster.Launches()
@@ -188,6 +191,8 @@ func (w *write) room(c muster.Capacity) int {
 	return room
 }
 
+// launch orders n more members by name. The names derive from the order's id, so that a repeated order starts none
+// twice.
 func (w *write) launch(n, total int) {
 	id := w.id()
 	e := SetDesired{muster.Order{ID: id, Desired: w.state.desired, Total: total}}
@@ -201,15 +206,16 @@ func (w *write) launch(n, total int) {
 	w.out.Effects = append(w.out.Effects, e)
 }
 
-// orderAgain gives the order again that a restart found without a result. It names the same members, so what it did the
-// first time it does not do twice.
+// orderAgain repeats the order that a restart found without a result. It names the same members, so the fleet does
+// nothing twice.
 func (w *write) orderAgain(c muster.Capacity) {
-	if w.state.again && c.Live() <= w.settings.Limits.Max {
+	if w.state.orderRecalled && c.Live() <= w.settings.Limits.Max {
 		w.out.Effects = append(w.out.Effects, *w.state.order)
 	}
-	w.state.again = false
+	w.state.orderRecalled = false
 }
 
+// isAre writes a number with its verb.
 func isAre(n int) string {
 	if n == 1 {
 		return "1 is"
@@ -217,74 +223,75 @@ func isAre(n int) string {
 	return fmt.Sprintf("%d are", n)
 }
 
-// exchange sees to it that those leave that are idle.
+// exchange moves stop requests from busy members to idle ones, so that the size falls sooner.
 func (w *write) exchange() {
 	if w.settings.Unreported || w.unsure() {
 		return
 	}
 	kept, asked := w.state.roster.Exchange(w.now(), w.rules)
 	for i := range kept {
-		w.changed(kept[i], roster.Kept, "holds a message, and another one is idle")
-		w.changed(asked[i], roster.AskedToDrain, "is idle, in place of one that holds a message")
+		w.changed(kept[i], roster.Kept, "is busy, and another member is idle")
+		w.changed(asked[i], roster.AskedToDrain, "is idle, and stops in place of a busy member")
 	}
 }
 
-// aim is what is remembered of writing to the fleet's own service.
-type aim struct {
-	// changedAt is when an effect last ended: what was listed before says nothing of it.
+// serviceWrites is the memory of writing to the fleet's own service.
+type serviceWrites struct {
+	// changedAt is when an effect last ended: an older listing does not show it.
 	changedAt time.Time
-	// statedAt is when the service was last told its size without a launch, protectedAt when members were last
-	// protected.
+	// statedAt is when a size without a launch was last set, protectedAt when members were last protected.
 	statedAt, protectedAt time.Time
 	// trimmedAt is when machines were last ended.
 	trimmedAt time.Time
-	// stated is the size that was last stated without a launch.
+	// stated is the size that was last set without a launch.
 	stated int
-	// set is the size that the service was seen with last, or that an effect gave it; known is false where an effect
-	// may have changed it to something else. seenAt is the listing that was looked at for that.
+	// set is the size of the service by the newest listing or effect; known is false if an effect may have changed it.
+	// seenAt is the time of the listing that was compared last.
 	set    int
 	known  bool
 	seenAt time.Time
-	// open are the effects without a result, issued at openAt. It is replaced, never changed.
+	// open are the ids of effects without a result, issued at openAt. It is replaced, never changed.
 	open   []string
 	openAt time.Time
 }
 
 const (
-	// stateEvery is how often a size is stated again that somebody else has changed.
+	// stateEvery is how often a size is set again that something else has changed.
 	stateEvery = time.Minute
-	// protectEvery is how often protection is asked for again.
+	// protectEvery is how often protection is repeated.
 	protectEvery = 15 * time.Second
 	// trimEvery is how often machines without members are ended.
 	trimEvery = 15 * time.Second
-	// settles is how long after an effect a service may still be seen with the size from before.
+	// settles is how long after an effect a listing may still show the size from before it.
 	settles = 10 * time.Second
 )
 
-func (a *aim) resulted(x Resulted) {
+// resulted notes that an effect has ended.
+func (a *serviceWrites) resulted(x Resulted) {
 	if x.At.After(a.changedAt) {
 		a.changedAt = x.At
 	}
 }
 
-func (x *seen) named(all ...roster.Naming) {
+// named records the names that the fleet's own service chose.
+func (x *findings) named(all ...roster.Naming) {
 	for _, n := range all {
 		x.changes = append(x.changes, Changed{Member: n.Ordered, What: roster.Named, As: n.Member, Why: "is " +
 			n.Member})
 	}
 }
 
-// service returns what the newest listing says of the fleet's own service; nil where there is none, and where the
-// listing is from before the last write.
+// service returns the fleet's own service by the newest listing. It is nil if there is none, or if the listing is older
+// than the last write.
 func (w *write) service() *muster.Service {
 	l := w.state.listed
-	if l.Failure != "" || l.At.Before(w.state.aim.changedAt) {
+	if l.Failure != "" || l.At.Before(w.state.writes.changedAt) {
 		return nil
 	}
 	return l.Service
 }
 
-// total is how many members there shall be with n more; zero for a fleet without a service.
+// total returns how many members exist once n more are launched; zero for a fleet without a service.
 func (w *write) total(c muster.Capacity, n int) int {
 	if w.state.listed.Service == nil {
 		return 0
@@ -292,9 +299,10 @@ func (w *write) total(c muster.Capacity, n int) int {
 	return c.Live() + n
 }
 
-// restate tells the fleet's own service how many members there are and are on their way, when it aims at another
-// number: because somebody else has set it, or because what was launched never came and is not wanted any more. It
-// launches nothing that was not ordered, and it ends nothing, because every member that exists is counted.
+// restate sets the size of the fleet's own service to the members that exist or were ordered, if it aims at another
+// number. Then something else has changed it, or a launch never came and is not needed any more. It launches nothing
+// that was not ordered, and ends nothing, because every existing member is counted. Only where workers do not report
+// may it shrink the fleet, because there the service chooses which members end.
 func (w *write) restate() {
 	s := w.service()
 	if s == nil || w.state.order != nil || !w.out.Observation.Capacity.Known || len(w.out.Effects) > 0 {
@@ -309,67 +317,67 @@ func (w *write) restate() {
 		return
 	}
 	more := s.Desired < total && (c.Ordered > 0 || w.settings.Unreported)
-	again := total == w.state.aim.stated && w.now().Sub(w.state.aim.statedAt) < stateEvery
-	if s.Desired < total && !more || again || !w.settings.Unreported && w.now().Sub(w.state.aim.statedAt) < stateEvery {
+	recent := w.now().Sub(w.state.writes.statedAt) < stateEvery
+	if s.Desired < total && !more || recent && (total == w.state.writes.stated || !w.settings.Unreported) {
 		return
 	}
-	w.state.aim.statedAt, w.state.aim.stated = w.now(), total
+	w.state.writes.statedAt, w.state.writes.stated = w.now(), total
 	e := SetDesired{muster.Order{ID: w.id(), Desired: w.state.desired, Total: total, Shrink: w.settings.Unreported}}
 	w.state.order, w.state.orderAt = &e, w.now()
 	w.record(muster.Intended, Intended{SetDesired: &e})
 	w.out.Effects = append(w.out.Effects, e)
 }
 
-// protect has members protected that the fleet's own service could end.
+// protect asks for the protection of members that the fleet's own service could end.
 func (w *write) protect() {
-	if !w.settings.Protect || w.service() == nil || w.now().Sub(w.state.aim.protectedAt) < protectEvery {
+	if !w.settings.Protect || w.service() == nil || w.now().Sub(w.state.writes.protectedAt) < protectEvery {
 		return
 	}
 	exposed := w.state.roster.Exposed()
 	if len(exposed) == 0 {
 		return
 	}
-	w.state.aim.protectedAt = w.now()
+	w.state.writes.protectedAt = w.now()
 	e := Protect{ID: w.id(), Members: slices.Clip(exposed[:min(len(exposed), maxMoves)])}
 	w.record(muster.Intended, Intended{Protect: &e})
 	w.out.Effects = append(w.out.Effects, e)
 }
 
-// trim has machines ended that hold no member and are not needed. While members are ordered, or orders are on their
-// way, they may be.
+// trim ends machines that host no member and are not needed. While members or orders are on their way, the machines may
+// still be needed.
 func (w *write) trim() {
 	s := w.service()
 	if s == nil || s.Spare == 0 || w.state.order != nil || len(w.out.Effects) > 0 ||
-		w.now().Sub(w.state.aim.trimmedAt) < trimEvery {
+		w.now().Sub(w.state.writes.trimmedAt) < trimEvery {
 		return
 	}
 	if c := w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots); !w.out.Observation.Capacity.Known ||
 		c.Ordered > 0 || c.Active() < w.state.desired {
 		return
 	}
-	w.state.aim.trimmedAt = w.now()
+	w.state.writes.trimmedAt = w.now()
 	e := Trim{ID: w.id()}
 	w.record(muster.Intended, Intended{Trim: &e})
 	w.out.Effects = append(w.out.Effects, e)
 }
 
-// handEvery is how often a fleet is handed over where nothing else is configured.
+// handEvery is the default of Settings.HandEvery.
 const handEvery = time.Minute
 
-// handed is what was last handed over.
+// handed is the last handover.
 type handed struct {
 	at     time.Time
 	target float64
 }
 
-// tracked takes the size from the fleet's own service, which a cloud's target tracking sets.
+// tracked takes over the size of the fleet's own service, which a cloud's target tracking sets.
 func (s *Settings) tracked(st *State) {
 	if s.Spec.Delegate != nil && st.listed.Service != nil {
 		st.desired, st.adopted = st.listed.Service.Desired, true
 	}
 }
 
-// handOver tells a cloud's target tracking what it needs, at every period and when the target moves.
+// handOver gives a cloud's target tracking its metric and target, every period and whenever the target changes.
 func (w *write) handOver() {
 	target := policy.TargetOf(w.out.Decision)
 	every := w.settings.HandEvery
@@ -385,7 +393,7 @@ func (w *write) handOver() {
 	w.out.Effects = append(w.out.Effects, HandOver{muster.HandoverOf(id, w.out.Observation, target)})
 }
 
-// notes are what the fleet's own service says, and that reports could not be read.
+// notes returns the remarks of the fleet's own service, and the failure of reading reports.
 func (st *State) notes() (notes []string) {
 	if st.listed.Service != nil {
 		notes = st.listed.Service.Notes
@@ -396,9 +404,9 @@ func (st *State) notes() (notes []string) {
 	return notes
 }
 
-// departures lowers the size asked for by members that leave by themselves, because nobody answers them, as far as they
-// are not needed. Else others would be launched in their place, to leave as they did. Where a service chooses who ends,
-// it replaces them by itself.
+// departures lowers the desired size by members that stop by themselves and cannot be answered, as far as they are not
+// needed. Otherwise others would be launched in their place and stop in the same way. A service that chooses which
+// members end also replaces them.
 func (w *write) departures(members []string) {
 	if w.settings.Unreported {
 		return
@@ -407,13 +415,13 @@ func (w *write) departures(members []string) {
 		if !w.unsure() && w.state.desired > max(w.settings.Limits.Min, w.out.Decision.Floor) {
 			w.state.desired--
 		}
-		w.changed(id, roster.Departed, "no message came for it, and nobody answers it")
+		w.changed(id, roster.Departed, "no message came for it, and its reports get no answer")
 	}
 }
 
-// written takes in that an effect has ended. A size that it has set is known, if the service takes it as it is stated.
+// written notes that an effect has ended. The size that it set is known, if the service keeps sizes as they are set.
 func (st *State) written(x Resulted) {
-	a := &st.aim
+	a := &st.writes
 	a.resulted(x)
 	a.known = false
 	a.open = without(a.open, x.Effect)
@@ -427,8 +435,8 @@ func (st *State) written(x Resulted) {
 	}
 }
 
-// issued notes the effects of a step, until they have a result.
-func (a *aim) issued(now time.Time, effects []Effect) {
+// issued notes the effects of a step until they have a result.
+func (a *serviceWrites) issued(now time.Time, effects []Effect) {
 	if len(a.open) > 0 && now.Sub(a.openAt) > OrderTimeout {
 		a.open = nil
 	}
@@ -441,6 +449,7 @@ func (a *aim) issued(now time.Time, effects []Effect) {
 	}
 }
 
+// without returns ids without id. ids is not changed.
 func without(ids []string, id string) []string {
 	if i := slices.Index(ids, id); i >= 0 {
 		return slices.Delete(slices.Clone(ids), i, i+1)
@@ -448,11 +457,11 @@ func without(ids []string, id string) []string {
 	return ids
 }
 
-// contest looks for sizes that others have set: the size of the fleet's own service changes while no effect of Muster
+// contest detects sizes that Muster did not set: the size of the fleet's own service changes while no effect of Muster
 // is under way.
 func (s *Settings) contest(st *State, now time.Time) {
 	st.drift = st.drift.Since(now.Add(-muster.DriftWindow))
-	l, a := &st.listed, &st.aim
+	l, a := &st.listed, &st.writes
 	if s.Spec.Shadow || s.Spec.Delegate != nil || l.Service == nil || l.Service.Set == nil || l.Failure != "" {
 		return
 	}
@@ -466,12 +475,13 @@ func (s *Settings) contest(st *State, now time.Time) {
 	a.set, a.known, a.seenAt = set, true, l.At
 }
 
+// record returns a record with an encoded body.
 func (s *Settings) record(at time.Time, kind muster.RecordKind, body any) muster.Record {
-	text, _ := encode(body) // which says in the record what is wrong
+	text, _ := encode(body) // after an error, text says what is wrong
 	return s.encoded(at, kind, text)
 }
 
-// encoded is the record with a body that was encoded already.
+// encoded returns the record with an encoded body.
 func (s *Settings) encoded(at time.Time, kind muster.RecordKind, text []byte) muster.Record {
 	r := muster.Record{At: at, Kind: kind, Body: text}
 	if kind == muster.Decided {
@@ -480,8 +490,8 @@ func (s *Settings) encoded(at time.Time, kind muster.RecordKind, text []byte) mu
 	return r
 }
 
-// encode returns the body of a record. Every body is made of finite numbers, strings and times; should one not be, a
-// record that says so beats a lost one.
+// encode returns the body of a record. All bodies consist of finite numbers, strings and times. If one does not, a
+// record that says so is better than a lost record.
 func encode(body any) ([]byte, error) {
 	text, err := json.Marshal(body)
 	if err == nil {
@@ -494,21 +504,22 @@ func encode(body any) ([]byte, error) {
 	return said, err
 }
 
-// remembered is what a recorded decision is still asked for.
+// remembered are the parts of a recorded decision that later steps need.
 type remembered struct {
 	decision         muster.Decision
 	processing, boot muster.Estimate
 	expected         *muster.Expected
 	drift            *muster.Drift
 	pool             *muster.Pool
-	// whole is all that it was made from, for policies that tell the past periods of metrics from it; nil for others.
+	// whole is the observation, for policies that compute past periods of Muster's own metrics from it; nil for others.
 	whole *muster.Observation
 }
 
+// remember returns the parts of a recorded decision that later steps need.
 func (s *Settings) remember(d Decided) *remembered {
 	r := &remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot,
 		expected: d.Observation.Expected, drift: d.Observation.Drift, pool: d.Observation.Pool}
-	r.decision.Trail = nil // every fleet has one
+	r.decision.Trail = nil // saves memory: no step reads it
 	if len(s.uses) > 0 {
 		whole := d.Observation
 		r.whole = &whole
@@ -516,7 +527,7 @@ func (s *Settings) remember(d Decided) *remembered {
 	return r
 }
 
-// last is the last decision that was recorded; a zero one before the first.
+// last returns the last recorded decision; a zero one before the first.
 func (st *State) last() *remembered {
 	if st.recorded == nil {
 		return &remembered{}

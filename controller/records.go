@@ -32,19 +32,19 @@ type ResultedBody struct {
 	Failure string `json:"failure,omitzero"`
 }
 
-// Changed is the body of a [muster.Changed] record: what became of one member.
+// Changed is the body of a [muster.Changed] record: a change of one member.
 type Changed struct {
 	Member string        `json:"member"`
 	What   roster.Change `json:"what"`
-	// As is the name that a member has from then on; empty while its name stays.
+	// As is the new name of the member from this record on; empty if it keeps its name.
 	As string `json:"as,omitzero"`
 	// Why explains it in words.
 	Why string `json:"why,omitzero"`
 	// Wasted is true for a launch that failed.
 	Wasted bool `json:"wasted,omitzero"`
-	// Desired is the desired size afterwards: it falls with a worker that left by itself.
+	// Desired is the desired size afterwards: it falls with a worker that stopped by itself.
 	Desired int `json:"desired"`
-	// Worker and Incident are set when something went wrong at a worker; its count is that since the worker started.
+	// Worker and Incident are set for a problem of a worker. Its count is the total since the worker started.
 	Worker   string             `json:"worker,omitzero"`
 	Incident *protocol.Incident `json:"incident,omitzero"`
 }
@@ -54,10 +54,11 @@ type unencodable struct {
 	Why string `json:"unencodable"`
 }
 
+// unencodableStart is how such a body begins. It spares parsing every other record.
 const unencodableStart = `{"unencodable":`
 
-// Unencodable tells whether a record says no more than that its body could not be encoded, and why it could not. What
-// it should have said is unknown: for a decision that is a hold, and never a size.
+// Unencodable tells whether a record only says that its body could not be encoded, and why. Its content is unknown: a
+// decision then counts as a hold, never as a size.
 func Unencodable(r muster.Record) (why string, is bool) {
 	var body unencodable
 	if !bytes.HasPrefix(r.Body, []byte(unencodableStart)) || json.Unmarshal(r.Body, &body) != nil {
@@ -66,8 +67,8 @@ func Unencodable(r muster.Record) (why string, is bool) {
 	return body.Why, true
 }
 
-// unrecordable takes back a decision that cannot be recorded, because what is not recorded is not done. In its place
-// comes the decision on what is left when everything that was seen is unknown, which is a hold.
+// unrecordable replaces a decision that cannot be recorded, because what is not recorded must not be done. The
+// replacement is the decision for an observation in which everything is unknown, which is a hold.
 func (w *write) unrecordable(why error) {
 	seen := &w.out.Observation
 	reason := fmt.Sprintf("what was seen cannot be recorded: %v", why)
@@ -93,7 +94,7 @@ func (w *write) unrecordable(why error) {
 	w.out.Observation, w.out.Decision = left, w.settings.policy.Decide(left, w.state.recent)
 }
 
-// counting tells whether it is known what every queue has counted.
+// counting tells whether the number of messages sent to every queue is known.
 func counting(o muster.Observation) bool {
 	for _, q := range o.Queues {
 		if !q.Sent.Known {
@@ -103,18 +104,18 @@ func counting(o muster.Observation) bool {
 	return len(o.Queues) > 0
 }
 
-// Restores tells whether a restart at now needs the record, which is within [Settings.RestoreFrom]: of long past, what
-// was learned counts alone.
+// Restores tells whether a restart at now needs the record, given that it is within [Settings.RestoreFrom]. Of old
+// records only the learned ones count.
 func (s Settings) Restores(r muster.Record, now time.Time) bool {
 	return r.Kind == muster.Learned || !r.At.Before(now.Add(-s.reach()))
 }
 
-// reach is how far back records of every kind count.
+// reach is the age up to which records of every kind count.
 func (s *Settings) reach() time.Duration {
 	return max(time.Hour, s.Learn, s.memory+holdEvery, series.Counts{Length: s.lookBack()}.Reach())
 }
 
-// RestoreFrom returns how far back [Settings.Restore] needs the records, before now.
+// RestoreFrom returns the age up to which [Settings.Restore] needs records.
 func (s Settings) RestoreFrom() time.Duration {
 	if s.Spec.Seasonal() {
 		return max(s.reach(), series.SeasonLength+24*time.Hour)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
-	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/worker/protocol"
 )
@@ -164,37 +163,5 @@ func TestARestartCountsFailedLaunchesAsTheyWereCounted(t *testing.T) {
 	was, is := w.settings.Step(before, w.now, w.look()), w.settings.Step(w.state, w.now, w.look())
 	if a, b := was.Observation.Launches, is.Observation.Launches; a.Failed != 0 || b.Failed != 0 {
 		t.Errorf("before the restart %+v, after it %+v; want no failure that counts", a, b)
-	}
-}
-
-func TestADayOfDowntimeForgetsNothing(t *testing.T) {
-	set := settings(t, policy.Spec{Name: "dynamic-backlog"}, 10)
-	s := newShell()
-	w := newWorld(t, set)
-	w.backlog = 1
-	w.step(0)
-	w.obey()
-	w.step(time.Second, w.receiving(1)...)
-	w.step(time.Second, w.say(w.members[0], 1))
-	for range 3 {
-		w.step(time.Minute, w.everybody()...)
-	}
-	before := w.last.Observation.Processing
-	at, err := s.Begin(t.Context(), "f")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Append(t.Context(), "f", at, w.records...); err != nil {
-		t.Fatal(err)
-	}
-	loop := loop.New(loop.Options{Settings: set, Sources: []muster.Source{s}, Fleet: s, History: s})
-	p, err := loop.Preview(t.Context()) // by the real clock, long after the world's
-	if err != nil {
-		t.Fatal(err)
-	}
-	if after := p.Observation.Processing; !after.Known || after.Prior || after.MeanSeconds != before.MeanSeconds ||
-		p.Decision.Previous != w.last.Decision.Desired {
-		t.Errorf("processing %+v, desired %d; want %+v and %d", after, p.Decision.Previous, before,
-			w.last.Decision.Desired)
 	}
 }

@@ -10,52 +10,54 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// Settings are what is configured for one fleet. They do not change while a loop runs. Make them with [NewSettings].
+// Settings are the configuration of one fleet. They do not change while a loop runs. Make them with [NewSettings].
 //
-// What is called within a step takes a pointer to them, because they are half a kilobyte.
+// Functions of a step take a pointer to them, because they are half a kilobyte.
 type Settings struct {
 	// Fleet is the fleet's name, Queues the names of the queues it serves, sorted.
 	Fleet  string
 	Queues []string
-	// Spec is the policy as configured; every recorded decision keeps it.
+	// Spec is the policy as configured. Every recorded decision refers to it.
 	Spec      policy.Spec
 	Objective muster.Objective
 	Limits    muster.Limits
 	// Slots is the configured number of slots of a worker, at least 1.
 	Slots int
-	// BootPrior is the expected boot time until one was measured; above zero.
+	// BootPrior is the boot time that is assumed before one was measured; above zero.
 	BootPrior time.Duration
-	// Poll is how often the queue and the fleet are looked at; above zero.
+	// Poll is the time between two polls of the queues and the fleet; above zero.
 	Poll time.Duration
-	// Cores is how many cores the machine has that all members share; 0 where members do not share one, or where that
-	// is not known. The controller then measures how durations grow with the number of messages in progress.
+	// Cores is the number of cores of the machine that all members share; 0 if they do not share one or it is unknown.
+	// With cores, the controller measures how durations grow with the number of messages in progress.
 	Cores int
-	// Trees says that [Expected] tells what running trees are expected to send: nothing is decided before it did once.
+	// Trees means that [Expected] inputs come. Nothing is decided before the first one.
 	Trees bool
-	// Stale is how old a measurement or a listing may be before it is unknown; zero means three polls, and 5 s at
-	// least. It is above that where sources look less often than they are asked while nothing happens.
+	// Stale is the age at which a measurement or a listing becomes unknown; zero means three polls, at least 5 s. It is
+	// longer for sources that poll less often while the queue is quiet.
 	Stale time.Duration
-	// Unreported is set for a fleet whose workers do not report: its members work while the fleet's own service says
-	// that they are in service, and it is the service that chooses which of them end.
+	// Unreported is set for a fleet whose workers do not report. Its members count as working while the fleet's own
+	// service lists them in service, and that service chooses which of them to end.
 	Unreported bool
-	// Protect has members protected that the fleet's own service could end while they work.
+	// Protect asks for the protection of members that the fleet's own service could end while they work.
 	Protect bool
-	// HandEvery is how often a fleet is handed over to a cloud's target tracking; zero means a minute.
+	// HandEvery is the time between two handovers to a cloud's target tracking; zero means a minute.
 	HandEvery time.Duration
-	// Learn is how far back measured durations count; above zero.
+	// Learn is the window of measured durations; above zero.
 	Learn time.Duration
 
+	// policy is built from Spec; memory is how far back it reads recent decisions; spec is Spec as JSON.
 	policy muster.Policy
 	memory time.Duration
-	// plansAhead is true for a policy that may ask for the busiest times: they take the longest to tell.
+	// plansAhead is true for a policy that reads the busiest times, which are the most expensive part of an
+	// observation.
 	plansAhead bool
 	spec       []byte
 	// uses are the metrics that the policy reads, sorted by key.
 	uses []policy.MetricUse
 }
 
-// NewSettings completes s: it builds the policy from s.Spec and fills in what is zero: Poll with a second, Learn with
-// ten minutes, Slots with 1, BootPrior with a minute. It returns what is wrong with the policy.
+// NewSettings completes s: it builds the policy from s.Spec and sets the defaults of zero fields: Poll one second,
+// Learn ten minutes, Slots 1, BootPrior one minute. The error is about the policy.
 func NewSettings(s Settings) (Settings, error) {
 	p, err := policy.New(s.Spec)
 	if err != nil {
@@ -83,39 +85,41 @@ func NewSettings(s Settings) (Settings, error) {
 	return s, nil
 }
 
-// Deciding returns s with the policy p, which looks memory far back, in place of the configured one. Decisions made
-// with it cannot be recomputed from their records, because those keep the configured policy.
+// Deciding returns s with the policy p in place of the configured one; p reads decisions as far back as memory.
+// Decisions made with it cannot be recomputed, because their records refer to the configured policy.
 func (s Settings) Deciding(p muster.Policy, memory time.Duration) Settings {
 	s.policy, s.memory, s.plansAhead = p, memory, true
 	return s
 }
 
-// LookTimeout bounds one look at the queues and the fleet: what was seen first must not be stale when the last is in.
+// LookTimeout bounds one poll of the queues and the fleet: the first reading must not be stale when the last one
+// arrives.
 func (s *Settings) LookTimeout() time.Duration {
 	return min(max(3*s.Poll, 5*time.Second)*3/4, 10*time.Second)
 }
 
 const (
-	// silence is how long after its last report a worker is lost. Workers report every second, and every five seconds
-	// where answers are late; but the next report may take half a minute longer than the last one. Workers that keep
-	// their reports elsewhere do so every ten to fifteen seconds, and those are read every ten. That a member has ended
-	// is seen sooner, by the listing of its fleet.
+	// silence is how long after its last report a worker is lost. Workers report every second, or every five seconds if
+	// answers are late, and a report may take half a minute longer than the one before. Stored reports are written
+	// every ten to fifteen seconds and read every ten. The end of a member is found sooner, by the listing of its
+	// fleet.
 	silence = 45 * time.Second
-	// treesStale is how long what trees are expected to send counts. Some are read seldom, because each reading costs.
+	// treesStale is the age at which the forecast of trees becomes unknown. Some stores are read rarely, because each
+	// reading costs money.
 	treesStale = 30 * time.Second
-	// grace is how long after it joined a member is not asked to go.
+	// grace is how long after it joined a member gets no stop request.
 	grace = 10 * time.Second
-	// endOverdue is how long a released worker may take to leave by itself before the fleet ends it.
+	// endOverdue is how long a released worker may take to stop by itself before the fleet ends it.
 	endOverdue = 10 * time.Second
 	// holdEvery is how often an unchanged decision is recorded.
 	holdEvery = learning.NotedEvery
-	// wishEvery is how often a changed wish alone is recorded.
+	// wishEvery is the shortest time between two records of a changed recommendation alone.
 	wishEvery = time.Second
-	// deadlineLearn is how far back the policy deadline learns: rare long messages matter to it, and changes of the
-	// mean show in the recent pace.
+	// deadlineLearn is the window of durations for the policy deadline: rare long messages matter to it, and changes of
+	// the mean show in the recent pace.
 	deadlineLearn = 6 * time.Hour
-	// maxMoves bounds the members launched or asked to drain in one step; the next step goes on.
+	// maxMoves bounds the members that are launched or asked to drain in one step; the next step continues.
 	maxMoves = 1000
-	// OrderTimeout is when the result of an order is given up: the order then counts as failed.
+	// OrderTimeout is how long the result of an order is awaited; after that the order counts as failed.
 	OrderTimeout = 2 * time.Minute
 )

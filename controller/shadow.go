@@ -8,24 +8,26 @@ import (
 	"github.com/muster-scale/muster/roster"
 )
 
-// follow takes the size of a fleet that another system sizes as it is: that is what it asked for, as far as anybody
-// here knows.
-func (s *Settings) follow(st *State, now time.Time, rules roster.Rules) {
+// Shadow mode: another system sizes the fleet, and Muster only records what it would do.
+
+// adoptSize takes the present size of a fleet in shadow mode as its desired size. The desired size of the other system
+// is not known in any other way.
+func (s *Settings) adoptSize(st *State, now time.Time, rules roster.Rules) {
 	st.roster.Forgive()
 	st.desired, st.adopted = st.roster.Capacity(now, rules, s.Slots).Live(), true
-	st.order, st.again = nil, false
+	st.order, st.orderRecalled = nil, false
 }
 
-// keepAll keeps every worker: they are not Muster's to let go. One that offers to leave is told to go on.
+// keepAll keeps every worker, because Muster does not size this fleet. A worker that is ready to stop is told to work.
 func (w *write) keepAll(why string) {
 	for _, id := range w.state.roster.KeepAll() {
 		w.changed(id, roster.Kept, why)
 	}
 }
 
-// supposed takes the slots of members that do not report to be busy with the messages in flight that no other worker
-// can hold, as far as it is known how many those are.
-func supposed(o muster.Observation) muster.Capacity {
+// estimateBusy estimates the busy slots of members that do not report. Until now all their slots count as busy; the
+// number of messages in flight bounds that, if it is known.
+func estimateBusy(o muster.Observation) muster.Capacity {
 	c := o.Capacity
 	if n, known := o.InFlight().Count(); known && c.SlotsPerWorker > 0 && n < c.BusySlots {
 		idle := min(c.Busy, int(float64(c.BusySlots-n)/c.SlotsPerWorker))
@@ -34,8 +36,8 @@ func supposed(o muster.Observation) muster.Capacity {
 	return c
 }
 
-// watched tells whether a recorded decision was made for a fleet that another system sized.
-func watched(r muster.Record) bool {
+// inShadow tells whether a recorded decision was made in shadow mode.
+func inShadow(r muster.Record) bool {
 	var spec struct {
 		Shadow bool `json:"shadow"`
 	}

@@ -8,10 +8,11 @@ import (
 )
 
 const (
-	// Gather is how long wakes are gathered after a step, so that a burst of events is a few steps and not thousands.
+	// Gather is how long wakes are collected after a step, so that a burst of events causes a few steps and not
+	// thousands.
 	Gather = 50 * time.Millisecond
-	// patience is how long a step that a report asked for waits for a fresh look: what workers and queue say should be
-	// of one instant, or a message counts twice.
+	// patience is how long a step that a report caused waits for a fresh poll. The reports and the queue should be of
+	// one instant, or a message counts twice.
 	patience = 200 * time.Millisecond
 	// maxPending bounds the inputs that wait while the history cannot be written.
 	maxPending = 20_000
@@ -19,21 +20,29 @@ const (
 	never = time.Duration(1<<63 - 1)
 )
 
-// Shell decides what stands around the steps of a controller: when the fleet is looked at, when a step is due, which
-// reports are answered at once and which after the step that they cause. The live loop and the simulator drive the same
-// one; they look, keep the history, carry out effects and wait.
+// Shell decides what happens around the steps of a controller: when the fleet is polled, when a step is due, and which
+// reports are answered at once. The live loop and the simulator drive the same one; they poll, keep the history, carry
+// out effects and wait.
+//
+//	        Wake              Looked                Next, Begin               Done
+//	idle ---------> polling ---------> step due ---------------> stepping ----------> idle
+//	  ^                                                              |
+//	  +-------------------------- Failed ----------------------------+
 //
 // It is a state machine without a clock, a timer or a goroutine. Instants are distances from one that the caller chose,
 // by a clock that is never set back. A Call is what the caller needs to answer a report. The zero Shell is not ready:
 // see [NewShell].
 type Shell[Call any] struct {
-	state   State
+	state State
+	// pending are the inputs for the next step, waiting the reports to answer after it.
 	pending []Input
 	waiting []Call
-	looking bool
-	again   bool
-	due     bool
-	// dueBy is when a step is due although the look it waits for has not ended; never when none waits.
+	// polling is true during a poll. pollAgain is true if another was asked for meanwhile.
+	polling   bool
+	pollAgain bool
+	// due is true once a poll has ended. dueBy is when a step is due even if the poll has not ended; never if no step
+	// waits for a poll.
+	due      bool
 	dueBy    time.Duration
 	lastStep time.Duration
 }
@@ -43,57 +52,57 @@ func NewShell[Call any](st State) Shell[Call] {
 	return Shell[Call]{state: st, dueBy: never, lastStep: -Gather}
 }
 
-// State is that of the controller after the newest step. It is the shell's own: it is read until the next step, and not
-// changed.
+// State returns the state after the newest step. The shell owns it: the caller may read it until the next step, and
+// must not change it.
 func (s *Shell[Call]) State() *State { return &s.state }
 
-// Restored puts a state in place that was read back from the history. What waits stays.
+// Restored sets a state that was read back from the history. Waiting inputs and reports stay.
 func (s *Shell[Call]) Restored(st State) { s.state = st }
 
-// Full tells whether so many inputs wait that no more are taken.
+// Full tells whether too many inputs wait: no more reports are accepted.
 func (s *Shell[Call]) Full() bool { return len(s.pending) >= maxPending }
 
-// Pending are the inputs that wait for the next step. They must not be changed.
+// Pending returns the inputs that wait for the next step. The caller must not change them.
 func (s *Shell[Call]) Pending() []Input { return s.pending }
 
-// LastStep is when the newest step began.
+// LastStep returns the time at which the newest step began.
 func (s *Shell[Call]) LastStep() time.Duration { return s.lastStep }
 
-// Resting tells whether nothing is under way: no look, no step that is due, no report that waits for an answer.
+// Resting tells whether nothing is under way: no poll, no due step and no report that waits for an answer.
 func (s *Shell[Call]) Resting() bool {
-	return !s.looking && !s.due && s.dueBy == never && len(s.waiting) == 0
+	return !s.polling && !s.due && s.dueBy == never && len(s.waiting) == 0
 }
 
-// Wake asks for a look, as each poll and each event does. It tells whether one is to begin now; while one is under way
-// the next begins after it.
+// Wake asks for a poll, at each poll interval and for each event. It returns true if the poll must start now; during a
+// poll, the next one starts after it.
 func (s *Shell[Call]) Wake() (look bool) {
-	if s.looking {
-		s.again = true
+	if s.polling {
+		s.pollAgain = true
 		return false
 	}
-	s.looking = true
+	s.polling = true
 	return true
 }
 
-// Looked takes in what a look saw. A step is due; look tells whether the next look is to begin.
+// Looked accepts the inputs of a finished poll. A step is then due. It returns true if the next poll must start now.
 func (s *Shell[Call]) Looked(in ...Input) (look bool) {
-	s.looking, s.due = false, true
+	s.polling, s.due = false, true
 	s.pending = append(s.pending, in...)
-	if !s.again {
+	if !s.pollAgain {
 		return false
 	}
-	s.again = false
+	s.pollAgain = false
 	return s.Wake()
 }
 
-// Result takes in what came of an effect, and asks for a step.
+// Result accepts the result of an effect, and asks for a step like [Shell.Soon].
 func (s *Shell[Call]) Result(now time.Duration, in Input) (look bool) {
 	s.pending = append(s.pending, in)
 	return s.Soon(now)
 }
 
-// Soon asks for a step after a fresh look, or without one when that takes too long. It tells whether the look is to
-// begin now.
+// Soon asks for a step after a fresh poll, or without one if the poll takes too long. It returns true if the poll must
+// start now.
 func (s *Shell[Call]) Soon(now time.Duration) (look bool) {
 	if s.dueBy == never {
 		s.dueBy = now + patience
@@ -101,21 +110,21 @@ func (s *Shell[Call]) Soon(now time.Duration) (look bool) {
 	return s.Wake()
 }
 
-// Reply is what becomes of a report.
+// Reply is how a report is answered.
 type Reply string
 
 // The replies.
 const (
-	// Answered is a report whose answer is known: it bears neither on a release nor on who is in service.
+	// Answered: the answer is known at once, because the report changes neither a release nor the members in service.
 	Answered Reply = "answered"
-	// Waits is a report that is answered after the step that it causes.
+	// Waits: the report is answered after the step that it causes.
 	Waits Reply = "waits"
-	// Refused is a report that cannot be taken now.
+	// Refused: the report cannot be accepted now.
 	Refused Reply = "refused"
 )
 
-// Report takes in a report of the state from a worker of a member, as the input in, unless too many inputs wait. The
-// directive is that of a report that is answered at once.
+// Report accepts a report r as the input in, unless too many inputs wait. The directive is valid for the reply
+// Answered. look is true if a poll must start now.
 func (s *Shell[Call]) Report(now time.Duration, in Input, r *protocol.Report, call Call) (d protocol.Directive,
 	reply Reply, look bool) {
 	if s.Full() {
@@ -131,7 +140,8 @@ func (s *Shell[Call]) Report(now time.Duration, in Input, r *protocol.Report, ca
 	return d, Waits, s.Soon(now)
 }
 
-// Next is when the next step is to be made, which may be in the past; ok is false while none is due.
+// Next returns when the next step must be made, which may be in the past; ok is false if none is due. Steps are at
+// least Gather apart.
 func (s *Shell[Call]) Next(now time.Duration) (at time.Duration, ok bool) {
 	at = now
 	if !s.due {
@@ -143,15 +153,14 @@ func (s *Shell[Call]) Next(now time.Duration) (at time.Duration, ok bool) {
 	return max(at, s.lastStep+Gather), true
 }
 
-// Begin begins a step and returns its inputs, which stay the shell's until [Shell.Done] or [Shell.Failed].
+// Begin starts a step and returns its inputs. They belong to the shell until [Shell.Done] or [Shell.Failed].
 func (s *Shell[Call]) Begin(now time.Duration) []Input {
 	s.lastStep, s.due, s.dueBy = now, false, never
 	return s.pending
 }
 
-// Done ends a step whose records are in the history. It returns the reports that are answered now, from the state after
-// the step: they are answered before any effect is carried out. The inputs were taken in, and their slice is used
-// again.
+// Done ends a step whose records are in the history. It returns the reports to answer from the new state, before any
+// effect is carried out. The slice of the inputs is reused.
 func (s *Shell[Call]) Done(o *Outcome) []Call {
 	s.state = o.Next
 	clear(s.pending)
@@ -159,10 +168,10 @@ func (s *Shell[Call]) Done(o *Outcome) []Call {
 	return s.Refuse()
 }
 
-// Failed ends a step whose records could not be written: nothing happened. What was seen is dropped, because the next
-// look brings newer, and the other inputs wait for it. It returns the reports that are refused.
+// Failed ends a step whose records could not be written: the step did not happen. Inputs of a poll are dropped, because
+// the next poll brings newer ones; all others wait for it. It returns the reports to refuse.
 func (s *Shell[Call]) Failed() []Call {
-	s.pending = slices.DeleteFunc(s.pending, ofALook)
+	s.pending = slices.DeleteFunc(s.pending, fromPoll)
 	return s.Refuse()
 }
 
@@ -173,8 +182,8 @@ func (s *Shell[Call]) Refuse() []Call {
 	return waiting
 }
 
-// ofALook tells whether an input is what a look saw.
-func ofALook(in Input) bool {
+// fromPoll tells whether an input is the result of a poll. A Stored report is not: it is read only once.
+func fromPoll(in Input) bool {
 	switch in.(type) {
 	case Measured, Listed, Expected, Metered:
 		return true

@@ -12,51 +12,55 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// State is everything a step remembers. All of it derives from the history and from what is seen next, so that a
-// restart changes nothing. It is a value: a step never changes the state it was given.
+// State is the memory of a controller. All of it derives from the history and from later inputs, so that a restart
+// changes nothing. It is a value: a step never changes the state it was given.
 type State struct {
-	// Position is where the history of the fleet stands.
+	// Position is the end of the fleet's history.
 	Position muster.Position
-	roster   roster.Roster
-	queues   []muster.QueueObservation
-	listed   Listed
-	// expected is what trees are expected to send, nil where nothing was read; it is replaced, never changed. treesRead
-	// is true once they were looked at, with or without success.
+	// roster has the members. queues are the newest measurements by name, listed the newest listing without its
+	// members.
+	roster roster.Roster
+	queues []muster.QueueObservation
+	listed Listed
+	// expected is the newest forecast of trees, nil before one was read; it is replaced, never changed. treesRead is
+	// true once a reading was tried, with or without success.
 	expected  *muster.Expected
 	treesRead bool
-	// metered is what was read of metrics last; it is replaced, never changed.
+	// metered are the metrics read last; it is replaced, never changed.
 	metered *Metered
 	recent  muster.Recent
-	// desired is the size asked for; it means something once adopted is true.
+	// desired is the desired size; it is valid once adopted is true.
 	desired int
 	adopted bool
-	// watched is true while the history tells of a fleet that another system sized: its size then was not Muster's.
-	watched bool
-	// learned is how long work and boots take, what came, and how work ended.
+	// shadowed is true while the restored records are of a fleet in shadow mode: its size was set by another system.
+	shadowed bool
+	// learned has the learned quantities: durations, boots, arrivals and failures.
 	learned learning.Memory
-	// unread says why stored reports could not be read last; empty where they were.
+	// unread says why the last reading of stored reports failed; empty if it succeeded.
 	unread string
 	// order is the order under way, if any: at most one write is in flight.
 	order   *SetDesired
 	orderAt time.Time
-	// again is true after a restart that found the order without a result: nobody knows whether it reached the fleet.
-	again bool
+	// orderRecalled is true after a restart that found the order without a result: it may or may not have reached the
+	// fleet, so it is given once more.
+	orderRecalled bool
+	// endAt is when overdue members were last ended.
 	endAt time.Time
-	// aim is what is remembered of the fleet's own service.
-	aim aim
-	// drift is what others have made of its size; it is replaced, never changed.
+	// writes is the memory of writing to the fleet's own service.
+	writes serviceWrites
+	// drift lists sizes of that service that Muster did not set; it is replaced, never changed.
 	drift *muster.Drift
-	// handed is what a cloud's target tracking was last told.
+	// handed is the last handover to a cloud's target tracking.
 	handed handed
-	// recorded is the last decision that was recorded, and what it was made from; nil before the first. It is replaced,
-	// never changed.
+	// recorded is the last recorded decision with the parts of its observation that are still needed; nil before the
+	// first. It is replaced, never changed.
 	recorded   *remembered
 	recordedAt time.Time
 }
 
-// Restore returns the state at the given position from the fleet's records, oldest first: the recent decisions, the
-// size asked for, the launches of the past hour, the members and what became of them, and the durations learned. The
-// first listing shows which members still exist.
+// Restore rebuilds the state at the given position from the fleet's records, oldest first: recent decisions, the
+// desired size, the launches of the past hour, the members and their changes, and the learned durations. The first
+// listing then shows which members still exist.
 func (s Settings) Restore(at muster.Position, records []muster.Record) (State, error) {
 	st := s.start(at)
 	for _, r := range records {
@@ -67,9 +71,10 @@ func (s Settings) Restore(at muster.Position, records []muster.Record) (State, e
 	return st, nil
 }
 
+// restore applies one record.
 func (s *Settings) restore(st *State, r muster.Record) error {
 	if _, is := Unencodable(r); is {
-		return nil // what it should say is unknown: what was known before holds
+		return nil // its content is unknown, so the state before it holds
 	}
 	switch r.Kind {
 	case muster.Decided:
@@ -78,8 +83,8 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 			return err
 		}
 		st.recent = st.recent.With(body.Decision, s.memory)
-		st.watched = watched(r)
-		st.desired, st.adopted = body.Decision.Desired, !st.watched
+		st.shadowed = inShadow(r)
+		st.desired, st.adopted = body.Decision.Desired, !st.shadowed
 		st.recorded, st.recordedAt = s.remember(body), r.At
 		st.expected, st.drift = body.Observation.Expected, body.Observation.Drift
 		st.learned.RecallDecision(r.At, body.Observation)
@@ -88,7 +93,7 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			return err
 		}
-		st.desired, st.adopted = body.Desired, !st.watched
+		st.desired, st.adopted = body.Desired, !st.shadowed
 		if body.Incident != nil {
 			st.roster.RecallIncident(body.Member, roster.Incident{Worker: body.Worker, Incident: *body.Incident,
 				At: r.At})
@@ -107,7 +112,7 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 		if body.SetDesired != nil {
 			st.roster.RecallLaunch(r.At, body.SetDesired.Launch)
 			st.roster.FromPool(body.SetDesired.Launch[:min(body.SetDesired.Warm, len(body.SetDesired.Launch))])
-			st.order, st.orderAt, st.again = body.SetDesired, r.At, true
+			st.order, st.orderAt, st.orderRecalled = body.SetDesired, r.At, true
 		}
 	case muster.Resulted:
 		var body ResultedBody
@@ -125,26 +130,26 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 	return nil
 }
 
-// start is the state of a controller that knows nothing.
+// start returns the state of a controller without any history.
 func (s *Settings) start(at muster.Position) State {
 	return State{Position: at, learned: learning.New(s.learning())}
 }
 
-// Directive returns what a worker is to be told.
+// Directive returns the answer to a worker's report.
 func (st State) Directive(member, worker string) protocol.Directive {
 	return st.roster.Directive(member, worker)
 }
 
-// Answer is [State.Directive] for a worker of a member that takes messages and of which nothing is asked: its report
-// needs no step to be answered. It is false for any other.
+// Answer is [State.Directive] for a worker whose report needs no step: its member is in service and has no stop
+// request. It is false for any other.
 func (st *State) Answer(member, worker string) (protocol.Directive, bool) {
 	return st.roster.Answer(member, worker)
 }
 
-// Recent are the recent decisions, as a policy sees them. They must not be changed.
+// Recent returns the recent decisions, as a policy sees them. The caller must not change them.
 func (st *State) Recent() muster.Recent { return st.recent }
 
-// whyLeft says why a member that offered to leave may.
+// whyLeft says why a member that is ready to stop gets its permit.
 func (st *State) whyLeft(member string) string {
 	if st.roster.Cause(member) == protocol.EndOfBilling {
 		return "it is idle, and its paid period ends"
@@ -152,18 +157,18 @@ func (st *State) whyLeft(member string) string {
 	return "no message came for it"
 }
 
-// MemberView is one member as it stood after a step.
+// MemberView is the state of one member after a step, for people.
 type MemberView struct {
 	ID         string
 	State      roster.State
 	LaunchedAt time.Time
-	// JoinedAt is when a worker of it first took messages; zero before.
+	// JoinedAt is when one of its workers first took messages; zero before.
 	JoinedAt    time.Time
 	Slots, Busy int
-	// HeldSeconds adds up how long its workers have held their messages by now, if they still hold those that they
-	// reported.
+	// HeldSeconds is the sum of the times that its workers have held their messages by now, if they still hold those of
+	// their last report.
 	HeldSeconds float64
-	// Incidents are what went wrong at its workers.
+	// Incidents are the last problems of its workers.
 	Incidents []roster.Incident
 }
 
@@ -185,7 +190,7 @@ func (o Outcome) Members(now time.Time) []MemberView {
 	return views
 }
 
-// UpToDecision returns those of the records that count at the newest decision among them. They are changed.
+// UpToDecision returns the records that count at the newest decision among them. It reuses the memory of records.
 func (s Settings) UpToDecision(records []muster.Record) []muster.Record {
 	for i := len(records) - 1; i >= 0; i-- {
 		if Decides(records[i]) {
@@ -200,7 +205,7 @@ func (s Settings) UpToDecision(records []muster.Record) []muster.Record {
 	return records
 }
 
-// Decides tells whether a record says what was decided.
+// Decides tells whether a record holds a readable decision.
 func Decides(r muster.Record) bool {
 	_, lost := Unencodable(r)
 	return r.Kind == muster.Decided && !lost

@@ -12,38 +12,39 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Outcome is what a step came to.
+// Outcome is the result of a step.
 type Outcome struct {
 	Observation muster.Observation
 	Decision    muster.Decision
-	// Ready is false until the queues and the fleet were seen completely once; until then nothing is done.
+	// Ready is false until every queue and the fleet were read once; until then nothing is done.
 	Ready bool
-	// Records are to be appended to the history, after Position of the state that was stepped, before any effect is
-	// executed and before any worker is answered from Next.
+	// Records must be appended to the history, after the Position of the stepped state, before any effect is carried
+	// out and before any worker is answered from Next.
 	Records []muster.Record
-	// Effects are to be executed in order. Failing ones are reported back as [Resulted].
+	// Effects must be carried out in order. Each result comes back as [Resulted].
 	Effects []Effect
-	// Changes say in words what happened to members, oldest first; they are recorded too.
+	// Changes are the changes of members in words, oldest first; they are recorded too.
 	Changes []Changed
-	// Finished and Failed count the messages that workers reported since the step before.
+	// Finished counts the messages, and Failed the failed attempts, that workers reported since the step before.
 	Finished, Failed int64
-	// Incidents counts, by kind, what went wrong at workers since the step before; nil for nothing.
+	// Incidents counts the problems of workers since the step before, by kind; nil for none.
 	Incidents map[protocol.IncidentKind]int64
-	// PricePerHour is what a worker costs in an hour, as configured; zero is unknown.
+	// PricePerHour is the configured price of a worker for an hour; zero is unknown.
 	PricePerHour float64
-	// Spec is the policy's [policy.Spec] as JSON, as the records have it. It is never changed.
+	// Spec is the policy's [policy.Spec] as JSON, as in the records. It is never changed.
 	Spec []byte
-	// Unrecorded says since when and why nothing is done, when the history cannot be written; empty otherwise. Only
-	// [Loop.Last] sets it.
+	// Unrecorded says since when and why nothing is done, if the history cannot be written; empty otherwise. Only
+	// the live loop (package controller/loop) sets it.
 	Unrecorded string
-	// Next is the state once the records are appended.
+	// Next is the state after the records were appended.
 	Next State
 
+	// What Members needs to derive states.
 	bootWithin, storedSilence time.Duration
 	unreported                bool
 }
 
-// Step computes what to do at now, given what happened since the last step. It is pure: equal arguments give equal
+// Step computes what to do at now, given the inputs since the last step. It is pure: equal arguments give equal
 // outcomes, and st is not changed.
 func (s Settings) Step(st State, now time.Time, in []Input) (o Outcome) {
 	o.Next = st
@@ -52,7 +53,7 @@ func (s Settings) Step(st State, now time.Time, in []Input) (o Outcome) {
 	return o
 }
 
-// advance steps o.Next, which the caller may change, and fills in what that came to.
+// advance steps o.Next, which the caller gives away, and fills in the outcome.
 func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 	o.PricePerHour, o.Spec = s.Spec.PricePerHour, s.spec
 	next := &o.Next
@@ -63,12 +64,12 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 	seen.gone(next.roster.Tidy(now, rules))
 
 	if s.Spec.Shadow {
-		s.follow(next, now, rules)
+		s.adoptSize(next, now, rules)
 	}
 	o.Ready, o.bootWithin, o.storedSilence, o.unreported = s.ready(next), rules.BootWithin, rules.StoredSilence,
 		s.Unreported
 	if o.Ready && !next.adopted {
-		// The very first start takes the fleet as it finds it.
+		// The first start ever takes over the fleet at its present size.
 		next.desired, next.adopted = next.roster.Capacity(now, rules, s.Slots).Active(), true
 	}
 	s.tracked(next)
@@ -76,11 +77,12 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 	o.Observation = s.observe(next, now, boot)
 	next.learned.Crowd(now, s.learning(), o.Observation.Capacity.BusySlots)
 	o.Decision = s.policy.Decide(o.Observation, next.recent)
-	// What was measured counts from the next step on, when it is in the history.
+	// Flush after Decide: a measurement counts from the next step on, when it is in the history. Otherwise a restart
+	// between the two would decide differently.
 	seen.flushed = next.learned.Flush(now, counting(o.Observation))
 	o.Finished, o.Failed, o.Incidents = seen.finished, seen.failed, seen.incidents
 	w := write{settings: s, rules: rules, state: next, out: o}
-	w.seen(seen)
+	w.recordFindings(seen)
 	switch {
 	case !o.Ready:
 	case s.Spec.Shadow:
@@ -103,28 +105,28 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 		w.protect()
 		w.trim()
 	}
-	next.aim.issued(now, o.Effects)
+	next.writes.issued(now, o.Effects)
 	next.Position.Seq += int64(len(o.Records))
 }
 
-// ready tells whether every queue was measured, the trees were looked at and the fleet was listed at least once since
-// the start.
+// ready tells whether every queue was measured, the trees were read and the fleet was listed at least once since the
+// start. An earlier decision would take an unread queue for an empty one.
 func (s *Settings) ready(st *State) bool {
 	return !st.listed.At.IsZero() && (st.treesRead || !s.Trees) && len(st.queues) >= len(s.Queues)
 }
 
-// Advance is [Settings.Step] for a caller that gives the state away, which saves a copy of the roster: st, and every
-// other copy of it, must not be used again, nor Next of an earlier outcome.
+// Advance is [Settings.Step] for a caller that gives the state away, which saves a copy of the roster. Afterwards st,
+// every copy of it, and Next of earlier outcomes must not be used.
 func (s Settings) Advance(st State, now time.Time, in []Input) (o Outcome) {
 	o.Next = st
 	s.advance(&o, now, in)
 	return o
 }
 
-// fold takes the inputs into st, which the caller may change, and returns what they showed.
-func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
-	var room [8]series.Durations // not on the heap: every step has reports
-	processing := room[:0]       // report by report
+// fold applies the inputs to st, which the caller gives away, and returns what is to be recorded of them.
+func (s *Settings) fold(st *State, now time.Time, in []Input) (seen findings) {
+	var buffer [8]series.Durations // on the stack, because every step has reports
+	processing := buffer[:0]       // one for each report
 	seen.objective = s.Objective.Latency
 	rules := s.learning()
 	for _, i := range in {
@@ -132,7 +134,7 @@ func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 		case Measured:
 			q := &x.QueueObservation
 			st.learned.Queue(now, rules, st.queues, q)
-			st.look(q)
+			st.keepMeasurement(q)
 		case Listed:
 			if x.Failure == "" {
 				if x.Service != nil {
@@ -153,9 +155,9 @@ func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 				st.listed.Failure = x.Failure
 			}
 		case Expected:
-			st.expect(x.Expected)
+			st.keepExpected(x.Expected)
 		case Metered:
-			st.meter(x)
+			st.keepMetrics(x)
 		case Reported:
 			processing = seen.report(st, &x.Report, false, processing)
 		case *Reported:
@@ -172,12 +174,13 @@ func (s *Settings) fold(st *State, now time.Time, in []Input) (seen seen) {
 	st.learned.Reported(rules, learning.Reports{Processing: processing, Failing: seen.failing, Classes: seen.classes,
 		Finished: seen.finished, Failed: seen.failed, Ended: seen.ended, InTime: seen.inTime}, st.queues)
 	if st.order != nil && now.Sub(st.orderAt) > OrderTimeout {
-		st.order, st.again = nil, false
+		st.order, st.orderRecalled = nil, false
 	}
 	return seen
 }
 
-// resulted takes in how an effect ended.
+// resulted applies the result of an effect. A failed order may have been carried out in part: the roster waits for a
+// listing to show that.
 func (st *State) resulted(x Resulted) {
 	st.written(x)
 	if st.order == nil || st.order.ID != x.Effect {
@@ -186,37 +189,39 @@ func (st *State) resulted(x Resulted) {
 	if x.Failure != "" {
 		st.roster.NotLaunched(x.At, st.order.Launch, x.Failure)
 	}
-	st.order, st.again = nil, false
+	st.order, st.orderRecalled = nil, false
 }
 
-// await counts the members of an order that a restart found without a result as ordered: as long as a result may come,
-// they may still appear.
+// await keeps the members of an order that a restart found without a result as ordered. They may still appear as long
+// as its result may come.
 func (st *State) await(now time.Time) {
-	if st.again && now.Sub(st.orderAt) <= OrderTimeout {
+	if st.orderRecalled && now.Sub(st.orderAt) <= OrderTimeout {
 		st.roster.Expect(now, st.order.Launch)
 	}
 }
 
-// seen is what a batch of inputs showed.
-type seen struct {
-	// changes are those of members, in the order in which they came: a restart that reads them must count the failures
-	// of launches as they were counted.
+// findings are what a batch of inputs showed, to be recorded after the decision.
+type findings struct {
+	// changes are the changes of members, in order of arrival: a restart that reads them must count the failures of
+	// launches in the same order.
 	changes []Changed
 	results []Resulted
 	flushed learning.Flush
-	// departed are members that leave, or have left, by themselves.
+	// departed are members that stop, or have stopped, by themselves.
 	departed         []string
-	finished, failed int64              // messages, and attempts
-	failing          []series.Durations // report by report
+	finished, failed int64              // finished messages, failed attempts
+	failing          []series.Durations // one for each report
 	objective        time.Duration
-	ended, inTime    float64                       // messages finished that were sent at a known time, and in time
+	ended, inTime    float64                       // finished messages with a known age, and those in time
 	classes          map[string][]series.Durations // by class
-	// incidents counts what went wrong at workers, by kind; nil for nothing.
+	// incidents counts the problems of workers by kind; nil for none.
 	incidents map[protocol.IncidentKind]int64
 }
 
-// report takes in a report, and returns processing with its durations.
-func (x *seen) report(st *State, r *protocol.Report, stored bool, processing []series.Durations) []series.Durations {
+// report applies a report to st. It returns processing with the report's durations. If the fleet's own service chooses
+// the names, the first report of an unknown member may name an ordered one.
+func (x *findings) report(st *State, r *protocol.Report, stored bool, processing []series.Durations,
+) []series.Durations {
 	if st.listed.Service != nil && !stored && roster.Check(*r) == nil {
 		if n, ok := st.roster.NameOne(r.Member); ok {
 			x.named(n)
@@ -239,8 +244,8 @@ func (x *seen) report(st *State, r *protocol.Report, stored bool, processing []s
 	return processing
 }
 
-// count adds what a worker counted, and returns processing with its durations.
-func (x *seen) count(t *protocol.Tally, processing []series.Durations) []series.Durations {
+// count adds the counts of a report, and returns processing with its durations.
+func (x *findings) count(t *protocol.Tally, processing []series.Durations) []series.Durations {
 	x.finished, x.failed = x.finished+t.Finished, x.failed+t.Failed
 	if t.Processing.Count > 0 {
 		processing = append(processing, t.Processing)
@@ -251,7 +256,7 @@ func (x *seen) count(t *protocol.Tally, processing []series.Durations) []series.
 	if t.InSystem.Count > 0 {
 		x.ended, x.inTime = x.ended+float64(t.InSystem.Count), x.inTime+series.Within(t.InSystem, x.objective)
 	}
-	for name, d := range t.Classes { // each class by itself, so that their order does not matter
+	for name, d := range t.Classes { // the order of the map does not matter: classes are independent
 		if x.classes == nil {
 			x.classes = map[string][]series.Durations{}
 		}
@@ -260,8 +265,8 @@ func (x *seen) count(t *protocol.Tally, processing []series.Durations) []series.
 	return processing
 }
 
-// news records what was seen of a member for the first time.
-func (x *seen) news(st *State, news roster.News) {
+// news records first events of a member: it joined, it succeeded, it stops, it had a problem.
+func (x *findings) news(st *State, news roster.News) {
 	if news.Joined {
 		why := "ready " + render.Seconds(news.Boot.Seconds()) + " after it was ordered"
 		if news.Warm {
@@ -286,11 +291,11 @@ func (x *seen) news(st *State, news roster.News) {
 	}
 	if news.Proved {
 		x.changes = append(x.changes,
-			Changed{Member: news.Member, What: roster.Proved, Why: "was of use, so launching works again"})
+			Changed{Member: news.Member, What: roster.Proved, Why: "its launch succeeded, so launching works again"})
 	}
 }
 
-// times says how often.
+// times writes a count as a frequency.
 func times(n int64) string {
 	if n == 1 {
 		return "once"
@@ -298,7 +303,8 @@ func times(n int64) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-func (x *seen) gone(members []roster.Gone) {
+// gone records members that have ended or were given up.
+func (x *findings) gone(members []roster.Gone) {
 	for _, g := range members {
 		c := Changed{Member: g.Member, What: roster.HasEnded, Why: g.Failure, Wasted: g.Wasted}
 		if g.Exists {

@@ -1,11 +1,7 @@
 package controller_test
 
 import (
-	"context"
-	"errors"
-	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/muster-scale/muster/controller"
@@ -116,50 +112,4 @@ func TestWhoeverLeavesUnaskedIsNotReplaced(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestALoopReadsStoredReportsWithEveryLook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newShell()
-		s.backlog = 1
-		s.stored = func(context.Context) (all []protocol.Report, err error) {
-			s.set(func() {
-				if s.reads++; s.reads == 3 {
-					err = errors.New("no such table")
-				}
-				for _, m := range s.members {
-					all = append(all, protocol.Report{Fleet: "f", Member: m.ID, Worker: m.ID, Seq: int64(s.reads),
-						At: time.Now().UTC(), State: protocol.Receiving, Slots: 1})
-				}
-			})
-			return all, err
-		}
-		loop, stop := newLoop(t, s, loopSettings(t, time.Second))
-		time.Sleep(1500 * time.Millisecond)
-		synctest.Wait()
-		said := false
-		for range 40 {
-			time.Sleep(50 * time.Millisecond)
-			synctest.Wait()
-			o, _ := loop.Last()
-			said = said || slices.Equal(o.Observation.Notes, []string{"reports of workers are unknown: no such table"})
-		}
-		if !said {
-			t.Error("nobody says that reports could not be read")
-		}
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
-		if o, ok := loop.Last(); !ok || o.Observation.Capacity.Idle != 1 || len(o.Observation.Notes) > 0 {
-			t.Errorf("found %+v and the notes %q, want the one member in service and no notes", o.Observation.Capacity,
-				o.Observation.Notes)
-		}
-		s.set(func() {
-			if s.reads < 5 {
-				t.Errorf("read %d times in five seconds with a poll of one", s.reads)
-			}
-		})
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
 }

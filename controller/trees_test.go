@@ -1,11 +1,9 @@
 package controller_test
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/muster-scale/muster/policy/planning"
@@ -187,22 +185,4 @@ func TestARestartBeforeTheNextLevelChangesNoDecision(t *testing.T) {
 	if a, b := without.Decision, with.Decision; a.Desired != 12 || a.Desired != b.Desired || a.Floor != b.Floor {
 		t.Errorf("without a restart %s\nafter one %s", a.Sentence(), b.Sentence())
 	}
-}
-
-func TestTheLoopReadsTheTreesAtEveryLook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newShell()
-		set := loopSettings(t, time.Second)
-		set.Trees = true
-		s.trees = func(context.Context) muster.Expected {
-			return muster.Expected{At: time.Now().UTC(), Known: true, Trees: 1, Open: 7}
-		}
-		l, stop := newLoop(t, s, set)
-		defer stop()
-		time.Sleep(3 * time.Second)
-		synctest.Wait()
-		if last, ok := l.Last(); !ok || last.Observation.Expected.None() || last.Observation.Expected.Open != 7 {
-			t.Errorf("the loop saw %+v", last.Observation.Expected)
-		}
-	})
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/muster-scale/muster/metricmath/language"
 )
 
-// call evaluates a function. Its signature has been checked.
+// call evaluates a function. The compiler has checked its signature. METRICS, SEARCH, PERIOD and the functions of
+// CloudWatch alone come first, because their arguments are not values.
 func (e *evaluation) call(n *language.Node) (result, error) {
 	switch n.Text {
 	case "METRICS":
@@ -54,7 +55,7 @@ func (e *evaluation) call(n *language.Node) (result, error) {
 	return e.running(n.Text, args[0])
 }
 
-// metrics gives the metrics that METRICS selects.
+// metrics evaluates METRICS: an array of the selected metrics.
 func (e *evaluation) metrics(n *language.Node) (result, error) {
 	r := result{kind: language.Array}
 	for _, place := range e.program.selected(n) {
@@ -67,7 +68,7 @@ func (e *evaluation) metrics(n *language.Node) (result, error) {
 	return r, e.fits(r)
 }
 
-// given gives what only CloudWatch can compute, from the inputs.
+// given returns the result of a function that only CloudWatch can compute, from Inputs.Computed.
 func (e *evaluation) given(n *language.Node) (result, error) {
 	call := n.String()
 	all, found := e.in.Computed[call]
@@ -86,7 +87,8 @@ func (e *evaluation) given(n *language.Node) (result, error) {
 	return r, e.fits(r)
 }
 
-// add places a series that no query names. A period of another length must be one that MixedPeriods allows.
+// add places a series that belongs to no query and appends it to r. A series of another period is an error unless
+// MixedPeriods allows it.
 func (e *evaluation) add(r *result, s Series, stat string) error {
 	l := line{label: s.Label}
 	width, period := s.Period, inSeconds(int(e.grid.period))
@@ -109,15 +111,15 @@ func (e *evaluation) add(r *result, s Series, stat string) error {
 	return err
 }
 
-// search gives the listed metrics that a SEARCH finds, in the order of the list.
+// search evaluates SEARCH: an array of the listed metrics that it finds, in the order of the list.
 func (e *evaluation) search(n *language.Node) (result, error) {
 	if len(e.in.Listed) > MaxListed {
 		return result{}, fmt.Errorf("%d metrics are listed for SEARCH, at most %d can be", len(e.in.Listed), MaxListed)
 	}
 	s, fault := language.ParseSearch(n.Args[0].Text)
 	if fault != nil {
-		return result{}, fmt.Errorf("found %s, expected %s", fault.Found,
-			fault.Expected) // the checker has refused it before
+		// Unreachable after Compile, which parses the text too.
+		return result{}, fmt.Errorf("found %s, expected %s", fault.Found, fault.Expected)
 	}
 	period := inSeconds(int(e.grid.period))
 	if len(n.Args) == 3 {
@@ -140,7 +142,7 @@ func (e *evaluation) search(n *language.Node) (result, error) {
 	return r, e.fits(r)
 }
 
-// costOf is about how many additions it takes to look at a metric.
+// costOf estimates the cost of matching one metric, in additions: every word of the search compares every letter.
 func costOf(s language.Search, m Metric) int {
 	letters := len(m.Namespace) + len(m.MetricName)
 	for _, d := range m.Dimensions {
@@ -149,7 +151,7 @@ func costOf(s language.Search, m Metric) int {
 	return letters * (1 + 4*s.Terms.Size())
 }
 
-// constant gives a number at every period.
+// constant evaluates TIME_SERIES: a number at every period.
 func (e *evaluation) constant(v Point) (result, error) {
 	points := e.reuse()
 	for i := range points {
@@ -158,7 +160,7 @@ func (e *evaluation) constant(v Point) (result, error) {
 	return result{kind: language.OneSeries, lines: []line{{points: points, scratch: true}}}, e.spend(e.grid.n)
 }
 
-// perPoint changes every point that is known.
+// perPoint evaluates the functions of one value at every known point. LOG of zero or less is missing.
 func (e *evaluation) perPoint(function string, r result) (result, error) {
 	f, cost := math.Abs, 1
 	switch function {
@@ -174,7 +176,8 @@ func (e *evaluation) perPoint(function string, r result) (result, error) {
 	return e.each(r, cost, func(p Point) Point { return Known(f(p.Value)) })
 }
 
-// calendar gives a part of the date at which each period begins, in UTC, known at every period.
+// calendar evaluates the functions of the date at which each period begins, in UTC. The result is known at every
+// period, whatever the argument.
 func (e *evaluation) calendar(function string, r result) (result, error) {
 	part := func(t time.Time) int { return int(t.Unix()) }
 	switch function {
@@ -198,7 +201,8 @@ func (e *evaluation) calendar(function string, r result) (result, error) {
 	}, nil)
 }
 
-// running computes each point from those before it that are known: DIFF, DIFF_TIME, RATE and RUNNING_SUM.
+// running evaluates DIFF, DIFF_TIME, RATE and RUNNING_SUM. Each point depends on the known points before it; missing
+// ones are skipped, so a difference may span several periods.
 func (e *evaluation) running(function string, r result) (result, error) {
 	period := float64(e.grid.period)
 	return e.lines(r, 1, func(out, in []Point) {

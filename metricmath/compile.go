@@ -13,35 +13,38 @@ import (
 // nothing.
 type Program struct {
 	options Options
+	// entries are the queries in the order of the list. Everywhere in this package a place is an index into it.
 	entries []entry
-	// order has the places in entries of the expressions, each after all it needs.
+	// order lists the places of the expressions in the order of evaluation: each after everything it needs.
 	order []int
-	// returned are the places of the entries whose points come out.
+	// returned are the places of the entries whose points are returned.
 	returned []int
 	period   int // seconds
-	joints   int // how many needs all entries have
+	edges    int // the number of needs of all entries together
 	notes    []Note
 	places   map[string]int // of the entries, by id
 }
 
-// entry is one query.
+// entry is one compiled query.
 type entry struct {
 	query Query
-	// parsed is the expression and root its tree, nil for a metric.
+	// parsed is the expression and root its tree; root is nil for a metric.
 	parsed language.Expression
 	root   *language.Node
 	kind   language.Kind
 	needs  []int // places of the entries that the expression needs
-	// period of a metric, in seconds.
+	// period is the period of a metric, in seconds; zero for an expression.
 	period int
 }
 
-// maxFaults is how many faults a list shows at once.
+// maxFaults bounds the faults of one error. A list with more is most likely not a metric-math list at all.
 const maxFaults = 20
 
-// Compile checks a list of queries. The error joins a [*language.Error] for each thing that is wrong, up to 20: ids
-// that are not allowed, repeated or unknown; expressions that cannot be parsed or whose kinds do not fit; expressions
-// that need themselves; periods that do not go together; not exactly one returned series where Options.Use wants one.
+// Compile checks a list of queries. The error joins a [*language.Error] for each fault, up to 20: invalid, repeated or
+// unknown ids; expressions that cannot be parsed or whose kinds do not fit; cycles of expressions; periods that do not
+// combine; not exactly one returned series where Options.Use wants one.
+//
+// Each stage needs the results of the stage before, so a stage runs only if no earlier one found a fault.
 func Compile(queries []Query, o Options) (Program, error) {
 	o = o.withDefaults()
 	c := compiler{Program: Program{options: o, places: map[string]int{}}}
@@ -62,17 +65,18 @@ func Compile(queries []Query, o Options) (Program, error) {
 	return c.Program, nil
 }
 
+// compiler collects the faults while it fills in a Program.
 type compiler struct {
 	Program
 	faults []error
 }
 
-// fault adds one that has no place in an expression's text.
+// fault adds a fault without a position in an expression's text.
 func (c *compiler) fault(id, found, expected, fix string) {
 	c.faults = append(c.faults, &language.Error{Query: id, Found: found, Expected: expected, Fix: fix})
 }
 
-// failed adds a fault of an expression, if there is one.
+// failed adds the fault of the expression with the given id; nil adds nothing.
 func (c *compiler) failed(id string, err error) {
 	if e := (*language.Error)(nil); errors.As(err, &e) {
 		named := *e
@@ -81,7 +85,7 @@ func (c *compiler) failed(id string, err error) {
 	}
 }
 
-// list takes the queries one by one.
+// list compiles the queries one by one. The bound on the whole text comes first, so that a huge list is refused fast.
 func (c *compiler) list(queries []Query) {
 	if n := len(queries); n == 0 || n > MaxQueries {
 		c.fault("", fmt.Sprintf("a list of %d queries", n), fmt.Sprintf("1 to %d", MaxQueries), "")
@@ -94,7 +98,7 @@ func (c *compiler) list(queries []Query) {
 		}
 		total += len(q.Expression)
 		if total > MaxTotalText {
-			c.fault(q.ID, "more text in all expressions than can be read quickly",
+			c.fault(q.ID, "too much text in all expressions together",
 				fmt.Sprintf("at most %d bytes", MaxTotalText), "")
 			return
 		}
@@ -102,6 +106,7 @@ func (c *compiler) list(queries []Query) {
 	}
 }
 
+// entry compiles query i. A query with an invalid id is named by its number.
 func (c *compiler) entry(i int, q Query) {
 	name := q.ID
 	if !language.GoodID(name) {
@@ -112,7 +117,7 @@ func (c *compiler) entry(i int, q Query) {
 	} else if _, twice := c.places[q.ID]; twice {
 		c.fault(name, "an Id that an earlier query has", "another", "")
 	}
-	q.MetricStat = q.MetricStat.clone() // nobody else may change the program's
+	q.MetricStat = q.MetricStat.clone() // the caller may change its own
 	e := entry{query: q}
 	switch {
 	case q.MetricStat != nil && q.Expression != "":
@@ -130,7 +135,7 @@ func (c *compiler) entry(i int, q Query) {
 	c.entries = append(c.entries, e)
 }
 
-// metric checks a metric and returns its period in seconds.
+// metric checks a metric and returns its period in seconds. The bounds are those of the CloudWatch API.
 func (c *compiler) metric(id string, m MetricStat) int {
 	for _, field := range []struct{ name, is string }{{"Namespace", m.Metric.Namespace},
 		{"MetricName", m.Metric.MetricName}, {"Stat", m.Stat}} {
@@ -165,7 +170,9 @@ func (c *compiler) ids() []string {
 	return ids
 }
 
-// arrange finds what each expression needs and an order in which all of it is there.
+// arrange finds what each expression needs, and the order of evaluation: a depth-first search over the needs, which
+// reports cycles. METRICS needs the metrics that it selects; SEARCH needs no entry, because it looks through
+// Inputs.Listed.
 func (c *compiler) arrange() {
 	selections := 0
 	for i := range c.entries {
@@ -186,13 +193,13 @@ func (c *compiler) arrange() {
 		})
 		slices.Sort(e.needs)
 		e.needs = slices.Compact(e.needs)
-		c.joints += len(e.needs)
+		c.edges += len(e.needs)
 	}
 	if selections > MaxSelections {
 		c.fault("", fmt.Sprintf("%d calls of METRICS and SEARCH", selections), fmt.Sprintf("at most %d", MaxSelections),
 			"give what is selected an id of its own, and use that")
 	}
-	state := make([]byte, len(c.entries)) // 1 while what it needs is being arranged, 2 when it has its place
+	state := make([]byte, len(c.entries)) // 0 not visited, 1 on the current path, 2 done
 	var path []int
 	var visit func(i int)
 	visit = func(i int) {
@@ -217,6 +224,7 @@ func (c *compiler) arrange() {
 	}
 }
 
+// cycle adds the fault of a cycle. A long cycle is shortened to ten names.
 func (c *compiler) cycle(path []int) {
 	names := make([]string, len(path))
 	for i, p := range path {
@@ -229,7 +237,7 @@ func (c *compiler) cycle(path []int) {
 		"and over other expressions", "")
 }
 
-// selected are the places of the metrics that a METRICS selects.
+// selected returns the places of the metrics that a call of METRICS selects: those whose id contains its text.
 func (p Program) selected(call *language.Node) (places []int) {
 	for i, e := range p.entries {
 		if e.root == nil && (len(call.Args) == 0 || strings.Contains(e.query.ID, call.Args[0].Text)) {
@@ -239,7 +247,7 @@ func (p Program) selected(call *language.Node) (places []int) {
 	return places
 }
 
-// kinds checks the expressions, in the order in which they are computed.
+// kinds checks the kinds of the expressions in the order of evaluation, so that the kinds of the ids in each are known.
 func (c *compiler) kinds() {
 	s := language.Scope{Kinds: map[string]language.Kind{}, Metrics: map[string]bool{}, IDs: c.ids(),
 		Search: c.options.Use == ForGraph}
@@ -261,7 +269,7 @@ func (c *compiler) kinds() {
 		}
 		c.failed(e.query.ID, err)
 		if err != nil {
-			e.kind = language.OneSeries // so that what needs it shows its own faults alone
+			e.kind = language.OneSeries // one fault must not cause others in the expressions that use this one
 		}
 		s.Kinds[e.query.ID] = e.kind
 	}

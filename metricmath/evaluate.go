@@ -10,20 +10,22 @@ import (
 	"github.com/muster-scale/muster/metricmath/language"
 )
 
-// Answer is what one query gives.
+// Answer is the result of one query.
 type Answer struct {
-	// ID is the query's.
+	// ID is the id of the query.
 	ID string
-	// Value has the points of every period of the range. Without a Reason at least one is known.
+	// Value has a point for every period of the range. At least one of them is known if Reason is empty.
 	Value Value
-	// Reason says why nothing is known; empty otherwise.
+	// Reason says why no point is known; empty if some are.
 	Reason string
 }
 
-// Evaluate computes the query that returns its points, from what was read until an instant. The range ends with the
-// last period that is over then, so a period whose values are still coming in counts for nothing. The reason is empty
-// if at least one point is known, and otherwise says why none is; the value is then without a known point. For a graph
-// that returns several queries it is the first; EvaluateAll gives all. The value shares nothing with the inputs.
+// Evaluate computes the returned query from the points that were read up to the instant at. The range ends with the
+// last period that is complete then: values of the current period are still arriving. The reason is empty if at least
+// one point is known; otherwise it says why none is.
+//
+// For a graph that returns several queries, Evaluate returns the first; use EvaluateAll for all. The value shares no
+// memory with the inputs.
 func (p Program) Evaluate(in Inputs, at time.Time) (Value, string) {
 	a := p.EvaluateAll(in, at)
 	if len(a) == 0 {
@@ -32,7 +34,7 @@ func (p Program) Evaluate(in Inputs, at time.Time) (Value, string) {
 	return a[0].Value, a[0].Reason
 }
 
-// EvaluateAll computes every query that returns its points, in the order of the list. The limits hold for all together.
+// EvaluateAll computes every returned query, in the order of the list. The limits hold for all of them together.
 func (p Program) EvaluateAll(in Inputs, at time.Time) []Answer {
 	answers := make([]Answer, len(p.returned))
 	g, reason := p.grid(in, at)
@@ -49,7 +51,7 @@ func (p Program) EvaluateAll(in Inputs, at time.Time) []Answer {
 		}
 		r, err := e.entry(place)
 		if err == nil {
-			err = e.spend((len(p.entries) + p.joints) / 4) // what finding the silent metrics takes, see value
+			err = e.spend((len(p.entries) + p.edges) / 4) // the cost of finding the silent metrics, see value
 		}
 		if err != nil {
 			answers[i].Reason = id + " is unknown: " + err.Error()
@@ -60,38 +62,40 @@ func (p Program) EvaluateAll(in Inputs, at time.Time) []Answer {
 	return answers
 }
 
-// evaluation is one run of a program.
+// evaluation is one run of a program. It lives for one call and is used by one goroutine.
 type evaluation struct {
 	program Program
 	grid    grid
 	in      Inputs
-	// work is how many points may still be computed.
+	// work is how many points may still be computed, see MaxWork.
 	work int
-	// entries and faults are what came of each entry, by its place. Metrics are placed when first asked for.
+	// entries and faults hold the result of each entry by its place. Metrics are placed on the grid when first used.
 	entries []result
 	faults  []error
-	// spare are points that nobody reads any more.
+	// spare are buffers of points that are no longer in use. A deep expression needs a few buffers instead of one for
+	// each operator.
 	spare [][]Point
 }
 
-// result is what a node gives: a number, or lines.
+// result is the value of a node: a number, or lines.
 type result struct {
 	kind   language.Kind
 	number Point
 	lines  []line
 }
 
-// line is a series on the grid.
+// line is a series on the grid: points has one element for each period.
 type line struct {
 	label  string
 	points []Point
-	// scratch lines may be written over: nobody else reads them.
+	// scratch lines may be overwritten: no other result shares their points.
 	scratch bool
-	// made lines were computed here; others are those of the inputs.
+	// made lines were computed here; the points of others belong to the inputs.
 	made bool
 }
 
-// needs tells of each entry whether some others need it, these included.
+// needs tells for each entry whether the given places depend on it, directly or not. The places themselves are
+// included.
 func (p Program) needs(places ...int) []bool {
 	needed := make([]bool, len(p.entries))
 	for _, i := range places {
@@ -107,7 +111,8 @@ func (p Program) needs(places ...int) []bool {
 	return needed
 }
 
-// compute evaluates the expressions that the returned entries need.
+// compute evaluates the expressions that the returned entries need, in order. An unused expression costs nothing, and
+// its faults do not matter.
 func (e *evaluation) compute() {
 	p := e.program
 	needed := p.needs(p.returned...)
@@ -116,7 +121,7 @@ func (e *evaluation) compute() {
 			continue
 		}
 		r, err := e.node(p.entries[i].root)
-		r.lines = slices.Clone(r.lines) // an id alone gives those of another entry
+		r.lines = slices.Clone(r.lines) // an expression of only an id shares the lines of another entry
 		for j := range r.lines {
 			r.lines[j].made = r.lines[j].made || r.lines[j].scratch
 			r.lines[j].scratch = false
@@ -128,7 +133,7 @@ func (e *evaluation) compute() {
 	}
 }
 
-// name is what a query's series is called.
+// name returns the label of a query's series.
 func (q Query) name() string {
 	if q.Label != "" {
 		return q.Label
@@ -136,7 +141,7 @@ func (q Query) name() string {
 	return q.ID
 }
 
-// spend takes points from what may still be computed.
+// spend takes points from the remaining work. It is called before the work, so that a refused evaluation stays cheap.
 func (e *evaluation) spend(points int) error {
 	if e.work -= points; e.work < 0 {
 		return fmt.Errorf("more than %d points would have to be computed: shorten the range, or take fewer metrics",
@@ -145,7 +150,8 @@ func (e *evaluation) spend(points int) error {
 	return nil
 }
 
-// entry is what an entry gives.
+// entry returns the result of an entry. Expressions are computed in order before they are used; a metric is placed on
+// the grid at its first use.
 func (e *evaluation) entry(place int) (result, error) {
 	x := e.program.entries[place]
 	if x.root != nil || e.entries[place].kind != 0 || e.faults[place] != nil {
@@ -157,7 +163,8 @@ func (e *evaluation) entry(place int) (result, error) {
 	return e.entries[place], err
 }
 
-// metric places what was read of a metric.
+// metric returns the points of a metric on the grid. Points at another distance than the query's period are an error:
+// the caller read something else.
 func (e *evaluation) metric(x entry) ([]Point, error) {
 	id := x.query.ID
 	s, read := e.in.Series[id]
@@ -174,6 +181,7 @@ func (e *evaluation) metric(x entry) ([]Point, error) {
 	return e.place(s, x.query.MetricStat.Stat)
 }
 
+// place maps a series onto the grid and pays for it.
 func (e *evaluation) place(s Series, stat string) ([]Point, error) {
 	if !sensible(s.Start) {
 		return nil, errors.New("a series begins outside of the years 1 to 9999")
@@ -184,7 +192,7 @@ func (e *evaluation) place(s Series, stat string) ([]Point, error) {
 	return e.grid.place(s, stat), nil
 }
 
-// value makes what comes out of what was computed.
+// value returns the answer of a returned entry, with the metrics behind it that had no point.
 func (e *evaluation) value(place int, r result) (Value, string) {
 	x := e.program.entries[place]
 	v := Value{Kind: r.kind, Series: make([]Series, len(r.lines))}
@@ -217,9 +225,11 @@ func (e *evaluation) value(place int, r result) (Value, string) {
 	return v, e.nothing(x, asked, v.Silent)
 }
 
+// known tells whether a point is known.
 func known(p Point) bool { return p.Known }
 
-// nothing says why no point is known.
+// nothing says why no point is known. asked is the number of metrics that were read, silent those of them without
+// points.
 func (e *evaluation) nothing(x entry, asked int, silent []string) string {
 	where := fmt.Sprintf("%s has no point from %s to %s", x.query.ID, e.grid.start(0).Format(time.RFC3339),
 		e.grid.start(e.grid.n).Format(time.RFC3339))
@@ -227,13 +237,14 @@ func (e *evaluation) nothing(x entry, asked int, silent []string) string {
 	case len(silent) > 0:
 		return where + ": nothing was published for " + strings.Join(silent[:min(len(silent), 10)], ", ")
 	case asked > 0:
-		return where + ": every one was dropped, by a division by zero, by IF without a third argument, or by a " +
+		return where + ": every point was dropped, by a division by zero, by IF without a third argument, or by a " +
 			"number that is not finite"
 	}
 	return where
 }
 
-// node evaluates a part of an expression. The kinds have been checked.
+// node evaluates a part of an expression. The compiler has checked the kinds, so every case is possible only with the
+// right kinds of operands.
 func (e *evaluation) node(n *language.Node) (result, error) {
 	switch n.Kind {
 	case language.NodeNumber:
@@ -270,7 +281,7 @@ func (e *evaluation) node(n *language.Node) (result, error) {
 	return e.binary(n.Operator, a, b)
 }
 
-// fits refuses an array with too many series.
+// fits refuses an array with too many series, and pays for the others.
 func (e *evaluation) fits(r result) error {
 	if len(r.lines) > MaxSeries {
 		return fmt.Errorf("an array has %d series, at most %d can be computed", len(r.lines), MaxSeries)

@@ -76,7 +76,7 @@ func TestWhatIsWrongWithAnExpression(t *testing.T) {
 		{"a long minus", "m1 − 1",
 			`line 1, column 4: found the character "−", expected an id, a number, a function or an operator; write the minus sign of the keyboard: -`},
 		{"a semicolon", "m1; m1",
-			`line 1, column 3: found the character ";", expected an id, a number, a function or an operator; an expression is one; write a query for each`},
+			`line 1, column 3: found the character ";", expected an id, a number, a function or an operator; a query has one expression; write a query for each`},
 		{"a quote that is never closed", "METRICS('a)", "line 1, column 9: found a quote that is never closed, " +
 			"expected a second '; a text cannot hold its own kind of quote: use the other kind around it"},
 		{"a number before an id", "2m1",

@@ -6,7 +6,8 @@ import (
 	"github.com/muster-scale/muster/metricmath/language"
 )
 
-// fill puts values where a series has none.
+// fill evaluates FILL: it puts values where a series has none. with is the evaluated second argument: a number, or a
+// series that fills point by point; the words REPEAT and LINEAR are in n.
 func (e *evaluation) fill(n *language.Node, r, with result) (result, error) {
 	word := n.Args[1].Text
 	switch {
@@ -14,7 +15,7 @@ func (e *evaluation) fill(n *language.Node, r, with result) (result, error) {
 		return e.lines(r, 1, repeat, nil)
 	case n.Args[1].Kind == language.NodeWord:
 		return e.lines(r, 1, interpolate, nil)
-	case with.kind == language.OneSeries: // which is read for each of an array's, so it is not written over
+	case with.kind == language.OneSeries: // every series of an array reads it, so it is never overwritten
 		return e.lines(r, 1, func(out, in []Point) {
 			for i, p := range in {
 				if !p.Known {
@@ -41,7 +42,7 @@ func (e *evaluation) fill(n *language.Node, r, with result) (result, error) {
 	}, nil)
 }
 
-// repeat fills with the last known point before. What is before the first known one stays missing.
+// repeat fills with the last known point before. Points before the first known one stay missing.
 func repeat(out, in []Point) {
 	var last Point
 	for i, p := range in {
@@ -52,8 +53,8 @@ func repeat(out, in []Point) {
 	}
 }
 
-// interpolate fills on the straight line between the known neighbours. What is before the first and after the last
-// known one stays missing.
+// interpolate fills on the straight line between the known neighbours. Points before the first known one and after the
+// last one stay missing.
 func interpolate(out, in []Point) {
 	last := -1
 	for i, p := range in {
@@ -69,9 +70,11 @@ func interpolate(out, in []Point) {
 	}
 }
 
-// choose is IF. Where the condition is known and not zero the first value counts; a series without a point there gives
-// zero, unless the condition is one number. Where the condition is zero the second value counts; a series without a
-// point there, or no second value, gives none.
+// choose evaluates IF(condition, yes, no) for each period:
+//
+//	condition missing        missing
+//	condition not zero       yes; a missing point of a series is zero if the condition is a series
+//	condition zero           no; missing without a third argument
 func (e *evaluation) choose(args []result) (result, error) {
 	c, yes := args[0], args[1]
 	no := result{kind: language.Number}
@@ -98,7 +101,7 @@ func (e *evaluation) choose(args []result) (result, error) {
 	return result{kind: language.OneSeries, lines: []line{{points: out, scratch: true}}}, nil
 }
 
-// at is a number, or a series' point.
+// at returns the number, or point i of the series.
 func (r result) at(i int) Point {
 	if r.kind == language.Number {
 		return r.number

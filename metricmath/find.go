@@ -7,8 +7,9 @@ import (
 	"github.com/muster-scale/muster/metricmath/language"
 )
 
-// finds tells whether a metric is one that is searched for. A schema with dimensions wants exactly these; one without
-// takes every metric of the namespace.
+// finds tells whether SEARCH s finds the metric m. A schema with dimension names matches metrics with exactly these
+// dimensions; a schema without matches every metric of the namespace. The rules are those of the CloudWatch user guide,
+// "Search expression syntax".
 func finds(s language.Search, m Metric) bool {
 	if s.Schema {
 		if m.Namespace != s.Namespace {
@@ -28,7 +29,8 @@ func finds(s language.Search, m Metric) bool {
 	return s.Terms == nil || fulfils(s.Terms, m)
 }
 
-// fulfils tells whether a metric has what a term asks for.
+// fulfils tells whether a metric matches a term. A term with a property is compared with the values of that property,
+// any other with the metric's name, its namespace, and the names and values of its dimensions.
 func fulfils(t *language.Term, m Metric) bool {
 	has := func(p *language.Term) bool { return fulfils(p, m) }
 	switch t.Join {
@@ -65,14 +67,15 @@ func fulfils(t *language.Term, m Metric) bool {
 	})
 }
 
-// piece is a part of a name: a run of small letters with its capital, of capitals, or of digits.
+// piece is a part of a name: lower-case letters with their capital, capitals, or digits.
 type piece struct {
 	text string
-	// alone tells that other characters, not a change of case, part it from what is around it.
+	// alone is true if other characters, not a change of case or a digit, separate it from its neighbours.
 	alone bool
 }
 
-// pieces parts a name where the case changes, at digits and at other characters: SDBFailure-12 is SDB, Failure and 12.
+// pieces splits a name at changes of case, at digits and at other characters. SDBFailure-12 becomes SDB, Failure and
+// 12.
 func pieces(name string) (all []piece) {
 	start := 0
 	cut := func(end int, bound bool) {
@@ -99,13 +102,14 @@ func pieces(name string) (all []piece) {
 	return all
 }
 
+// letterOrDigit tells whether a byte belongs to a piece. Every byte of a character beyond ASCII does.
 func letterOrDigit(c byte) bool {
 	return language.Lower(c) || language.Upper(c) || language.Digit(c) || c >= 0x80
 }
 
-// matches tells whether a word of a search matches a name: the whole name apart from case and from what is no letter or
-// digit, or pieces that follow each other in it. Case counts in pieces that only a change of case or a digit parts:
-// Count1 finds CustomCount1, count1 does not, and custom-count does.
+// matches tells whether a search word matches a name. Either the whole names agree, apart from case and from characters
+// that are neither letters nor digits. Or the pieces of the word follow each other in the name. Case counts for pieces
+// that only a change of case or a digit separates: Count1 finds CustomCount1, count1 does not, and custom-count does.
 func matches(word, name string) bool {
 	if w := squeezed(word); w != "" && w == squeezed(name) {
 		return true
@@ -124,7 +128,7 @@ func matches(word, name string) bool {
 	return false
 }
 
-// squeezed is the letters and digits of a name in lower case.
+// squeezed returns the letters and digits of a name in lower case.
 func squeezed(name string) string {
 	return strings.ToLower(strings.Map(func(r rune) rune {
 		if r < 0x80 && !letterOrDigit(byte(r)) {

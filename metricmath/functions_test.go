@@ -188,8 +188,8 @@ func TestWhatOnlyCloudWatchComputes(t *testing.T) {
 			Points: make([]metricmath.Point, 1)}, "share is unknown: SERVICE_QUOTA(usage): a series begins outside " +
 			"of the years 1 to 9999"},
 		{"without points", metricmath.Series{}, "share has no point from 2026-03-02T12:00:00Z to " +
-			"2026-03-02T12:02:00Z: every one was dropped, by a division by zero, by IF without a third argument, or " +
-			"by a number that is not finite"},
+			"2026-03-02T12:02:00Z: every point was dropped, by a division by zero, by IF without a third argument, " +
+			"or by a number that is not finite"},
 	} {
 		in.Computed["SERVICE_QUOTA(usage)"] = []metricmath.Series{r.series}
 		if _, reason := p.Evaluate(in, end); reason != r.want {

@@ -6,25 +6,27 @@ import (
 	"time"
 )
 
-// grid is the range of an evaluation: n periods from an instant on. All that is computed has one point for each.
+// grid is the range of an evaluation: n periods from an instant on. Every computed series has one point for each
+// period, so that operators work on slices of equal length and never on times.
 type grid struct {
 	from   int64 // Unix seconds, a multiple of period
 	period int64 // seconds
 	n      int
 }
 
-// down is the multiple of a period at or before a number of seconds.
+// down rounds seconds down to a multiple of period, also below zero.
 func down(seconds, period int64) int64 {
 	return seconds - ((seconds%period)+period)%period
 }
 
-// start is when a period begins.
+// start returns the time at which period i begins; i may be n, for the end of the range.
 func (g grid) start(i int) time.Time { return time.Unix(g.from+int64(i)*g.period, 0).UTC() }
 
-// sensible tells whether an instant can be computed with.
+// sensible tells whether arithmetic with t in Unix seconds is safe.
 func sensible(t time.Time) bool { return t.Year() >= 1 && t.Year() <= 9999 }
 
-// grid finds the range: up to the last period that is over at an instant.
+// grid returns the range of an evaluation, or the reason why there is none. The range ends with the last period that is
+// complete at the instant at, because the values of the current period are still arriving.
 func (p Program) grid(in Inputs, at time.Time) (grid, string) {
 	if p.period == 0 {
 		return grid{}, "the program is empty; Compile makes one"
@@ -60,8 +62,8 @@ func (p Program) grid(in Inputs, at time.Time) (grid, string) {
 	return g, ""
 }
 
-// place puts a series onto the grid. What is outside of the range, not finite or not on the grid is left out. The
-// points are those of the series itself where they fit as they are, so nobody may change them.
+// place maps a series onto the grid. Points that are outside of the range, not finite or not on the grid are left out.
+// If the points fit as they are, the result shares them with the series, and must not be changed.
 func (g grid) place(s Series, stat string) []Point {
 	width := int64(s.Period / time.Second)
 	start := down(s.Start.Unix(), width)
@@ -89,15 +91,18 @@ func (g grid) place(s Series, stat string) []Point {
 	return out
 }
 
-// improper tells whether a point is not as [Known] or the zero Point make it.
+// improper tells whether a point differs from those that [Known] makes: a value that is not finite, or a missing point
+// with a value. (v-v is not zero exactly for infinities and not-a-number.)
 func improper(p Point) bool { return p.Value-p.Value != 0 || !p.Known && p.Value != 0 }
 
-// folds tells whether the statistic of short periods gives that of a longer one.
+// folds tells whether the statistic of a long period can be computed from that of the short periods in it. A percentile
+// cannot.
 func folds(stat string) bool {
 	return slices.Contains([]string{"Sum", "SampleCount", "Maximum", "Minimum", "Average"}, stat)
 }
 
-// fold puts several short periods into each of the grid's.
+// fold combines several short periods into each period of the grid, by the rule of the statistic. Average is the mean
+// of the existing short averages: their weights are not known.
 func (g grid) fold(out, points []Point, start, width, first, last int64, stat string) {
 	counts := make([]int, len(out))
 	for i := first; i < last; i++ {

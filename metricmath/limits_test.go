@@ -128,7 +128,7 @@ func TestAllTextIsBounded(t *testing.T) {
 		list = append(list, expression(fmt.Sprintf("e%d", i), strings.Repeat("m+", 7000)+"m"))
 	}
 	_, err := metricmath.Compile(list, metricmath.Options{Use: metricmath.ForGraph})
-	want := "e2: found more text in all expressions than can be read quickly, expected at most 32768 bytes"
+	want := "e2: found too much text in all expressions together, expected at most 32768 bytes"
 	if err == nil || err.Error() != want {
 		t.Errorf("found %.200v", err)
 	}

@@ -104,8 +104,8 @@ func TestWhatIsWrongWithAList(t *testing.T) {
 
 		{"several periods", []metricmath.Query{every("a", 60, "Sum"), every("b", 300, "Sum"),
 			returning(expression("e", "a + b"))}, metricmath.Options{}, "found metrics with periods of 60, 300 " +
-			"seconds, expected one period; AWS does not say how they meet; give all the same Period, or choose with " +
-			"the option mixed_periods"},
+			"seconds, expected one period; AWS does not document how they combine; give all the same Period, or " +
+			"choose with the option mixed_periods"},
 		{"periods that do not divide each other", []metricmath.Query{every("a", 120, "Sum"), every("b", 300, "Sum"),
 			returning(expression("e", "a + b"))}, metricmath.Options{MixedPeriods: metricmath.LongestPeriod},
 			"found metrics with periods of 120, 300 seconds, expected periods that divide each other"},

@@ -68,11 +68,11 @@ func TestAnOrderThatAWSDoesNotDocumentCanBeRefused(t *testing.T) {
 	strict := metricmath.Options{Ambiguity: metricmath.RefuseAmbiguity}
 	check(t, []holds{
 		{"AND beside OR", "a 1; b 0", "a OR b AND b", "refused: result: line 1, column 3: found OR beside AND, " +
-			"expected parentheses; AWS does not say which comes first, and the option ambiguity is refuse"},
+			"expected parentheses; AWS does not document which comes first, and the option ambiguity is refuse"},
 		{"a minus before ^", "a 3", "-a ^ 2", "refused: result: line 1, column 1: found a minus before ^, expected " +
-			"parentheses; AWS does not say which comes first, and the option ambiguity is refuse"},
+			"parentheses; AWS does not document which comes first, and the option ambiguity is refuse"},
 		{"one ^ after the other", "a 2", "a ^ 3 ^ 2", "refused: result: line 1, column 3: found one ^ after the " +
-			"other, expected parentheses; AWS does not say which comes first, and the option ambiguity is refuse"},
+			"other, expected parentheses; AWS does not document which comes first, and the option ambiguity is refuse"},
 		{"with parentheses", "a 2", "(-a) ^ (3 ^ 2) OR (a AND a)", "1"},
 		{"what everybody reads alike", "a 2", "1 + a * 3 > 2 AND a > 1", "1"},
 	}, strict)

@@ -153,7 +153,7 @@ func TestWhyEveryPointWasDropped(t *testing.T) {
 	p := compiled(t, metricmath.Options{}, quiet(metric("m")), returning(expression("e", "m / 0")))
 	_, reason := p.Evaluate(metricmath.Inputs{Series: map[string]metricmath.Series{"m": row(t, "1 2")}},
 		monday.Add(2*time.Minute))
-	if want := "e has no point from 2026-03-02T12:00:00Z to 2026-03-02T12:02:00Z: every one was dropped, by a " +
+	if want := "e has no point from 2026-03-02T12:00:00Z to 2026-03-02T12:02:00Z: every point was dropped, by a " +
 		"division by zero, by IF without a third argument, or by a number that is not finite"; reason != want {
 		t.Errorf("found %s", reason)
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/muster-scale/muster/metricmath/language"
 )
 
-// reduce makes a number of a series, or a series of an array.
+// reduce evaluates AVG, MAX, MIN, SUM, STDDEV and DATAPOINT_COUNT. They reduce a series to a number over time, and an
+// array to a series period by period.
 func (e *evaluation) reduce(function string, r result) (result, error) {
 	if r.kind == language.OneSeries {
 		if err := e.spend(2 * e.grid.n); err != nil {
@@ -44,17 +45,19 @@ func (e *evaluation) reduce(function string, r result) (result, error) {
 	return result{kind: language.OneSeries, lines: []line{{points: out, scratch: true}}}, nil
 }
 
-// tally is what is kept of several points. The deviation is kept in Welford's way, which loses no digits to large
-// means.
+// tally accumulates the statistics of points in one pass. The deviation uses Welford's method, which keeps its digits
+// when the mean is large.
 type tally struct {
-	n          int
-	sum        float64
-	low, high  float64
-	mean, away float64
-	// of is what the average divides by, n when zero.
+	n         int
+	sum       float64
+	low, high float64
+	// mean is the running mean, squares the sum of squared distances from it.
+	mean, squares float64
+	// of is the least divisor of the average: missing points below it count as zero.
 	of int
 }
 
+// add adds a point; missing ones do not count.
 func (t *tally) add(p Point) {
 	if !p.Known {
 		return
@@ -67,10 +70,10 @@ func (t *tally) add(p Point) {
 	t.low, t.high = min(t.low, p.Value), max(t.high, p.Value)
 	off := p.Value - t.mean
 	t.mean += off / float64(t.n)
-	t.away += off * (p.Value - t.mean)
+	t.squares += off * (p.Value - t.mean)
 }
 
-// statistic is a function of what was kept. Of no points only the count is known.
+// statistic returns a function of the tallied points. Without points only the count is known.
 func (e *evaluation) statistic(function string, t tally) Point {
 	switch {
 	case function == "DATAPOINT_COUNT":
@@ -86,12 +89,12 @@ func (e *evaluation) statistic(function string, t tally) Point {
 	case function == "SUM":
 		return Known(t.sum)
 	case e.program.options.SampleDeviation:
-		return Known(math.Sqrt(t.away / float64(t.n-1))) // of one point unknown
+		return Known(math.Sqrt(t.squares / float64(t.n-1))) // 0/0 is missing: one point has no sample deviation
 	}
-	return Known(math.Sqrt(t.away / float64(t.n)))
+	return Known(math.Sqrt(t.squares / float64(t.n)))
 }
 
-// pick gives some series of an array, perhaps in another order.
+// pick evaluates FIRST, LAST, SLICE, SORT and REMOVE_EMPTY, which select and order series of an array.
 func (e *evaluation) pick(n *language.Node, args []result) (result, error) {
 	lines := args[0].lines
 	for i, a := range args[1:] {
@@ -127,12 +130,12 @@ func (e *evaluation) pick(n *language.Node, args []result) (result, error) {
 	return result{kind: language.Array, lines: lines}, nil
 }
 
-// place is a number as a place in a list of n: rounded down, and within the list.
+// place converts a number to an index into a list of n: rounded down, at least 0 and at most n.
 func place(v Point, n int) int {
 	return int(math.Floor(min(max(v.Value, 0), float64(n))))
 }
 
-// one is the first or last series, or one without points of an empty array.
+// one returns the first or last series. For an empty array it is a series without points.
 func (e *evaluation) one(function string, lines []line) (result, error) {
 	switch {
 	case len(lines) == 0:
@@ -145,7 +148,8 @@ func (e *evaluation) one(function string, lines []line) (result, error) {
 	return result{kind: language.OneSeries, lines: lines}, nil
 }
 
-// sorted orders series by a statistic. Equal ones keep their order, and those without points come last.
+// sorted orders series by a statistic. Equal ones keep their order, and series without points come last in both
+// directions.
 func (e *evaluation) sorted(lines []line, measure string, descending bool) []line {
 	type ranked struct {
 		line

@@ -9,7 +9,8 @@ import (
 	"github.com/muster-scale/muster/metricmath/language"
 )
 
-// periods finds the program's period.
+// periods finds the program's period: the one period of all metrics, or for mixed ones the choice of
+// Options.MixedPeriods. A list without metrics has Options.PeriodSeconds.
 func (c *compiler) periods() {
 	var all []int
 	for _, e := range c.entries {
@@ -42,7 +43,8 @@ func (c *compiler) periods() {
 	}
 }
 
-// searchPeriod is the third argument of a SEARCH, which must be a plain number.
+// searchPeriod returns the third argument of a SEARCH, which must be a plain number, because the program's period must
+// be known before an evaluation.
 func (c *compiler) searchPeriod(q Query, n *language.Node) int {
 	if n.Kind != language.NodeNumber || n.Number != float64(int(n.Number)) || !goodPeriod(int(n.Number)) {
 		c.failed(q.ID, language.FaultAt(q.Expression, n.At, "the period of SEARCH", "a number: "+goodPeriods, ""))
@@ -51,11 +53,12 @@ func (c *compiler) searchPeriod(q Query, n *language.Node) int {
 	return int(n.Number)
 }
 
-// mixed checks metrics with several periods; all are sorted.
+// mixed checks metrics with several periods, which are sorted in all. Each period must divide the longer ones, so that
+// the points of one lie on the grid of the other.
 func (c *compiler) mixed(all []int) {
 	if c.options.MixedPeriods == RefuseMixed {
-		c.fault("", "metrics with periods of "+listed(all)+" seconds", "one period", "AWS does not say how they "+
-			"meet; give all the same Period, or choose with the option mixed_periods")
+		c.fault("", "metrics with periods of "+listed(all)+" seconds", "one period", "AWS does not document how they "+
+			"combine; give all the same Period, or choose with the option mixed_periods")
 		return
 	}
 	for _, p := range all {
@@ -76,6 +79,7 @@ func (c *compiler) mixed(all []int) {
 	}
 }
 
+// listed joins numbers with commas.
 func listed(numbers []int) string {
 	words := make([]string, len(numbers))
 	for i, n := range numbers {
@@ -84,7 +88,7 @@ func listed(numbers []int) string {
 	return strings.Join(words, ", ")
 }
 
-// results finds whose points come out.
+// results finds the entries whose points are returned. See Options.StrictReturnData for an absent ReturnData.
 func (c *compiler) results() {
 	written, silent := 0, 0
 	for _, e := range c.entries {
@@ -115,7 +119,7 @@ func (c *compiler) results() {
 	}
 }
 
-// returning names the first of the entries that return their points.
+// returning names the entries that return their points, at most six.
 func (c *compiler) returning() string {
 	const most = 6
 	var names []string
@@ -128,18 +132,18 @@ func (c *compiler) returning() string {
 	return strings.Join(names, ", ")
 }
 
-// Note is a remark on a list that compiles: what AWS would do otherwise, or what the numbers may not mean.
+// Note is a remark on a list that compiles: AWS would refuse it, or a number may not mean what it seems to mean.
 type Note struct {
-	// Query is the id of the query, empty for the whole list.
+	// Query is the id of the query, empty for a remark on the whole list.
 	Query string
 	// Text is one or two sentences.
 	Text string
 }
 
-// Period is the length of the periods that the program computes.
+// Period returns the length of the periods that the program computes; 0 for the zero Program.
 func (p Program) Period() time.Duration { return inSeconds(p.period) }
 
-// Notes are the remarks, in the order of the list.
+// Notes returns the remarks, in the order of the list.
 func (p Program) Notes() []Note { return slices.Clone(p.notes) }
 
 // advise collects the remarks.
@@ -173,6 +177,8 @@ func (c *compiler) advise() (notes []Note) {
 	return notes
 }
 
+// adviseOnReturns remarks on queries without ReturnData that the defaults here count as false. AWS counts them as true
+// and would refuse the list.
 func (c *compiler) adviseOnReturns() []Note {
 	var silent []string
 	for i, e := range c.entries {
@@ -189,8 +195,8 @@ func (c *compiler) adviseOnReturns() []Note {
 }
 
 // shiftingInAlarms lists the functions that AWS advises against in alarms: CloudWatch fetches more points than the
-// alarm evaluates, and these then give something else. For all but the last two that is so only for one series, where
-// they give a number.
+// alarm evaluates, which changes their result. For all but the last two this holds only where they reduce one series to
+// a number.
 var shiftingInAlarms = []string{"AVG", "MAX", "MIN", "SUM", "STDDEV", "DATAPOINT_COUNT", "REMOVE_EMPTY", "RUNNING_SUM"}
 
 // adviseOnCalls remarks on functions that an alarm should not use or that only CloudWatch can compute, each once.
@@ -216,7 +222,7 @@ func (c *compiler) adviseOnCalls(e entry) (notes []Note) {
 	return notes
 }
 
-// Order returns the ids of the expressions in the order in which they are computed.
+// Order returns the ids of the expressions in the order of evaluation.
 func (p Program) Order() []string {
 	ids := make([]string, len(p.order))
 	for i, at := range p.order {
@@ -225,8 +231,8 @@ func (p Program) Order() []string {
 	return ids
 }
 
-// Returned returns the ids of the queries whose points come out, in the order of the list; exactly one unless
-// Options.Use is ForGraph.
+// Returned returns the ids of the queries whose points are returned, in the order of the list. There is exactly one
+// unless Options.Use is ForGraph.
 func (p Program) Returned() []string {
 	ids := make([]string, len(p.returned))
 	for i, at := range p.returned {
@@ -235,7 +241,7 @@ func (p Program) Returned() []string {
 	return ids
 }
 
-// Metrics returns the queries that are to be read, in the order of the list, each with its period.
+// Metrics returns the metrics that the caller must read, in the order of the list, each with its period.
 func (p Program) Metrics() (queries []Query) {
 	for _, e := range p.entries {
 		if e.root == nil {
@@ -248,7 +254,7 @@ func (p Program) Metrics() (queries []Query) {
 	return queries
 }
 
-// Expression returns what the query with an id computes; false if it is a metric or no query.
+// Expression returns the expression of the query with the given id. It is false for a metric and for an unknown id.
 func (p Program) Expression(id string) (language.Expression, bool) {
 	at, known := p.places[id]
 	if !known || p.entries[at].root == nil {

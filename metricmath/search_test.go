@@ -114,8 +114,8 @@ func TestSearch(t *testing.T) {
 func TestWhatIsWrongWithASearch(t *testing.T) {
 	for _, r := range []struct{ name, search, want string }{
 		{"nothing", " ", "line 1, column 10: found nothing to search for, expected a schema in braces, or words"},
-		{"a schema that is never closed", "{AWS/SQS", "line 1, column 17: found a schema that goes on, expected a " +
-			"comma or }"},
+		{"a schema that is never closed", "{AWS/SQS", "line 1, column 17: found a schema that is not closed, " +
+			"expected a comma or }"},
 		{"an empty schema", "{}", `line 1, column 10: found "}", expected a word`},
 		{"a quote that is never closed", `visible "a`,
 			`line 1, column 17: found a quote that is never closed, expected a second "`},

@@ -12,11 +12,11 @@ import (
 type Point struct {
 	// Value is finite, and zero while the point is missing.
 	Value float64
-	// Known tells a value from a missing one.
+	// Known is false for a missing point.
 	Known bool
 }
 
-// Known is the point with a value, missing when v is not a number or infinite.
+// Known returns the point with the value v. It is missing if v is infinite or not a number.
 func Known(v float64) Point {
 	if v-v != 0 { // true of the infinities and of not-a-number alone
 		return Point{}
@@ -24,7 +24,7 @@ func Known(v float64) Point {
 	return Point{Value: v, Known: true}
 }
 
-// String is the number in its shortest form, or a dash.
+// String returns the number in its shortest form, or a dash for a missing point.
 func (p Point) String() string {
 	if !p.Known {
 		return "-"
@@ -32,12 +32,11 @@ func (p Point) String() string {
 	return strconv.FormatFloat(p.Value, 'g', -1, 64)
 }
 
-// Series is a row of points, one per period, without gaps in time: a period without a value has a missing point.
+// Series is a row of points at equal distances in time. A period without a value has a missing point.
 type Series struct {
-	// Label names the series where several come out together: the label of its query, or else the query's id.
+	// Label names the series in an array: the label of its query, or else the query's id.
 	Label string
-	// Start is when the first point's period begins. One that is no multiple of Period since 1970 counts as the
-	// multiple before.
+	// Start is the time at which the first period begins. It is rounded down to a multiple of Period since 1970.
 	Start time.Time
 	// Period is above zero in a series with points, and a whole number of seconds.
 	Period time.Duration
@@ -45,7 +44,7 @@ type Series struct {
 	Points []Point
 }
 
-// Row is the series with the values from start on, missing where a value is not a number or infinite.
+// Row returns the series with the given values from start on. A value that is infinite or not a number is missing.
 func Row(start time.Time, period time.Duration, values ...float64) Series {
 	s := Series{Start: start, Period: period, Points: make([]Point, len(values))}
 	for i, v := range values {
@@ -54,10 +53,10 @@ func Row(start time.Time, period time.Duration, values ...float64) Series {
 	return s
 }
 
-// Missing is what a hole is in the arguments of [Row]: not a number.
+// Missing returns the argument of [Row] that makes a missing point: not a number.
 func Missing() float64 { return math.NaN() }
 
-// Newest returns the last point that is known and when its period begins, or a missing point and the zero time.
+// Newest returns the last known point and the start of its period, or a missing point and the zero time.
 func (s Series) Newest() (Point, time.Time) {
 	for i := len(s.Points) - 1; i >= 0; i-- {
 		if s.Points[i].Known {
@@ -67,7 +66,7 @@ func (s Series) Newest() (Point, time.Time) {
 	return Point{}, time.Time{}
 }
 
-// Last returns the point of the last period, missing for a series without periods.
+// Last returns the point of the last period. It is missing for a series without points.
 func (s Series) Last() Point {
 	if len(s.Points) == 0 {
 		return Point{}
@@ -75,20 +74,20 @@ func (s Series) Last() Point {
 	return s.Points[len(s.Points)-1]
 }
 
-// Value is what a query gives.
+// Value is the result of a query.
 type Value struct {
-	// Kind is OneSeries or Array; a query never gives a Number.
+	// Kind is OneSeries or Array; a query never has a Number as result.
 	Kind language.Kind
 	// Series has exactly one element for OneSeries, and at most MaxSeries for an Array.
 	Series []Series
-	// Silent are the ids of the metrics that were read for this and had no point in the whole range, in the order of
-	// the list. The language counts them as zero in many places: who would let workers go because of the value should
-	// look here first.
+	// Silent lists the ids of the metrics that were read for this value and had no point in the whole range, in the
+	// order of the list. The language counts such metrics as zero in many places. Check Silent before a value justifies
+	// a decrease: a fleet must not shrink because its metric stopped.
 	Silent []string
 }
 
-// Newest returns the newest known point of a value that is one series, and when its period begins. It is missing for an
-// array of any other length than one.
+// Newest returns the newest known point of a value with one series, and the start of its period. It is missing for an
+// array of any other length.
 func (v Value) Newest() (Point, time.Time) {
 	if len(v.Series) != 1 {
 		return Point{}, time.Time{}
@@ -96,8 +95,7 @@ func (v Value) Newest() (Point, time.Time) {
 	return v.Series[0].Newest()
 }
 
-// Last returns the point of the last period of a value that is one series. It is missing for an array of any other
-// length than one.
+// Last returns the point of the last period of a value with one series. It is missing for an array of any other length.
 func (v Value) Last() Point {
 	if len(v.Series) != 1 {
 		return Point{}

@@ -25,6 +25,7 @@ type Incident struct {
 	At time.Time
 }
 
+// checkIncidents returns what is wrong with the incidents of a report, or nil.
 func checkIncidents(r *protocol.Report) error {
 	if len(r.Incidents) > protocol.MaxIncidents {
 		return fmt.Errorf("worker report of %s: found %d kinds of incidents, at most %d are allowed", r.Worker,
@@ -90,7 +91,8 @@ func (m *Member) incidents(rep *protocol.Report) (tell []Incident, more map[prot
 	return tell, more
 }
 
-// told is the last notified incident of a kind, with the count so far.
+// told is an incident that was notified, with the count so far. The count since then may be higher than the notified
+// one.
 type told struct {
 	Incident
 	counted int64

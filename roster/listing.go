@@ -154,6 +154,8 @@ func (r *Roster) Tidy(now time.Time, rules Rules) (gone []Gone) {
 	return gone
 }
 
+// end marks member i as ended. A failure before the member has proved itself, or was released, counts as a failed
+// launch. The caller buries ended members.
 func (r *Roster) end(i int, now time.Time, failure string) Gone {
 	m := &r.members[i]
 	m.change().EndedAt = now
@@ -163,6 +165,7 @@ func (r *Roster) end(i int, now time.Time, failure string) Gone {
 	return Gone{Member: m.ID, Failure: failure, Wasted: m.failed}
 }
 
+// fail counts the launch of m as failed, which delays further launches.
 func (r *Roster) fail(m *Member, now time.Time, why string) {
 	m.change().failed = true
 	r.failed++

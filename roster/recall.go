@@ -76,6 +76,7 @@ func (r *Roster) Recall(at time.Time, member string, c Change, wasted bool, why 
 	}
 }
 
+// recall applies a recorded change to a member. It repeats what the live code did to the roster, and nothing else.
 func (r *Roster) recall(m *Member, at time.Time, c Change, wasted bool, why string) {
 	f := m.change()
 	switch c {

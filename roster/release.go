@@ -27,6 +27,8 @@ func (r Roster) Offers(now time.Time, rules Rules) (asked, offered []string) {
 	return asked, offered
 }
 
+// releasable tells whether every worker of m has proved that it is idle: a token that was not refused, of a worker that
+// has repeated the present challenge, in a report that is not too old.
 func (m *Member) releasable(now time.Time, rules Rules) bool {
 	for i := range m.Workers {
 		w := &m.Workers[i]
@@ -164,6 +166,7 @@ func (r *Roster) Keep(n int, now time.Time, rules Rules) []string {
 	return ids
 }
 
+// signalled tells whether the system, and not Muster, stops a worker of m.
 func (m *Member) signalled() bool {
 	return slices.ContainsFunc(m.Workers, func(w Worker) bool { return w.Cause == protocol.Signalled })
 }

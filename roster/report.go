@@ -28,6 +28,7 @@ const (
 // Check returns what is wrong with a report, or nil. An invalid report is refused as a whole.
 func Check(r protocol.Report) error { return check(&r) }
 
+// check is [Check] without a copy of the report.
 func check(r *protocol.Report) error {
 	switch {
 	case r.Member == "" || len(r.Member) > maxText || r.Worker == "" || len(r.Worker) > maxText ||
@@ -105,6 +106,7 @@ func measured(d series.Durations) bool {
 	return series.Valid(d) && d.Count <= maxCount && d.SumSeconds <= maxMean*float64(d.Count)
 }
 
+// checkTally checks the counts of one report against each other.
 func checkTally(worker string, t *protocol.Tally) error {
 	switch {
 	case t.Finished < 0 || t.Finished > maxCount || t.Failed < 0 || t.Failed > maxCount:
@@ -139,6 +141,7 @@ func checkTally(worker string, t *protocol.Tally) error {
 	return nil
 }
 
+// checkState checks that only an idle worker without messages has a release token.
 func checkState(r *protocol.Report) error {
 	switch r.State {
 	case protocol.Starting, protocol.Receiving, protocol.Draining, protocol.Leaving:
@@ -347,6 +350,7 @@ func (r Roster) Answer(member, worker string) (protocol.Directive, bool) {
 	return r.members[i].directive(worker), true
 }
 
+// directive returns what the given worker must do, with the challenge that it must repeat. An unknown worker works.
 func (m *Member) directive(worker string) protocol.Directive {
 	for i := range m.Workers {
 		if w := &m.Workers[i]; w.ID == worker {

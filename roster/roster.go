@@ -42,6 +42,7 @@ type Roster struct {
 	// launches are the launch attempts of the last hour, oldest first; attempts is their sum.
 	launches []launch
 	attempts int
+	// failed counts the failed launches in a row; failedAt and lastErr are the time and reason of the last one.
 	failed   int
 	failedAt time.Time
 	lastErr  string
@@ -50,7 +51,9 @@ type Roster struct {
 // State is the known state of a member.
 type State string
 
-// The states of a member.
+// The states of a member, roughly in the order of its life. Ordered: launched, and neither listed nor reported yet.
+// Booting: exists, and takes no messages yet. Lost: silent, or past its boot deadline. The package documentation
+// explains the others.
 const (
 	Ordered  State = "ordered"
 	Booting  State = "booting"
@@ -65,7 +68,8 @@ const (
 // Members returns the existing members, in the order of their launch. The caller must not change them.
 func (r Roster) Members() []Member { return slices.Clip(r.members) }
 
-// State returns the state of m at now.
+// State returns the state of m at now. The order of the cases matters: the end and the release are facts, and win over
+// reports; then come members without reports, whose state the rules decide; only then the reports of workers.
 func (m *Member) State(now time.Time, rules Rules) State {
 	switch {
 	case !m.EndedAt.IsZero():
@@ -103,10 +107,11 @@ func (m *Member) State(now time.Time, rules Rules) State {
 	return Idle
 }
 
+// unreported is the state of a member none of whose workers has received yet: it boots until the boot deadline. The
+// deadline counts from the launch, or from when this controller first saw the member if that is later.
 func (m *Member) unreported(now time.Time, rules Rules) State {
 	switch {
-	case m.failed || now.Sub(later(m.LaunchedAt,
-		m.SeenAt)) > rules.BootWithin: // given up before a restart, or late now
+	case m.failed || now.Sub(later(m.LaunchedAt, m.SeenAt)) > rules.BootWithin: // given up before, or late now
 		return Lost
 	case !m.DrainAt.IsZero():
 		return Draining
@@ -217,6 +222,7 @@ func (r *Roster) HeldBeyond(
 	return messages, longest, member
 }
 
+// slots returns the slots of all its workers.
 func (m *Member) slots() (n int) {
 	for i := range m.Workers {
 		n += m.Workers[i].Slots
@@ -224,6 +230,7 @@ func (m *Member) slots() (n int) {
 	return n
 }
 
+// busy returns the slots with a message, by the last reports.
 func (m *Member) busy() (n int) {
 	for i := range m.Workers {
 		n += m.Workers[i].Busy
@@ -231,6 +238,7 @@ func (m *Member) busy() (n int) {
 	return n
 }
 
+// reportedAt returns the time of its newest report; zero before the first.
 func (m *Member) reportedAt() (at time.Time) {
 	for i := range m.Workers {
 		at = later(at, m.Workers[i].ReportedAt)
@@ -238,6 +246,7 @@ func (m *Member) reportedAt() (at time.Time) {
 	return at
 }
 
+// idleSince returns when the last of its workers became idle.
 func (m *Member) idleSince() (at time.Time) {
 	for i := range m.Workers {
 		at = later(at, m.Workers[i].IdleSince)
@@ -248,6 +257,7 @@ func (m *Member) idleSince() (at time.Time) {
 // maxRoundTrip bounds the round trip of one worker, which may have been suspended, or lost all its answers.
 const maxRoundTrip = 90 * time.Second
 
+// roundTrip returns the longest round trip of its workers; 0 if none is known.
 func (m *Member) roundTrip() (longest time.Duration) {
 	for i := range m.Workers {
 		longest = max(longest, min(m.Workers[i].RoundTrip, maxRoundTrip))
@@ -273,6 +283,8 @@ func (r Roster) RoundTrip() time.Duration {
 // add adds a member. Members are sorted by launch and id, in whatever order they are added.
 func (r *Roster) add(f Facts) int { return r.insert(Member{Facts: &f}) }
 
+// insert puts a member into its place and updates the index. Orders are usually the newest members, so that the index
+// grows at its end; any other place moves members and needs a new index.
 func (r *Roster) insert(m Member) int {
 	i, _ := slices.BinarySearchFunc(r.members, m, func(a, b Member) int {
 		return cmp.Or(a.LaunchedAt.Compare(b.LaunchedAt), cmp.Compare(a.ID, b.ID))
@@ -286,6 +298,7 @@ func (r *Roster) insert(m Member) int {
 	return i
 }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b

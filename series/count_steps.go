@@ -2,47 +2,56 @@ package series
 
 import "math"
 
-// countSteps are steps, oldest first, without what their width says already. Every fleet has a hundred of them or more,
-// so they are kept small.
+// countSteps are the steps of a [Counts], oldest first, in packed form. Every fleet has a hundred of them or more, so
+// the width follows from the slice, and the fine steps store their start in two bytes:
+//
+//	coarse: 300 s wide    next: 30 s wide    fine: 5 s wide
+//
+// The slices are shared between copies of a Counts and never changed in place. count_steps.go has the packed form, its
+// fast path for the usual append, and the sums over spans; counts.go has the meaning of steps and the general path.
 type countSteps struct {
 	coarse     []coarseStep
 	next, fine []fineStep
-	// base is the Unix second that the starts of next and fine are told from.
+	// base is the Unix second that the starts of next and fine are relative to.
 	base uint32
 }
 
-// fineStep is a countStep of the finest width or the next.
+// fineStep is a countStep of 5 or 30 seconds.
 type fineStep struct {
-	after uint16 // how many of the finest width it starts after the base
+	after uint16 // its start, in units of 5 seconds after the base
 	peak  half
 	n     float32
 }
 
+// coarseStep is a countStep of 300 seconds.
 type coarseStep struct {
 	start          uint32
 	n, peak, crest float32
 }
 
-// half is a float32 above zero without the lower half of its bits: no more than it, by less than 0.8 %.
+// half is a positive float32 without the lower half of its bits. It is rounded down by less than 0.8 %, which is
+// precise enough for a peak.
 type half uint16
 
+// halfOf rounds v down to a half.
 func halfOf(v float32) half { return half(math.Float32bits(v) >> 16) }
 
+// value returns h as a float32.
 func (h half) value() float32 { return math.Float32frombits(uint32(h) << 16) }
 
-// start is when a step of the finest width or the next starts.
+// start returns the Unix second at which a fine step begins.
 func (p countSteps) start(s fineStep) uint32 { return p.base + uint32(s.after)*uint32(tiers[0].width) }
 
-// most is the most within a span as long as the finest width.
+// most returns the most within any 5 seconds of a step of the finest width. A burst across a boundary may exceed n.
 func (s fineStep) most() float32 { return max(s.n, s.peak.value()) }
 
-// packed returns a step; false where it is too far from the base.
+// packed returns s as a fineStep. It is false if the step begins before the base, or 3.8 days or more after it.
 func (p countSteps) packed(s countStep) (fineStep, bool) {
 	after := (int64(s.start) - int64(p.base)) / tiers[0].width
 	return fineStep{uint16(after), halfOf(s.peak), s.n}, after >= 0 && after <= math.MaxUint16
 }
 
-// packSteps packs steps whose widths do not increase.
+// packSteps packs steps in order of time, whose widths do not increase.
 func packSteps(steps []countStep) countSteps {
 	var p countSteps
 	counted := [len(tiers)]int{}
@@ -55,9 +64,11 @@ func packSteps(steps []countStep) countSteps {
 	p.fine, p.next, p.coarse = make([]fineStep, 0, counted[0]), make([]fineStep, 0, counted[1]), make([]coarseStep, 0,
 		counted[2])
 	for _, s := range steps {
-		fine, near := p.packed(s) // all are of the last half hour, or of a few minutes more
+		// Fine steps are at most half an hour and a few minutes old, so they fit. An exception are steps from before
+		// the clock was set back by days: they are dropped.
+		fine, near := p.packed(s)
 		if !near && tierOf(s) < len(tiers)-1 {
-			continue // but for what came before the clock was set back by days
+			continue
 		}
 		switch tierOf(s) {
 		case 0:
@@ -71,6 +82,7 @@ func packSteps(steps []countStep) countSteps {
 	return p
 }
 
+// tierOf returns the index in tiers of the step's width.
 func tierOf(s countStep) int {
 	for k := range tiers {
 		if int64(s.width) <= tiers[k].width {
@@ -80,9 +92,10 @@ func tierOf(s countStep) int {
 	return len(tiers) - 1
 }
 
+// len returns the number of steps.
 func (p countSteps) len() int { return len(p.coarse) + len(p.next) + len(p.fine) }
 
-// at returns step i.
+// at returns step i, from the oldest on.
 func (p countSteps) at(i int) countStep {
 	if i < len(p.coarse) {
 		s := p.coarse[i]
@@ -97,10 +110,11 @@ func (p countSteps) at(i int) countStep {
 	return countStep{p.start(s), uint16(tiers[0].width), s.n, s.most(), s.most()}
 }
 
-// usualSteps is room for the steps of two hours, beside a few: more than most fleets keep.
+// usualSteps is the size of stack buffers for steps: two hours of them and a few more, which is above what most fleets
+// keep. More steps still work; they move to the heap.
 const usualSteps = 160
 
-// unpacked appends the steps to those given.
+// unpacked appends all steps to steps.
 func (p countSteps) unpacked(steps []countStep) []countStep {
 	for i := range p.len() {
 		steps = append(steps, p.at(i))
@@ -108,8 +122,9 @@ func (p countSteps) unpacked(steps []countStep) []countStep {
 	return steps
 }
 
-// appended returns what [countSteps.with] does for what is usual: added steps are the newest, and of those that have
-// aged some of the finest go to the next width and nothing else changes. It is false for all else.
+// appended is the fast path of [countSteps.with], with equal results. It applies when the added steps are the newest
+// ones and aging moves only some of the finest steps to the next width. Otherwise usual is false and nothing was
+// changed.
 func (p countSteps) appended(added []countStep, now, length int64) (_ countSteps, usual bool) {
 	if length+tiers[1].width <= tiers[0].until {
 		return p.appendedShort(added, now, length)
@@ -120,7 +135,7 @@ func (p countSteps) appended(added []countStep, now, length int64) (_ countSteps
 	case len(added) == 0 || len(fine) == 0 || added[0].start < p.start(fine[len(fine)-1]),
 		age(added[0].start) > tiers[0].until || age(p.start(fine[0])) > tiers[1].until,
 		len(next) > 0 && age(p.start(next[0])) > tiers[1].until,
-		length < tiers[1].until, // steps may end before they have aged twice
+		length < tiers[1].until, // steps may be dropped before they reach the widest tier
 		len(p.coarse) > 0 && age(p.coarse[0].start)-tiers[2].width > length:
 		return p, false
 	}
@@ -129,9 +144,9 @@ func (p countSteps) appended(added []countStep, now, length int64) (_ countSteps
 		p.start(fine[0]) < p.start(next[len(next)-1])+width) {
 		f := fine[0]
 		if len(next) == 0 {
-			return p, false // nobody looked whether it belongs to a wider one
+			return p, false // the last coarse step may cover it: the general path checks that
 		}
-		if len(fine) == len(p.fine) {
+		if len(fine) == len(p.fine) { // the first move copies next, which other values share
 			next = append(make([]fineStep, 0, len(next)+2), next...)
 		}
 		if last := &next[len(next)-1]; p.start(f) < p.start(*last)+width {
@@ -153,8 +168,8 @@ func (p countSteps) appended(added []countStep, now, length int64) (_ countSteps
 	return countSteps{p.coarse, next, kept, p.base}, true
 }
 
-// appendedShort is [countSteps.appended] for a length within which no step gets coarser: those that are too old go, and
-// nothing else changes.
+// appendedShort is [countSteps.appended] for a length so short that no step is ever merged: steps that are too old are
+// dropped, and nothing else changes.
 func (p countSteps) appendedShort(added []countStep, now, length int64) (_ countSteps, usual bool) {
 	fine := p.fine
 	if len(added) == 0 || len(p.next)+len(p.coarse) > 0 || len(fine) == 0 ||
@@ -168,11 +183,11 @@ func (p countSteps) appendedShort(added []countStep, now, length int64) (_ count
 	return countSteps{fine: kept, base: p.base}, usual
 }
 
-// tooOld tells whether a step of the finest width that starts then has ended longer ago than is kept.
+// tooOld tells whether a step of the finest width ended more than length seconds before now. start is its Unix second.
 func tooOld(start uint32, now, length int64) bool { return now-int64(start)-tiers[0].width > length }
 
-// joined returns fine steps with others at their end, without those that are too old. It is false where one is too far
-// from the base.
+// joined returns a copy of fine with the added steps at its end, without the added ones that are too old. It is false
+// if an added step is too far from the base.
 func (p countSteps) joined(fine []fineStep, added []countStep, now, length int64) ([]fineStep, bool) {
 	kept := append(make([]fineStep, 0, len(fine)+len(added)), fine...)
 	for _, s := range added {
@@ -191,17 +206,18 @@ func (p countSteps) joined(fine []fineStep, added []countStep, now, length int64
 	return kept, true
 }
 
-// tails adds up steps, newest first, for spans of time that all end at one instant. Instants are Unix seconds.
+// tails adds up steps, newest first, for several spans that all end at the instant to. Instants are Unix seconds.
 type tails struct {
 	to float64
-	// from are the beginnings of the spans, latest first; the first of them have their sums.
+	// from are the starts of the spans, latest first, and sums their results. The spans before index first are
+	// complete.
 	from, sums []float64
 	first      int
-	// sum is what happened in the steps so far, for the spans that reach further back.
+	// sum is what happened in the steps added so far. It counts for every span that is not complete.
 	sum float64
 }
 
-// sum adds up the steps until t has all its sums, or there are no more.
+// sum adds steps until every span of t is complete or no step is left. A span that is still incomplete then has t.sum.
 func (p countSteps) sum(t *tails) {
 	if t.fine(p) {
 		return
@@ -218,11 +234,11 @@ func (p countSteps) sum(t *tails) {
 	}
 }
 
-// fine adds steps of the finest width, of which there are the most. It is true when every span has its sum.
+// fine adds the steps of the finest width, which are the most. It returns true once every span is complete. The inner
+// loop adds steps that lie entirely within the next span without a call.
 func (t *tails) fine(p countSteps) bool {
 	width, base, steps := float64(tiers[0].width), float64(p.base), p.fine
 	for len(steps) > 0 {
-		// Most lie within the spans that are left.
 		from, sum, i := t.from[t.first], t.sum, len(steps)-1
 		for ; i >= 0; i-- {
 			low := base + float64(steps[i].after)*width
@@ -242,13 +258,14 @@ func (t *tails) fine(p countSteps) bool {
 	return false
 }
 
-// add adds the step that begins at low. It is true when every span has its sum.
+// add adds the step that begins at low. A step that begins before a span counts for it in proportion to the overlap. It
+// returns true once every span is complete.
 func (t *tails) add(low, width, n float64) bool {
 	if low > t.to {
-		return false // the clock was set back
+		return false // the step is in the future: the clock was set back
 	}
 	end := low + width
-	// What is in the newest step happened before now, not evenly up to its end.
+	// The newest step is not over: its events happened evenly until now, not until its end.
 	high := min(end, t.to)
 	for ; t.first < len(t.from) && low < t.from[t.first]; t.first++ {
 		t.sums[t.first] = t.sum

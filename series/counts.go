@@ -1,36 +1,42 @@
 package series
 
-import (
-	"time"
-)
+import "time"
 
-// Counts keeps how much of something happened when: in steps of 5 seconds for the last 5 minutes, of half a minute for
-// the last half hour and of 5 minutes before, back to Length. Steps begin at multiples of their width, so that what is
-// kept depends on what was added and not on when it was folded. The zero Counts is not usable; set Length.
+// Counts keeps how much of something happened when. Its resolution falls with age: steps of 5 seconds for the last 5
+// minutes, of 30 seconds for the last half hour, and of 5 minutes before that, back to Length. Steps begin at multiples
+// of their width, so that the state depends on what was added and not on when old steps were merged. A restart that
+// replays the records therefore gets the same numbers.
 //
-// Counts is a value: [Counts.Add] returns a new one.
+// The zero Counts is not usable; set Length. Counts is a value: [Counts.Add] returns a new one.
 type Counts struct {
-	// Length is above zero.
+	// Length is above zero and must not change once something was added.
 	Length time.Duration
 	steps  countSteps
-	// from is since when anything was counted, in Unix nanoseconds; 0 before.
+	// from is the time since which anything is counted, in Unix nanoseconds; 0 before the first call of Watch or Add.
 	from int64
 }
 
-// countStep is what happened from start on until the width of its age is over.
+// countStep counts what happened from start until start plus width. For the busiest moments it keeps two maxima, which
+// merging into a wider step would lose:
+//
+//	peak  <= n   the most within any span of 5 s in the step
+//	crest <= n   the most within one step of 30 s in the step
+//
+// A step of 5 seconds has all three equal. Wide steps with several spikes keep only the largest one.
 type countStep struct {
 	start uint32 // Unix seconds
 	width uint16 // seconds
 	n     float32
-	peak  float32 // the most within a span as long as the finest width, wherever that begins
-	crest float32 // the most within one step of the next width; no more is known of a step of that width than n
+	peak  float32
+	crest float32
 }
 
-// within returns how much of the step can have happened within so many seconds of it: between the spans of which the
-// most is known in proportion, because what came beside the busiest moment is not known to have come close to it.
+// within returns how much of the step can have happened within a span of the given seconds. It knows the answer for
+// spans of 5 seconds (peak), 30 seconds (crest) and the whole width (n), and interpolates linearly in between: what
+// happened outside of the busiest moment is not known to have come close to it.
 func (s countStep) within(seconds float64) float64 {
 	fine, next, width := float64(tiers[0].width), float64(tiers[1].width), float64(s.width)
-	// What came together with a part of this step beside it is counted there.
+	// A burst across the boundary of two steps is the peak of one of them, which may exceed that step's own count.
 	n := float64(s.n)
 	peak, crest := min(float64(s.peak), n), min(float64(s.crest), n)
 	switch {
@@ -46,10 +52,12 @@ func (s countStep) within(seconds float64) float64 {
 	return crest + (n-crest)*(seconds-next)/(width-next)
 }
 
-// tiers are the widths of steps in seconds, and from which age on in seconds the next one holds.
+// tiers are the widths of steps in seconds, finest first. A step older than until seconds is merged into the next
+// width; the widest has no such age.
 var tiers = [...]struct{ width, until int64 }{{5, 300}, {30, 1800}, {300, 1 << 40}}
 
-// Watch returns c, counting from at on if it did not count before.
+// Watch returns c with counting begun at the given instant, if it had not begun before. Without it, a quiet time before
+// the first event would be unknown instead of zero.
 func (c Counts) Watch(at time.Time) Counts {
 	if c.from == 0 {
 		c.from = at.UnixNano()
@@ -57,13 +65,14 @@ func (c Counts) Watch(at time.Time) Counts {
 	return c
 }
 
-// Reach is how long before an instant something may have happened and still count at it: Length and the widest step.
+// Reach returns the greatest age at which an event still counts: Length plus the widest step. History must be read back
+// that far to rebuild c.
 func (c Counts) Reach() time.Duration {
 	return c.Length + time.Duration(tiers[len(tiers)-1].width)*time.Second
 }
 
-// Add returns c with n more, spread evenly from one instant to the other. Instants before 1970, and spans the wrong way
-// round, count as the later instant.
+// Add returns c with n more events, spread evenly from one instant to the other. If to is before 1970, or from is after
+// to, all count at the later instant.
 func (c Counts) Add(from, to time.Time, n float64) Counts {
 	if n == 0 {
 		return c
@@ -80,9 +89,9 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 	begin, end := from.UnixNano(), to.UnixNano()
 	now := to.Unix()
 	at := max(from.Unix(), now-int64(c.Reach()/time.Second)) / width * width // what came before is too old
-	// Not on the heap: every fleet adds every few seconds.
-	var room [4]countStep
-	added := room[:0]
+	// On the stack, because every fleet adds every few seconds.
+	var buffer [4]countStep
+	added := buffer[:0]
 	for ; at <= now; at += width {
 		share := 1.0
 		if begin < end {
@@ -94,8 +103,8 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 			added = append(added, countStep{uint32(at), uint16(width), part, part, part})
 		}
 	}
-	if to.Sub(from) <= together {
-		keepTogether(added, float32(n))
+	if to.Sub(from) <= burstSpan {
+		markBurst(added, float32(n))
 	}
 	length := int64(c.Length / time.Second)
 	steps, usual := c.steps.appended(added, now, length)
@@ -106,13 +115,13 @@ func (c Counts) Add(from, to time.Time, n float64) Counts {
 	return c
 }
 
-// together is within how short a span all that is added may have come at once: nobody looked in between. It is the
-// finest width, a second between two looks, and what a look is late. In longer spans it may as well have come evenly.
-const together = 6500 * time.Millisecond
+// burstSpan is the longest span between two polls whose events may all have come at one moment: the finest width, one
+// second between polls, and half a second of delay. Over longer spans the events are taken to have come evenly.
+const burstSpan = 6500 * time.Millisecond
 
-// keepTogether makes n, which was added to all of these steps, the peak of the one with most of it: a spike does not
-// become half of one because a step ended in the middle of it.
-func keepTogether(added []countStep, n float32) {
+// markBurst makes n, which was spread over these steps, the peak of the step with the largest part of it. Otherwise a
+// spike would count as two half ones whenever a step ends in the middle of it.
+func markBurst(added []countStep, n float32) {
 	most := 0
 	for i := range added {
 		if added[i].n > added[most].n {
@@ -124,25 +133,27 @@ func keepTogether(added []countStep, n float32) {
 	}
 }
 
-// with returns p with steps of the finest width added wherever they belong, as of now.
+// with returns p at the time now with steps of the finest width added in their places. It handles every case; Add calls
+// it when the fast path of [countSteps.appended] does not apply.
 func (p countSteps) with(added []countStep, now, length int64) countSteps {
-	var room [usualSteps]countStep
-	steps := p.unpacked(room[:0])
+	var buffer [usualSteps]countStep
+	steps := p.unpacked(buffer[:0])
 	for _, s := range added {
-		steps = put(steps, s)
+		steps = insertStep(steps, s)
 	}
-	return packSteps(fold(steps, now, length))
+	return packSteps(coarsen(steps, now, length))
 }
 
-// put adds a step in its place, or to the one that covers it.
-func put(steps []countStep, s countStep) []countStep {
+// insertStep inserts a step of the finest width in its place, or adds it to the step that covers its time.
+func insertStep(steps []countStep, s countStep) []countStep {
 	i := len(steps)
 	for i > 0 && steps[i-1].start > s.start {
 		i--
 	}
 	if i > 0 && s.start < steps[i-1].start+uint32(steps[i-1].width) {
 		steps[i-1].n += s.n
-		// To a wider one it came late: what else came in those seconds is forgotten.
+		// A late addition to a wide step: the old counts of exactly these seconds are gone, so the peaks are only
+		// compared, not added.
 		steps[i-1].peak, steps[i-1].crest = max(steps[i-1].peak, s.peak), max(steps[i-1].crest, s.crest)
 		if steps[i-1].width == uint16(tiers[0].width) {
 			steps[i-1].peak = max(steps[i-1].peak, steps[i-1].n)
@@ -158,8 +169,9 @@ func put(steps []countStep, s countStep) []countStep {
 	return steps
 }
 
-// fold makes steps coarser that have aged, and drops those that are too old.
-func fold(steps []countStep, now, length int64) []countStep {
+// coarsen merges steps into wider ones as they age, and drops those that ended more than length seconds before now. It
+// works in place: out never overtakes steps.
+func coarsen(steps []countStep, now, length int64) []countStep {
 	out := steps[:0]
 	for _, s := range steps {
 		age := now - int64(s.start)
@@ -183,7 +195,7 @@ func fold(steps []countStep, now, length int64) []countStep {
 	return out
 }
 
-// Since returns since when c counts, no further back than Length before now; false if it never did.
+// Since returns the time since which c counts, at most Length before now; false if counting has not begun.
 func (c Counts) Since(now time.Time) (time.Time, bool) {
 	if c.from == 0 {
 		return time.Time{}, false
@@ -195,18 +207,18 @@ func (c Counts) Since(now time.Time) (time.Time, bool) {
 	return oldest, true
 }
 
-// Over returns how much happened during the last span before now, which is above zero.
+// Over returns how much happened during the last span before now. span is above zero.
 func (c Counts) Over(now time.Time, span time.Duration) float64 {
 	var sum [1]float64
 	c.over(now, []time.Duration{span}, sum[:])
 	return sum[0]
 }
 
-// over puts into each sum what happened during the last span of the same place before now; no span is shorter than the
-// one before.
+// over sets each sum to what happened during the span of the same index before now. No span may be shorter than the one
+// before it, because one pass over the steps serves all.
 func (c Counts) over(now time.Time, spans []time.Duration, sums []float64) {
-	var room [maxSpans]float64
-	t := tails{to: float64(now.UnixNano()) / 1e9, from: room[:len(spans)], sums: sums}
+	var buffer [maxSpans]float64
+	t := tails{to: float64(now.UnixNano()) / 1e9, from: buffer[:len(spans)], sums: sums}
 	for k := range spans {
 		t.from[k] = float64(now.Add(-spans[k]).UnixNano()) / 1e9
 	}
@@ -216,19 +228,19 @@ func (c Counts) over(now time.Time, spans []time.Duration, sums []float64) {
 	}
 }
 
-// maxSpans bounds the spans that are told at once.
+// maxSpans bounds the spans of one call.
 const maxSpans = 8
 
-// PerSecond returns the mean rate over the last span, or over what was watched of it; false when that is less than a
-// second.
+// PerSecond returns the mean rate over the last span, or over the watched part of it. It is false if less than a second
+// was watched.
 func (c Counts) PerSecond(now time.Time, span time.Duration) (float64, bool) {
 	var rate [1]float64
 	known := c.Rates(now, []time.Duration{span}, rate[:])
 	return rate[0], known
 }
 
-// Rates puts into each rate what [Counts.PerSecond] returns for the span of the same place; no span is shorter than the
-// one before, and there are as many rates as spans, which are at least one and at most 8.
+// Rates sets each rate to [Counts.PerSecond] of the span of the same index. There are 1 to 8 spans, as many as rates,
+// and no span is shorter than the one before it.
 func (c Counts) Rates(now time.Time, spans []time.Duration, rates []float64) (known bool) {
 	since, ok := c.Since(now)
 	watched := now.Sub(since)
@@ -236,8 +248,8 @@ func (c Counts) Rates(now time.Time, spans []time.Duration, rates []float64) (kn
 	if !ok || min(watched, spans[0]) < time.Second {
 		return false
 	}
-	var room [maxSpans]time.Duration
-	reach := append(room[:0], spans...)
+	var buffer [maxSpans]time.Duration
+	reach := append(buffer[:0], spans...)
 	for k := range reach {
 		reach[k] = min(reach[k], watched)
 	}
@@ -248,29 +260,31 @@ func (c Counts) Rates(now time.Time, spans []time.Duration, rates []float64) (kn
 	return true
 }
 
-// Envelope returns, for each window and each share q, how many came within so long at the busiest times since Length
-// before now: so many that room for them in every window of that length would have been room for the share q of all
-// that came. A window is at least the finest step. Of times long past only the sums over coarser steps are known, and
-// the busiest finer steps in each; windows in between are taken in proportion.
+// Envelope returns, for each window and each share q, the room that busy times would have needed: if every window of
+// that length since Length before now had had room for so many events, the share q of all events would have found room.
+// Windows are at least 5 seconds long.
+//
+// Recent windows are exact. For older ones only the sums of wider steps and their peaks are known; windows in between
+// are interpolated, see [countStep.within]. Shares in increasing order are computed faster.
 func (c Counts) Envelope(now time.Time, shares []float64, windows []time.Duration) [][]float64 {
-	var roomOfSteps [usualSteps]countStep
-	steps := c.steps.unpacked(roomOfSteps[:0])
+	var stepBuffer [usualSteps]countStep
+	steps := c.steps.unpacked(stepBuffer[:0])
 	for oldest := now.Add(-c.Length).Unix(); len(steps) > 0 && int64(steps[0].start) < oldest; {
 		steps = steps[1:]
 	}
 	peaks := make([][]float64, len(windows))
 	room := make([]float64, len(windows)*len(shares))
-	var roomOfAll [usualSteps]seen
-	var roomOfSums [usualSteps + 1]float64
-	all := roomOfAll[:0]
-	before, fine := sums(roomOfSums[:0], steps)
+	var windowBuffer [usualSteps]window
+	var sumBuffer [usualSteps + 1]float64
+	all := windowBuffer[:0]
+	before, fine := sums(sumBuffer[:0], steps)
 	for k, w := range windows {
 		seconds := max(w.Seconds(), float64(tiers[0].width))
 		all = all[:0]
 		total, first := before[len(steps)], fine
 		for i, s := range steps {
 			came, left, j := 0.0, seconds, i
-			if i >= fine { // what is in the finest steps is known, and need not be added up again
+			if i >= fine { // the sums of the finest steps are exact: two lookups replace the loop below
 				for first < i && float64(s.start)-float64(steps[first].start) >= seconds {
 					first++
 				}
@@ -284,11 +298,11 @@ func (c Counts) Envelope(now time.Time, shares []float64, windows []time.Duratio
 				came += t.within(left)
 				left -= float64(t.width)
 			}
-			all = append(all, seen{max(came, float64(s.peak)), float64(s.n)})
+			all = append(all, window{max(came, float64(s.peak)), float64(s.n)})
 		}
 		peaks[k] = room[k*len(shares) : (k+1)*len(shares)]
 		for j, q := range shares {
-			least := 0.0 // of a smaller share before, if there is one: then the steps begin there
+			least := 0.0 // the room for a smaller share is a lower bound, from which the search starts
 			if j > 0 && shares[j-1] <= q {
 				least = peaks[k][j-1]
 			}
@@ -298,13 +312,17 @@ func (c Counts) Envelope(now time.Time, shares []float64, windows []time.Duratio
 	return peaks
 }
 
-// seen is how many came within the window that ends with a step, and how many of all came in that step.
-type seen struct{ came, weight float64 }
+// window is the window that ends with one step: came is how many events it holds, weight how many of them are of that
+// step. Each event has weight in exactly one window.
+type window struct{ came, weight float64 }
 
-// roomFor returns the least room in every window at which no more than so many of all are left over. Of a window with
-// more than that the rest of it is left over. What is left over is convex in the room, so Newton's steps from below,
-// from x on, never go too far.
-func roomFor(all []seen, over, x float64) float64 {
+// roomFor returns the least room x in every window at which at most over events find no room. A window with more than
+// x events leaves the fraction (came-x)/came of its weight without room:
+//
+//	left(x) = sum over windows with came > x of weight * (1 - x/came)
+//
+// left is convex and decreasing in x, so Newton's iteration from a lower bound, the given x, never overshoots.
+func roomFor(all []window, over, x float64) float64 {
 	for {
 		weight, slope := 0.0, 0.0
 		for i := range all {
@@ -314,14 +332,15 @@ func roomFor(all []seen, over, x float64) float64 {
 			}
 		}
 		next := (weight - over) / slope
-		if !(next > x) { // also where no window has more
+		if !(next > x) { // also for NaN, when no window has more than x
 			return x
 		}
 		x = next
 	}
 }
 
-// sums returns how much happened before each step, and in all; and where the finest steps begin, which are the newest.
+// sums returns the prefix sums of steps: before[i] is how much happened before step i, the last one the total. fine is
+// the index of the first step of the finest width; all later ones are as fine.
 func sums(before []float64, steps []countStep) (_ []float64, fine int) {
 	before = append(before, 0)
 	for i, s := range steps {
@@ -333,8 +352,8 @@ func sums(before []float64, steps []countStep) (_ []float64, fine int) {
 	return before, fine
 }
 
-// Newest calls yield with the steps of the last Length, newest first: how much happened, and how long before now the
-// step began.
+// Newest calls yield with the steps of the last Length, newest first: how much happened in the step, and how long
+// before now it began. It stops when yield returns false.
 func (c Counts) Newest(now time.Time, yield func(n float64, began time.Duration) bool) {
 	for i := c.steps.len() - 1; i >= 0; i-- {
 		s := c.steps.at(i)

@@ -9,25 +9,30 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Accuracy is the relative error of a quantile: the bucket with index i holds the seconds in (g^(i-1), g^i] with
-// g = (1+Accuracy)/(1-Accuracy), and is read as the value that is off by at most Accuracy anywhere in it.
+// Accuracy is the relative error of a quantile. With
+//
+//	g = (1+Accuracy) / (1-Accuracy)
+//
+// the bucket with index i holds the durations in (g^(i-1), g^i] seconds. It is read as 2*g^i/(g+1), which is off by at
+// most Accuracy for every duration in it. This is the mapping of DDSketch (Masson, Rim and Lee, 2019).
 const Accuracy = 0.02
 
 const (
-	// minIndex and maxIndex bound the buckets to about 10 microseconds and 30 days; shorter and longer durations count
-	// in the outermost bucket. That bounds a histogram to about 660 buckets.
+	// minIndex and maxIndex bound the buckets to about 10 microseconds and 30 days. Shorter and longer durations count
+	// in the outermost buckets. That bounds a histogram to about 660 buckets.
 	minIndex = -288
 	maxIndex = 370
 )
 
 var (
+	// gamma is g in the documentation of Accuracy, logGamma its natural logarithm.
 	gamma    = (1 + Accuracy) / (1 - Accuracy)
 	logGamma = math.Log(gamma)
 )
 
 // Add returns h with the durations added. Negative durations count as zero. h is not changed.
 func Add(h Durations, durations ...time.Duration) Durations {
-	if len(durations) == 1 && proper(h.Buckets) { // as nearly always
+	if len(durations) == 1 && proper(h.Buckets) { // the usual case
 		return addOne(h, max(0, durations[0].Seconds()))
 	}
 	added := Durations{Buckets: make([]Bucket, 0, len(durations))}
@@ -40,6 +45,8 @@ func Add(h Durations, durations ...time.Duration) Durations {
 	return Merge(h, added)
 }
 
+// addOne is Add for one duration. It copies the buckets once and merges nothing, because a worker adds every message
+// that it finishes.
 func addOne(h Durations, seconds float64) Durations {
 	at := index(seconds)
 	i, found := slices.BinarySearchFunc(h.Buckets, at, func(b Bucket, at int) int { return cmp.Compare(b.Index, at) })
@@ -54,7 +61,8 @@ func addOne(h Durations, seconds float64) Durations {
 	return Durations{Count: h.Count + 1, SumSeconds: h.SumSeconds + seconds, Buckets: buckets}
 }
 
-// proper tells whether buckets are as [Merge] makes them: sorted, without repeats, within bounds and counted.
+// proper tells whether buckets have the form that [Merge] makes: sorted, without repeats, within bounds and with counts
+// of at least 1.
 func proper(buckets []Bucket) bool {
 	last := minIndex - 1
 	for _, b := range buckets {
@@ -66,7 +74,8 @@ func proper(buckets []Bucket) bool {
 	return true
 }
 
-// MergeAll returns what [Merge] makes of h and all others, one after the other.
+// MergeAll returns the result of merging h with all others in turn. It is faster than repeated calls of [Merge] for
+// more than two.
 func MergeAll(h Durations, others ...Durations) Durations {
 	if len(others) < 2 {
 		for _, o := range others {
@@ -84,11 +93,12 @@ func MergeAll(h Durations, others ...Durations) Durations {
 	return h
 }
 
-// Merge returns the histogram of all durations in a and b, which may share the memory of either: histograms are values.
-// Neither is changed. Buckets that a stranger sent unsorted, repeated, out of range or with a count below 1 are put
-// right or dropped.
+// Merge returns the histogram of all durations in a and b. Neither is changed; the result may share their memory.
+// Invalid buckets of another machine are repaired if they are unsorted, repeated or out of range, and dropped if their
+// count is below 1.
 func Merge(a, b Durations) Durations {
 	merged := Durations{Count: a.Count + b.Count, SumSeconds: a.SumSeconds + b.SumSeconds}
+	// A merge with an empty histogram, which is the first of every window step, needs no copy.
 	for _, one := range [...]struct{ full, empty []Bucket }{{a.Buckets, b.Buckets}, {b.Buckets, a.Buckets}} {
 		if len(one.empty) == 0 && len(one.full) > 0 && proper(one.full) {
 			merged.Buckets = slices.Clip(one.full)
@@ -120,8 +130,9 @@ func Merge(a, b Durations) Durations {
 	return merged
 }
 
-// Less returns what is in h and was not in before, an earlier state of the same growing histogram. What cannot be taken
-// away, because before was no such state, is left out.
+// Less returns the durations that were added to a growing histogram between its earlier state before and its state h.
+// Workers report totals since their start; Less makes increments of two totals. A bucket with a smaller count than
+// before gives nothing, because then before was no earlier state of h.
 func Less(h, before Durations) Durations {
 	var more Durations
 	old := ordered(before.Buckets)
@@ -143,7 +154,7 @@ func Less(h, before Durations) Durations {
 	return more
 }
 
-// ordered returns the buckets sorted by index: themselves, if they are.
+// ordered returns the buckets sorted by index. It returns the argument itself if that is sorted already.
 func ordered(buckets []Bucket) []Bucket {
 	by := func(x, y Bucket) int { return cmp.Compare(x.Index, y.Index) }
 	if slices.IsSortedFunc(buckets, by) {
@@ -152,8 +163,8 @@ func ordered(buckets []Bucket) []Bucket {
 	return slices.SortedFunc(slices.Values(buckets), by)
 }
 
-// Valid tells whether h could have been made by [Add]: its count is that of its buckets and its sum is finite, not
-// negative and within the bounds of its buckets. A worker's report is checked with it before it is believed.
+// Valid tells whether h could have been made by [Add]: its count is the sum of its buckets, and its sum is finite and
+// not negative. The controller checks every worker report with it before it trusts the numbers.
 func Valid(h Durations) bool {
 	if h.Count == 0 {
 		return h.SumSeconds == 0 && len(h.Buckets) == 0
@@ -174,8 +185,8 @@ func Valid(h Durations) bool {
 	return count == h.Count
 }
 
-// Within returns how many durations of h are at most the given one, whose bucket counts as a whole: they are off by the
-// share of those within twice [Accuracy] of it.
+// Within returns how many durations of h are at most the given one. The whole bucket of that duration counts, so
+// durations up to 2*[Accuracy] above it may be included.
 func Within(h Durations, most time.Duration) float64 {
 	n := int64(0)
 	for _, b := range h.Buckets {
@@ -186,7 +197,8 @@ func Within(h Durations, most time.Duration) float64 {
 	return float64(n)
 }
 
-// Quantile returns the q-quantile of h in seconds, 0 <= q <= 1, off by at most [Accuracy] of itself; 0 for an empty h.
+// Quantile returns the q-quantile of h in seconds, 0 <= q <= 1, with a relative error of at most [Accuracy]; 0 for an
+// empty h.
 func Quantile(h Durations, q float64) float64 {
 	rank := rankOf(q, h.Count)
 	var seen int64
@@ -199,8 +211,8 @@ func Quantile(h Durations, q float64) float64 {
 	return 0
 }
 
-// Estimate summarises h; prior stands in for the numbers while h is empty. A prior of zero or less means that there is
-// none.
+// Estimate summarises h. While h is empty, prior stands in for the mean and the quantiles. A prior of zero or less
+// means that there is none, and the estimate is unknown.
 func Estimate(h Durations, prior time.Duration) muster.Estimate {
 	if h.Count > 0 {
 		return muster.Estimate{
@@ -215,6 +227,7 @@ func Estimate(h Durations, prior time.Duration) muster.Estimate {
 	return muster.Estimate{Known: true, Prior: true, MeanSeconds: s, P50Seconds: s, P95Seconds: s, P99Seconds: s}
 }
 
+// index returns the bucket of a duration. Zero and less count in the first bucket, because they have no logarithm.
 func index(seconds float64) int {
 	if seconds <= 0 {
 		return minIndex
@@ -223,10 +236,11 @@ func index(seconds float64) int {
 	return min(max(i, minIndex), maxIndex)
 }
 
+// value returns the duration in seconds that stands for a bucket; 0 for the first, which holds zero.
 func value(index int) float64 {
 	if index == minIndex {
 		return 0
 	}
-	// The harmonic middle of the bucket: equally far, relatively, from both of its ends.
+	// The harmonic mean of the bucket's ends has the same relative distance from both.
 	return math.Exp(float64(index)*logGamma) * 2 / (gamma + 1)
 }

@@ -12,14 +12,14 @@ type step struct {
 	histogram
 }
 
-// histogram is a [Durations] in little room, because every fleet has dozens of them: how many durations there are is
-// the sum over the buckets.
+// histogram is a [Durations] in little memory, because every fleet keeps dozens of them. The number of durations is not
+// stored: it is the sum over the buckets.
 type histogram struct {
 	sumSeconds float64
 	buckets    packed
 }
 
-// plus returns h with the durations d, of which those that a stranger sent wrong are put right or dropped.
+// plus returns h with the durations d. Invalid buckets of d are repaired or dropped, as [Merge] does.
 func (h histogram) plus(d Durations) histogram {
 	var t tally
 	t.add(h)
@@ -27,26 +27,31 @@ func (h histogram) plus(d Durations) histogram {
 	return t.histogram()
 }
 
-// packed are buckets, each by how far its index is above the one before, which begins at minIndex-1, and its count.
-// Most are near the one before and have a small count: they are one byte below 0x80, the distance less 1 times 16 and
-// the count less 1. Others are a byte from 0x80 on, which has the distance in its lowest seven bits, or none there and
-// the distance as a number after it; and then the count as a number. A number has seven bits in each byte, the lowest
-// first, and all its bytes but the last have the eighth.
+// packed are the buckets of a histogram in order, as bytes. Each bucket is its gap, the distance of its index from the
+// index before, and its count. The first gap is measured from minIndex-1, so that every gap is at least 1.
+//
+//	0gggcccc                 gap-1 in g (1 to 8), count-1 in c (1 to 16): most buckets
+//	1ggggggg count           gap in g (1 to 127), then the count as a number
+//	10000000 gap count       both as numbers
+//
+// A number has seven bits in each byte, the lowest first; all its bytes but the last have the eighth bit set (the
+// varint of package encoding/binary). It is a string, because a string is immutable and can be shared.
 type packed string
 
-// pack appends a bucket that is so far above the one before.
-func pack(to []byte, above int, count int64) []byte {
+// pack appends a bucket with the given gap and count, both at least 1.
+func pack(to []byte, gap int, count int64) []byte {
 	switch {
-	case above <= 8 && count <= 16:
-		return append(to, byte(above-1)<<4|byte(count-1))
-	case above < 0x80:
-		to = append(to, 0x80|byte(above))
+	case gap <= 8 && count <= 16:
+		return append(to, byte(gap-1)<<4|byte(count-1))
+	case gap < 0x80:
+		to = append(to, 0x80|byte(gap))
 	default:
-		to = packNumber(append(to, 0x80), uint64(above))
+		to = packNumber(append(to, 0x80), uint64(gap))
 	}
 	return packNumber(to, uint64(count))
 }
 
+// packNumber appends n as a varint.
 func packNumber(to []byte, n uint64) []byte {
 	for ; n >= 0x80; n >>= 7 {
 		to = append(to, byte(n)|0x80)
@@ -54,22 +59,22 @@ func packNumber(to []byte, n uint64) []byte {
 	return append(to, byte(n))
 }
 
-// next returns the first bucket of p, which is not empty, and what follows it.
-func (p packed) next() (above int, count int64, rest packed) {
+// next returns the first bucket of p, which must not be empty, and the rest of p.
+func (p packed) next() (gap int, count int64, rest packed) {
 	first := int(p[0])
 	if p = p[1:]; first < 0x80 {
 		return first>>4 + 1, int64(first&0xf) + 1, p
 	}
-	if above = first & 0x7f; above == 0 {
+	if gap = first & 0x7f; gap == 0 {
 		var n uint64
 		n, p = p.number()
-		above = int(n)
+		gap = int(n)
 	}
 	n, p := p.number()
-	return above, int64(n), p
+	return gap, int64(n), p
 }
 
-// number returns the number at the beginning of p and what follows it.
+// number returns the varint at the beginning of p and the rest of p.
 func (p packed) number() (n uint64, rest packed) {
 	for i, shift := 0, 0; i < len(p); i, shift = i+1, shift+7 {
 		n |= uint64(p[i]&0x7f) << shift
@@ -80,17 +85,20 @@ func (p packed) number() (n uint64, rest packed) {
 	return n, ""
 }
 
-// tally adds up histograms: the counts by index.
+// tally adds up histograms in an array with one count per bucket index. It is about 5 kB, so it lives only
+// during one call. Adding is an index, where merging sorted buckets would compare.
 type tally struct {
 	count      int64
 	sumSeconds float64
-	counts     [maxIndex - minIndex + 1]int64
-	used       int
-	// low and high bound those that are used, so that nobody looks through all.
+	// counts holds the count of index i at i-minIndex.
+	counts [maxIndex - minIndex + 1]int64
+	// used is how many of counts are above zero. low and high are the first and the last of them, so that a reader
+	// skips the unused ends.
+	used      int
 	low, high int
 }
 
-// at adds n to the count at a place.
+// at adds n, at least 1, to the count at a place: an index less minIndex.
 func (t *tally) at(place int, n int64) {
 	if t.counts[place] == 0 {
 		if t.used == 0 {
@@ -102,20 +110,21 @@ func (t *tally) at(place int, n int64) {
 	t.counts[place] += n
 }
 
+// add adds the durations of h.
 func (t *tally) add(h histogram) {
 	t.sumSeconds += h.sumSeconds
 	at := -1
 	for p := h.buckets; p != ""; {
-		var above int
+		var gap int
 		var n int64
-		above, n, p = p.next()
-		at += above
+		gap, n, p = p.next()
+		at += gap
 		t.at(at, n)
 		t.count += n
 	}
 }
 
-// merge adds up the buckets of h. Those that a stranger sent wrong are put right or dropped.
+// merge adds the durations of h. Invalid buckets are repaired or dropped, as [Merge] does.
 func (t *tally) merge(h Durations) {
 	t.count, t.sumSeconds = t.count+h.Count, t.sumSeconds+h.SumSeconds
 	for _, b := range h.Buckets {
@@ -126,6 +135,7 @@ func (t *tally) merge(h Durations) {
 	}
 }
 
+// sum returns what was added as a Durations.
 func (t *tally) sum() Durations {
 	h := Durations{Count: t.count, SumSeconds: t.sumSeconds}
 	if t.used == 0 {
@@ -140,14 +150,14 @@ func (t *tally) sum() Durations {
 	return h
 }
 
-// histogram packs what was added.
+// histogram returns what was added in packed form.
 func (t *tally) histogram() histogram {
 	h := histogram{sumSeconds: t.sumSeconds}
 	if t.used == 0 {
 		return h
 	}
-	var room [256]byte // not on the heap: every fleet packs every few seconds
-	out, last := room[:0], -1
+	var buffer [256]byte // on the stack, because every fleet packs every few seconds
+	out, last := buffer[:0], -1
 	for i := t.low; i <= t.high; i++ {
 		if n := t.counts[i]; n > 0 {
 			out, last = pack(out, i-last, n), i
@@ -157,7 +167,8 @@ func (t *tally) histogram() histogram {
 	return h
 }
 
-// estimate is [Estimate] of what was added, without a prior.
+// estimate is [Estimate] of what was added, without a prior. One pass over the counts finds all three quantiles,
+// because their ranks increase.
 func (t *tally) estimate() muster.Estimate {
 	if t.count <= 0 {
 		return muster.Estimate{}
@@ -177,5 +188,5 @@ func (t *tally) estimate() muster.Estimate {
 	return e
 }
 
-// rankOf returns the place, from 1 on, of the q-quantile among so many in order.
+// rankOf returns the rank, from 1 on, of the q-quantile among count sorted values.
 func rankOf(q float64, count int64) int64 { return max(1, int64(math.Ceil(q*float64(count)))) }

@@ -7,35 +7,40 @@ import (
 	"time"
 )
 
-// SeasonLength is how far back a [Season] reaches: four weeks.
+// SeasonLength is the time that a [Season] covers: four weeks.
 const SeasonLength = 28 * 24 * time.Hour
 
 const (
-	cameStep   = 300 // seconds; what is recorded is told apart by so much
-	quarter    = 900 // seconds; a season keeps quarters of an hour
+	// cameStep is the width in seconds of a [Came], quarter that of a number in a Season. perDay and perQuarter are how
+	// many of the smaller fit into the larger.
+	cameStep   = 300
+	quarter    = 900
 	perDay     = 86400 / quarter
 	perQuarter = quarter / cameStep
-	// longestGap is the longest span over which arrivals are taken to have come evenly: over a longer one nobody
-	// looked.
+	// longestGap is the longest span between two readings over which arrivals are taken to have come evenly. The
+	// times of arrivals within a longer span are unknown.
 	longestGap = 2 * cameStep * time.Second
-	// mostCame bounds the messages of one quarter of an hour.
-	mostCame = 1<<(32-perQuarter) - 1
+	// maxCame bounds the messages of one quarter of an hour: the bits that are left beside one mark for each of its
+	// three cameSteps, see seasonDay.
+	maxCame = 1<<(32-perQuarter) - 1
 )
 
-// Came is how many messages came within five minutes. Zero says that somebody looked and none came.
+// Came is the number of messages that came within five minutes. Zero Messages means that the queue was read and none
+// came.
 type Came struct {
-	// From is the Unix time in seconds at which the five minutes begin, a multiple of 300.
+	// From is the Unix second at which the five minutes begin, a multiple of 300.
 	From int64 `json:"from_unix_s"`
 	// Messages is 0 to 536,870,911.
 	Messages int64 `json:"messages"`
 }
 
-// CameIn returns how many of n messages, which came evenly from since to at, came in which five minutes, in order:
-// whole messages, which add up to n. Over more than ten minutes nobody looked, so that nothing is known. Where counted
-// is true somebody looked at the instant at, whether or not a message came.
+// CameIn splits n messages, which came evenly between the readings at since and at, into five-minute records in order.
+// The records are whole numbers that add up to n. If the two readings are more than ten minutes apart, the times are
+// unknown and the result is empty. counted is true if the reading at the instant at succeeded; only then do zero
+// messages make a record.
 func CameIn(since, at time.Time, n float64, counted bool) []Came {
 	last := at.Unix() / cameStep * cameStep
-	messages := int64(math.Round(min(max(0, n), mostCame)))
+	messages := int64(math.Round(min(max(0, n), maxCame)))
 	switch {
 	case at.Unix() < cameStep:
 		return nil
@@ -59,6 +64,7 @@ func CameIn(since, at time.Time, n float64, counted bool) []Came {
 	return all
 }
 
+// minTime returns the earlier of two times.
 func minTime(a, b time.Time) time.Time {
 	if a.After(b) {
 		return b
@@ -66,10 +72,11 @@ func minTime(a, b time.Time) time.Time {
 	return a
 }
 
-// ValidCame tells whether all are within their bounds, in order and without repeats.
+// ValidCame tells whether the records are within their bounds, in order and without repeats. Recorded history is
+// checked with it.
 func ValidCame(all []Came) bool {
 	for i, c := range all {
-		if c.From <= 0 || c.From%cameStep != 0 || c.Messages < 0 || c.Messages > mostCame || i > 0 &&
+		if c.From <= 0 || c.From%cameStep != 0 || c.Messages < 0 || c.Messages > maxCame || i > 0 &&
 			all[i-1].From >= c.From {
 			return false
 		}
@@ -77,7 +84,7 @@ func ValidCame(all []Came) bool {
 	return true
 }
 
-// MergeCame adds up what came, in order. Neither argument is changed.
+// MergeCame returns the sum of two lists of records, in order. Neither argument is changed.
 func MergeCame(a, b []Came) []Came {
 	if len(a) == 0 {
 		return b
@@ -87,7 +94,7 @@ func MergeCame(a, b []Came) []Came {
 	out := all[:0]
 	for _, c := range all {
 		if n := len(out); n > 0 && out[n-1].From == c.From {
-			out[n-1].Messages = min(mostCame, out[n-1].Messages+c.Messages)
+			out[n-1].Messages = min(maxCame, out[n-1].Messages+c.Messages)
 			continue
 		}
 		out = append(out, c)
@@ -95,22 +102,23 @@ func MergeCame(a, b []Came) []Came {
 	return out
 }
 
-// Season keeps how many messages came in each quarter of an hour, for up to four weeks: 384 bytes a day, 11 kB in all.
-// It is the same in whatever order it was filled. The zero Season is empty.
+// Season keeps the number of messages in each quarter of an hour for up to four weeks: 384 bytes a day, 11 kB in all.
+// Its state does not depend on the order of additions. The zero Season is empty.
 //
 // Season is a value: [Season.Add] returns a new one, which shares the days that did not change.
 type Season struct {
-	days []*seasonDay // in order
+	days []*seasonDay // in order; never changed in place
 }
 
-// seasonDay is a day in UTC. Of each number the lowest bits count messages; the others tell in which five minutes of
-// the quarter somebody looked.
+// seasonDay is one day in UTC. The lower 29 bits of each quarter count messages. The upper three bits are marks: one
+// for each five minutes of the quarter in which the queue was read. A quarter without all three marks is unknown, so
+// that a stopped controller does not read as a quiet night.
 type seasonDay struct {
-	day      int64 // since 1970
+	day      int64 // days since 1970
 	quarters [perDay]uint32
 }
 
-// Add returns s with what came. What is invalid is left out.
+// Add returns s with the given records added. If any of them is invalid, it returns s unchanged.
 func (s Season) Add(all []Came) Season {
 	if len(all) == 0 || !ValidCame(all) {
 		return s
@@ -131,8 +139,8 @@ func (s Season) Add(all []Came) Season {
 			}
 		}
 		q := &own.quarters[c.From%86400/quarter]
-		mark := uint32(mostCame+1) << (c.From % quarter / cameStep)
-		*q = (*q|mark)&^mostCame | uint32(min(mostCame, int64(*q&mostCame)+c.Messages))
+		mark := uint32(maxCame+1) << (c.From % quarter / cameStep)
+		*q = (*q|mark)&^maxCame | uint32(min(maxCame, int64(*q&maxCame)+c.Messages))
 	}
 	oldest := days[len(days)-1].day - int64(SeasonLength/(24*time.Hour))
 	for days[0].day < oldest {
@@ -141,14 +149,14 @@ func (s Season) Add(all []Came) Season {
 	return Season{days}
 }
 
-// Days returns how many days s holds anything of.
+// Days returns the number of days with at least one record.
 func (s Season) Days() int { return len(s.days) }
 
-// unknown is a quarter of an hour during which nobody looked all the time.
+// unknown stands for a quarter of an hour without a complete count.
 const unknown = -1.0
 
-// before returns what came in each quarter of an hour before the given one, which counts since 1970, back to
-// SeasonLength: the last one is the one right before it.
+// before returns the messages of each quarter of an hour in the SeasonLength before the quarter now, which is counted
+// since 1970. The last element is the quarter right before now. Quarters without a complete count are unknown.
 func (s Season) before(now int64) []float64 {
 	all := make([]float64, int64(SeasonLength/time.Second)/quarter)
 	for i := range all {
@@ -159,7 +167,7 @@ func (s Season) before(now int64) []float64 {
 		for k, q := range d.quarters {
 			if i := d.day*perDay + int64(k) - first; i >= 0 && i < int64(len(all)) &&
 				q>>(32-perQuarter) == 1<<perQuarter-1 {
-				all[i] = float64(q & mostCame)
+				all[i] = float64(q & maxCame)
 			}
 		}
 	}

@@ -7,18 +7,21 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Window keeps the durations measured during the last Length, in steps of Length/16. The zero Window is not usable; set
-// Length.
+// Window keeps the durations measured during the last Length, in steps of Length/16. A duration therefore counts for
+// Length, and at most a sixteenth of it longer. The zero Window is not usable; set Length.
 //
-// Window is a value: [Window.Add] and [Window.At] return a new one.
+// Window is a value: [Window.Add] and [Window.At] return a new one. The state of a fleet has a dozen of them and is
+// copied at every step, so the old steps are shared and never changed.
 type Window struct {
-	// Length is above zero.
+	// Length is above zero. It must not change once something was added.
 	Length time.Duration
-	// newest is the newest step, once begun is true, and steps are those before it. What is in steps is never changed.
+	// newest is the newest step, valid while begun is true; steps are the earlier ones, oldest first. The elements of
+	// steps are shared between windows and never change.
 	steps  []step
 	newest step
-	// estimate is of all steps but the first aged ones, which are too old; it counts while known is true. older adds up
-	// those of them before the newest; it counts while summed is true.
+	// The last three fields are a cache for repeated reading. estimate summarises all steps except the first aged ones,
+	// which are too old; it is valid while known is true. older is the sum of the counted steps before the newest,
+	// valid while summed is true: then only the newest step has to be added.
 	estimate muster.Estimate
 	older    histogram
 	aged     int
@@ -26,9 +29,10 @@ type Window struct {
 	begun, known, summed bool
 }
 
+// windowSteps is the number of steps in a window. More would forget more evenly and cost more memory.
 const windowSteps = 16
 
-// Add returns w with the durations measured at the instant at. Instants may come out of order.
+// Add returns w with the durations h, measured at the instant at. Instants may come out of order. h is not changed.
 func (w Window) Add(at time.Time, h Durations) Window {
 	if h.Count == 0 {
 		return w
@@ -39,21 +43,21 @@ func (w Window) Add(at time.Time, h Durations) Window {
 	case !w.begun:
 		w.newest, w.begun = step{start, histogram{}.plus(h)}, true
 		return w
-	case start == w.newest.start: // as nearly always
+	case start == w.newest.start: // the usual case
 		w.newest.histogram = w.newest.plus(h)
 		return w
 	case start > w.newest.start:
 		w.steps = append(append(make([]step, 0, len(w.steps)+1), w.steps...), w.newest)
 		w.newest = step{start, histogram{}.plus(h)}
 	default:
-		w.steps = late(w.steps, start, h)
+		w.steps = addLate(w.steps, start, h)
 	}
 	w.steps, w.summed = w.trimmed(), false
 	return w
 }
 
-// late returns other steps, which have h in the one that begins at start.
-func late(steps []step, start int64, h Durations) []step {
+// addLate returns a copy of steps with h added to the step that begins at start. It inserts that step if there is none.
+func addLate(steps []step, start int64, h Durations) []step {
 	i := len(steps)
 	for i > 0 && steps[i-1].start >= start {
 		i--
@@ -66,7 +70,8 @@ func late(steps []step, start int64, h Durations) []step {
 	return slices.Insert(slices.Clip(steps), i, step{start, histogram{}.plus(h)})
 }
 
-// trimmed returns the steps without those that can never count again: those older than the window before the newest.
+// trimmed returns the steps without those that can never count again: steps that began more than Length before the
+// newest.
 func (w Window) trimmed() []step {
 	steps, oldest := w.steps, w.newest.start-int64(w.Length)
 	for len(steps) > 0 && steps[0].start < oldest {
@@ -75,7 +80,7 @@ func (w Window) trimmed() []step {
 	return steps
 }
 
-// agedAt counts the steps, which are the first ones, that are too old at now.
+// agedAt returns how many steps, from the oldest on, are too old at now. The newest one counts last.
 func (w *Window) agedAt(now time.Time) (aged int) {
 	oldest := now.Add(-w.Length).UnixNano()
 	for aged < len(w.steps) && w.steps[aged].start < oldest {
@@ -87,7 +92,7 @@ func (w *Window) agedAt(now time.Time) (aged int) {
 	return aged
 }
 
-// Durations returns what was measured within the window before now.
+// Durations returns the measurements of the last Length before now.
 func (w Window) Durations(now time.Time) Durations {
 	var t tally
 	aged := w.agedAt(now)
@@ -100,8 +105,8 @@ func (w Window) Durations(now time.Time) Durations {
 	return t.sum()
 }
 
-// At returns the estimate of [Window.Durations] at now, without a prior, and w with that kept: asking again costs next
-// to nothing until something is added or grows too old.
+// At returns the estimate of [Window.Durations] at now, without a prior. It also returns w with the estimate cached:
+// reading it again costs next to nothing until something is added or grows too old.
 func (w Window) At(now time.Time) (Window, muster.Estimate) {
 	aged := w.agedAt(now)
 	if w.known && aged == w.aged {
@@ -123,4 +128,5 @@ func (w Window) At(now time.Time) (Window, muster.Estimate) {
 	return w, w.estimate
 }
 
+// step returns the width of a step, at least a millisecond.
 func (w Window) step() time.Duration { return max(w.Length/windowSteps, time.Millisecond) }

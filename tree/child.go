@@ -7,14 +7,15 @@ import (
 	"fmt"
 )
 
-// MaxLine bounds a child in JSON on a line of its own: one with the largest key and body, every byte escaped.
+// MaxLine is the greatest length of a line with a child in JSON, in bytes: the largest key and body with every byte
+// escaped.
 const MaxLine = 6*(MaxKey+MaxBody) + 100
 
-// ReadChild reads a line that names a child, strictly: a JSON object of a key and perhaps a body, and nothing else. It
-// reads none that is longer than [MaxLine].
+// ReadChild parses a line that names a child: a JSON object with a key and an optional body, and nothing else. It is
+// strict, because a program that prints its log to standard output must fail at the first line.
 func ReadChild(line []byte) (c Child, err error) {
 	if len(line) > MaxLine {
-		return c, fmt.Errorf("read a child: found a line of more than %d bytes, which is all that is allowed", MaxLine)
+		return c, fmt.Errorf("read a child: found a line of more than %d bytes, the most that is allowed", MaxLine)
 	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()

@@ -1,15 +1,23 @@
-// Package tree counts the open descendants of recursive work exactly, and says when a root is done.
+// Package tree keeps the exact account of recursive work: which nodes of a tree are open, and when its root is done.
 //
 // A message names one node of a tree. The work on it may name children, which become nodes and messages of their own,
-// until there are none left. The package is the accounting alone: values go in, new values and effects come out,
-// without I/O, clock or chance.
+// until no node names any. A node is absent, waiting, claimed, sent, done or failed:
+//
+//	absent --Register--> waiting --room--> claimed --in the queue--> sent --Finish--> done
+//	                        ^                                         |------Fail---> failed
+//	                        +---- root paused, Retry -----------------+
+//
+// Waiting nodes wait in the store for the limits. A claimed node is about to be sent, and its claimer answers for that:
+// the node whose message caused the sending, or the operator.
 //
 // The main types:
 //
 //   - [Root] is one tree with its [Counts], and [Node] one node of it.
-//   - A step, such as [Submit], [Begin] or [Finish], is a function of a [View] of a root and of the nodes concerned. It
-//     returns a [Change], to be kept whole or not at all, and an [Outcome]: what is to be sent.
-//   - [Store] keeps roots and nodes. Package tree/treetest has the one that tests compare others with.
+//   - A step, such as [Submit], [Begin] or [Finish], is a function of a [View]: a root and the nodes concerned. It
+//     returns a [Change], which is stored as a whole or not at all, and an [Outcome]: the nodes to send and the end to
+//     announce.
+//   - [Store] keeps roots and nodes, and makes each step atomic.
+//   - [Expect] and [Root.Outlook] estimate the messages to come, for a policy and for a person.
 //
 // A step through a store:
 //
@@ -18,19 +26,19 @@
 //		return c, err
 //	})
 //
-// What makes it exact:
+// Invariants:
 //
+//   - created = done + failed + open at all times, where open = waiting + out.
 //   - A node's ID follows from its root, its parent and its key. Naming the same children again names the same nodes.
-//   - Children are counted in the change that names them, before their parent is done. So no node is open only when the
-//     whole tree is done.
-//   - A node is settled once, as done or failed. Whatever comes later for it (a duplicate, a late answer) changes
-//     nothing.
-//   - What is to be sent is kept with the name of the node whose message answers for the sending, its claimer. That
-//     message is deleted only after everything it answers for was sent, so a crash between any two steps is made good
-//     when the message comes again.
+//   - Children are counted in the change that names them, before their parent is done. So the count of open nodes
+//     reaches zero only when the whole tree is done.
+//   - A node is settled once in a round, as done or failed. Whatever arrives for it later changes nothing.
+//   - A message is deleted only after everything that its node answers for was sent. After a crash between any two
+//     steps the message arrives again and the rest is sent then.
 //
-// At all times created = done + failed + open, where open = waiting + out.
+// The package is the account alone: values in, new values and effects out. It knows no I/O, clock, randomness, queue or
+// worker.
 //
-// For something else: package tree/runner lets a worker work on nodes, packages tree/sqlitetree and tree/dynamotree
-// keep trees. docs/trees.md explains them to users.
+// Use package tree/runner to let a worker work on nodes, and tree/sqlitetree (one machine) or tree/dynamotree (many) to
+// store trees; tree/treetest stores them in memory for tests. docs/trees.md explains trees to users.
 package tree

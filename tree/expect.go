@@ -7,9 +7,9 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Expect sums up what the running ones of the roots, read at the given instant, are surely expected to send before
-// long. Nodes whose depth has none that is done yet count as leaves, unless an earlier tree tells of them, but for
-// Perhaps. Roots that are paused send nothing.
+// Expect forecasts the messages that the running roots among roots, read at the given instant, will send. The forecast
+// is cautious: workers are launched for it. A depth without a finished node counts as a level of leaves, unless an
+// earlier tree is known; only Perhaps guesses more. Paused roots send nothing.
 func Expect(at time.Time, roots []Root) muster.Expected {
 	e := muster.Expected{At: at, Known: true}
 	var levels [muster.MaxLevels]muster.ExpectedLevel
@@ -37,16 +37,16 @@ func Expect(at time.Time, roots []Root) muster.Expected {
 	return e
 }
 
-// young tells whether nothing is known of an open root but its root node, which may have children that are sent at
-// once.
+// young tells whether only the open root node is known, and its children may all be sent at once.
 func (r Root) young() bool {
 	return r.Counts.Created == 1 && len(r.Before) == 0 && r.Limits.left(0) > 0 && r.Limits.Parallel == 0
 }
 
-// expect adds up what the root sends, and returns what its nodes may send beyond that in the first level.
+// expect adds the messages of the root to levels. It returns how many more its nodes may send in the first level.
 //
-// Nodes that are out end, name children and let as many of those that are held go as the limit of nodes at once allows.
-// By depth: of a nodes the share s that is out ends and has s a b children, where b is the branching of the depth.
+// It simulates generations. In each, the nodes that are out end and name children, and as many held nodes are sent as
+// the limit of parallel nodes allows. Of a nodes at a depth, the share s that is out has s*a*b children, where b is the
+// branching of that depth.
 func (r Root) expect(levels *[muster.MaxLevels]muster.ExpectedLevel) (perhaps float64) {
 	deepest := max(len(r.Levels), len(r.Before))
 	alive := make([]float64, deepest+1)
@@ -55,7 +55,7 @@ func (r Root) expect(levels *[muster.MaxLevels]muster.ExpectedLevel) (perhaps fl
 	}
 	share := float64(r.Counts.Out) / float64(r.Counts.Open())
 	room := math.Max(0, float64(r.Limits.Nodes-r.Counts.Created))
-	likely := math.Min(room, r.likely(share))
+	guess := math.Min(room, r.likelyChildren(share))
 	for i := range levels {
 		next := make([]float64, len(alive))
 		parents, children, held := 0.0, 0.0, 0.0
@@ -66,12 +66,12 @@ func (r Root) expect(levels *[muster.MaxLevels]muster.ExpectedLevel) (perhaps fl
 			if i == 0 {
 				named = r.named(depth)
 			}
-			if n := r.breed(depth, out, r.surely(depth), named); n > 0 {
+			if n := r.moreChildren(depth, out, r.cautiousBranching(depth), named); n > 0 {
 				parents, children = parents+out, children+n
 				next[depth+1] += n
 			}
 		}
-		if children > room { // the tree is paused before there are more
+		if children > room { // the limit of nodes pauses the tree before it has more
 			for depth := range next {
 				next[depth] *= (room + held) / (children + held)
 			}
@@ -79,14 +79,14 @@ func (r Root) expect(levels *[muster.MaxLevels]muster.ExpectedLevel) (perhaps fl
 		}
 		room -= children
 		if i == 0 {
-			perhaps = math.Max(0, likely-children)
+			perhaps = math.Max(0, guess-children)
 		}
 		share = 1
 		if most := float64(r.Limits.Parallel); most > 0 {
 			if held+children > most {
 				share = most / (held + children)
 			}
-			if i == 0 { // a guess is no reason to keep more workers than nodes at once
+			if i == 0 { // a guess does not justify more workers than parallel nodes
 				perhaps = math.Max(0, math.Min(perhaps, most-(held+children)*share))
 			}
 		}
@@ -99,9 +99,9 @@ func (r Root) expect(levels *[muster.MaxLevels]muster.ExpectedLevel) (perhaps fl
 	return perhaps
 }
 
-// likely is how many further children the share of the open nodes that is out has. Those of a depth of which none is
-// done yet are taken to branch as those of the depth above.
-func (r Root) likely(share float64) (n float64) {
+// likelyChildren returns how many more children the open nodes that are out will name on average; share is their share
+// of the open nodes. A depth without a finished node is assumed to branch like the depth above.
+func (r Root) likelyChildren(share float64) (n float64) {
 	for depth, level := range r.Levels {
 		branching, known := r.Branching(depth)
 		if !known && len(r.Before) > depth {
@@ -109,15 +109,19 @@ func (r Root) likely(share float64) (n float64) {
 		} else if !known {
 			branching, _ = r.Branching(depth - 1)
 		}
-		n += r.breed(depth, float64(level.Open())*share, branching, r.named(depth))
+		n += r.moreChildren(depth, float64(level.Open())*share, branching, r.named(depth))
 	}
 	return n
 }
 
-// surely is a branching that the nodes of a depth surely have, or that an earlier tree leads to expect when that is
-// more: the mean of those that are done, less its standard error. What few show may be chance, so one deviation counts
-// as observed that is that of a geometric distribution, b + b^2.
-func (r Root) surely(depth int) float64 {
+// cautiousBranching returns a lower estimate of the branching of a depth: the mean over the n finished nodes less its
+// standard error, or the branching of an earlier tree if that is more.
+//
+//	b - sqrt(S + b + b^2) / n
+//
+// S is the sum of squared deviations. A few nodes may agree by chance, so one further deviation is assumed: b + b^2,
+// the variance of a geometric distribution with mean b.
+func (r Root) cautiousBranching(depth int) float64 {
 	earlier := r.blend(depth)
 	b, known := r.Branching(depth)
 	if !known || b == 0 {
@@ -126,18 +130,19 @@ func (r Root) surely(depth int) float64 {
 	level := r.Levels[depth]
 	n, usual := float64(level.Done), b+b*b
 	squares := float64(level.BredSquares) - n*b*b
-	if level.BredSquares < level.Bred { // some were done before squares were counted
+	if level.BredSquares < level.Bred { // the record is older than the squares: assume the geometric variance for all
 		squares = n * usual
 	}
 	return math.Max(earlier, b-math.Sqrt(math.Max(0, squares)+usual)/n)
 }
 
-// asNodes is how many done nodes an earlier tree counts for at least, however few it had at a depth: whoever says that
-// one is like another knows more than chance tells. It counts for mostNodes at most, because they may be wrong.
-const asNodes, mostNodes = 2.0, 10.0
+// minPrior and maxPrior bound the weight of an earlier tree, in finished nodes. The weight is at least minPrior even
+// for a depth with one node, because the user said that the trees are alike. It is at most maxPrior, because the user
+// may be wrong.
+const minPrior, maxPrior = 2.0, 10.0
 
-// blend is the branching of a depth by the nodes that are done and by an earlier tree that this one is like; 0 without
-// one.
+// blend returns the branching of a depth as the weighted mean of this tree's finished nodes and an earlier tree; 0
+// without an earlier tree.
 func (r Root) blend(depth int) float64 {
 	before, known := (Root{Levels: r.Before}).Branching(depth)
 	if !known {
@@ -147,11 +152,11 @@ func (r Root) blend(depth int) float64 {
 	if depth < len(r.Levels) {
 		done, bred = float64(r.Levels[depth].Done), float64(r.Levels[depth].Bred)
 	}
-	weight := math.Min(mostNodes, math.Max(asNodes, float64(r.Before[depth].Done)))
+	weight := math.Min(maxPrior, math.Max(minPrior, float64(r.Before[depth].Done)))
 	return (bred + weight*before) / (done + weight)
 }
 
-// named returns how many children the open nodes of a depth have named already.
+// named returns how many children the open nodes of a depth have named so far.
 func (r Root) named(depth int) float64 {
 	if depth+1 >= len(r.Levels) {
 		return 0
@@ -159,8 +164,8 @@ func (r Root) named(depth int) float64 {
 	return float64(r.Levels[depth+1].Created - r.Levels[depth].Bred)
 }
 
-// breed returns how many further children the given number of nodes of a depth have.
-func (r Root) breed(depth int, nodes, branching, named float64) float64 {
+// moreChildren returns how many children nodes of a depth will name in addition to those already named.
+func (r Root) moreChildren(depth int, nodes, branching, named float64) float64 {
 	if r.Limits.left(depth) == 0 {
 		return 0
 	}

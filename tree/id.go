@@ -6,18 +6,18 @@ import (
 	"fmt"
 )
 
-// ID names a node for good. The zero ID names no node; as a claimer it stands for the operator.
+// ID names a node for ever. The zero ID names no node; as a claimer it stands for the operator.
 type ID [16]byte
 
-// The first byte of what is hashed keeps the kinds of names apart.
+// The first hashed byte separates the kinds of names.
 const (
 	kindNode       = 'n'
 	kindEntity     = 'e'
 	kindCompletion = 'c'
 )
 
-// derive hashes names with their lengths, so that no two lists of names give the same bytes. 16 bytes of SHA-256 make
-// the chance that any two of 10^9 nodes share one less than 10^-20.
+// derive hashes names with their lengths, so that no two lists of names hash the same bytes. 16 bytes of SHA-256 keep
+// the chance that any two of 10^9 nodes share an ID below 10^-20.
 func derive(kind byte, names ...string) (id ID) {
 	b := make([]byte, 0, 128)
 	b = append(b, kind)
@@ -30,8 +30,8 @@ func derive(kind byte, names ...string) (id ID) {
 	return id
 }
 
-// NodeID returns the ID of the child of a parent with the given key. The root node has the zero parent. With visited it
-// does not depend on the parent: whoever names the key names the same node.
+// NodeID returns the ID of the child of a parent with the given key. The root node has the zero parent. With visited
+// true the ID does not depend on the parent: every node that names the key names the same child.
 func NodeID(root string, parent ID, key string, visited bool) ID {
 	if visited {
 		return derive(kindEntity, root, key)
@@ -39,7 +39,7 @@ func NodeID(root string, parent ID, key string, visited bool) ID {
 	return derive(kindNode, root, string(parent[:]), key)
 }
 
-// CompletionID names the end of one round of a root. Whoever hears of it twice can tell.
+// CompletionID names the end of one round of a root, so that a receiver of repeated announcements can recognise them.
 func CompletionID(root string, round int) string {
 	id := derive(kindCompletion, root, fmt.Sprint(round))
 	return id.String()
@@ -48,7 +48,7 @@ func CompletionID(root string, round int) string {
 // String returns 32 hexadecimal digits.
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
 
-// ParseID reads what String wrote.
+// ParseID parses the result of [ID.String].
 func ParseID(text string) (id ID, err error) {
 	if len(text) != 2*len(id) {
 		return id, fmt.Errorf("read a node's id: found %.40q, allowed are %d hexadecimal digits", text, 2*len(id))

@@ -6,15 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of every size.
+// The bounds of all sizes.
 const (
-	// MaxRootID and MaxKey bound names, MaxBody a node's body, MaxReason a kept reason, all in bytes. Longer reasons
-	// are cut.
+	// MaxRootID and MaxKey bound names, MaxBody a node's body and MaxReason a stored reason, all in bytes. Longer
+	// reasons are shortened.
 	MaxRootID = 80
 	MaxKey    = 1024
 	MaxBody   = 64 << 10
 	MaxReason = 500
-	// MaxBatch bounds the children in one registration, and the nodes in every other list.
+	// MaxBatch bounds the children of one registration and the nodes of every other list. It keeps a step in one
+	// transaction.
 	MaxBatch = 100
 	// MaxDepth bounds [Limits.Depth].
 	MaxDepth = 1000
@@ -28,25 +29,25 @@ const (
 	maxQueue = 2048
 )
 
-// Limits bound one root. Zero stands for the default, unless said otherwise.
+// Limits bound one root. Zero selects the default, unless the field says otherwise.
 type Limits struct {
-	// Depth is how deep nodes may lie below the root node: 1 to [MaxDepth], by default 100; -1 allows no children at
-	// all. A node at this depth is told to go on sequentially.
+	// Depth is the greatest depth of a node below the root node: 1 to [MaxDepth], by default 100. -1 allows no children
+	// at all. The work on a node at this depth must do everything itself.
 	Depth int `json:"depth"`
 	// FanOut bounds the children of one node, by default 100 000.
 	FanOut int64 `json:"fan_out"`
 	// Nodes bounds all nodes, by default 1 000 000.
 	Nodes int64 `json:"nodes"`
-	// Attempts is how often the work on a node is begun before the node counts as failed, by default 5.
+	// Attempts is how often the work on a node is started before the node counts as failed, by default 5.
 	Attempts int `json:"attempts"`
-	// SlotTime bounds the time that slots spent on the root, which is what it costs; 0 means no bound. It is the time
-	// of the attempts whose end was recorded.
+	// SlotTime bounds the slot time spent on the root, which is its cost; 0 means no bound. It counts attempts whose
+	// end was recorded.
 	SlotTime time.Duration `json:"slot_time_ns,omitzero"`
-	// Parallel bounds the nodes that are in the queue or worked on; 0 means no bound.
+	// Parallel bounds the nodes that are in the queue or in progress; 0 means no bound.
 	Parallel int64 `json:"parallel,omitzero"`
 }
 
-// WithDefaults fills in what is zero, and says what is out of range.
+// WithDefaults returns l with the default for each zero field, or an error for a value out of range.
 func (l Limits) WithDefaults() (Limits, error) {
 	if l.Depth == 0 {
 		l.Depth = 100
@@ -78,18 +79,20 @@ func (l Limits) WithDefaults() (Limits, error) {
 	return l, nil
 }
 
-// left returns how much deeper children of a node at the given depth may lie.
+// left returns how many levels of children are allowed below a node at the given depth.
 func (l Limits) left(depth int) int { return max(0, l.Depth-depth) }
 
-// Child is a node as its parent names it.
+// Child is a node as named by its parent.
 type Child struct {
-	// Key tells a parent's children apart, and entities where each is visited once: 1 to [MaxKey] bytes of UTF-8.
+	// Key distinguishes the children of one parent, or all nodes where each is visited once: 1 to [MaxKey] bytes of
+	// UTF-8.
 	Key string `json:"key"`
-	// Body is what the work on the child gets, at most [MaxBody] bytes. Of children named twice the first body counts.
+	// Body is the input of the work on the child, at most [MaxBody] bytes. If a child is named twice, the first body
+	// counts.
 	Body string `json:"body,omitzero"`
 }
 
-// Check says what is wrong with the child.
+// Check returns an error if a key or body is not allowed.
 func (c Child) Check() error {
 	switch {
 	case c.Key == "" || len(c.Key) > MaxKey || !utf8.ValidString(c.Key):
@@ -104,7 +107,7 @@ func (c Child) Check() error {
 	return nil
 }
 
-// CheckRootID says what is wrong with the name of a root.
+// CheckRootID returns an error if id is not a valid name of a root.
 func CheckRootID(id string) error {
 	ok := id != "" && len(id) <= MaxRootID
 	for _, r := range id {
@@ -118,7 +121,7 @@ func CheckRootID(id string) error {
 	return nil
 }
 
-// cut shortens a reason to what is kept, at the end of a character.
+// cut shortens a reason to MaxReason bytes, at the end of a character.
 func cut(reason string) string {
 	if len(reason) <= MaxReason {
 		return reason

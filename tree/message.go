@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Message is what travels in the queue for a node. In the queue it is a JSON object whose first member is muster_tree.
+// Message is the content of a queue message for a node: a JSON object whose first member is muster_tree.
 type Message struct {
-	// Format is the version of the form, [MessageFormat].
+	// Format is the version of the format, [MessageFormat].
 	Format int `json:"muster_tree"`
-	// Root and Node name the node; the store knows all else. Parent, Key, Depth and Body repeat it for who looks at the
-	// queue.
+	// Root and Node name the node; the store has everything else. Parent, Key, Depth and Body repeat it for people who
+	// look into the queue.
 	Root   string `json:"root"`
 	Node   ID     `json:"node"`
 	Parent ID     `json:"parent,omitzero"`
 	Key    string `json:"key"`
 	Depth  int    `json:"depth"`
-	// DepthLeft is how much deeper children may lie: at 0 the work goes on sequentially.
+	// DepthLeft is how many levels of children are allowed. At 0 the work must do everything itself.
 	DepthLeft int    `json:"depth_left"`
 	Body      string `json:"body,omitzero"`
 }
@@ -25,7 +25,7 @@ type Message struct {
 // MessageFormat is the only format so far.
 const MessageFormat = 1
 
-// mark begins every message that names a node.
+// mark is the prefix of every message of a node, and of no other message. It lets Decode skip messages without parsing.
 const mark = `{"muster_tree":`
 
 // NewMessage returns the message for a node of a root.
@@ -36,14 +36,14 @@ func NewMessage(r Root, n Node) Message {
 	}
 }
 
-// Encode returns the message as it travels.
+// Encode returns the body of the queue message.
 func (m Message) Encode() (string, error) {
 	b, err := json.Marshal(m)
 	return string(b), err
 }
 
-// Decode reads a message body. It is false when the body does not name a node. Members that it does not know are passed
-// over, so that later versions may add some.
+// Decode parses a message body. isNode is false if the body does not name a node. Unknown members are ignored, so that
+// later versions may add some.
 func Decode(body string) (m Message, isNode bool, err error) {
 	if !strings.HasPrefix(body, mark) {
 		return Message{}, false, nil

@@ -7,10 +7,10 @@ import (
 
 // Spec is a tree to submit.
 type Spec struct {
-	// ID is the root's name, as [CheckRootID] allows. Submitting the same again changes nothing.
+	// ID is the root's name, see [CheckRootID]. Submitting the same tree again changes nothing.
 	ID string
-	// Queue is the URL of the queue to send its messages to; not a FIFO queue, whose memory of what was sent would
-	// swallow what is sent again.
+	// Queue is the URL of a standard queue for the messages. A FIFO queue is refused: it would drop a message that is
+	// sent again as a duplicate.
 	Queue string
 	// Node is the root node.
 	Node Child
@@ -19,12 +19,12 @@ type Spec struct {
 	Visited  bool
 	Manifest bool
 	Final    Final
-	// Before are the levels of an earlier tree that this one is like: what is expected of a depth of which little is
-	// known yet goes by them. Those beyond [MaxBefore] are left out.
+	// Before are the levels of a similar earlier tree. They are the forecast for depths of which little is known yet.
+	// Levels beyond [MaxBefore] are dropped.
 	Before []Level
 }
 
-// Check says what is wrong with the tree to submit, and returns it with its defaults.
+// Check returns s with its defaults, or an error for a value that is not allowed.
 func (s Spec) Check() (Spec, error) {
 	limits, err := s.Limits.WithDefaults()
 	if err != nil {
@@ -57,10 +57,11 @@ func SubmitWant(s Spec) Want {
 	return Want{Root: s.ID, IDs: []ID{s.rootNode()}, Claimer: &ID{}}
 }
 
-// Submit makes a root and its root node, and returns that to send; the operator claims it. With a manifest there is
-// nothing to send: [Register] takes the list as the root node's children, and [Finish] ends it. A root that is there
-// already stays as it is if it is of the same root node and queue, and what its submission still owes is returned; else
-// it fails with [ErrState].
+// Submit creates a root and its root node, which the operator then sends. With a manifest there is nothing to send:
+// [Register] takes the list as the root node's children, and [Finish] ends the root node.
+//
+// If the root exists already with the same root node and queue, Submit changes nothing and returns what the earlier
+// submission has not sent yet. For another tree of the same name it fails with [ErrState].
 func Submit(v View, s Spec, at time.Time) (Change, Outcome, error) {
 	s, err := s.Check()
 	if err != nil {
@@ -77,8 +78,8 @@ func Submit(v View, s Spec, at time.Time) (Change, Outcome, error) {
 	if v.Root.ID != "" {
 		if v.Root.Queue != s.Queue || v.Root.Visited != s.Visited || v.Root.Manifest != s.Manifest ||
 			len(v.Nodes) == 0 || v.Nodes[0].State == Absent {
-			return Change{}, Outcome{}, fmt.Errorf("submit the tree %s: there is another of that name; give this one "+
-				"another: %w", s.ID, ErrState)
+			return Change{}, Outcome{}, fmt.Errorf("submit the tree %s: another tree has that name; choose another "+
+				"name: %w", s.ID, ErrState)
 		}
 		l := &ledger{}
 		if !v.Root.Ended() && !s.Manifest {
@@ -93,7 +94,7 @@ func Submit(v View, s Spec, at time.Time) (Change, Outcome, error) {
 	}}
 	l.out.Verdict = Work
 	if s.Manifest {
-		n.State = Sent // it is in the submitter's hands
+		n.State = Sent // the submitter works on it: it lists the children
 	} else {
 		l.out.Send = []Node{n}
 	}
@@ -101,8 +102,8 @@ func Submit(v View, s Spec, at time.Time) (Change, Outcome, error) {
 	return l.change(n)
 }
 
-// Pause keeps a running root from sending nodes and from having them worked on. Work in hand may finish. Pausing one
-// that is paused changes nothing.
+// Pause stops a running root: its nodes are neither sent nor started. Work in progress may finish. Pausing a paused
+// root changes nothing.
 func Pause(v View, reason string) (Change, error) {
 	l, err := open(v)
 	switch {
@@ -115,8 +116,8 @@ func Pause(v View, reason string) (Change, error) {
 	return Change{Root: l.root}, nil
 }
 
-// Resume lets a paused root go on, with other limits perhaps; of a running one it sets the limits. The waiting nodes
-// are then to be released, see [Release].
+// Resume lets a paused root continue, with new limits; for a running root it only sets the limits. Call [Release] after
+// it to send the waiting nodes.
 func Resume(v View, limits Limits) (Change, error) {
 	l, err := open(v)
 	if err != nil {
@@ -129,8 +130,8 @@ func Resume(v View, limits Limits) (Change, error) {
 		return Change{}, err
 	}
 	if c := l.root.Counts; limits.Nodes < c.Created || limits.SlotTime > 0 && limits.SlotTime <= l.root.SlotTime {
-		return Change{}, fmt.Errorf("resume the tree %s: it has %d nodes and spent %s, which limits of %d nodes and "+
-			"%s would pause again; raise them",
+		return Change{}, fmt.Errorf("resume the tree %s: it has %d nodes and spent %s, so limits of %d nodes and %s "+
+			"would pause it again; raise them",
 			l.root.ID, c.Created, l.root.SlotTime, limits.Nodes, limits.SlotTime)
 	}
 	l.root.Limits, l.root.State, l.root.Reason = limits, Running, ""
@@ -142,8 +143,8 @@ func ReleaseWant(root string) Want {
 	return Want{Root: root, Waiting: MaxBatch, Claimer: &ID{}}
 }
 
-// Release returns waiting nodes that the operator is to send, as many as the limits allow, and those that an operator
-// claimed before and may not have sent. Once nothing is returned the root goes on by itself.
+// Release claims waiting nodes for the operator to send, as many as the limits allow. If an operator claimed nodes
+// before and may not have sent them, it returns those first. Once it returns none, the root continues by itself.
 func Release(v View) (Change, Outcome, error) {
 	l, err := open(v)
 	if err != nil {
@@ -158,8 +159,8 @@ func Release(v View) (Change, Outcome, error) {
 	return l.change(Node{})
 }
 
-// Retry opens failed nodes again: those of the view. The first one of a root that is complete begins its next round; as
-// long as more are to follow the round does not end. The nodes are waiting then, see [Release].
+// Retry opens the failed nodes of the view again; they wait, see [Release]. Retrying nodes of a complete root starts
+// its next round. more tells that further calls follow: until the last one the round cannot end.
 func Retry(v View, more bool, at time.Time) (Change, Outcome, error) {
 	l, err := open(v)
 	if err != nil {
@@ -190,8 +191,8 @@ func Retry(v View, more bool, at time.Time) (Change, Outcome, error) {
 	return l.change(Node{})
 }
 
-// Cancel ends a root: its open nodes count as failed, and their messages go when they are received. Cancelling one that
-// has ended changes nothing.
+// Cancel ends a root. Its open nodes count as failed, and their messages are deleted when received. Cancelling a root
+// that has ended changes nothing.
 func Cancel(v View, at time.Time) (Change, Outcome, error) {
 	l, err := open(v)
 	if err != nil {
@@ -212,6 +213,7 @@ func Cancel(v View, at time.Time) (Change, Outcome, error) {
 	return l.change(Node{})
 }
 
+// refuse returns the error for an operation that the root's state does not allow.
 func refuse(r Root, what string) error {
 	return fmt.Errorf("%s the tree %s: it is %s: %w", what, r.ID, r.State, ErrState)
 }

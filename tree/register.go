@@ -12,11 +12,11 @@ type Registration struct {
 	Parent ID
 	// Children are at most [MaxBatch]. One that is named twice counts once.
 	Children []Child
-	// Sent are nodes that were sent since the last step: at most [MaxBatch].
+	// Sent are nodes that were sent since the last step, at most [MaxBatch].
 	Sent []ID
 }
 
-// Check says what is wrong with the batch.
+// Check returns an error if the batch is too large or a child is not allowed.
 func (r Registration) Check() error {
 	if len(r.Children) > MaxBatch || len(r.Sent) > MaxBatch {
 		return fmt.Errorf("register children: found %d and %d sent ones, at most %d are allowed at once",
@@ -30,7 +30,8 @@ func (r Registration) Check() error {
 	return nil
 }
 
-// ids returns the parent, the children and then what was sent, each once.
+// ids returns the IDs of the parent, the children and the sent nodes in this order, each once. [Register] relies on the
+// order.
 func (r Registration) ids() []ID {
 	ids := make([]ID, 0, 1+len(r.Children)+len(r.Sent))
 	add := func(id ID) {
@@ -48,13 +49,13 @@ func (r Registration) ids() []ID {
 	return ids
 }
 
-// Want returns what [Register] reads.
+// Want returns the input of [Register].
 func (r Registration) Want() Want { return Want{Root: r.Root.ID, IDs: r.ids()} }
 
-// Register counts the children of a node that is being worked on, those that are not counted yet, and returns which of
-// them to send before the next step. The verdict is [Work], or [Parked] when a limit of the root is reached: then none
-// of the batch was counted, the root is paused, and the work is to stop. It fails with [ErrSettled] when the node is
-// settled, and with [ErrDepth] when it may have no children.
+// Register counts the new children of a node in progress, and returns those to send before the next step. The verdict
+// is [Work]. If a limit of the root would be exceeded, the verdict is [Parked]: no child of the batch is counted, the
+// root is paused, and the work must stop. Register fails with [ErrSettled] if the node is settled, and with [ErrDepth]
+// if it may have no children.
 func Register(v View, r Registration) (Change, Outcome, error) {
 	l, parent, err := openAt(v)
 	if err == nil {
@@ -70,7 +71,7 @@ func Register(v View, r Registration) (Change, Outcome, error) {
 	}
 	l.out.Verdict = Work
 	l.mark(v.Nodes, r.Sent)
-	known, fresh := l.sift(v, r)
+	known, fresh := l.split(v, r)
 	if reason := l.breach(parent, int64(len(fresh))); reason != "" {
 		l.pause(reason)
 		parent.Attempts = max(0, parent.Attempts-1) // the work did not fail
@@ -92,10 +93,11 @@ func Register(v View, r Registration) (Change, Outcome, error) {
 	return l.change(parent)
 }
 
-// sift parts the children into those known, as far as this parent claims them, and the fresh ones.
-func (l *ledger) sift(v View, r Registration) (known, fresh []Node) {
+// split returns the children that are new, and the known ones that this parent claims and may not have sent.
+func (l *ledger) split(v View, r Registration) (known, fresh []Node) {
 	parent := v.Nodes[0]
-	// The nodes of the view are in the order of the children, but for repetitions and for an entity that names itself.
+	// The nodes of the view have the order of the children, without repetitions and without the parent, which may name
+	// itself where each key is visited once.
 	next := 1
 	for _, c := range r.Children {
 		id := NodeID(l.root.ID, parent.ID, c.Key, l.root.Visited)
@@ -114,7 +116,7 @@ func (l *ledger) sift(v View, r Registration) (known, fresh []Node) {
 	return known, fresh
 }
 
-// breach says which limit so many more nodes would break.
+// breach returns the limit that more new nodes would exceed, in words; "" if none.
 func (l *ledger) breach(parent Node, more int64) string {
 	switch limits := l.root.Limits; {
 	case more == 0:

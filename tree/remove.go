@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// ErrRemoved says that the tree of a message was removed. Nobody waits for the work on its nodes, and their messages
-// can go.
+// ErrRemoved means that the tree of a message was removed: the message can be deleted without work.
 var ErrRemoved = fmt.Errorf("the tree was removed: %w", ErrSettled)
 
-// Eraser is a [Store] that can forget nodes.
+// Eraser is a [Store] that can delete nodes.
 type Eraser interface {
-	// Erase forgets the nodes of a root that was removed. What is broken off can be done again.
+	// Erase deletes the nodes of a removed root. An interrupted call can be repeated.
 	Erase(ctx context.Context, root string) error
 }
 
-// Remove takes leave of a root that has ended. What stays is its name, so that messages that are still in a queue are
-// known to be over; its nodes are then to be erased, and [Erased] says so. With force the end need not have been
-// announced. Removing one that is removed changes nothing.
+// Remove marks an ended root as removed. Its name stays, so that messages still in a queue are recognised; the caller
+// then erases the nodes and calls [Erased]. Without force, the end must have been announced. Removing a removed root
+// changes nothing.
 func Remove(v View, force bool, at time.Time) (Change, error) {
 	switch r := v.Root; {
 	case r.State == Removed:
@@ -32,12 +31,12 @@ func Remove(v View, force bool, at time.Time) (Change, error) {
 			r.Round, ErrState)
 	}
 	r := v.Root
-	left := Counts{Created: r.Counts.Created, Done: r.Counts.Created} // to be erased
+	left := Counts{Created: r.Counts.Created, Done: r.Counts.Created} // not zero until Erased: the name is still taken
 	return Change{Root: Root{ID: r.ID, Queue: r.Queue, State: Removed, Counts: left, Round: r.Round,
 		SubmittedAt: r.SubmittedAt, FinishedAt: at}}, nil
 }
 
-// Erased takes down that the nodes of a removed root are gone: its name is free again.
+// Erased records that the nodes of a removed root are gone: its name is free again.
 func Erased(v View) (Change, error) {
 	if v.Root.State != Removed {
 		return Change{}, refuse(v.Root, "forget")

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// RootState is what a root is doing.
+// RootState is the state of a root.
 type RootState string
 
 // The states of a root.
 const (
-	// Running roots send nodes and have them worked on.
+	// Running roots send their nodes.
 	Running RootState = "running"
-	// Paused roots keep all they know, and send nothing. Nodes in the queue wait for the root as soon as they are
-	// received.
+	// Paused roots keep their account and send nothing. A node of theirs that is received waits in the store, and its
+	// message is deleted.
 	Paused RootState = "paused"
 	// Complete roots have no open node.
 	Complete RootState = "complete"
-	// Cancelled roots have no open node either: those that were open count as failed.
+	// Cancelled roots have no open node: the nodes that were open count as failed.
 	Cancelled RootState = "cancelled"
-	// Removed roots are a name and nothing more; stores do not list them.
+	// Removed roots only reserve their name; stores do not list them.
 	Removed RootState = "removed"
 )
 
@@ -28,7 +28,8 @@ type Counts struct {
 	Created int64 `json:"created"`
 	Done    int64 `json:"done"`
 	Failed  int64 `json:"failed"`
-	// Waiting nodes are not sent yet; Out are in the queue, worked on, or about to be sent.
+	// Waiting nodes are not sent yet. Out counts claimed and sent nodes: in the queue, in progress, or about to be
+	// sent.
 	Waiting int64 `json:"waiting"`
 	Out     int64 `json:"out"`
 }
@@ -41,9 +42,9 @@ type Level struct {
 	Created int64 `json:"created"`
 	Done    int64 `json:"done"`
 	Failed  int64 `json:"failed"`
-	// Bred counts the children of the nodes that are done. Children that others named first are not counted again.
+	// Bred is the number of children of the finished nodes. A child counts for the node that named it first.
 	Bred int64 `json:"bred"`
-	// BredSquares adds up the squares of their numbers of children; those that were done before it was counted are
+	// BredSquares is the sum of the squares of their numbers of children. Nodes finished before this field existed are
 	// missing.
 	BredSquares int64 `json:"bred_squares,omitzero"`
 }
@@ -51,52 +52,52 @@ type Level struct {
 // Open returns the open nodes of the depth.
 func (l Level) Open() int64 { return l.Created - l.Done - l.Failed }
 
-// Root is one tree: everything that is known of it but its nodes.
+// Root is the account of one tree, without its nodes.
 type Root struct {
-	// ID is its name; empty in the zero Root, which says that there is none.
+	// ID is the name; it is empty in the zero Root, which means that no root exists.
 	ID string `json:"id"`
-	// Queue is the URL of the queue that its messages go to.
+	// Queue is the URL of the queue for its messages.
 	Queue string    `json:"queue"`
 	State RootState `json:"state"`
-	// Reason says why it is paused.
+	// Reason says why the root is paused.
 	Reason string `json:"reason,omitzero"`
 	Limits Limits `json:"limits"`
-	// Visited says that a key names one node of the whole root, not one of each parent's: a graph's entity is visited
-	// once.
+	// Visited makes a key name one node of the whole root instead of one of each parent: a graph in which each key is
+	// visited once.
 	Visited bool `json:"visited"`
-	// Manifest says that the root node's children are listed by the submitter; nobody works on the root node itself.
+	// Manifest means that the submitter lists the root node's children; no worker works on the root node.
 	Manifest bool `json:"manifest,omitzero"`
 	// Final is the message to send when the root is complete.
 	Final  Final  `json:"final,omitzero"`
 	Counts Counts `json:"counts"`
-	// Levels count by depth, the root node's first; at most [MaxDepth]+1.
+	// Levels count the nodes by depth, from the root node's on; at most [MaxDepth]+1.
 	Levels []Level `json:"levels"`
-	// Before are the levels of an earlier tree that this one is like; at most [MaxBefore].
+	// Before are the levels of a similar earlier tree; at most [MaxBefore].
 	Before []Level `json:"before,omitzero"`
-	// SlotTime is the time spent in attempts whose end was recorded.
+	// SlotTime is the slot time of the attempts whose end was recorded.
 	SlotTime time.Duration `json:"slot_time_ns"`
-	// Pace is when nodes were settled lately.
+	// Pace counts the nodes settled lately.
 	Pace Pace `json:"pace"`
-	// Round counts the submission and the retries of failures. Each round ends once, with its own completion.
+	// Round numbers the submission (1) and each retry of failures. Each round ends once, with its own completion.
 	Round int `json:"round"`
-	// Holding says that a retry has not named all its nodes yet. Until then the root does not complete.
+	// Holding is true while a retry has not named all its nodes yet. Until then the root does not complete.
 	Holding bool `json:"holding,omitzero"`
-	// Pending is the id of the completion that is still to be announced; empty when there is none.
+	// Pending is the id of a completion that is still to be announced; empty if there is none.
 	Pending     string    `json:"pending,omitzero"`
 	SubmittedAt time.Time `json:"submitted_at"`
-	// FinishedAt is when the last round ended; zero while one goes on.
+	// FinishedAt is the end of the last round; zero during a round.
 	FinishedAt time.Time `json:"finished_at,omitzero"`
 }
 
-// Final is a message that tells of a completion.
+// Final is the message that is sent when a root is complete.
 type Final struct {
 	// Queue is the URL of its queue, empty for no message.
 	Queue string `json:"queue"`
-	// Body is what it says, at most [MaxBody] bytes; empty stands for the [Completion] in JSON.
+	// Body is the text of the message, at most [MaxBody] bytes; empty selects the [Completion] as JSON.
 	Body string `json:"body,omitzero"`
 }
 
-// Completion says how a round ended. It is announced at least once; its ID tells repetitions.
+// Completion is the end of a round. It is announced at least once; a receiver recognises repetitions by its ID.
 type Completion struct {
 	ID    string    `json:"id"`
 	Root  string    `json:"root"`
@@ -105,12 +106,12 @@ type Completion struct {
 	// Done and Failed add up to all nodes.
 	Done   int64 `json:"done"`
 	Failed int64 `json:"failed"`
-	// SlotTime is that of [Root], At when the round ended.
+	// SlotTime is that of [Root], At the end of the round.
 	SlotTime time.Duration `json:"slot_time_ns"`
 	At       time.Time     `json:"at"`
 }
 
-// Owing returns the completion that is still to be announced, or nothing.
+// Owing returns the completion that is still to be announced, if any.
 func (r Root) Owing() []Completion {
 	if r.Pending == "" {
 		return nil
@@ -121,26 +122,27 @@ func (r Root) Owing() []Completion {
 	}}
 }
 
-// Ended tells whether the root has no open node and none to come.
+// Ended tells whether the round is over: no node is open and none will come.
 func (r Root) Ended() bool { return r.State == Complete || r.State == Cancelled }
 
-// State is how far a node is.
+// State is the state of a node.
 type State uint8
 
-// The states of a node. A node that is there is in one of the last five.
+// The states of a node. A stored node has one of the last five.
 const (
 	Absent State = iota
-	// Waiting nodes are to be sent once the limits allow.
+	// Waiting nodes will be sent when the limits allow.
 	Waiting
-	// Claimed nodes are to be sent by their claimer, or were sent just now.
+	// Claimed nodes are sent by their claimer, or were just sent.
 	Claimed
-	// Sent nodes are in the queue or worked on.
+	// Sent nodes are in the queue or in progress.
 	Sent
-	// Done and Failed nodes are settled: nothing changes them but a retry of failures.
+	// Done and Failed nodes are settled: only a retry of failures changes them.
 	Done
 	Failed
 )
 
+// stateNames are the names of the states, by their value.
 func stateNames() []string {
 	return []string{"absent", "waiting", "claimed", "sent", "done", "failed"}
 }
@@ -171,28 +173,28 @@ func (s *State) UnmarshalText(text []byte) error {
 type Node struct {
 	ID     ID `json:"id"`
 	Parent ID `json:"parent"`
-	// Key is the name its parent gave it, Body what the work on it gets. The body of a node that is done is dropped.
+	// Key is the name that its parent gave it, Body the input of its work. A finished node has no body any more.
 	Key  string `json:"key"`
 	Body string `json:"body,omitzero"`
 	// Depth counts from 0, the root node's.
 	Depth int32 `json:"depth"`
-	// Attempts counts how often its work was begun and not given back.
+	// Attempts counts the starts of its work, without those that were interrupted.
 	Attempts int32 `json:"attempts"`
-	// Children counts the nodes that it was the first to name.
+	// Children counts the nodes that this node was the first to name.
 	Children int64 `json:"children"`
 	State    State `json:"state"`
-	// Claimer answers for its sending while it is claimed; the zero ID is the operator.
+	// Claimer is the node that answers for sending this one while it is claimed; the zero ID is the operator.
 	Claimer ID `json:"claimer,omitzero"`
 	// Reason says why the last attempt failed.
 	Reason string `json:"reason,omitzero"`
 }
 
-// settled tells whether nothing may change n any more.
+// settled tells whether the state of n is final in this round.
 func (n Node) settled(r Root) bool {
 	return n.State == Done || n.State == Failed || r.State == Cancelled
 }
 
-// buckets and bucketWidth are what [Pace] covers: two minutes.
+// Pace covers two minutes, in 12 buckets of 10 seconds.
 const (
 	buckets     = 12
 	bucketWidth = 10 * time.Second
@@ -202,12 +204,12 @@ const (
 type Pace struct {
 	// Newest is the start of the newest ten seconds, in units of ten seconds since 1970.
 	Newest int64 `json:"newest"`
-	// Settled counts by ten seconds, the newest first.
+	// Settled counts by bucket, the newest first.
 	Settled [buckets]int64 `json:"settled"`
 }
 
-// add counts a node settled at an instant. Clocks of several machines differ: what comes late counts for its own time,
-// or as the oldest.
+// add counts a node settled at the given time. Clocks of several machines differ: a late call counts in its own bucket,
+// or in the oldest one.
 func (p Pace) add(at time.Time) Pace {
 	slot := at.UnixNano() / int64(bucketWidth)
 	if slot > p.Newest {
@@ -221,8 +223,8 @@ func (p Pace) add(at time.Time) Pace {
 	return p
 }
 
-// PerSecond returns how many nodes were settled in a second, over the whole two minutes before at or since the
-// submission when that is later. It is false while less than a second is known.
+// PerSecond returns the mean rate of settled nodes in the two minutes before at, or since the submission if that is
+// later. It is false if less than a second has passed.
 func (p Pace) PerSecond(submitted, at time.Time) (float64, bool) {
 	oldest := (at.UnixNano()/int64(bucketWidth) - buckets + 1)
 	from := time.Unix(0, oldest*int64(bucketWidth))

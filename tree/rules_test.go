@@ -131,8 +131,8 @@ func TestWorkThatNeverEndsFails(t *testing.T) {
 		}
 	}
 	o := w.begin(rootNode)
-	if o.Verdict != tree.Settled || o.Node.State != tree.Failed || !strings.Contains(o.Node.Reason, "begun 2 times") ||
-		len(o.Announce) != 1 {
+	if o.Verdict != tree.Settled || o.Node.State != tree.Failed || len(o.Announce) != 1 ||
+		!strings.Contains(o.Node.Reason, "started 2 times") {
 		t.Errorf("the third time comes %+v", o)
 	}
 }

@@ -5,27 +5,26 @@ import (
 	"time"
 )
 
-// Result is how an attempt at a node ended.
+// Result is the end of an attempt.
 type Result struct {
 	// Sent are the children that were sent since the last step.
 	Sent []ID
-	// Took is how long the slot was busy with it.
+	// Took is how long the slot was busy.
 	Took time.Duration
 	// At is when it ended.
 	At time.Time
 }
 
-// SettleWant returns what [Finish], [Fail] and [GiveBack] read.
+// SettleWant returns the input of [Finish], [Fail] and [GiveBack].
 func SettleWant(root string, node ID) Want { return BeginWant(root, node) }
 
-// Finish takes down that the work on a node is done. The node's children were all registered before. The verdict is
-// [Settled].
+// Finish records that the work on a node is done. All its children were registered before. The verdict is [Settled].
 func Finish(v View, r Result) (Change, Outcome, error) {
 	return ending(v, r, func(l *ledger, n Node) Node { return l.settle(v, n, Done, "", r.Took, r.At) })
 }
 
-// Fail takes down that an attempt at a node failed, and why. The verdict is [Again], or [Settled] after the last
-// attempt that the limits allow, which makes the node failed. Children it named stay.
+// Fail records that an attempt failed, and why. The verdict is [Again], or [Settled] after the last attempt that the
+// limits allow, which makes the node failed. The children that it named remain.
 func Fail(v View, r Result, reason string) (Change, Outcome, error) {
 	return ending(v, r, func(l *ledger, n Node) Node {
 		if int(n.Attempts) >= l.root.Limits.Attempts {
@@ -36,7 +35,7 @@ func Fail(v View, r Result, reason string) (Change, Outcome, error) {
 	})
 }
 
-// GiveBack takes back an attempt that was interrupted: it does not count. The verdict is [Again].
+// GiveBack records that an attempt was interrupted: it does not count. The verdict is [Again].
 func GiveBack(v View, r Result) (Change, Outcome, error) {
 	return ending(v, r, func(l *ledger, n Node) Node {
 		n.Attempts = max(0, n.Attempts-1)
@@ -44,8 +43,8 @@ func GiveBack(v View, r Result) (Change, Outcome, error) {
 	})
 }
 
-// ending is what all ends of an attempt share: end is not asked for a node that is settled already, and gets the node
-// after its children were marked as sent.
+// ending is the common part of all ends of an attempt. If the node is settled already, the result is what its claimer
+// still owes. Otherwise end gets the node after its sent children were marked.
 func ending(v View, r Result, end func(*ledger, Node) Node) (Change, Outcome, error) {
 	l, n, err := openAt(v)
 	if err != nil {
@@ -58,7 +57,7 @@ func ending(v View, r Result, end func(*ledger, Node) Node) (Change, Outcome, er
 	return l.change(end(l, n))
 }
 
-// again leaves a node to another attempt.
+// again leaves the node for another attempt.
 func (l *ledger) again(n Node, took time.Duration) Node {
 	l.put(n)
 	l.spend(took)
@@ -66,7 +65,8 @@ func (l *ledger) again(n Node, took time.Duration) Node {
 	return n
 }
 
-// settle brings a node to its end, lets others go in its place and ends the round when it was the last.
+// settle ends a node, releases waiting nodes in its place, and ends the round if it was the last open node. The order
+// matters: finish comes before release, so that nothing is released for an ended root.
 func (l *ledger) settle(v View, n Node, to State, reason string, took time.Duration, at time.Time) Node {
 	n.Reason = cut(reason)
 	if to == Done {
@@ -83,25 +83,25 @@ func (l *ledger) settle(v View, n Node, to State, reason string, took time.Durat
 	return n
 }
 
-// spend adds up the time of slots.
+// spend adds slot time.
 func (l *ledger) spend(took time.Duration) {
 	l.root.SlotTime += max(0, took)
 	l.checkSlotTime()
 }
 
-// checkSlotTime pauses the root when it has spent what it may.
+// checkSlotTime pauses the root once its slot time has reached the limit.
 func (l *ledger) checkSlotTime() {
 	if most := l.root.Limits.SlotTime; most > 0 && l.root.SlotTime >= most {
 		l.pause(fmt.Sprintf("its slots worked for %s, the limit is %s", l.root.SlotTime.Round(time.Millisecond), most))
 	}
 }
 
-// SentWant returns what [MarkSent] reads: the nodes that were sent for a claimer, and what it still claims.
+// SentWant returns the input of [MarkSent]: the nodes that were sent for a claimer, and the nodes it still claims.
 func SentWant(root string, claimer ID, sent []ID) Want {
 	return Want{Root: root, IDs: sent, Claimer: &claimer}
 }
 
-// MarkSent takes down that nodes were sent, and returns what else their claimer is to send.
+// MarkSent records that nodes were sent, and returns the nodes that their claimer has still to send.
 func MarkSent(v View) (Change, Outcome, error) {
 	l, err := open(v)
 	if err != nil {
@@ -118,11 +118,11 @@ func MarkSent(v View) (Change, Outcome, error) {
 	return l.change(Node{})
 }
 
-// Announced takes down that a completion was announced. The view needs no nodes.
+// Announced records that a completion was announced. The view needs no nodes.
 func Announced(v View, id string) (Change, error) {
 	l, err := open(v)
 	if err != nil || l.root.Pending != id {
-		return Change{}, err // another round's, or told already
+		return Change{}, err // of another round, or recorded already
 	}
 	l.root.Pending = ""
 	return Change{Root: l.root}, nil

@@ -6,42 +6,44 @@ import (
 	"time"
 )
 
-// Outcome is what is to be done once a change is kept. It can be had again: whoever is to do it and crashes gets it
-// anew from the next [Begin] of the same node.
+// Outcome is what the caller must do once the change is stored. It is never lost: after a crash the next [Begin] of the
+// same node returns it again.
 type Outcome struct {
-	// Verdict says what [Begin] found.
+	// Verdict says what to do with the message.
 	Verdict Verdict
 	// Root is the root after the change, and Node the node that the step was about.
 	Root Root
 	Node Node
-	// Send are the nodes to send. Once they are in the queue, [MarkSent] or the next step of their claimer says so.
+	// Send are the nodes to send. Once they are in the queue, [MarkSent] or the claimer's next step records that.
 	Send []Node
-	// Announce holds the completion to announce, if there is one. After that, [Announced] says so.
+	// Announce holds the completion to announce, if any. [Announced] then records that.
 	Announce []Completion
 }
 
-// Verdict is what to do with a message.
+// Verdict says what to do with a message.
 type Verdict string
 
 // The verdicts.
 const (
-	// Work on the node.
+	// Work: work on the node.
 	Work Verdict = "work"
-	// Settled nodes are not worked on; their message goes once the outcome is seen to.
+	// Settled: the node needs no work. Carry out the outcome, then delete the message.
 	Settled Verdict = "settled"
-	// Parked nodes wait in the store until their root goes on; their message goes.
+	// Parked: the node waits in the store until its root continues. Delete the message.
 	Parked Verdict = "parked"
-	// Again means that the attempt failed and another may follow, of the same message.
+	// Again: the attempt failed and another may follow. Keep the message.
 	Again Verdict = "again"
 )
 
-// ledger is a change in the making.
+// ledger is a change under construction. Its methods keep the counts consistent with the states of nodes; no other code
+// changes a state.
 type ledger struct {
 	root  Root
 	nodes []Node
 	out   Outcome
 }
 
+// open starts a step on the view's root.
 func open(v View) (*ledger, error) {
 	if v.Root.ID == "" {
 		return nil, ErrNoRoot
@@ -49,11 +51,11 @@ func open(v View) (*ledger, error) {
 	if v.Root.State == Removed {
 		return nil, ErrRemoved
 	}
-	v.Root.Levels = slices.Clone(v.Root.Levels) // the view's own stays as it is
+	v.Root.Levels = slices.Clone(v.Root.Levels) // the store may still use the slice of the view
 	return &ledger{root: v.Root}, nil
 }
 
-// openAt begins a step about the first node of the view.
+// openAt starts a step about the first node of the view.
 func openAt(v View) (*ledger, Node, error) {
 	l, err := open(v)
 	if err == nil && (len(v.Nodes) == 0 || v.Nodes[0].State == Absent) {
@@ -65,7 +67,7 @@ func openAt(v View) (*ledger, Node, error) {
 	return l, v.Nodes[0], nil
 }
 
-// put keeps a node's new value, in place of an earlier one of the same change.
+// put stores a node's new value, which replaces an earlier one of the same change.
 func (l *ledger) put(n Node) {
 	for i := range l.nodes {
 		if l.nodes[i].ID == n.ID {
@@ -76,12 +78,13 @@ func (l *ledger) put(n Node) {
 	l.nodes = append(l.nodes, n)
 }
 
+// change ends the step.
 func (l *ledger) change(about Node) (Change, Outcome, error) {
 	l.out.Root, l.out.Node = l.root, about
 	return Change{Root: l.root, Nodes: l.nodes}, l.out, nil
 }
 
-// count returns the counter that a node's state belongs to.
+// count returns the counter for nodes in a state.
 func (l *ledger) count(s State) *int64 {
 	c := &l.root.Counts
 	switch s {
@@ -95,7 +98,7 @@ func (l *ledger) count(s State) *int64 {
 	return &c.Failed
 }
 
-// move brings a node into a state, and the counts with it.
+// move changes a node's state, and the counts with it. It returns the new node.
 func (l *ledger) move(n Node, to State, claimer ID) Node {
 	*l.count(n.State)--
 	*l.count(to)++
@@ -118,7 +121,7 @@ func (l *ledger) move(n Node, to State, claimer ID) Node {
 	return n
 }
 
-// create counts a new node.
+// create adds a new node to the counts.
 func (l *ledger) create(n Node) {
 	for len(l.root.Levels) <= int(n.Depth) {
 		l.root.Levels = append(l.root.Levels, Level{})
@@ -140,7 +143,7 @@ func (l *ledger) room() int64 {
 	return max(0, l.root.Limits.Parallel-l.root.Counts.Out)
 }
 
-// release lets the claimer send waiting nodes, as far as there is room.
+// release claims waiting nodes, as many as there is room for.
 func (l *ledger) release(waiting []Node, claimer ID) {
 	for _, n := range waiting {
 		if l.room() == 0 {
@@ -157,7 +160,7 @@ func (l *ledger) has(id ID) bool {
 	return slices.ContainsFunc(l.nodes, func(n Node) bool { return n.ID == id })
 }
 
-// mark takes down that nodes were sent, when they are still claimed.
+// mark records the nodes that were sent, if they are still claimed.
 func (l *ledger) mark(nodes []Node, sent []ID) {
 	for _, n := range nodes {
 		if n.State == Claimed && slices.Contains(sent, n.ID) && !l.has(n.ID) {
@@ -166,7 +169,8 @@ func (l *ledger) mark(nodes []Node, sent []ID) {
 	}
 }
 
-// resend asks for the claimed nodes that were not sent.
+// resend returns claimed nodes for sending that this change does not settle or mark. They may be in the queue already:
+// a duplicate is harmless, a missing message is not.
 func (l *ledger) resend(claimed []Node) {
 	for _, n := range claimed {
 		if n.State == Claimed && !l.has(n.ID) &&
@@ -176,7 +180,7 @@ func (l *ledger) resend(claimed []Node) {
 	}
 }
 
-// finish ends the round if no node is open and none is to come.
+// finish ends the round if no node is open and none will come.
 func (l *ledger) finish(at time.Time) {
 	if l.root.Counts.Open() > 0 || l.root.Holding || l.root.Ended() {
 		return
@@ -184,19 +188,21 @@ func (l *ledger) finish(at time.Time) {
 	l.end(Complete, at)
 }
 
+// end ends the round in the given state, with a completion to announce.
 func (l *ledger) end(s RootState, at time.Time) {
 	l.root.State, l.root.Reason, l.root.FinishedAt = s, "", at
 	l.root.Pending = CompletionID(l.root.ID, l.root.Round)
 	l.out.Announce = l.root.Owing()
 }
 
+// pause pauses a running root.
 func (l *ledger) pause(reason string) {
 	if l.root.State == Running {
 		l.root.State, l.root.Reason = Paused, cut(reason)
 	}
 }
 
-// park lets a node wait in the store, but for one that no message brings back.
+// park puts a node back into the store. The root node of a manifest stays out, because no message would bring it back.
 func (l *ledger) park(n Node) Node {
 	l.out.Verdict = Parked
 	if n.State != Waiting && !(l.root.Manifest && n.Depth == 0) {
@@ -205,17 +211,17 @@ func (l *ledger) park(n Node) Node {
 	return n
 }
 
-// BeginWant returns what [Begin] reads.
+// BeginWant returns the input of [Begin].
 func BeginWant(root string, node ID) Want {
 	return Want{Root: root, IDs: []ID{node}, Claimer: &node, Waiting: releases}
 }
 
-// releases is how many waiting nodes one that is settled may let go: more than one, so that a root that goes on after a
-// pause comes up to its limit.
+// releases is how many waiting nodes one settled node may release. More than one, so that a root that continues after a
+// pause comes back to its limit.
 const releases = 10
 
-// Begin counts an attempt at the node that a received message names, and says whether to work on it. The view is that
-// of [BeginWant].
+// Begin counts an attempt at the node of a received message, and says whether to work on it. The view is that of
+// [BeginWant].
 func Begin(v View, at time.Time) (Change, Outcome, error) {
 	l, n, err := openAt(v)
 	if err != nil {
@@ -224,11 +230,11 @@ func Begin(v View, at time.Time) (Change, Outcome, error) {
 	switch {
 	case n.settled(l.root):
 		return Change{}, settled(v, n), nil
-	case l.root.State == Paused, n.State == Waiting && l.room() == 0: // an earlier message of a node that was put back
+	case l.root.State == Paused, n.State == Waiting && l.room() == 0: // or an old message of a parked node
 		n = l.park(n)
 		return l.change(n)
 	case int(n.Attempts) >= l.root.Limits.Attempts:
-		reason := fmt.Sprintf("its work was begun %d times and never came to an end", n.Attempts)
+		reason := fmt.Sprintf("its work was started %d times and never ended", n.Attempts)
 		if n.Reason != "" {
 			reason += "; before that: " + n.Reason
 		}
@@ -236,12 +242,12 @@ func Begin(v View, at time.Time) (Change, Outcome, error) {
 		return l.change(n)
 	}
 	n.Attempts++
-	n = l.move(n, Sent, ID{}) // it came, so it was sent
+	n = l.move(n, Sent, ID{}) // its message arrived, so it was sent
 	l.out.Verdict = Work
 	return l.change(n)
 }
 
-// Owed returns what is still to be done for the settled node that the view, of [BeginWant], begins with. It changes
+// Owed returns what the settled first node of the view, of [BeginWant], has still to send or announce. It changes
 // nothing.
 func Owed(v View) (Change, Outcome, error) {
 	_, n, err := openAt(v)
@@ -251,7 +257,7 @@ func Owed(v View) (Change, Outcome, error) {
 	return Change{}, settled(v, n), nil
 }
 
-// settled is the outcome for a node whose message came again: what its claimer may still owe.
+// settled is the outcome for a settled node whose message arrived again: what the node may still owe.
 func settled(v View, n Node) Outcome {
 	l := &ledger{}
 	if !v.Root.Ended() {

@@ -8,57 +8,57 @@ import (
 
 // The reasons for which a step is refused.
 var (
-	// ErrNoRoot and ErrNoNode say that the store does not know what a message names.
+	// ErrNoRoot and ErrNoNode mean that the store does not have the root or node of a message.
 	ErrNoRoot = errors.New("the tree is not in the store")
 	ErrNoNode = errors.New("the node is not in the store")
-	// ErrSettled says that a node is done, failed or cancelled, so that nothing may be added to it. The work on it can
-	// stop.
+	// ErrSettled means that a node is done, failed or cancelled: it accepts no children, and the work on it can stop.
 	ErrSettled = errors.New("the node is settled already")
-	// ErrDepth says that a node named children where the depth is used up.
-	ErrDepth = errors.New("the depth is used up: this node is to go on sequentially, by itself")
-	// ErrState says that a root's state does not allow what was asked.
+	// ErrDepth means that a node at the depth limit named children.
+	ErrDepth = errors.New("the tree's limit of depth is reached: the work on this node must go on sequentially, " +
+		"without naming children")
+	// ErrState means that a root's state does not allow an operation.
 	ErrState = errors.New("the state of the tree does not allow that")
 )
 
-// Want says what a step reads of one root.
+// Want is the input that a step needs of one root.
 type Want struct {
 	Root string
-	// IDs are the nodes wanted, each once; at most 2 * [MaxBatch] + 1.
+	// IDs are the nodes to read, each once; at most 2 * [MaxBatch] + 1.
 	IDs []ID
-	// Waiting asks for at most so many waiting nodes, in an order that passes none over for ever.
+	// Waiting is the number of waiting nodes to read, at most [MaxBatch]. The order must pass over no node for ever.
 	Waiting int
-	// Claimer asks for the nodes claimed by it, at most [MaxBatch]; nil for none.
+	// Claimer selects the nodes claimed by it, at most [MaxBatch]; nil selects none.
 	Claimer *ID
 }
 
-// View is what a step reads, all of one instant.
+// View is the input of a step, all read at one instant.
 type View struct {
-	// Root is the zero Root when there is none.
+	// Root is the zero Root if there is none.
 	Root Root
-	// Nodes are those of Want.IDs, in that order. One that is not there has its ID and is [Absent].
+	// Nodes are the nodes of Want.IDs, in that order. A node that does not exist has its ID and the state [Absent].
 	Nodes []Node
-	// Waiting and Claimed are what Want asks for. Which claimed nodes come first does not matter.
+	// Waiting and Claimed are the nodes that Want selects. The order of claimed nodes does not matter.
 	Waiting, Claimed []Node
 }
 
-// Change is what a step wants kept. One whose root has no ID changes nothing.
+// Change is what a step stores. A change whose root has no ID stores nothing.
 type Change struct {
 	Root Root
 	// Nodes are new nodes and new values of nodes, each once; at most 3 * [MaxBatch] + 1.
 	Nodes []Node
 }
 
-// Filter says which nodes of a root to list.
+// Filter selects the nodes of a root to list.
 type Filter struct {
-	// States are the states wanted; none means all.
+	// States are the selected states; none means all.
 	States []State
-	// After is the node that the list goes on after; the zero ID begins it.
+	// After is the ID after which the list continues; the zero ID starts it.
 	After ID
 	// Limit is the largest number of nodes: 1 to [MaxBatch].
 	Limit int
 }
 
-// Bounded is a [Store] that keeps less in one step than others can.
+// Bounded is a [Store] with a smaller bound on one step than [MaxBatch].
 type Bounded interface {
 	// Batch returns the most children in one registration, and the most nodes in other lists: 1 to [MaxBatch].
 	Batch() int
@@ -67,17 +67,17 @@ type Bounded interface {
 // Store keeps roots and nodes. Implementations are safe for use by several goroutines, and by several processes where
 // they say so, unless they say otherwise.
 type Store interface {
-	// Step calls step with what is wanted and keeps the change it returns: all of it or, after an error, nothing of it.
-	// Nobody else changes the same root meanwhile, or step is called again with what is there then; so step has no
-	// effect but its result. After a failure of the store itself the change may have been kept.
+	// Step calls step with the view of want and stores the change it returns: all of it or, after an error, nothing. No
+	// other step changes the same root meanwhile; a store may instead call step again with a newer view. So step must
+	// have no effect but its result. After a failure of the store itself the change may have been stored.
 	Step(ctx context.Context, want Want, step func(View) (Change, error)) error
-	// Roots returns all roots but those that are removed, sorted by ID.
+	// Roots returns all roots except the removed ones, sorted by ID.
 	Roots(ctx context.Context) ([]Root, error)
 	// Nodes lists nodes of a root, sorted by ID.
 	Nodes(ctx context.Context, root string, f Filter) ([]Node, error)
 }
 
-// Check says what is wrong with what is wanted.
+// Check returns an error if want exceeds the bounds.
 func (w Want) Check() error {
 	if most := 2*MaxBatch + 1; len(w.IDs) > most || w.Waiting < 0 || w.Waiting > MaxBatch {
 		return fmt.Errorf("read a tree: found %d nodes and %d waiting ones wanted, at most %d and %d are allowed",
@@ -86,7 +86,7 @@ func (w Want) Check() error {
 	return nil
 }
 
-// Check says what is wrong with the filter.
+// Check returns an error if the limit is out of range.
 func (f Filter) Check() error {
 	if f.Limit < 1 || f.Limit > MaxBatch {
 		return fmt.Errorf("list nodes: found a limit of %d, allowed is 1 to %d", f.Limit, MaxBatch)

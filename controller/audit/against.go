@@ -11,56 +11,56 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// Contrast tells what became of a fleet that another system sized, beside what Muster would have asked for at each
-// instant, given the size that the fleet had then.
+// Contrast compares a fleet in shadow mode with the sizes that Muster would have set, given the size that the fleet had
+// at each time.
 type Contrast struct {
 	Fleet string    `json:"fleet"`
 	From  time.Time `json:"from"`
 	To    time.Time `json:"to"`
-	// Seconds is how long the fleet was watched, Differed how much of it with another size than Muster would have asked
-	// for.
+	// Seconds is the observed time, Differed the part of it in which Muster would have set another size.
 	Seconds  float64 `json:"watched_s"`
 	Differed float64 `json:"differed_s"`
-	// FleetSeconds and MusterSeconds add up the sizes over the time that was watched, in worker-seconds.
+	// FleetSeconds and MusterSeconds are the sizes integrated over the observed time, in worker-seconds.
 	FleetSeconds  float64 `json:"fleet_worker_s"`
 	MusterSeconds float64 `json:"muster_worker_s"`
-	// More and Fewer are the largest differences: how many workers more or fewer Muster would have asked for.
+	// More and Fewer are the largest differences: how many workers more or fewer Muster would have set.
 	More  int `json:"most_more"`
 	Fewer int `json:"most_fewer"`
-	// Differences are the times at which they differed, oldest first: the newest MaxDifferences.
+	// Differences are the times of different sizes, oldest first: the newest MaxDifferences.
 	Differences []Difference `json:"differences"`
-	// Earlier counts differences that are older than those.
+	// Earlier counts the older differences that were dropped.
 	Earlier int `json:"earlier_differences,omitzero"`
 }
 
 // MaxDifferences bounds [Contrast.Differences].
 const MaxDifferences = 1000
 
-// Difference is a time at which a fleet had another size than Muster would have asked for. Both sizes stayed the same
-// over it.
+// Difference is a time during which the fleet had another size than Muster would have set. Both sizes were constant.
 type Difference struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Size is what the fleet had, Desired what Muster would have asked for.
+	// Size is the fleet's size, Desired the size that Muster would have set.
 	Size    int `json:"size"`
 	Desired int `json:"desired"`
-	// Position is that of the first decision, Why its sentence.
+	// Position is that of the first decision of the time, Why its sentence.
 	Position muster.Position `json:"position"`
 	Why      string          `json:"why"`
 }
 
-// unwatched is how long after a decision nobody is known to have watched: decisions are recorded each minute.
+// unwatched is the longest time that a decision counts without a next one. Decisions are recorded every minute, so
+// after two the controller was not running.
 const unwatched = 2 * learning.NotedEvery
 
-// contrasting reads records one by one.
+// contrasting builds a Contrast from records one by one. last is the present time of constant sizes; at is when the
+// newest decision was made.
 type contrasting struct {
 	Contrast
 	last *Difference
 	at   time.Time
 }
 
-// Against contrasts the decisions among the records of a fleet that were made in shadow, oldest first. It is false when
-// there are none.
+// Against compares the decisions made in shadow mode among the records of one fleet, which come oldest first. It is
+// false if there are none.
 func Against(records []muster.Record) (Contrast, bool, error) {
 	var c contrasting
 	for _, r := range records {
@@ -89,7 +89,7 @@ func Against(records []muster.Record) (Contrast, bool, error) {
 	return c.Contrast, !c.From.IsZero(), nil
 }
 
-// add takes in a decision.
+// add adds a decision: it extends the present time of constant sizes, or starts a new one.
 func (c *contrasting) add(r muster.Record, d muster.Decision) {
 	c.until(r.At)
 	if c.From.IsZero() {
@@ -108,14 +108,14 @@ func (c *contrasting) add(r muster.Record, d muster.Decision) {
 	c.More, c.Fewer = max(c.More, d.Desired-d.Previous), max(c.Fewer, d.Previous-d.Desired)
 }
 
-// until lets the last decision count until an instant, or for as long as it is known to have held.
+// until counts the last decision until the given time, or not at all if the controller did not run in between.
 func (c *contrasting) until(at time.Time) {
 	if c.last == nil {
 		return
 	}
 	held := max(0, at.Sub(c.at))
 	if held > unwatched {
-		held = 0 // nobody watched in between
+		held = 0
 	}
 	s := held.Seconds()
 	c.last.To = c.at.Add(held)
@@ -127,7 +127,7 @@ func (c *contrasting) until(at time.Time) {
 	}
 }
 
-// note keeps the last time if the sizes differed in it.
+// note keeps the last time if its sizes differed.
 func (c *contrasting) note() {
 	if c.last.Size == c.last.Desired {
 		return

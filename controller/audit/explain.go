@@ -10,35 +10,35 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// Explanation answers why a decision has its number, why it is no larger, and what would change it.
+// Explanation says why a decision has its number, why it is no larger, and what would change it.
 type Explanation struct {
 	Position    muster.Position    `json:"position"`
 	Decision    muster.Decision    `json:"decision"`
 	Observation muster.Observation `json:"observation"`
 	// Why is the decision in one sentence.
 	Why string `json:"why"`
-	// WhyNotMore says what keeps the size from being larger.
+	// WhyNotMore is what keeps the size from being larger.
 	WhyNotMore string `json:"why_not_more"`
-	// LastChange is the last decision that set another size, in a sentence with its time; empty when this one does.
+	// LastChange is the last decision that set another size, in a sentence with its time; empty if this decision does.
+	// The caller fills it in.
 	LastChange string `json:"last_change,omitzero"`
-	// Changes are the nearest other backlogs at which the decision would have been another.
+	// Changes are the nearest larger and smaller backlogs with another size.
 	Changes []Change `json:"changes"`
 }
 
-// Change is a backlog at which a decision would have been another.
+// Change is a backlog for which the policy would have decided another size.
 type Change struct {
-	// Backlog is the number of waiting messages, Desired the size then.
+	// Backlog is a number of waiting messages, Desired the size for it.
 	Backlog int `json:"backlog"`
 	Desired int `json:"desired"`
-	// Sentence says so in words.
+	// Sentence says it in words.
 	Sentence string `json:"sentence"`
 }
 
-// maxProbe bounds the backlogs that are tried.
+// maxProbe is the largest backlog that is tried.
 const maxProbe = 1 << 30
 
-// Explain explains a recorded decision, given the recent decisions before it. Because a policy is a function, what
-// would change the decision is found by asking it.
+// Explain explains a recorded decision, given the recent decisions before it.
 func Explain(r muster.Record, recent muster.Recent) (Explanation, error) {
 	var spec policy.Spec
 	var body controller.Decided
@@ -57,7 +57,8 @@ func Explain(r muster.Record, recent muster.Recent) (Explanation, error) {
 	return e, nil
 }
 
-// ExplainDecision explains the decision d that the policy p made.
+// ExplainDecision explains the decision d of the policy p. It finds the backlogs that would change it by calling p with
+// other backlogs, at most some hundred times. All other fields of the observation stay as they were.
 func ExplainDecision(p muster.Policy, o muster.Observation, recent muster.Recent, d muster.Decision) Explanation {
 	e := Explanation{Decision: d, Observation: o, Why: d.Sentence(), WhyNotMore: whyNotMore(o, d), Changes: []Change{}}
 	backlog, known := o.Backlog().Count()
@@ -69,7 +70,7 @@ func ExplainDecision(p muster.Policy, o muster.Observation, recent muster.Recent
 		e.Changes = append(e.Changes,
 			Change{more, at(more), fmt.Sprintf("%d at a backlog of %d or more", at(more), more)})
 	}
-	// Falling is searched as the rise it mirrors: how many messages fewer.
+	// A fall is searched by the number of messages fewer, so that search can look for the smallest number again.
 	if fewer, ok := search(0, backlog, func(n int) bool { return at(backlog-n) < d.Desired }); ok {
 		b := backlog - fewer
 		e.Changes = append(e.Changes, Change{b, at(b), fmt.Sprintf("%d at a backlog of %d or less", at(b), b)})
@@ -77,8 +78,8 @@ func ExplainDecision(p muster.Policy, o muster.Observation, recent muster.Recent
 	return e
 }
 
-// search returns the smallest n in (from, to] for which is holds, given that it holds for all above any for which it
-// does.
+// search returns the smallest n in (from, to] for which is holds. It doubles its steps and then bisects, which is right
+// only if is, once true, stays true for larger n. Policies are monotonic in the backlog; a test holds that.
 func search(from, to int, is func(int) bool) (int, bool) {
 	low, step := from, 1
 	for low < to && !is(min(low+step, to)) {
@@ -99,7 +100,8 @@ func search(from, to int, is func(int) bool) (int, bool) {
 	return high, true
 }
 
-// withBacklog returns o with so many messages waiting in all.
+// withBacklog returns o with the given number of waiting messages in all. The first queues keep theirs as far as
+// possible; the last one takes the rest.
 func withBacklog(o muster.Observation, backlog int) muster.Observation {
 	queues := append([]muster.QueueObservation(nil), o.Queues...)
 	rest := float64(backlog)
@@ -116,8 +118,8 @@ func withBacklog(o muster.Observation, backlog int) muster.Observation {
 	return o
 }
 
-// waitingOf returns the groups with so many messages in all, where ages are known: those that are one too many came
-// last, and those that are missing come now.
+// waitingOf returns the groups with the given number of messages in all. Surplus messages are removed from the newest
+// groups; missing ones are added with age 0.
 func waitingOf(groups []muster.Waiting, messages float64) []muster.Waiting {
 	if len(groups) == 0 {
 		return nil
@@ -139,6 +141,7 @@ func waitingOf(groups []muster.Waiting, messages float64) []muster.Waiting {
 	return kept
 }
 
+// whyNotMore returns the maximum, or else the last term that lowered the size, or else the policy's own term.
 func whyNotMore(o muster.Observation, d muster.Decision) string {
 	if d.Desired >= o.Limits.Max {
 		return fmt.Sprintf("%d is the maximum", d.Desired)
@@ -151,5 +154,5 @@ func whyNotMore(o muster.Observation, d muster.Decision) string {
 	if len(d.Trail) == 0 {
 		return ""
 	}
-	return "the policy asks for no more: " + d.Trail[0].Why
+	return "the policy needs no more: " + d.Trail[0].Why
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// Recompute decides again from the inputs of a recorded decision and from the recent decisions before it. For the same
-// policy revision the result equals the recorded one, byte for byte.
+// Recompute decides again from the observation of a recorded decision and the recent decisions before it. For the same
+// policy revision the result equals the recorded decision, byte for byte.
 func Recompute(r muster.Record, recent muster.Recent) (recorded, again muster.Decision, err error) {
 	var spec policy.Spec
 	var body controller.Decided
@@ -34,15 +34,15 @@ func Recompute(r muster.Record, recent muster.Recent) (recorded, again muster.De
 }
 
 // Verify recomputes every decision among the records, which are one fleet's history, oldest first. It returns how many
-// it checked, and an error that shows the first that does not recompute to itself.
+// it checked, and an error with the first decision that differs from its record.
 //
-// Where older records were removed, the first decisions cannot be recomputed, because what their policies remembered is
-// gone; nor can those of a policy that has another revision now, and those that could not be recorded. skipped counts
-// them.
+// Some decisions cannot be recomputed; skipped counts them. Where older records were removed, the first decisions lack
+// the recent ones that their policy read. Decisions of another policy revision may rightly differ. Decisions that could
+// not be recorded have no observation.
 func Verify(records []muster.Record) (checked, skipped int, err error) {
 	var recent muster.Recent
 	whole := len(records) > 0 && records[0].Position.Seq <= 1
-	var first time.Time // of the decisions that are left
+	var first time.Time // the time of the oldest decision that is left
 	for _, r := range records {
 		if r.Kind != muster.Decided {
 			continue
@@ -91,5 +91,5 @@ func Verify(records []muster.Record) (checked, skipped int, err error) {
 	return checked, skipped, nil
 }
 
-// verifyMemory is longer than any policy looks back.
+// verifyMemory is longer than any policy reads recent decisions.
 const verifyMemory = 25 * time.Hour

@@ -8,23 +8,25 @@ import (
 	"github.com/muster-scale/muster/series"
 )
 
-// counted is how many messages a queue had counted in all, and when the last record said so: what a restart finds.
+// counted is the number of messages ever sent to a queue, and the time of the last record that has it: the one that a
+// restart finds.
 type counted struct {
 	n  float64
 	at time.Time
-	// blind is true once a record said that it was not known any more.
+	// blind is true once a later record says that the number was unknown.
 	blind bool
 }
 
-// totals are what queues had counted, sorted by name. They are replaced, never changed.
+// totals are the numbers of several queues, sorted by name. They are replaced, never changed.
 type totals []total
 
+// total is the number of one queue.
 type total struct {
 	queue string
 	counted
 }
 
-// of returns what a queue had counted; false if that is not known.
+// of returns the number of a queue; false if it is not known.
 func (t totals) of(queue string) (counted, bool) {
 	for i := range t {
 		if t[i].queue == queue {
@@ -34,7 +36,7 @@ func (t totals) of(queue string) (counted, bool) {
 	return counted{}, false
 }
 
-// with returns t with c for the queue.
+// with returns a copy of t with c for the queue.
 func (t totals) with(queue string, c counted) totals {
 	i := 0
 	for i < len(t) && t[i].queue < queue {
@@ -48,8 +50,9 @@ func (t totals) with(queue string, c counted) totals {
 	return slices.Insert(slices.Clip(t), i, total{queue, c})
 }
 
-// arrived counts what came to a queue since it was last measured: what it counted itself, where it does. While records
-// say every minute what it had counted, all of it came since the look before, which was at most poll ago.
+// arrived counts the messages sent to a queue that counts them itself, since its last measurement. As long as records
+// have the number every minute, all of them arrived since the last poll, at most poll ago. After a gap they may have
+// arrived at any time since the last record.
 func (m *Memory) arrived(now time.Time, q muster.QueueObservation, poll time.Duration) {
 	if !q.Sent.Known {
 		return
@@ -57,7 +60,7 @@ func (m *Memory) arrived(now time.Time, q muster.QueueObservation, poll time.Dur
 	last, known := m.sent.of(q.Queue)
 	came := q.Sent.Value - last.n
 	if came < 0 {
-		came = q.Sent.Value // the queue counts anew
+		came = q.Sent.Value // the queue was created anew
 	}
 	if known && came == 0 {
 		return
@@ -69,7 +72,7 @@ func (m *Memory) arrived(now time.Time, q muster.QueueObservation, poll time.Dur
 	m.sent = m.sent.with(q.Queue, counted{q.Sent.Value, last.at, last.blind})
 	since := now.Add(-poll)
 	if last.blind || now.Sub(last.at) > NotedEvery+Every+2*poll {
-		since = last.at // nobody looked, or what was sent was not known
+		since = last.at // the controller was stopped, or the number was unknown
 	}
 	if m.measured.Arrived == 0 || since.Before(m.measured.Since) {
 		m.measured.Since = since
@@ -77,7 +80,8 @@ func (m *Memory) arrived(now time.Time, q muster.QueueObservation, poll time.Dur
 	m.measured.Arrived += came
 }
 
-// Watch notes that arrivals are counted from the first recorded decision on that knew what had been sent.
+// Watch begins counting arrivals at the first recorded decision that knew the number of sent messages. Quiet time
+// before the first message then counts as quiet, not as unknown.
 func (m *Memory) Watch(o muster.Observation) {
 	for _, q := range o.Queues {
 		if _, watched := m.arrivals.Since(o.At); !watched && q.Sent.Known {
@@ -86,8 +90,8 @@ func (m *Memory) Watch(o muster.Observation) {
 	}
 }
 
-// Noted takes from a recorded decision when it was last known what had been sent, and whether it still is. A restart
-// takes back from it also what had been sent, where nothing else says so.
+// Noted takes from a recorded decision whether the number of sent messages was known, and when. A restart also takes
+// the number itself from it, if no Learned record has it.
 func (m *Memory) Noted(at time.Time, o muster.Observation) {
 	for _, q := range o.Queues {
 		last, known := m.sent.of(q.Queue)
@@ -100,7 +104,7 @@ func (m *Memory) Noted(at time.Time, o muster.Observation) {
 	}
 }
 
-// rates summarises the arrivals.
+// rates summarises the arrivals until now.
 func rates(c series.Counts, now time.Time) muster.Arrivals {
 	var a muster.Arrivals
 	var r [5]float64
@@ -118,13 +122,13 @@ func rates(c series.Counts, now time.Time) muster.Arrivals {
 	return a
 }
 
-// windows are those over which the busiest times are told.
+// windows are the window lengths of [muster.Arrivals].Busiest.
 func windows() []time.Duration {
 	const s = time.Second
 	return []time.Duration{5 * s, 10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 320 * s, 640 * s}
 }
 
-// busiest tells the busiest times.
+// busiest summarises the busiest windows of the past.
 func busiest(c series.Counts, now time.Time, quantile float64) []muster.Busiest {
 	over := windows()
 	all := make([]muster.Busiest, len(over))

@@ -6,34 +6,36 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// balance tells how many messages were sent to a queue that does not count them: those that are there and those that
-// were finished must have been sent.
+// balance derives the number of messages sent to a queue that does not count them:
 //
-// Counts are approximate, and the next look may not find what this one did. So what a look found counts for the
-// decision that is made from it, and for later ones only once a record says so: a restart must not change them.
+//	sent = present (backlog + in flight + delayed) + finished
+//
+// Counts of a distributed queue are approximate, and the next poll may find less. So the result of a poll counts for
+// the decision made from it, and for later decisions only once it is recorded: a restart must not change them.
 type balance struct {
-	// finished is how many messages the fleet's workers finished, up to the last record; soon is how many since.
+	// finished is how many messages the fleet's workers have finished by the last record; soon is how many since.
 	finished, soon float64
-	// sent is how many were sent, by the last look; it means something once asked is true.
-	sent  float64
-	asked bool
-	// corrected is true while the newest record has more sent than there can have been.
+	// sent is the result of the last poll; it is valid once polled is true.
+	sent   float64
+	polled bool
+	// corrected is true while the newest record has more sent messages than there can have been.
 	corrected bool
 }
 
-// balanced puts into q how many messages were sent to it in all, and takes down how many of them came since the last
-// record, where the source knows only how many are there; it is false where the source counts them itself. Counts fall
-// at times although nothing was taken back: then nothing came. Once the queue is empty, the sum is exact again.
+// balanced sets q.Sent by the balance, and notes the messages that arrived since the last record. It returns false for
+// a source that counts sent messages itself, and if a count is unknown.
 //
-// A fleet's workers report what they finish, not from which queue, so that the queues of a fleet with several stay
-// unknown.
+// Approximate counts fall at times although no message was finished: then nothing arrived, and sent stays. Once the
+// queue is empty, the sum is exact again and may correct the record downwards.
+//
+// Workers report how many messages they finish, not from which queue, so a fleet with several queues has no balance.
 func (m *Memory) balanced(now time.Time, r Rules, queues []muster.QueueObservation, q *muster.QueueObservation) bool {
 	if q.Sent.Known || !r.OneQueue || !q.Backlog.Known || !q.InFlight.Known || !q.Delayed.Known {
 		return false
 	}
 	for i := range queues {
 		if old := &queues[i]; old.Queue == q.Queue && old.Sent.Known && old.Backlog.At.Equal(q.Backlog.At) {
-			// the same look again, where looks are rare: what was finished since is still in its counts
+			// The source repeated an old reading. Messages finished since are still in its counts.
 			q.Sent = old.Sent
 			return true
 		}
@@ -55,19 +57,18 @@ func (m *Memory) balanced(now time.Time, r Rules, queues []muster.QueueObservati
 	case sent < last.n:
 		m.balance.corrected = true
 	}
-	m.balance.sent, m.balance.asked = sent, true
+	m.balance.sent, m.balance.polled = sent, true
 	q.Sent = muster.Measured(q.Backlog.At, sent)
 	return true
 }
 
-// record returns what a record says of a queue that had counted n: for one that does not count, what the last look
-// found.
+// record returns the number for a record of a queue: n for one that counts itself, else the result of the last poll.
 func (b balance) record(n float64) float64 {
-	if b.asked {
+	if b.polled {
 		return b.sent
 	}
 	return n
 }
 
-// settled returns how many were finished in all as of the record that is made now.
+// settled returns the number of finished messages for the record that is made now.
 func (b balance) settled() float64 { return b.finished + b.soon }

@@ -11,17 +11,18 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// class is what was measured of the messages of one class. The empty name is that of the messages without one, which
-// count as a class once there is another.
+// class has the measurements of one message class. The empty name stands for messages without a class, which count as a
+// class once there is another.
 type class struct {
 	name      string
 	durations series.Window
-	// finished counts those that ended lately.
+	// finished counts the messages that ended lately.
 	finished series.Counts
 }
 
-// mergeClasses returns the histograms of a with those of many reports, of no more classes than [protocol.MaxClasses]
-// and the one of the rest. Neither is changed.
+// mergeClasses returns the sum of a and of many reports, by class. It keeps at most [protocol.MaxClasses] classes;
+// further ones count as "other". Names are processed in order, so that the result does not depend on the order of a
+// map.
 func mergeClasses(a map[string]series.Durations, reports map[string][]series.Durations) map[string]series.Durations {
 	if len(reports) == 0 {
 		return a
@@ -38,13 +39,13 @@ func mergeClasses(a map[string]series.Durations, reports map[string][]series.Dur
 	return sum
 }
 
-// classify takes what was learned from since until the instant at into the classes. It returns others, and does not
-// change those given. Nothing is known of classes until there is one.
+// classify adds a record, of the time from since to at, to the classes. It returns a new slice. Before the first class
+// is reported there are no classes at all.
 func classify(all []class, since, at time.Time, l Learned, learn time.Duration) []class {
 	if len(l.Classes) == 0 && (len(all) == 0 || l.Processing.Count == 0) {
 		return all
 	}
-	// What has not come for as long as durations count makes room.
+	// Classes without a measurement in the window make room for new ones.
 	kept := slices.DeleteFunc(slices.Clone(all), func(c class) bool { return c.durations.Durations(at).Count == 0 })
 	rest := l.Processing
 	for _, name := range slices.Sorted(maps.Keys(l.Classes)) {
@@ -55,7 +56,7 @@ func classify(all []class, since, at time.Time, l Learned, learn time.Duration) 
 	return addClass(kept, "", since, at, rest, learn)
 }
 
-// addClass adds to the class of the given name, or to the rest when there is no room for one more.
+// addClass adds durations to the class of the given name, or to "other" if there is no room for one more.
 func addClass(all []class, name string, since, at time.Time, d series.Durations, learn time.Duration) []class {
 	if d.Count == 0 {
 		return all
@@ -75,10 +76,10 @@ func addClass(all []class, name string, since, at time.Time, d series.Durations,
 	return all
 }
 
-// named tells the classes that messages name from the two that stand for others.
+// named tells whether a name is that of a reported class, not one of the two that stand for other messages.
 func named(name string) bool { return name != "" && name != protocol.OtherClass }
 
-// full tells whether there are as many named classes as one report can tell apart.
+// full tells whether there are as many named classes as one report may have.
 func full(all []class) bool {
 	n := 0
 	for i := range all {
@@ -89,12 +90,13 @@ func full(all []class) bool {
 	return n >= protocol.MaxClasses
 }
 
+// findClass returns the index of a class, or where to insert it.
 func findClass(all []class, name string) (int, bool) {
 	return slices.BinarySearchFunc(all, name, func(c class, name string) int { return strings.Compare(c.name, name) })
 }
 
-// mix summarises the classes at now, by name; nil while fewer than two are known. The classes it returns beside that
-// keep the estimates; those given are not changed.
+// mix summarises the classes at now, by name; nil while fewer than two have measurements. The first result is a copy of
+// all with cached estimates; the argument is not changed.
 func mix(all []class, now time.Time) ([]class, []muster.Class) {
 	if len(all) < 2 {
 		return all, nil

@@ -6,35 +6,36 @@ import (
 	"github.com/muster-scale/muster/series"
 )
 
-// Learned is the body of a [muster.Learned] record: what was measured since the one before.
+// Learned is the body of a [muster.Learned] record: the measurements since the record before. The field names are part
+// of the format of the history.
 type Learned struct {
+	// Processing are the durations of finished messages, Boots the boot times of members.
 	Processing series.Durations `json:"processing,omitzero"`
 	Boots      series.Durations `json:"boots,omitzero"`
-	// WarmBoots are those of members from a warm pool, which Boots has not.
+	// WarmBoots are the boot times of members from a warm pool, which Boots does not have.
 	WarmBoots series.Durations `json:"warm_boots,omitzero"`
-	// Classes are the durations of those that have a class, by class.
+	// Classes are the durations of messages with a class, by class.
 	Classes map[string]series.Durations `json:"classes,omitzero"`
-	// Crowded are the durations by how many messages were in progress meanwhile, by level; of members that share a
-	// machine.
+	// Crowded are the durations by the number of messages in progress, for members that share a machine.
 	Crowded []Crowded `json:"crowded,omitzero"`
-	// Arrived messages came from Since on, over all queues. Sent is how many each queue had counted in all by then.
+	// Arrived messages came since Since, over all queues. Sent is the total that each queue had counted by then.
 	Arrived float64            `json:"arrived,omitzero"`
 	Since   time.Time          `json:"since,omitzero"`
 	Sent    map[string]float64 `json:"sent,omitzero"`
-	// Finished is how many messages were finished in all by then.
+	// Finished is the total of finished messages by then.
 	Finished float64 `json:"finished,omitzero"`
-	// Counted is true where it was known, at the instant of the record, what every queue had counted. Only fleets with
-	// a forecast say so.
+	// Counted is true if the total of every queue was known at the instant of the record. Only fleets with a forecast
+	// set it.
 	Counted bool `json:"counted,omitzero"`
-	// Came is when they came, in a record that the history folded from others, which has no Since any more.
+	// Came are the arrivals by five minutes, in a record that the history folded from several, which has no Since.
 	Came []series.Came `json:"came,omitzero"`
-	// Ended messages were finished whose time of sending is known, InTime of them in time.
+	// Ended counts finished messages whose sending time is known, InTime those of them that were in time.
 	Ended  float64 `json:"ended,omitzero"`
 	InTime float64 `json:"in_time,omitzero"`
-	// Failed attempts failed, and Failing are their durations, which Processing has not.
+	// Failed counts failed attempts. Failing are their durations, which Processing does not have.
 	Failed  int64            `json:"failed,omitzero"`
 	Failing series.Durations `json:"failing,omitzero"`
-	// Dead messages became dead letters.
+	// Dead counts messages that became dead letters.
 	Dead float64 `json:"dead,omitzero"`
 }
 

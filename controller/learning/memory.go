@@ -9,63 +9,63 @@ import (
 )
 
 const (
-	// Every is how often what was measured is recorded; it counts from then on.
+	// Every is how often measurements are recorded. They count from then on.
 	Every = 5 * time.Second
-	// NotedEvery is how often an unchanged decision is recorded, and with it what the queues had counted.
+	// NotedEvery is how often an unchanged decision is recorded, and with it the totals of the queues.
 	NotedEvery = time.Minute
-	// PaceOver is the time over which the recent pace of work is told.
+	// PaceOver is the window of the recent pace of work.
 	PaceOver = 2 * time.Minute
-	// busiestEvery is how often the busiest times forget those that are long past.
+	// busiestEvery is how often old arrivals are dropped from the busiest times, which are expensive to compute.
 	busiestEvery = 5 * time.Minute
 )
 
-// Rules say how a fleet is learned about. They do not change while its controller runs.
+// Rules are the parameters of learning about a fleet. They do not change while its controller runs.
 type Rules struct {
-	// Learn is how far back durations count, LookBack how far back arrivals do; above zero.
+	// Learn is the window of durations, LookBack that of arrivals; both above zero.
 	Learn, LookBack time.Duration
-	// Poll is how often the queues are looked at; above zero.
+	// Poll is the time between two polls of the queues; above zero.
 	Poll time.Duration
-	// Cores is how many cores the members share; zero where they share no machine.
+	// Cores is the number of cores that the members share; zero if they do not share a machine.
 	Cores int
-	// OneQueue is true for a fleet with one queue: what its workers finish came from there.
+	// OneQueue is true for a fleet with one queue: every finished message came from it.
 	OneQueue bool
 	// Seasonal is true for a fleet with a forecast.
 	Seasonal bool
-	// Busiest is true where the policy asks for the busiest times, of which it plans for the share Quantile.
+	// Busiest is true if the policy reads the busiest times, for the share Quantile of messages.
 	Busiest  bool
 	Quantile float64
 }
 
-// Memory is what was learned of one fleet: how long its work takes, how long members boot, what came when, and how the
-// work ends. It derives from the records of what was learned and from what was measured since, so that a restart
-// changes nothing. It is a value: a copy may be changed without the original. Make it with [New].
+// Memory is what was learned of one fleet. It derives from the records and from the measurements since the last one, so
+// that a restart changes nothing. It is a value: a copy may be changed without the original. Make it with [New].
 type Memory struct {
 	processing, boots series.Window
-	// warmBoots are the boots of members from a warm pool.
+	// warmBoots are the boot times of members from a warm pool.
 	warmBoots series.Window
-	// classes are those of the messages measured, by name. It is replaced, never changed.
+	// classes are the classes with measurements, by name. It is replaced, never changed.
 	classes []class
-	// crowding is what is known of members that share a machine.
+	// crowding has the durations by messages in progress, for members that share a machine.
 	crowding crowding
-	// arrivals and finished count messages that came and that were finished, spent the seconds of work on the latter.
+	// arrivals and finished count messages; spent counts the seconds of work on finished ones.
 	arrivals, finished, spent series.Counts
 	progress                  progress
-	// busiest tells the busiest times as of busiestAt and the last arrivals counted. It is replaced, never changed.
+	// busiest are the busiest times at busiestAt, with all arrivals counted since; nil if they must be computed. It is
+	// replaced, never changed.
 	busiest   []muster.Busiest
 	busiestAt time.Time
-	// seasonal is what came in past weeks; nil for a fleet without a forecast.
+	// seasonal has the arrivals of past weeks; nil for a fleet without a forecast.
 	seasonal *seasonal
 	// sent is what each queue had counted when it was last measured. It is replaced, never changed.
 	sent    totals
 	balance balance
-	// retrying is by how much the messages in flight exceeded those that workers hold.
+	// retrying is the excess of messages in flight over those that workers hold.
 	retrying lowWater
-	// measured is not in the windows yet; learnedAt is when something was last put there.
+	// measured is not recorded and not counted yet. learnedAt is the time of the last record.
 	measured  Learned
 	learnedAt time.Time
 }
 
-// New returns the memory of a fleet of which nothing is known.
+// New returns the memory of a fleet without a past.
 func New(r Rules) Memory {
 	m := Memory{
 		processing: series.Window{Length: r.Learn}, boots: series.Window{Length: r.Learn},
@@ -80,16 +80,15 @@ func New(r Rules) Memory {
 	return m
 }
 
-// Queue takes in a measurement of a queue: what came to it since the one before. Where the queue does not count that
-// itself, Queue puts into q what follows from what is there and what was finished; queues are the measurements that
-// stood before.
+// Queue applies the measurement q of a queue: it counts the messages that arrived since the one before. For a queue
+// that does not count sent messages, it sets q.Sent by the balance. queues are the earlier measurements.
 func (m *Memory) Queue(now time.Time, r Rules, queues []muster.QueueObservation, q *muster.QueueObservation) {
 	if !m.balanced(now, r, queues, q) {
 		m.arrived(now, *q, r.Poll)
 	}
 }
 
-// Booted takes in the boot of a member, from a warm pool or not.
+// Booted adds the boot time of a member, from a warm pool or not.
 func (m *Memory) Booted(took time.Duration, warm bool) {
 	boots := &m.measured.Boots
 	if warm {
@@ -98,11 +97,11 @@ func (m *Memory) Booted(took time.Duration, warm bool) {
 	*boots = series.Add(*boots, took)
 }
 
-// Failed takes in the newest failed attempt of a worker; nil is none.
+// Failed notes the newest failed attempt of a worker; nil is none.
 func (m *Memory) Failed(f *protocol.LastFailure) { m.progress.failed(f) }
 
-// Reports are what the workers told since the step before, report by report. Finished counts messages, and Failed
-// attempts. Ended messages were finished and sent at a known time, InTime of them in time.
+// Reports are the sums over the worker reports of one step; histograms come one for each report. Ended counts finished
+// messages whose sending time is known, InTime those of them that were in time.
 type Reports struct {
 	Processing, Failing []series.Durations
 	Classes             map[string][]series.Durations
@@ -110,37 +109,39 @@ type Reports struct {
 	Ended, InTime       float64
 }
 
-// Reported takes in the reports of a step, and the dead letters of the queues as they stand.
-func (m *Memory) Reported(r Rules, told Reports, queues []muster.QueueObservation) {
-	m.balance.soon += float64(told.Finished)
+// Reported applies the reports of a step, and the present number of dead letters.
+func (m *Memory) Reported(r Rules, reports Reports, queues []muster.QueueObservation) {
+	m.balance.soon += float64(reports.Finished)
 	if r.Cores > 0 {
-		for _, d := range told.Processing {
+		for _, d := range reports.Processing {
 			m.crowding.messages, m.crowding.seconds = m.crowding.messages+d.Count, m.crowding.seconds+d.SumSeconds
 		}
 	}
 	l := &m.measured
-	l.Processing = series.MergeAll(l.Processing, told.Processing...)
-	l.Classes = mergeClasses(l.Classes, told.Classes)
-	l.Failing = series.MergeAll(l.Failing, told.Failing...)
-	l.Failed += told.Failed
-	l.Ended, l.InTime = l.Ended+told.Ended, l.InTime+told.InTime
-	m.progress.bury(l, queues)
+	l.Processing = series.MergeAll(l.Processing, reports.Processing...)
+	l.Classes = mergeClasses(l.Classes, reports.Classes)
+	l.Failing = series.MergeAll(l.Failing, reports.Failing...)
+	l.Failed += reports.Failed
+	l.Ended, l.InTime = l.Ended+reports.Ended, l.InTime+reports.InTime
+	m.progress.addDead(l, queues)
 }
 
-// Flush is what was learned just now; the zero one is nothing. What the queues had counted by then is in sent alone.
+// Flush is what [Memory.Flush] counted just now; the zero Flush is nothing. The totals of the queues are in sent, not
+// in Learned.Sent.
 type Flush struct {
 	Learned
+	// sent is the total of each queue at its last measurement. It is replaced, never changed.
 	sent totals
 }
 
 // None tells whether there is nothing to record.
 func (l Flush) None() bool { return l.sent == nil }
 
-// Flush puts what was measured since the last time into the windows, every few seconds, and returns it to be recorded:
-// what counts is in the history. That nothing came is recorded every few minutes, for a fleet with a forecast alone,
-// where counting says that it is known what the queues have counted.
+// Flush moves the measurements since the last time into the windows, every few seconds, and returns them. The caller
+// must record them: what counts must be in the history. For a fleet with a forecast, the absence of arrivals is
+// recorded too, every few minutes, if counting says that the totals of all queues are known.
 func (m *Memory) Flush(now time.Time, counting bool) Flush {
-	// What is the first to be known counts at once.
+	// The first durations of all count at once: until then the policy has only the prior.
 	_, known := m.processing.At(now)
 	first := m.measured.Processing.Count > 0 && !known.Known
 	if age := now.Sub(m.learnedAt); age >= 0 && age < Every && !first {
@@ -163,23 +164,23 @@ func (m *Memory) Flush(now time.Time, counting bool) Flush {
 	return flushed
 }
 
-// Recall takes in a record of what was learned.
+// Recall applies a record of the history. Records come in order.
 func (m *Memory) Recall(at time.Time, l Learned) {
-	m.progress.buried(l.Dead)
+	m.progress.recallDead(l.Dead)
 	m.count(at, l)
 	for queue, n := range l.Sent {
 		m.sent = m.sent.with(queue, counted{n: n, at: at})
 	}
 }
 
-// RecallDecision takes in what a recorded decision saw.
+// RecallDecision applies what a recorded decision saw.
 func (m *Memory) RecallDecision(at time.Time, o muster.Observation) {
 	m.progress.recall(o)
 	m.Watch(o)
 	m.Noted(at, o)
 }
 
-// count takes what was learned into the windows.
+// count adds a record to the windows. It is the only function that does, for new records and for recalled ones.
 func (m *Memory) count(at time.Time, l Learned) {
 	if m.seasonal != nil {
 		m.seasonal = m.seasonal.remember(at, l)
@@ -188,7 +189,7 @@ func (m *Memory) count(at time.Time, l Learned) {
 		m.balance.finished, m.balance.soon = l.Finished, 0
 	}
 	if l.Counted = false; l.empty() {
-		return // that nothing came changes nothing else
+		return // the absence of arrivals changes only the seasons
 	}
 	since := m.learnedAt
 	if since.IsZero() || at.Sub(since) > 2*Every {
@@ -206,29 +207,30 @@ func (m *Memory) count(at time.Time, l Learned) {
 	m.progress.count(since, at, l)
 }
 
-// Processing tells how long messages take. While nothing was measured within what counts, the estimate last recorded
-// holds, or else the prior: a quiet hour is no reason to forget how long the work takes.
+// Processing estimates the processing duration. Without a measurement in the window it returns the last recorded
+// estimate, or else the prior: a quiet hour is no reason to forget how long the work takes.
 func (m *Memory) Processing(now time.Time, last muster.Estimate, prior time.Duration) muster.Estimate {
 	return estimate(&m.processing, now, last, prior)
 }
 
-// MeasuresProcessing tells whether durations of messages were measured within what counts.
+// MeasuresProcessing tells whether the window has a measured processing duration.
 func (m *Memory) MeasuresProcessing(now time.Time) bool {
 	_, e := m.processing.At(now)
 	return e.Known
 }
 
-// Boot is as [Memory.Processing], of the boots of members that come from no warm pool.
+// Boot estimates the boot time of members that do not come from a warm pool, like [Memory.Processing].
 func (m *Memory) Boot(now time.Time, last muster.Estimate, prior time.Duration) muster.Estimate {
 	return estimate(&m.boots, now, last, prior)
 }
 
-// WarmBoot tells how long members from a warm pool boot, if that was measured within what counts.
+// WarmBoot estimates the boot time of members from a warm pool. It is unknown without a measurement in the window.
 func (m *Memory) WarmBoot(now time.Time) (e muster.Estimate) {
 	m.warmBoots, e = m.warmBoots.At(now)
 	return e
 }
 
+// estimate returns the window's estimate, or else the last recorded one, or else the prior.
 func estimate(w *series.Window, now time.Time, last muster.Estimate, prior time.Duration) (e muster.Estimate) {
 	if *w, e = w.At(now); e.Known {
 		return e
@@ -239,12 +241,13 @@ func estimate(w *series.Window, now time.Time, last muster.Estimate, prior time.
 	return last
 }
 
-// Pace tells the recent pace of work.
+// Pace returns the recent pace of work.
 func (m *Memory) Pace(now time.Time) muster.Pace {
 	return muster.Pace{Finished: m.finished.Over(now, PaceOver), Seconds: m.spent.Over(now, PaceOver)}
 }
 
-// Arrivals tells what came.
+// Arrivals returns the rates of arrivals at now. The busiest times are computed again after each record, and every five
+// minutes.
 func (m *Memory) Arrivals(now time.Time, r Rules) muster.Arrivals {
 	a := rates(m.arrivals, now)
 	if at := now.Truncate(busiestEvery); r.Busiest && a.Known && (m.busiest == nil || !at.Equal(m.busiestAt)) {
@@ -254,18 +257,18 @@ func (m *Memory) Arrivals(now time.Time, r Rules) muster.Arrivals {
 	return a
 }
 
-// Classes tells the mix of messages; nil while fewer than two classes are known.
+// Classes returns the mix of message classes; nil while fewer than two are known.
 func (m *Memory) Classes(now time.Time) (classes []muster.Class) {
 	m.classes, classes = mix(m.classes, now)
 	return classes
 }
 
-// Retrying tells how many messages wait for a retry: by how much those in flight have exceeded those that workers hold,
-// at least, for as long as a report takes, or longer. excess is by how much they do now.
+// Retrying returns how many messages wait for retry: the least excess of messages in flight over held ones during a
+// report interval. excess is the present difference; roundTrip is how old worker reports may be.
 func (m *Memory) Retrying(now time.Time, excess float64, roundTrip time.Duration) float64 {
 	m.retrying = m.retrying.add(now, excess, max(retryingOver, roundTrip))
 	return m.retrying.least()
 }
 
-// RetryingSettled tells whether the excess was seen for long enough to say so.
+// RetryingSettled tells whether the excess was observed for long enough.
 func (m *Memory) RetryingSettled() bool { return m.retrying.full }

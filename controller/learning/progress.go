@@ -10,29 +10,29 @@ import (
 )
 
 const (
-	// shareOver is the time over which the share of messages in time is told.
+	// shareOver is the window of the share of messages in time.
 	shareOver = time.Hour
-	// mostTold is the share of the finished messages of which it must be known how long they were in the system: where
-	// nobody tells, a few late ones would be all that there are.
-	mostTold = 0.75
+	// knownShare is the share of finished messages whose time in the system must be known. Below it the few known ones
+	// may be the late ones, and the share in time would mislead.
+	knownShare = 0.75
 )
 
-// progress is what is known of how the work goes, failures among it. What it counts is in the records.
+// progress has the counts of finished, failed and late work. They derive from the records.
 type progress struct {
-	// failing are the durations of attempts that failed.
+	// failing are the durations of failed attempts.
 	failing series.Window
-	// attempts counts those that failed, finished the messages that were finished.
+	// attempts counts failed attempts, finished the finished messages.
 	attempts, finished series.Counts
-	// ended counts finished messages whose time of sending is known, inTime those of them in time, dead the dead
-	// letters.
+	// ended counts finished messages whose sending time is known, inTime those of them in time, dead the dead letters.
 	ended, inTime, dead series.Counts
-	// letters is how many dead letters there were, by the last look or record; it means something once counted is true.
+	// letters is the number of dead letters at the last poll or record; it is valid once counted is true.
 	letters float64
 	counted bool
-	// failure is the newest failed attempt that a worker told of; nil for none. It is never changed.
+	// failure is the newest failed attempt that a worker reported; nil for none. It is never changed.
 	failure *protocol.LastFailure
 }
 
+// newProgress returns empty windows.
 func newProgress(learn time.Duration) progress {
 	lately, hour := series.Counts{Length: muster.FailedOver}, series.Counts{Length: shareOver}
 	return progress{
@@ -40,7 +40,7 @@ func newProgress(learn time.Duration) progress {
 	}
 }
 
-// count takes what was learned into the windows.
+// count adds a record to the windows.
 func (p *progress) count(since, at time.Time, l Learned) {
 	p.finished = p.finished.Add(since, at, float64(l.Processing.Count-max(0, l.Failed-l.Failing.Count)))
 	p.ended = p.ended.Add(since, at, l.Ended)
@@ -53,9 +53,9 @@ func (p *progress) count(since, at time.Time, l Learned) {
 	p.dead = p.dead.Add(since, at, l.Dead)
 }
 
-// bury adds to l the dead letters that came since the last look. Fewer of them were taken back or removed by a person:
-// none came.
-func (p *progress) bury(l *Learned, queues []muster.QueueObservation) {
+// addDead adds to l the dead letters since the last poll. A smaller number than before means that a person moved or
+// deleted some: then none is added.
+func (p *progress) addDead(l *Learned, queues []muster.QueueObservation) {
 	letters, known := DeadLetters(queues)
 	if !known {
 		return
@@ -66,7 +66,7 @@ func (p *progress) bury(l *Learned, queues []muster.QueueObservation) {
 	p.letters, p.counted = letters.Value, true
 }
 
-// recall takes from a recorded decision how many dead letters there were, and the last failure.
+// recall takes the number of dead letters and the last failure from a recorded decision.
 func (p *progress) recall(o muster.Observation) {
 	if letters, known := DeadLetters(o.Queues); known {
 		p.letters, p.counted = letters.Value, true
@@ -76,17 +76,18 @@ func (p *progress) recall(o muster.Observation) {
 	}
 }
 
-// buried notes that a record counted so many new dead letters.
-func (p *progress) buried(n float64) { p.letters += n }
+// recallDead adds the new dead letters of a record.
+func (p *progress) recallDead(n float64) { p.letters += n }
 
-// failed takes in the newest failed attempt of a worker; nil is none.
+// failed notes the newest failed attempt of a worker; nil is none.
 func (p *progress) failed(f *protocol.LastFailure) {
 	if f != nil && (p.failure == nil || f.At.After(p.failure.At)) {
 		p.failure = f
 	}
 }
 
-// DeadLetters adds up the dead letters of all queues; false where they are known of none.
+// DeadLetters returns the sum of the dead letters of all queues where it is known, with the oldest instant; false if it
+// is known for none.
 func DeadLetters(queues []muster.QueueObservation) (sum muster.Sample, known bool) {
 	for i := range queues {
 		if d := queues[i].DeadLetters; d.Known {
@@ -100,21 +101,21 @@ func DeadLetters(queues []muster.QueueObservation) (sum muster.Sample, known boo
 	return sum, sum.Known
 }
 
-// Ends tells how attempts ended lately.
+// Ends summarises how attempts ended lately.
 type Ends struct {
-	// Failed and Finished count attempts that failed and messages that were finished, over [muster.FailedOver].
+	// Failed counts failed attempts and Finished the finished messages of the last [muster.FailedOver].
 	Failed, Finished float64
-	// Failing are the durations of attempts that failed.
+	// Failing are the durations of failed attempts.
 	Failing muster.Estimate
-	// Last is the newest failed attempt that a worker told of; nil for none. It is never changed.
+	// Last is the newest failed attempt that a worker reported; nil for none. It is never changed.
 	Last *protocol.LastFailure
-	// Ended messages were finished within the hour and sent at a known time, InTime of them in time; Told says whether
-	// they are most of what was finished. Dead became dead letters within the hour.
+	// Of the last hour: Ended counts finished messages whose sending time is known, InTime those of them in time, and
+	// Dead the new dead letters. Told is true if Ended is most of the finished messages.
 	Ended, InTime, Dead float64
 	Told                bool
 }
 
-// Ends tells how attempts ended.
+// Ends returns how attempts ended.
 func (m *Memory) Ends(now time.Time) Ends {
 	p := &m.progress
 	e := Ends{
@@ -126,6 +127,6 @@ func (m *Memory) Ends(now time.Time) Ends {
 		Dead:     p.dead.Over(now, shareOver),
 	}
 	p.failing, e.Failing = p.failing.At(now)
-	e.Told = e.Ended >= mostTold*p.finished.Over(now, shareOver)
+	e.Told = e.Ended >= knownShare*p.finished.Over(now, shareOver)
 	return e
 }

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// retryingOver is for how long messages must be in flight without a worker that holds them to count as waiting for a
-// retry, at least and for the round trip of reports: a worker that just received one has reported by then.
+// retryingOver is how long messages must be in flight without a worker that holds them to count as waiting for retry. A
+// worker that has just received one has reported it by then. The round trip of reports counts instead if it is longer.
 const retryingOver = 10 * time.Second
 
-// lowWater is the least of a number over some time, to half of that: over the present half and the one before. The zero
-// one has seen nothing.
+// lowWater is the minimum of a number over a recent time, kept as two minima: over the present half of that time and
+// the half before. So it forgets in steps of half the time. The zero value has seen nothing.
 type lowWater struct {
-	// began is when the present half began.
+	// began is the start of the present half.
 	began       time.Time
 	now, before float64
-	// full is true once a whole half lies before the present one.
+	// full is true once there is a complete half before the present one.
 	full bool
 }
 
-// add returns l with the number as it is at an instant, where the least over the time over is asked for.
+// add returns l with the number v at the given time; over is the time of the minimum.
 func (l lowWater) add(at time.Time, v float64, over time.Duration) lowWater {
 	switch age := at.Sub(l.began); {
 	case l.began.IsZero() || age < 0 || age > 2*over:
@@ -31,7 +31,7 @@ func (l lowWater) add(at time.Time, v float64, over time.Duration) lowWater {
 	return l
 }
 
-// least is 0 until enough was seen.
+// least returns the minimum, at least 0; it is 0 until enough was seen.
 func (l lowWater) least() float64 {
 	if !l.full {
 		return 0

@@ -7,27 +7,27 @@ import (
 	"github.com/muster-scale/muster/series"
 )
 
-// seasonal is what a fleet with a forecast remembers of past weeks. It is replaced, never changed.
+// seasonal is the memory of past weeks of a fleet with a forecast. It is replaced, never changed.
 type seasonal struct {
 	came series.Season
-	// lookedAt is when a record last said what came, or that nothing did.
-	lookedAt time.Time
-	// forecast was made in the quarter of an hour that began at made, for the one that begins at target. It is none
+	// recordedAt is the time of the last record with arrivals, or with their absence.
+	recordedAt time.Time
+	// forecast was made in the quarter of an hour that began at made, for the one that begins at target. There is none
 	// while made is zero.
 	forecast     muster.Forecast
 	made, target time.Time
 }
 
 const (
-	// quarter is how finely forecasts tell, lookedEvery how often a fleet with a forecast records that it was looked
-	// at.
+	// quarter is the resolution of forecasts. absentEvery is how often a fleet with a forecast records the absence of
+	// arrivals: as often as a Season needs a mark.
 	quarter     = 15 * time.Minute
-	lookedEvery = 5 * time.Minute
-	// unknownBoot is how far a forecast reaches while the boot time is not known.
+	absentEvery = 5 * time.Minute
+	// unknownBoot is the boot time that a forecast assumes while it is unknown.
 	unknownBoot = 2 * time.Minute
 )
 
-// remember takes in what came when.
+// remember adds the arrivals of a record.
 func (s *seasonal) remember(at time.Time, l Learned) *seasonal {
 	came := l.Came
 	if len(came) == 0 {
@@ -37,15 +37,15 @@ func (s *seasonal) remember(at time.Time, l Learned) *seasonal {
 		return s
 	}
 	next := *s
-	next.came, next.lookedAt = s.came.Add(came), at
+	next.came, next.recordedAt = s.came.Add(came), at
 	if came[0].From < s.made.Unix() {
-		next.made = time.Time{} // a quarter that it was made from is another now
+		next.made = time.Time{} // the record changes a quarter that the forecast was made from
 	}
 	return &next
 }
 
-// Forecast returns the forecast for when a worker that is launched now takes messages. It changes with the quarter of
-// an hour.
+// Forecast returns the forecast for the time at which a worker launched now takes messages: the boot time and two polls
+// ahead. It is computed once a quarter of an hour.
 func (m *Memory) Forecast(now time.Time, poll time.Duration, boot muster.Estimate) muster.Forecast {
 	s := m.seasonal
 	if s == nil {
@@ -58,7 +58,7 @@ func (m *Memory) Forecast(now time.Time, poll time.Duration, boot muster.Estimat
 	ahead += 2 * poll
 	made, target := now.Truncate(quarter), now.Add(ahead).Truncate(quarter)
 	if !made.Equal(s.made) || !target.Equal(s.target) {
-		s = &seasonal{came: s.came, lookedAt: s.lookedAt, forecast: s.came.Forecast(now, ahead), made: made,
+		s = &seasonal{came: s.came, recordedAt: s.recordedAt, forecast: s.came.Forecast(now, ahead), made: made,
 			target: target}
 		m.seasonal = s
 	}
@@ -67,7 +67,7 @@ func (m *Memory) Forecast(now time.Time, poll time.Duration, boot muster.Estimat
 	return f
 }
 
-// overdue tells whether it is to be recorded that nothing came.
+// overdue tells whether the absence of arrivals must be recorded now. s may be nil.
 func (s *seasonal) overdue(now time.Time) bool {
-	return s != nil && !now.Truncate(lookedEvery).Equal(s.lookedAt.Truncate(lookedEvery))
+	return s != nil && !now.Truncate(absentEvery).Equal(s.recordedAt.Truncate(absentEvery))
 }

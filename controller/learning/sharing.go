@@ -10,21 +10,22 @@ import (
 	"github.com/muster-scale/muster/series"
 )
 
-// Crowded is how long messages took that finished while about as many were in progress, in a [Learned].
+// Crowded is the sum over messages that finished while a similar number was in progress, in a [Learned].
 type Crowded struct {
-	// Level names the crowd: see [levelOf].
+	// Level is the index of the group: see [levelOf].
 	Level int `json:"level"`
-	// Messages finished, which took so many Seconds in all. Busy is the sum over them of how many slots were busy.
+	// Messages is how many finished, Seconds the sum of their durations, Busy the sum over them of the mean number of
+	// busy slots.
 	Messages float64 `json:"n"`
 	Seconds  float64 `json:"s"`
 	Busy     float64 `json:"busy"`
 }
 
-// levelsPerDoubling is how many crowds are told apart between a number of busy slots and twice as many.
+// levelsPerDoubling is the number of levels between a number of busy slots and twice as many.
 const levelsPerDoubling = 4
 
-// levelOf is the crowd that so many busy slots on average belong to: levels are as far apart as their numbers, in
-// proportion, because so are the durations that they explain.
+// levelOf returns the level of a mean number of busy slots. Levels are logarithmic, because durations on a shared
+// machine grow in proportion to the number.
 func levelOf(busy float64) int {
 	if !(busy > 1) {
 		return 0
@@ -32,49 +33,48 @@ func levelOf(busy float64) int {
 	return int(math.Min(math.Round(levelsPerDoubling*math.Log2(busy)), muster.MaxCrowds-1))
 }
 
-// leastWatched is the least time over which busy slots are averaged: workers report every second, and what takes less
-// than that is in progress in few reports.
+// leastWatched is the shortest time over which busy slots are averaged. Workers report every second, so shorter work is
+// in progress in few reports.
 const leastWatched = 2 * time.Second
 
-// maxTurns bounds how often the number of busy slots may change within what is remembered of it.
+// maxTurns bounds the remembered changes of the number of busy slots.
 const maxTurns = 256
 
-// crowding remembers how many slots were busy, and what was learned of durations by that. It is empty for a fleet whose
-// members do not share a machine.
+// crowding remembers how many slots were busy when, and the durations learned by that number. It is empty for a fleet
+// whose members do not share a machine.
 type crowding struct {
-	// turns are the changes of the number of busy slots, oldest first; at most maxTurns. They are replaced, never
-	// changed.
+	// turns are the changes of the number of busy slots, oldest first, at most maxTurns. It is replaced, never changed.
 	turns []turn
-	// crowds are what was learned, by level. They are replaced, never changed.
+	// crowds are the learned durations by level. It is replaced, never changed.
 	crowds []crowd
-	// seconds adds up the durations that the reports of one step told, messages is how many.
+	// seconds is the sum of the durations in the reports of one step, messages their number.
 	seconds  float64
 	messages int64
 }
 
-// turn is an instant from which on so many slots were busy.
+// turn is a time from which on a number of slots were busy.
 type turn struct {
 	at   time.Time
 	busy int
-	// spent is the sum of busy slots over time before it, in seconds.
+	// spent is the integral of busy slots over time until at, in slot-seconds. Differences give the mean of any span.
 	spent float64
 }
 
-// crowd is what was learned of one level.
+// crowd has the measurements of one level.
 type crowd struct {
 	level                   int
 	messages, seconds, busy series.Counts
 }
 
-// Crowd takes in what a step showed of members that share a machine, of whose slots so many are busy.
+// Crowd notes at the end of a step how many slots are busy, and assigns the step's durations to a level.
 func (m *Memory) Crowd(now time.Time, r Rules, busy int) {
 	if r.Cores > 0 {
 		m.crowding.watch(now, busy)
-		m.crowding.told(now, &m.measured)
+		m.crowding.assign(now, &m.measured)
 	}
 }
 
-// watch notes that so many slots are busy from now on.
+// watch notes the number of busy slots from now on.
 func (c *crowding) watch(now time.Time, busy int) {
 	n := len(c.turns)
 	if n == 0 {
@@ -93,7 +93,7 @@ func (c *crowding) watch(now time.Time, busy int) {
 	c.turns = append(append(make([]turn, 0, n-from+1), c.turns[from:]...), next)
 }
 
-// spentBy is the sum of busy slots over time until an instant; false before the first that is remembered.
+// spentBy returns the slot-seconds until a time; false before the first remembered change.
 func (c *crowding) spentBy(at time.Time) (float64, bool) {
 	i, found := slices.BinarySearchFunc(c.turns, at, func(t turn, at time.Time) int { return t.at.Compare(at) })
 	if !found {
@@ -106,9 +106,9 @@ func (c *crowding) spentBy(at time.Time) (float64, bool) {
 	return t.spent + float64(t.busy)*at.Sub(t.at).Seconds(), true
 }
 
-// told takes what the reports of a step told until now into what was measured: it belongs to the crowd that was there
-// while these messages were worked on. What began before the first turn that is remembered belongs to none.
-func (c *crowding) told(now time.Time, l *Learned) {
+// assign adds the durations of a step's reports to l, at the level of the mean number of busy slots while these
+// messages were in progress. Messages that began before the first remembered change are dropped.
+func (c *crowding) assign(now time.Time, l *Learned) {
 	n, seconds := c.messages, c.seconds
 	c.messages, c.seconds = 0, 0
 	if n == 0 {
@@ -126,7 +126,7 @@ func (c *crowding) told(now time.Time, l *Learned) {
 		Busy: busy * float64(n)})
 }
 
-// addCrowded returns all with more of one level, sorted by level; all is not changed.
+// addCrowded returns a copy of all with more added to its level. It is sorted by level.
 func addCrowded(all []Crowded, more Crowded) []Crowded {
 	all = slices.Clone(all)
 	i, found := slices.BinarySearchFunc(all, more.Level,
@@ -139,7 +139,7 @@ func addCrowded(all []Crowded, more Crowded) []Crowded {
 	return all
 }
 
-// learn takes a record's crowds into those that count, for as long as durations do.
+// learn adds the groups of a record to the windows.
 func (c *crowding) learn(since, at time.Time, l Learned, length time.Duration) {
 	if len(l.Crowded) == 0 {
 		return
@@ -147,7 +147,7 @@ func (c *crowding) learn(since, at time.Time, l Learned, length time.Duration) {
 	crowds := slices.Clone(c.crowds)
 	for _, x := range l.Crowded {
 		if x.Level < 0 || x.Level >= muster.MaxCrowds {
-			continue // of a stranger's record
+			continue // the record is damaged, or of a version with more levels
 		}
 		i, found := slices.BinarySearchFunc(crowds, x.Level,
 			func(c crowd, level int) int { return cmp.Compare(c.level, level) })
@@ -162,7 +162,7 @@ func (c *crowding) learn(since, at time.Time, l Learned, length time.Duration) {
 	c.crowds = crowds
 }
 
-// Sharing tells what was learned of members that share a machine; nil for a fleet whose members do not.
+// Sharing returns the durations by messages in progress; nil for a fleet whose members do not share a machine.
 func (m *Memory) Sharing(now time.Time, r Rules) *muster.Sharing {
 	if r.Cores < 1 {
 		return nil
@@ -171,7 +171,7 @@ func (m *Memory) Sharing(now time.Time, r Rules) *muster.Sharing {
 	for i := range m.crowding.crowds {
 		x := &m.crowding.crowds[i]
 		n := x.messages.Over(now, r.Learn)
-		if n < 0.5 { // less than a message is what is left of one at the edge of the time that counts
+		if n < 0.5 { // the rest of a message at the edge of the window
 			continue
 		}
 		w.Crowds = append(w.Crowds, muster.Crowd{

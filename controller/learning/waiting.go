@@ -6,9 +6,11 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Waiting tells the ages of the backlog, oldest first. A queue hands out what came first, so what waits is what came
-// last: the newest arrivals that add up to the backlog. Arrivals too new to be counted are no older than fresh, unless
-// nobody looked for minutes. No age is above that of the oldest message, where it is known, and one has it.
+// Waiting returns the backlog by age, oldest first. A queue hands out the oldest messages first, so the backlog
+// consists of the newest arrivals: those that add up to it.
+//
+// Arrivals that are not recorded yet are at most fresh old, unless the controller was stopped for minutes. No age is
+// above that of the oldest message, if that is known, and one message has it.
 func (m *Memory) Waiting(now time.Time, o muster.Observation, fresh time.Duration) []muster.Waiting {
 	backlog := o.Backlog()
 	if !backlog.Known || backlog.Value < 1 {
@@ -24,7 +26,7 @@ func (m *Memory) Waiting(now time.Time, o muster.Observation, fresh time.Duratio
 	add := func(n, seconds float64) {
 		k := len(groups) - 1
 		if k >= 0 {
-			seconds = max(seconds, groups[k].AgeSeconds) // it came before, whatever the clock says
+			seconds = max(seconds, groups[k].AgeSeconds) // older than the group before, even if the clock was set back
 		}
 		if oldest.Known {
 			seconds = min(seconds, oldest.Value)
@@ -48,12 +50,12 @@ func (m *Memory) Waiting(now time.Time, o muster.Observation, fresh time.Duratio
 		return left > 0
 	})
 	if left > 0 {
-		// Messages that were there before anything was counted.
+		// Messages from before the first count.
 		age := 0.0
 		if since, watched := m.arrivals.Since(now); watched {
 			age = now.Sub(since).Seconds()
 			if counted := backlog.Value - left; counted > 0 && age >= m.arrivals.Length.Seconds() {
-				age *= 1 + left/counted // what is older than all that is kept came at the same rate
+				age *= 1 + left/counted // assume the same rate before the window
 			}
 		}
 		if oldest.Known {
@@ -62,7 +64,7 @@ func (m *Memory) Waiting(now time.Time, o muster.Observation, fresh time.Duratio
 		add(left, age)
 	}
 	if k := len(groups) - 1; k >= 0 && oldest.Known && groups[k].AgeSeconds < oldest.Value {
-		// One at least is older than its place tells, as one that failed and came back.
+		// At least one message is older than its place suggests, for example one that failed and came back.
 		for one := 1.0; one > 0 && k >= 0; k-- {
 			part := min(one, groups[k].Messages)
 			one -= part
@@ -75,8 +77,8 @@ func (m *Memory) Waiting(now time.Time, o muster.Observation, fresh time.Duratio
 	return grouped(groups)
 }
 
-// grouped returns the groups, which are newest first, oldest first and merged so that there are not too many. A merged
-// group counts as old as its oldest.
+// grouped reverses the groups, which are newest first, and merges neighbours down to the allowed number. A merged group
+// has the age of its oldest message.
 func grouped(groups []muster.Waiting) []muster.Waiting {
 	per := (len(groups) + muster.MaxGroups - 1) / muster.MaxGroups
 	var out []muster.Waiting

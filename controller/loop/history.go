@@ -12,7 +12,7 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// restore takes over the fleet's history and reads the state back from it.
+// restore takes over the fleet's history, so that every other controller's writes fail, and rebuilds the state from it.
 func (l *Loop) restore(ctx context.Context) error {
 	s := l.o.Settings
 	at, err := l.o.History.Begin(ctx, s.Fleet)
@@ -26,13 +26,14 @@ func (l *Loop) restore(ctx context.Context) error {
 	return err
 }
 
-// remember reads the state at a position back from the history.
+// remember rebuilds the state at a position from the history.
 func (l *Loop) remember(ctx context.Context, at muster.Position) (controller.State, error) {
 	s := l.o.Settings
 	now := clock()
 	records, err := l.records(ctx, now.Add(-s.RestoreFrom()), func(r muster.Record) bool { return s.Restores(r, now) })
 	if err == nil && !slices.ContainsFunc(records, controller.Decides) {
-		// Nobody ran for long: what was decided last still counts, and so does what it was decided from.
+		// No controller ran for a long time: the last decision still counts, and so do the records that it was made
+		// from.
 		if records, err = l.records(ctx, time.Time{}, func(muster.Record) bool { return true }); err == nil {
 			records = s.UpToDecision(records)
 		}
@@ -43,6 +44,7 @@ func (l *Loop) remember(ctx context.Context, at muster.Position) (controller.Sta
 	return s.Restore(at, records)
 }
 
+// records reads the records since a time for which counts is true.
 func (l *Loop) records(ctx context.Context, since time.Time, counts func(muster.Record) bool) (records []muster.Record,
 	err error) {
 	err = l.o.History.Read(ctx, l.o.Settings.Fleet, since, func(r muster.Record) bool {
@@ -54,16 +56,17 @@ func (l *Loop) records(ctx context.Context, since time.Time, counts func(muster.
 	return records, err
 }
 
-// stuck deals with a history that cannot be written: nothing is done, everybody is told, and the next look tries again.
-// A write that only the end of ctx broke off is no trouble of the history, and is not logged.
-func (l *Loop) stuck(ctx context.Context, err error) {
+// historyFailed handles a history that cannot be written: the step is dropped, waiting workers are refused, and the
+// next poll tries again. The failure is logged once a minute. A write that was cancelled by the end of ctx is not
+// logged, because nothing is wrong with the history then.
+func (l *Loop) historyFailed(ctx context.Context, err error) {
 	now := clock()
 	refuse(l.shell.Failed())
 	if l.stuckAt.IsZero() {
 		l.stuckAt = now
 	}
-	if now.Sub(l.saidStuck) >= time.Minute && ctx.Err() == nil {
-		l.saidStuck = now
+	if now.Sub(l.loggedStuck) >= time.Minute && ctx.Err() == nil {
+		l.loggedStuck = now
 		l.o.Logger.Error("the decision could not be recorded, so nothing is done", "fleet", l.o.Settings.Fleet, "since",
 			l.stuckAt, "error", err)
 	}
@@ -73,8 +76,8 @@ func (l *Loop) stuck(ctx context.Context, err error) {
 	l.last.set(o)
 }
 
-// Change puts other settings of the same fleet and queues in force, from the next step on; what the loop remembers
-// stays. It returns false when the loop has ended or ctx does.
+// Change sets other settings of the same fleet and queues, from the next step on; the state stays. It returns false if
+// the loop has ended, or ctx ends first.
 func (l *Loop) Change(ctx context.Context, s controller.Settings) bool {
 	select {
 	case l.changes <- s:
@@ -85,41 +88,42 @@ func (l *Loop) Change(ctx context.Context, s controller.Settings) bool {
 	return false
 }
 
-// Last returns the outcome of the last step; false before the first.
+// Last returns the outcome of the last step; false before the first step.
 func (l *Loop) Last() (controller.Outcome, bool) {
 	l.last.mu.Lock()
 	defer l.last.mu.Unlock()
 	return l.last.outcome, l.last.there
 }
 
-// lastOutcome holds the last outcome in one place: a new one for each step would be most of what a step leaves behind.
+// lastOutcome holds the last outcome in place: allocating one for each step would be most of a step's garbage.
 type lastOutcome struct {
 	mu      sync.Mutex
 	outcome controller.Outcome
 	there   bool
 }
 
+// set stores the outcome of a step.
 func (x *lastOutcome) set(o controller.Outcome) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.outcome, x.there = o, true
 }
 
-// Preview is a step that was computed and not taken.
+// Preview is a step that was computed and not carried out.
 type Preview struct {
 	controller.Outcome
-	// Spec and Recent are what the decision was made with, besides the observation.
+	// Spec and Recent are the other inputs of the decision besides the observation.
 	Spec   policy.Spec
 	Recent muster.Recent
 }
 
-// Preview looks once and returns the step that [Loop.Run] would take first. Nothing is recorded or done, and the
-// history is not taken over. It must not be called on a loop that runs.
+// Preview polls once and returns the step that [Loop.Run] would make first. It records and changes nothing, and does
+// not take over the history. It must not be called while the loop runs.
 func (l *Loop) Preview(ctx context.Context) (Preview, error) {
 	st, err := l.remember(ctx, muster.Position{})
 	if err != nil {
 		return Preview{}, err
 	}
-	in := see(ctx, l.o)
+	in := poll(ctx, l.o)
 	return Preview{l.o.Settings.Step(st, clock(), in), l.o.Settings.Spec, st.Recent()}, nil
 }

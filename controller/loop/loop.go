@@ -15,36 +15,36 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Options are what a [Loop] drives. All but Wakes, Expecters, Trees, Meter, Stored, Releaser, Protector, Trimmer,
-// Delegator and Notify are required.
+// Options are the ports and settings of a [Loop]. Wakes, Expecters, Trees, Meter, Stored, Releaser, Protector, Trimmer,
+// Delegator and Notify are optional; all others are required.
 type Options struct {
 	Settings controller.Settings
 	// Sources measure the fleet's queues, one for each name in Settings.Queues and in that order.
 	Sources []muster.Source
-	// Wakes are the notifiers among the sources; without any, only polls and [Loop.Wake] step.
+	// Wakes are the sources that announce changes. Without any, only polls and [Loop.Wake] cause steps.
 	Wakes []muster.Notifier
-	// Expecters are those among the sources and the fleet that are told when [Loop.Wake] is called.
+	// Expecters are the sources and fleets to prepare for a fresh reading when [Loop.Wake] is called.
 	Expecters []muster.Expecter
 	Fleet     muster.Fleet
-	// Trees reads what running trees are expected to send to the fleet's queues, with the instant; it returns soon
-	// after ctx ends. It is nil, and Settings.Trees false, where there are no trees.
+	// Trees reads the forecast of the messages that running trees will send; it returns soon after ctx ends. It is nil,
+	// and Settings.Trees false, for a fleet without trees.
 	Trees func(ctx context.Context) muster.Expected
-	// Meter reads the metrics that others keep, for a policy that needs any; it may be nil.
+	// Meter reads the metrics of other systems for the policy; it may be nil.
 	Meter metrics.Meter
-	// Stored reads the reports that workers keep where nobody answers them, those that are new since it was last
-	// called, and says what could not be read; it may be nil. It returns soon after ctx ends.
+	// Stored reads the reports that workers left in a store since its last call; an error says what could not be read.
+	// It returns soon after ctx ends, and may be nil.
 	Stored func(ctx context.Context) ([]protocol.Report, error)
 	// Releaser is nil for a fleet that cannot end members.
 	Releaser muster.Releaser
-	// Protector is nil for a fleet whose members nobody ends by himself.
+	// Protector is nil when nothing but Muster stops members.
 	Protector muster.Protector
-	// Trimmer is nil for a fleet without machines under its members.
+	// Trimmer is nil for a fleet that places no members on machines of its own.
 	Trimmer muster.Trimmer
-	// Delegator is needed where the policy delegates.
+	// Delegator is required if the policy delegates.
 	Delegator muster.Delegator
 	History   muster.History
 	Logger    *slog.Logger
-	// Notify is called after every step, one call at a time; it must return soon and must not call the loop.
+	// Notify is called after every step, one call at a time. It must return soon and must not call the loop.
 	Notify func(controller.Outcome)
 }
 
@@ -54,54 +54,59 @@ type Loop struct {
 	wake    chan struct{}
 	reports chan reportCall
 	changes chan controller.Settings
-	looked  chan []controller.Input
+	polled  chan []controller.Input
 	results chan controller.Input
 	last    lastOutcome
 	running sync.WaitGroup
 	began   chan struct{} // closed when Run has taken over the history
 	over    chan struct{} // closed when Run has returned
 
-	// started is from where the shell counts time: with its monotonic reading, since a clock that is set back must not
+	// started is the origin of the shell's time. It has a monotonic reading, because a clock that is set back must not
 	// stop the loop.
 	started time.Time
+	// ending is true while members are being ended: one such call at a time.
+	ending atomic.Bool
+
 	// The fields below belong to the goroutine of Run.
 	shell controller.Shell[reportCall]
-	// stuckAt is since when the history cannot be written, saidStuck when that was last logged.
-	stuckAt, saidStuck time.Time
-	// unsure is true after a failed append: whether its records are in the history is not known.
-	unsure bool
-	ending atomic.Bool
+	// stuckAt is the time since which the history cannot be written, loggedStuck when that was last logged.
+	stuckAt, loggedStuck time.Time
+	// appendUnknown is true after a failed append: its records may be in the history or not.
+	appendUnknown bool
 }
 
+// reportCall is a report on its way to Run's goroutine, with the channel for its answer. The channel has room for one
+// answer, so that Run never waits for a worker that has given up.
 type reportCall struct {
 	report protocol.Report
 	answer chan<- answer
 }
 
+// answer is the answer to a report.
 type answer struct {
 	directive protocol.Directive
 	err       error
 }
 
-// ErrNotReady is returned to a worker whose report cannot be taken now. It should report again.
+// ErrNotReady is the answer to a report that cannot be accepted now. The worker should report again.
 var ErrNotReady = errors.New("the controller cannot take the report now; report again")
 
 // New returns a loop that does nothing until [Loop.Run].
 func New(o Options) *Loop {
 	return &Loop{
-		o: o, wake: make(chan struct{}, 1), reports: make(chan reportCall), looked: make(chan []controller.Input),
+		o: o, wake: make(chan struct{}, 1), reports: make(chan reportCall), polled: make(chan []controller.Input),
 		results: make(chan controller.Input), changes: make(chan controller.Settings),
 		began: make(chan struct{}), over: make(chan struct{}), started: time.Now(),
 		shell: controller.NewShell[reportCall](controller.State{}),
 	}
 }
 
-// Began returns a channel that is closed once [Loop.Run] has taken over the fleet's history: from then on the fleet is
+// Began returns a channel that is closed once [Loop.Run] has taken over the fleet's history. From then on the fleet is
 // sized.
 func (l *Loop) Began() <-chan struct{} { return l.began }
 
-// Report hands in a worker's report and returns what the worker is to do. A report that changes what is decided is
-// answered after the step it caused, which is recorded by then; others are answered at once.
+// Report passes a worker's report to the loop and returns the answer. A report that may change the decision is answered
+// after the step that it causes, when that is recorded. Others are answered at once.
 func (l *Loop) Report(ctx context.Context, r protocol.Report) (protocol.Directive, error) {
 	r.At = clock()
 	reply := make(chan answer, 1)
@@ -122,9 +127,9 @@ func (l *Loop) Report(ctx context.Context, r protocol.Report) (protocol.Directiv
 	}
 }
 
-// Run takes over the fleet's history and drives the fleet until ctx ends, then returns nil once nothing is under way
-// any more. It returns an error when the history cannot be read, and [muster.ErrConflict] when another controller took
-// over. It may be called once.
+// Run takes over the fleet's history and drives the fleet until ctx ends. It returns nil once all its goroutines have
+// ended. It fails if the history cannot be read, and with [muster.ErrConflict] if another controller took over. It may
+// be called once.
 func (l *Loop) Run(ctx context.Context) error {
 	defer close(l.over)
 	if err := l.restore(ctx); err != nil {
@@ -148,7 +153,7 @@ func (l *Loop) Run(ctx context.Context) error {
 			l.look(ctx, l.shell.Wake())
 		case <-l.wake:
 			l.look(ctx, l.shell.Wake())
-		case in := <-l.looked:
+		case in := <-l.polled:
 			l.look(ctx, l.shell.Looked(in...))
 		case in := <-l.results:
 			l.look(ctx, l.shell.Result(l.now(), in))
@@ -174,10 +179,10 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 }
 
-// now is the time of the shell.
+// now returns the shell's time.
 func (l *Loop) now() time.Duration { return time.Since(l.started) }
 
-// take gathers a report, and answers it unless it waits for a step. It tells whether a look is to begin.
+// take passes a report to the shell, and answers it unless it waits for a step. It returns true if a poll must start.
 func (l *Loop) take(call reportCall) (look bool) {
 	d, reply, look := l.shell.Report(l.now(), controller.Reported{Report: call.report}, &call.report, call)
 	switch reply {
@@ -189,23 +194,24 @@ func (l *Loop) take(call reportCall) (look bool) {
 	return look
 }
 
-// Wake makes the loop look and step soon, and has sources that look rarely look anew. It never blocks, and many calls
-// may cause one step.
+// Wake makes the loop poll and step soon, with fresh readings of sources that poll rarely. It never blocks, and many
+// calls may cause one step.
 func (l *Loop) Wake() {
 	for _, e := range l.o.Expecters {
 		e.Expect()
 	}
-	l.rouse()
+	l.signalWake()
 }
 
-func (l *Loop) rouse() {
+// signalWake wakes Run's goroutine; a wake that is pending already suffices.
+func (l *Loop) signalWake() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
 	}
 }
 
-// forwardWakes lets what the notifiers say wake the loop, until ctx ends.
+// forwardWakes forwards the wakes of sources to the loop, until ctx ends.
 func (l *Loop) forwardWakes(ctx context.Context) {
 	for _, n := range l.o.Wakes {
 		wakes, stop := n.Wakes()
@@ -216,24 +222,24 @@ func (l *Loop) forwardWakes(ctx context.Context) {
 				case <-ctx.Done():
 					return
 				case <-wakes:
-					l.rouse()
+					l.signalWake()
 				}
 			}
 		})
 	}
 }
 
-// step makes one step: the records are durable before any effect is executed and before any worker is answered from it.
-// When they cannot be written, nothing happened: the inputs wait for the next look.
+// step makes one step. The records are durable before any effect is carried out and before any worker is answered. If
+// they cannot be written, the step did not happen, and the inputs wait for the next poll.
 func (l *Loop) step(ctx context.Context) error {
 	in := l.shell.Begin(l.now())
-	if l.unsure {
+	if l.appendUnknown {
 		if err := l.restore(ctx); err != nil {
-			l.stuck(ctx, err)
+			l.historyFailed(ctx, err)
 			return nil
 		}
 	}
-	l.unsure = false
+	l.appendUnknown = false
 	o := l.o.Settings.Step(*l.shell.State(), clock(), in)
 	if len(o.Records) > 0 {
 		at, err := l.o.History.Append(ctx, l.o.Settings.Fleet, l.shell.State().Position, o.Records...)
@@ -242,8 +248,8 @@ func (l *Loop) step(ctx context.Context) error {
 				refuse(l.shell.Refuse())
 				return fmt.Errorf("fleet %s: %w; this one stops", l.o.Settings.Fleet, err)
 			}
-			l.unsure = true
-			l.stuck(ctx, err)
+			l.appendUnknown = true
+			l.historyFailed(ctx, err)
 			return nil
 		}
 		o.Next.Position = at
@@ -263,42 +269,43 @@ func (l *Loop) step(ctx context.Context) error {
 	return nil
 }
 
-// refuse tells workers to report again.
+// refuse answers reports with ErrNotReady.
 func refuse(calls []reportCall) {
 	for _, c := range calls {
 		c.answer <- answer{err: ErrNotReady}
 	}
 }
 
-// clock returns the instant that inputs and steps are stamped with: wall time, without a monotonic reading.
+// clock returns the time for stamping inputs and steps: wall time in UTC without a monotonic reading, so that it is
+// equal after a trip through the history.
 func clock() time.Time { return time.Now().UTC().Round(0) }
 
-// look starts a look at the queues and the fleet, if the shell says so.
+// look starts a poll if now is true, in a goroutine of its own.
 func (l *Loop) look(ctx context.Context, now bool) {
 	if !now {
 		return
 	}
-	o := l.o // a copy: the settings may change meanwhile
+	o := l.o // a copy, because the settings may change during the poll
 	if l.shell.Full() {
-		o.Stored = nil // read again once what waits can be taken
+		o.Stored = nil // stored reports are read only once: leave them until there is room
 	}
 	l.running.Go(func() {
-		in := see(ctx, o)
+		in := poll(ctx, o)
 		select {
-		case l.looked <- in:
+		case l.polled <- in:
 		case <-ctx.Done():
 		}
 	})
 }
 
-// see measures every queue, lists the fleet and makes the readings of [Options.beside], all at once. It ends before the
-// first of them is stale.
-func see(ctx context.Context, o Options) []controller.Input {
+// poll measures every queue, lists the fleet and makes the readings of [Options.readExtras], all at the same time. It
+// ends before the first reading is stale.
+func poll(ctx context.Context, o Options) []controller.Input {
 	ctx, stop := context.WithTimeout(ctx, o.Settings.LookTimeout())
 	defer stop()
 	in := make([]controller.Input, len(o.Sources)+1, len(o.Sources)+3)
 	var all sync.WaitGroup
-	beside := o.beside(ctx, &all)
+	extras := o.readExtras(ctx, &all)
 	for i, source := range o.Sources {
 		all.Go(func() {
 			q, err := source.Observe(ctx)
@@ -317,12 +324,12 @@ func see(ctx context.Context, o Options) []controller.Input {
 	}
 	in[len(in)-1] = listed
 	all.Wait()
-	return append(in, beside()...)
+	return append(in, extras()...)
 }
 
-// beside begins the readings that only some fleets have, in goroutines of all: the trees, the reports that workers keep
-// in a table, and the metrics that the policy needs. Once all are done, the function that it returns has the inputs.
-func (o Options) beside(ctx context.Context, all *sync.WaitGroup) func() []controller.Input {
+// readExtras starts the readings that only some fleets have: trees, stored reports and metrics, each in a goroutine of
+// all. The returned function must be called after all.Wait and returns the inputs.
+func (o Options) readExtras(ctx context.Context, all *sync.WaitGroup) func() []controller.Input {
 	var expected muster.Expected
 	if o.Trees != nil {
 		all.Go(func() { expected = o.Trees(ctx) })
@@ -340,7 +347,7 @@ func (o Options) beside(ctx context.Context, all *sync.WaitGroup) func() []contr
 	}
 	stored := func() []controller.Input { return nil }
 	if o.Stored != nil {
-		stored = o.stored(ctx, all)
+		stored = o.readStored(ctx, all)
 	}
 	return func() (in []controller.Input) {
 		in = stored()
@@ -354,9 +361,9 @@ func (o Options) beside(ctx context.Context, all *sync.WaitGroup) func() []contr
 	}
 }
 
-// stored begins to read the reports that workers keep, as one of all. The function that it returns tells what came of
-// it once all are done.
-func (o Options) stored(ctx context.Context, all *sync.WaitGroup) func() []controller.Input {
+// readStored starts reading stored reports in a goroutine of all. The returned function must be called after all.Wait
+// and returns the inputs. The reports that were read count even after an error.
+func (o Options) readStored(ctx context.Context, all *sync.WaitGroup) func() []controller.Input {
 	var reports []protocol.Report
 	var unread controller.Unread
 	all.Go(func() {
@@ -374,8 +381,8 @@ func (o Options) stored(ctx context.Context, all *sync.WaitGroup) func() []contr
 	}
 }
 
-// execute carries out an effect beside the loop. Ending members has its own lane, so that a slow release never delays a
-// launch.
+// execute carries out an effect in its own goroutine, so that a slow release never delays a launch. The result becomes
+// an input; a handover reports only failures.
 func (l *Loop) execute(ctx context.Context, e controller.Effect) {
 	l.running.Go(func() {
 		limited, stop := context.WithTimeout(ctx, controller.OrderTimeout)
@@ -395,7 +402,7 @@ func (l *Loop) execute(ctx context.Context, e controller.Effect) {
 	})
 }
 
-// carryOut does what an effect says.
+// carryOut calls the port of an effect.
 func (l *Loop) carryOut(ctx context.Context, e controller.Effect) error {
 	switch e := e.(type) {
 	case controller.SetDesired:
@@ -412,17 +419,19 @@ func (l *Loop) carryOut(ctx context.Context, e controller.Effect) error {
 	return nil
 }
 
+// end ends released members. A second call during a slow first one fails; the controller repeats it later.
 func (l *Loop) end(ctx context.Context, e controller.End) error {
 	if l.o.Releaser == nil {
-		return errors.New("this fleet cannot end members; they have to leave by themselves")
+		return errors.New("this fleet cannot end members; their workers must stop by themselves")
 	}
 	if !l.ending.CompareAndSwap(false, true) {
-		return errors.New("the members ended before are still ending")
+		return errors.New("an earlier call that ends members has not returned yet")
 	}
 	defer l.ending.Store(false)
 	return l.o.Releaser.End(ctx, e.Members)
 }
 
+// protect protects members from the fleet's own service.
 func (l *Loop) protect(ctx context.Context, e controller.Protect) error {
 	if l.o.Protector == nil {
 		return errors.New("this fleet cannot protect members")
@@ -430,6 +439,7 @@ func (l *Loop) protect(ctx context.Context, e controller.Protect) error {
 	return l.o.Protector.Protect(ctx, e.Members)
 }
 
+// trim ends machines without members.
 func (l *Loop) trim(ctx context.Context) error {
 	if l.o.Trimmer == nil {
 		return errors.New("this fleet cannot end machines")
@@ -437,9 +447,9 @@ func (l *Loop) trim(ctx context.Context) error {
 	return l.o.Trimmer.Trim(ctx)
 }
 
-// handOver says what went wrong, because nothing else shows it.
+// handOver hands the fleet over. It logs a failure, because no record shows it.
 func (l *Loop) handOver(ctx context.Context, e controller.HandOver) error {
-	err := errors.New("nothing here can hand a fleet over")
+	err := errors.New("this fleet cannot be handed over to target tracking")
 	if l.o.Delegator != nil {
 		err = l.o.Delegator.HandOver(ctx, e.Handover)
 	}

@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// Error is one thing that is wrong with an expression or a list of queries, with its place.
+// Error is one fault of an expression or of a list of queries, with its position.
 type Error struct {
 	// Query is the id of the query, empty for a lone expression.
 	Query string
-	// Offset is the place in the expression in bytes from its beginning.
+	// Offset is the position in the expression, in bytes from its beginning.
 	Offset int
-	// Line and Column are the same place for people: from 1, the column in characters. Both are zero where the fault is
-	// not in an expression's text.
+	// Line and Column are the same position for people, from 1; the column counts characters. Both are zero if the
+	// fault has no position in a text.
 	Line, Column int
-	// Found is what stands there, Expected what could, Fix what to do. Fix may be empty.
+	// Found is what stands there, Expected what is allowed, Fix what to do. Fix may be empty.
 	Found, Expected, Fix string
 }
 
-// Error says the place, what was found and expected, and what to do.
+// Error renders the query, the position, what was found and expected, and the fix.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Query != "" {
@@ -39,7 +39,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// FaultAt is the fault at an offset of a text. Its found is used as it is; quote what users wrote with [Cited].
+// FaultAt returns the fault at a byte offset of a text. found is used as it is: quote the user's own text with [Cited].
 func FaultAt(text string, at int, found, expected, fix string) *Error {
 	at = min(max(at, 0), len(text))
 	before := text[:at]
@@ -48,7 +48,7 @@ func FaultAt(text string, at int, found, expected, fix string) *Error {
 	return &Error{Offset: at, Line: line, Column: column, Found: found, Expected: expected, Fix: fix}
 }
 
-// Cited is text in quotes, cut where it is long.
+// Cited returns text in quotes, shortened to 40 characters.
 func Cited(text string) string {
 	const most = 40
 	if utf8.RuneCountInString(text) > most {
@@ -57,10 +57,11 @@ func Cited(text string) string {
 	return strconv.Quote(text)
 }
 
-// didYouMean is a question about the nearest of the allowed names, or empty when none is near. Of equally near ones the
-// first counts. It looks at the first 100 short ones only, so that a list full of faults is refused as quickly as
-// others.
+// didYouMean returns a question about the allowed name nearest to name, or "" if none is near. The first of equally
+// near names wins. It compares with the first 100 short names only, so that a list full of faults is refused in little
+// time.
 func didYouMean(name string, allowed []string) string {
+	// A third of the name's letters plus one may differ: more distant names are guesses, not typing errors.
 	const longest, most = 24, 100
 	if len(name) == 0 || len(name) > longest {
 		return ""
@@ -80,7 +81,8 @@ func didYouMean(name string, allowed []string) string {
 	return "did you mean " + best + "?"
 }
 
-// distance is how many letters must be put in, taken out or changed to turn a into b (Levenshtein).
+// distance returns the Levenshtein distance: how many letters must be inserted, removed or changed to turn a into b. It
+// keeps two rows of the usual table.
 func distance(a, b string) int {
 	old, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range old {

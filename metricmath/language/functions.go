@@ -6,32 +6,39 @@ import (
 	"strings"
 )
 
-// accepts is a set of what an argument may be. The first three bits are those of Kind.
+// accepts is a set of the kinds of arguments that fit, one bit each. The first three bits are those of Kind, so that
+// the kind of a checked node is such a set too.
 type accepts uint16
 
 const (
-	aNumber   = accepts(Number)
-	aSeries   = accepts(OneSeries)
-	anArray   = accepts(Array)
-	aText     = accepts(8)   // in quotes
-	aFilling  = accepts(16)  // REPEAT or LINEAR
-	aMeasure  = accepts(32)  // AVG, MIN, MAX or SUM without parentheses
-	aSense    = accepts(64)  // ASC or DESC
-	aMetric   = accepts(128) // the id of a metric, not of an expression
-	aReleased = aNumber | aSeries | anArray | aText
+	aNumber  = accepts(Number)
+	aSeries  = accepts(OneSeries)
+	anArray  = accepts(Array)
+	aText    = accepts(8)   // in quotes
+	aFilling = accepts(16)  // REPEAT or LINEAR
+	aMeasure = accepts(32)  // AVG, MIN, MAX or SUM without parentheses
+	aSense   = accepts(64)  // ASC or DESC
+	aMetric  = accepts(128) // the id of a metric, not of an expression
+	// anyValue is what a Lambda data source accepts for its arguments.
+	anyValue = aNumber | aSeries | anArray | aText
 )
 
 // signature is one way to call a function.
 type signature struct {
+	// args are the arguments in order.
 	args []accepts
-	// required is how many of args must be there; all when zero.
+	// required is how many of args are required, from the first on; zero means all.
 	required int
-	gives    Kind
+	// gives is the kind of the result.
+	gives Kind
 }
 
-// words mean something as an argument only.
+// words are names that are valid only as arguments of FILL and SORT, without parentheses. AVG, MIN, MAX and SUM are
+// also functions.
 var words = []string{"REPEAT", "LINEAR", "ASC", "DESC", "AVG", "MIN", "MAX", "SUM"}
 
+// Most functions share one of four groups of signatures. perPoint computes each point, reducing removes one dimension,
+// calendar looks at times only, and picking takes one series out of an array.
 var (
 	perPoint = []signature{{args: []accepts{aSeries}, gives: OneSeries}, {args: []accepts{anArray}, gives: Array}}
 	reducing = []signature{{args: []accepts{aSeries}, gives: Number}, {args: []accepts{anArray}, gives: OneSeries}}
@@ -39,7 +46,8 @@ var (
 	picking  = []signature{{args: []accepts{anArray}, gives: OneSeries}}
 )
 
-// signatures has every function with the ways to call it, as the CloudWatch user guide lists them.
+// signatures has every function with the ways to call it, as the CloudWatch user guide lists them. Adding a function
+// means a row here and a case in the evaluation of package metricmath.
 var signatures = map[string][]signature{
 	"ABS": perPoint, "CEIL": perPoint, "FLOOR": perPoint, "LOG": perPoint, "LOG10": perPoint,
 	"DIFF": perPoint, "DIFF_TIME": perPoint, "RATE": perPoint, "RUNNING_SUM": perPoint,
@@ -67,19 +75,21 @@ var signatures = map[string][]signature{
 	"SERVICE_QUOTA":          {{args: []accepts{aMetric}, gives: OneSeries}},
 	"INSIGHT_RULE_METRIC":    {{args: []accepts{aText, aText}, gives: OneSeries}},
 	"DB_PERF_INSIGHTS":       {{args: []accepts{aText, aText, aText}, gives: OneSeries}},
-	"LAMBDA": {{args: []accepts{aText, aReleased, aReleased, aReleased, aReleased, aReleased, aReleased,
-		aReleased, aReleased, aReleased, aReleased}, required: 1, gives: Array}},
+	"LAMBDA": {{args: []accepts{aText, anyValue, anyValue, anyValue, anyValue, anyValue, anyValue,
+		anyValue, anyValue, anyValue, anyValue}, required: 1, gives: Array}},
 }
 
+// elsewhere are the functions whose inputs only CloudWatch has: models, quotas, logs, databases and code.
 var elsewhere = []string{"ANOMALY_DETECTION_BAND", "DB_PERF_INSIGHTS", "INSIGHT_RULE_METRIC", "LAMBDA", "SERVICE_QUOTA"}
 
-// ComputedElsewhere tells whether only CloudWatch can compute a function: its series must be given with the inputs.
+// ComputedElsewhere tells whether only CloudWatch can compute a function. Its result must then come with the inputs of
+// an evaluation.
 func ComputedElsewhere(function string) bool { return slices.Contains(elsewhere, function) }
 
-// functionNames are all names in order of the alphabet.
+// functionNames returns all names in alphabetical order, because the order of a map must not choose a suggestion.
 func functionNames() []string { return slices.Sorted(maps.Keys(signatures)) }
 
-// String is the set in words.
+// String lists the accepted kinds for an error.
 func (a accepts) String() string {
 	var all []string
 	for _, w := range []struct {

@@ -6,29 +6,31 @@ import (
 	"strings"
 )
 
-// Scope is what the ids of a list of queries stand for.
+// Scope tells what the ids of a list of queries stand for. Check reads it and never changes it.
 type Scope struct {
-	// Kinds has the kind of every query that has been checked.
+	// Kinds has the kind of every query that has been checked. Queries are therefore checked in the order of
+	// evaluation.
 	Kinds map[string]Kind
-	// Metrics tells which ids are metrics rather than expressions.
+	// Metrics has the ids of the metrics; all others are expressions.
 	Metrics map[string]bool
-	// IDs are all ids in the order of the list.
+	// IDs are all ids in the order of the list, for suggestions.
 	IDs []string
-	// Search allows SEARCH.
+	// Search allows the function SEARCH.
 	Search bool
 }
 
-// Check sets the kind of a node and of all below it, which are of an expression with this text. The error is an
-// [*Error].
+// Check sets Result for a node and all nodes below it, which belong to an expression with the given text. The error is
+// an [*Error] for the first fault from the left.
 func (s Scope) Check(text string, n *Node) error { return checker{s, text}.check(n) }
 
-// checker finds the kind of every node of one expression.
+// checker finds the kind of every node of one expression. It stops at the first fault, because the kind of a faulty
+// node is unknown and every node above it would be faulty too.
 type checker struct {
 	Scope
 	text string
 }
 
-// check sets the kind of a node and of all below it. The error is an *Error.
+// check sets Result for a node and all nodes below it. The error is an *Error.
 func (c checker) check(n *Node) (err error) {
 	switch n.Kind {
 	case NodeNumber:
@@ -67,6 +69,7 @@ func (c checker) check(n *Node) (err error) {
 	return err
 }
 
+// id returns the kind of an id.
 func (c checker) id(n *Node) (Kind, error) {
 	k, known := c.Kinds[n.Text]
 	if !known {
@@ -79,6 +82,8 @@ func (c checker) id(n *Node) (Kind, error) {
 	return k, nil
 }
 
+// binary returns the kind of a binary node. Two arrays never combine. Comparisons and AND and OR work on no array at
+// all.
 func (c checker) binary(n *Node) (Kind, error) {
 	a, b := n.Args[0].Result, n.Args[1].Result
 	both := a | b
@@ -97,6 +102,8 @@ func (c checker) binary(n *Node) (Kind, error) {
 	return Array, nil
 }
 
+// call checks a function call. It tries the signatures in turn; if none fits, the fault is about the one that fits the
+// most arguments, because that is the call the user most likely meant.
 func (c checker) call(n *Node) (Kind, error) {
 	if n.Text == "SEARCH" && !c.Scope.Search {
 		return 0, FaultAt(c.text, n.At, "SEARCH", "named metrics", "AWS allows SEARCH in graphs alone, since what it "+
@@ -129,6 +136,7 @@ func (c checker) call(n *Node) (Kind, error) {
 	return 0, c.misfit(n, best, bestFit)
 }
 
+// least returns the number of required arguments.
 func (s signature) least() int {
 	if s.required > 0 {
 		return s.required
@@ -136,7 +144,7 @@ func (s signature) least() int {
 	return len(s.args)
 }
 
-// is tells what a checked argument is.
+// is returns the kinds of a checked argument. The id of a metric is a series as well.
 func (c checker) is(a *Node) accepts {
 	switch {
 	case a.Kind == NodeText:
@@ -153,7 +161,8 @@ func (c checker) is(a *Node) accepts {
 	return aMeasure
 }
 
-// misfit is the fault of a call that fits the signature only up to an argument.
+// misfit returns the fault of a call whose first fit arguments match the signature: the wrong kind of the next
+// argument, or a wrong number of arguments.
 func (c checker) misfit(n *Node, s signature, fit int) error {
 	if fit < len(n.Args) && fit < len(s.args) {
 		a := n.Args[fit]
@@ -189,7 +198,7 @@ func (c checker) misfit(n *Node, s signature, fit int) error {
 	return FaultAt(c.text, n.At, found, expected, "")
 }
 
-// advice is how an argument can be made to fit.
+// advice returns how to make the argument a of the call n fit, or "".
 func advice(n, a *Node, expected accepts) string {
 	switch {
 	case a.Kind == NodeWord:
@@ -210,7 +219,7 @@ func advice(n, a *Node, expected accepts) string {
 	return ""
 }
 
-// searched checks the text of a SEARCH.
+// searched checks the text of a SEARCH. The offset of a fault moves by one for the opening quote.
 func (c checker) searched(n *Node) error {
 	_, err := ParseSearch(n.Args[0].Text)
 	if err == nil {

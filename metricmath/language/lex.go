@@ -6,30 +6,34 @@ import (
 	"unicode/utf8"
 )
 
+// tokenKind is the lexical class of a token.
 type tokenKind uint8
 
 const (
+	// The case of the first letter decides between an id and a word: ids are lower case, all names of the language
+	// upper.
 	tokenEnd tokenKind = iota
 	tokenNumber
 	tokenID   // begins with a lower-case letter
 	tokenWord // begins with an upper-case letter: a function, AND, REPEAT
-	tokenText // in quotes; text is what is between them
+	tokenText // in quotes; its text is without them
 	tokenSign // an operator or a bracket
 )
 
+// token is one lexical element of an expression.
 type token struct {
 	kind   tokenKind
 	text   string
 	at     int // byte offset
 	number float64
-	// operator is set for what stands between two operands.
+	// operator is set for a binary operator, whether written as a sign or as a word.
 	operator Operator
 }
 
-// is tells whether the token is the sign.
+// is tells whether the token is the given sign.
 func (t token) is(sign string) bool { return t.kind == tokenSign && t.text == sign }
 
-// described is the token for an error.
+// described names the token for an error.
 func (t token) described() string {
 	switch t.kind {
 	case tokenEnd:
@@ -42,10 +46,10 @@ func (t token) described() string {
 	return Cited(t.text)
 }
 
-// signs are all operators and brackets, longer ones before their beginnings.
+// signs are all operators and brackets. A longer sign stands before its own prefix, because the first match counts.
 var signs = []string{"==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "-", "*", "/", "^", "(", ")", "[", "]", ","}
 
-// lex reads the token at or after an offset and returns it with the offset behind it.
+// lex reads the token at or after the offset from. It returns the token and the offset after it.
 func lex(text string, from int) (token, int, error) {
 	for from < len(text) && strings.IndexByte(" \t\r\n", text[from]) >= 0 {
 		from++
@@ -82,7 +86,8 @@ func lex(text string, from int) (token, int, error) {
 	return token{}, 0, strange(text, from)
 }
 
-// strange is the fault for a character that begins nothing.
+// strange returns the fault for a character that begins no token. The fixes are for the characters that people paste
+// from documents or know from other languages.
 func strange(text string, at int) error {
 	r, size := utf8.DecodeRuneInString(text[at:])
 	fix := ""
@@ -100,13 +105,14 @@ func strange(text string, at int) error {
 	case '%':
 		fix = "there is no remainder"
 	case ';':
-		fix = "an expression is one; write a query for each"
+		fix = "a query has one expression; write a query for each"
 	}
 	return FaultAt(text, at, "the character "+strconv.Quote(text[at:at+size]), "an id, a number, a function or an "+
 		"operator", fix)
 }
 
-// lexNumber reads digits, perhaps with a point and an exponent.
+// lexNumber reads digits, with an optional point and exponent. There is no sign: a minus is an operator. An "e" without
+// digits after it does not belong to the number.
 func lexNumber(text string, from int) (token, int, error) {
 	end := from
 	digits := func() (n int) {
@@ -132,6 +138,7 @@ func lexNumber(text string, from int) (token, int, error) {
 			end = exponent
 		}
 	}
+	// ParseFloat fails only for values beyond the largest float64, because the digits were checked above.
 	v, err := strconv.ParseFloat(text[from:end], 64)
 	if err != nil {
 		return token{}, 0, FaultAt(text, from, "a number too large to compute with", "at most 1.7e308", "")
@@ -143,16 +150,17 @@ func lexNumber(text string, from int) (token, int, error) {
 	return token{kind: tokenNumber, text: text[from:end], at: from, number: v}, end, nil
 }
 
-// Digit tells whether a character is one of 0 to 9.
+// Digit tells whether c is one of 0 to 9.
 func Digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// Lower tells whether a character is one of a to z.
+// Lower tells whether c is one of a to z.
 func Lower(c byte) bool { return c >= 'a' && c <= 'z' }
 
-// Upper tells whether a character is one of A to Z.
+// Upper tells whether c is one of A to Z.
 func Upper(c byte) bool { return c >= 'A' && c <= 'Z' }
 
-// GoodID tells whether an id is one that expressions can name.
+// GoodID tells whether expressions can name the id: a lower-case letter, then letters, digits and underscores, at most
+// 255.
 func GoodID(id string) bool {
 	if id == "" || len(id) > 255 || !Lower(id[0]) {
 		return false

@@ -8,9 +8,10 @@ import (
 
 // The bounds of one expression.
 const (
-	// MaxText is how many bytes one expression may have. GetMetricData and scaling policies take 2,048 characters.
+	// MaxText is the greatest length of one expression, in bytes. GetMetricData and scaling policies take 2,048
+	// characters.
 	MaxText = 16 << 10
-	// MaxDepth is how deep an expression may be nested, and how deep parentheses may be.
+	// MaxDepth is the greatest nesting of an expression, and of parentheses in it. The evaluation recurses as deep.
 	MaxDepth = 64
 )
 
@@ -19,9 +20,9 @@ type Expression struct {
 	root *Node
 }
 
-// Parse reads one expression without asking which ids exist and what kinds they have; [Scope.Check] asks that. Where it
-// is strict, text whose meaning hangs on an order of operators that AWS does not document is refused. The error is an
-// [*Error].
+// Parse parses one expression. It does not look at which ids exist and which kinds they have; [Scope.Check] does. If
+// strict is true, text whose meaning depends on an order of operators that AWS does not document is refused. The error
+// is an [*Error].
 func Parse(text string, strict bool) (Expression, error) {
 	if len(text) > MaxText {
 		return Expression{}, FaultAt(text, MaxText, fmt.Sprintf("%d bytes", len(text)),
@@ -44,8 +45,8 @@ func Parse(text string, strict bool) (Expression, error) {
 	return Expression{root: root}, nil
 }
 
-// String writes the expression down with parentheses wherever its meaning would otherwise hang on an order of operators
-// that is not documented. Parsing what it wrote gives an equal expression.
+// String writes the expression, with parentheses wherever its meaning would otherwise depend on an undocumented order
+// of operators. Parsing the result gives an equal expression.
 func (x Expression) String() string {
 	var b strings.Builder
 	if x.root != nil {
@@ -54,10 +55,10 @@ func (x Expression) String() string {
 	return b.String()
 }
 
-// Root is the tree of the expression, nil of the zero Expression. Nobody may change it but [Scope.Check].
+// Root returns the tree of the expression, nil for the zero Expression. Only [Scope.Check] may change it.
 func (x Expression) Root() *Node { return x.root }
 
-// Equal tells whether two expressions are the same apart from spaces, needless parentheses and the spelling of
+// Equal tells whether two expressions are the same, apart from spaces, redundant parentheses and the spelling of
 // operators.
 func (x Expression) Equal(y Expression) bool {
 	if x.root == nil || y.root == nil {
@@ -66,7 +67,7 @@ func (x Expression) Equal(y Expression) bool {
 	return x.root.equal(y.root)
 }
 
-// IDs returns the ids that the expression names, sorted, each once. What METRICS and SEARCH select is not among them.
+// IDs returns the ids in the expression, sorted, each once. Metrics selected by METRICS and SEARCH are not included.
 func (x Expression) IDs() []string {
 	if x.root == nil {
 		return nil
@@ -81,22 +82,23 @@ func (x Expression) IDs() []string {
 	return slices.Compact(ids)
 }
 
-// parser is a recursive descent over the tokens; token is the one to be read next.
+// parser is a recursive descent parser with one token of lookahead, and operator precedence for binary operators.
 type parser struct {
 	text   string
 	strict bool
 	token  token
-	offset int // behind token
-	nested int // how deep in operands, arguments and elements
-	groups int // how deep in parentheses
+	offset int // the end of token in text
+	nested int // the present nesting of operands, arguments and elements
+	groups int // the present nesting of parentheses
 }
 
+// next reads the next token.
 func (p *parser) next() (err error) {
 	p.token, p.offset, err = lex(p.text, p.offset)
 	return err
 }
 
-// expect goes behind a sign that must come.
+// expect skips the sign, which must be the next token. otherwise describes what is allowed, for the fault.
 func (p *parser) expect(sign, otherwise string) error {
 	if !p.token.is(sign) {
 		return p.unexpected(otherwise)
@@ -104,7 +106,7 @@ func (p *parser) expect(sign, otherwise string) error {
 	return p.next()
 }
 
-// unexpected is the fault for the next token.
+// unexpected returns the fault for the next token.
 func (p *parser) unexpected(expected string) error {
 	fix := ""
 	if w := p.token.text; p.token.kind == tokenID && slices.Contains([]string{"and", "or"}, w) {
@@ -113,7 +115,9 @@ func (p *parser) unexpected(expected string) error {
 	return FaultAt(p.text, p.token.at, p.token.described(), expected, fix)
 }
 
-// expression reads operands that are joined by operators of a level or tighter ones.
+// expression reads operands joined by binary operators of the level least or a tighter one (precedence climbing). The
+// right operand takes only tighter operators, so that a - b - c is (a - b) - c. Power is excluded: it associates to the
+// right, see power.
 func (p *parser) expression(least int) (*Node, error) {
 	left, err := p.minus()
 	if err != nil {
@@ -138,7 +142,8 @@ func (p *parser) expression(least int) (*Node, error) {
 	}
 }
 
-// join makes a binary node. A chain such as a + b + c is one level of nesting, however long.
+// join makes a binary node. A chain such as a + b + c counts as one level of nesting, whatever its length. A chain of
+// comparisons is refused: in the language of CloudWatch a < b < c would compare a truth value with c.
 func (p *parser) join(op Operator, at int, left, right *Node) (*Node, error) {
 	n := &Node{Kind: NodeBinary, Operator: op, At: at, Args: []*Node{left, right}}
 	level := op.level()
@@ -158,14 +163,16 @@ func (p *parser) join(op Operator, at int, left, right *Node) (*Node, error) {
 	return n, p.shallow(n)
 }
 
+// compares tells whether a node is a comparison without parentheses.
 func compares(n *Node) bool { return ungrouped(n, levelCompare) }
 
-// ungrouped tells whether a node is an operator of a level without parentheses.
+// ungrouped tells whether a node is an operator of the given level without parentheses.
 func ungrouped(n *Node, level int) bool { return n.level() == level && !n.grouped }
 
+// ambiguous returns the fault of an undocumented order of operators in strict mode.
 func (p *parser) ambiguous(at int, what string) error {
-	return FaultAt(p.text, at, what, "parentheses", "AWS does not say which comes first, and the option ambiguity is "+
-		"refuse")
+	return FaultAt(p.text, at, what, "parentheses", "AWS does not document which comes first, and the option "+
+		"ambiguity is refuse")
 }
 
 // shallow refuses a node that is nested too deep.
@@ -176,12 +183,14 @@ func (p *parser) shallow(n *Node) error {
 	return nil
 }
 
+// deep returns the fault of too deep nesting.
 func (p *parser) deep(at int) error {
 	return FaultAt(p.text, at, fmt.Sprintf("nesting deeper than %d", MaxDepth), "less",
 		"give the inner part an id of its own")
 }
 
-// enter counts a level of nesting of what is still to be read, so that hostile text cannot exhaust the stack.
+// enter counts a level of nesting before its content is read, so that hostile text cannot exhaust the stack. The exact
+// bound of finished nodes is checked by shallow.
 func (p *parser) enter() error {
 	p.nested++
 	if p.nested > 2*MaxDepth {
@@ -190,7 +199,7 @@ func (p *parser) enter() error {
 	return nil
 }
 
-// minus reads -x, or what binds tighter.
+// minus reads -x, or an operand that binds tighter.
 func (p *parser) minus() (*Node, error) {
 	if !p.token.is("-") {
 		return p.power()
@@ -220,8 +229,8 @@ func (p *parser) power() (*Node, error) {
 	return n, p.shallow(n)
 }
 
-// right reads what stands to the right of the minus or ^ that was just seen. Where order is to be plain, another ^ in
-// it must be in parentheses: what says which case that is.
+// right reads the operand to the right of a minus or ^, the current token. In strict mode another ^ in it must be in
+// parentheses; what describes the case for the fault.
 func (p *parser) right(what string) (*Node, error) {
 	at := p.token.at
 	if err := p.enter(); err != nil {
@@ -241,7 +250,7 @@ func (p *parser) right(what string) (*Node, error) {
 	return operand, nil
 }
 
-// primary reads what no operator can split.
+// primary reads an operand without operators around it.
 func (p *parser) primary() (*Node, error) {
 	t := p.token
 	switch {
@@ -262,6 +271,7 @@ func (p *parser) primary() (*Node, error) {
 	return nil, p.unexpected("a number, an id, a function, ( or [")
 }
 
+// group reads an expression in parentheses and marks its node, because parentheses settle an ambiguous order.
 func (p *parser) group() (*Node, error) {
 	p.groups++
 	defer func() { p.groups-- }()
@@ -279,7 +289,8 @@ func (p *parser) group() (*Node, error) {
 	return inner, p.expect(")", "an operator or )")
 }
 
-// named reads an id, a word, or a function with its arguments.
+// named reads an id, a word, or a function with its arguments. Which of them it is depends on the case of the first
+// letter and on a parenthesis after it.
 func (p *parser) named() (*Node, error) {
 	t := p.token
 	if t.operator != 0 {
@@ -313,7 +324,7 @@ func (p *parser) named() (*Node, error) {
 	return p.list(n, ")")
 }
 
-// list reads arguments or elements up to the bracket.
+// list reads arguments or elements up to the closing bracket.
 func (p *parser) list(n *Node, shut string) (*Node, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
@@ -339,7 +350,7 @@ func (p *parser) list(n *Node, shut string) (*Node, error) {
 	}
 }
 
-// notAFunction is the fault for lower-case letters before a parenthesis.
+// notAFunction returns the fault for an id before a parenthesis. Functions in lower case are the usual cause.
 func (p *parser) notAFunction(t token) error {
 	fix := "write an operator between an id and a parenthesis"
 	if name := strings.ToUpper(t.text); signatures[name] != nil {
@@ -350,7 +361,7 @@ func (p *parser) notAFunction(t token) error {
 	return FaultAt(p.text, t.at, t.text+" before a parenthesis", "a function", fix)
 }
 
-// unknownWord is the fault for a name in capitals that nothing has.
+// unknownWord returns the fault for a name in capitals that is neither a function nor an argument word.
 func (p *parser) unknownWord(t token, call bool) error {
 	if call {
 		return FaultAt(p.text, t.at, "the unknown function "+t.text, "one of the functions of metric math",

@@ -6,31 +6,41 @@ import (
 	"strings"
 )
 
-// maxSearchText is how long the text of a SEARCH may be, as for AWS.
+// The language of SEARCH, as the CloudWatch user guide describes it:
+//
+//	search = [ "{" namespace { "," dimension } "}" ] [ "," ] [ either ]
+//	either = all { "OR" all }
+//	all    = one { [ "AND" ] one }
+//	one    = "NOT" one | "(" either ")" | word | property "=" word
+//
+// A word in double quotes must match exactly. This file parses it; package metricmath matches metrics with it.
+
+// maxSearchText is the greatest length of the text of a SEARCH in bytes, as for AWS.
 const maxSearchText = 1024
 
-// Search is what a SEARCH looks for.
+// Search is a parsed SEARCH text: a schema, terms, or both.
 type Search struct {
-	// Namespace and Dimensions are the part in braces; Schema tells whether it was there.
+	// Namespace and Dimensions are the part in braces; Schema tells whether there was one. Dimensions are sorted.
 	Schema     bool
 	Namespace  string
 	Dimensions []string
-	// Terms is nil where there was only a schema.
+	// Terms is nil if there was only a schema.
 	Terms *Term
 }
 
-// Term is a part of what is searched for: words, or several joined.
+// Term is a word to search for, or several terms that are joined.
 type Term struct {
-	// Join is "AND", "OR" or "NOT" with its terms in parts, or empty for a word.
+	// Join is "AND", "OR" or "NOT" for joined Parts, or empty for a word.
 	Join  string
 	Parts []*Term
-	// Property is what is before =, such as MetricName; empty where the word may be anywhere.
+	// Property is the name before =, such as MetricName; empty if the word may occur anywhere.
 	Property string
 	Word     string
-	Exact    bool // the word was in quotes
+	// Exact is true for a word in quotes, which must equal the whole name.
+	Exact bool
 }
 
-// Size is how many words and joins there are.
+// Size returns the number of words and joins, a measure of the cost of matching. t may be nil.
 func (t *Term) Size() int {
 	if t == nil {
 		return 0
@@ -42,19 +52,20 @@ func (t *Term) Size() int {
 	return n
 }
 
-// SearchFault is what is wrong with the text of a SEARCH; at is the offset in it.
+// SearchFault is a fault in the text of a SEARCH; at is the byte offset in that text, not in the expression.
 type SearchFault struct {
 	at                   int
 	Found, Expected, fix string
 }
 
+// searchParser is a recursive descent parser over the characters of the text.
 type searchParser struct {
 	text   string
 	offset int
 	nested int
 }
 
-// ParseSearch reads {Namespace, Dimension, ...} terms.
+// ParseSearch parses the text of a SEARCH. The fault is nil if the text is valid.
 func ParseSearch(text string) (Search, *SearchFault) {
 	if len(text) > maxSearchText {
 		return Search{}, &SearchFault{maxSearchText, fmt.Sprintf("%d bytes of search", len(text)),
@@ -87,17 +98,19 @@ func ParseSearch(text string) (Search, *SearchFault) {
 	return s, nil
 }
 
+// fault returns a fault at the present position.
 func (p *searchParser) fault(found, expected string) *SearchFault {
 	return &SearchFault{p.offset, found, expected, ""}
 }
 
+// skip skips spaces.
 func (p *searchParser) skip() {
 	for p.offset < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.offset]) >= 0 {
 		p.offset++
 	}
 }
 
-// sign goes behind a character if it comes next.
+// sign skips the character c if it comes next, and tells whether it did.
 func (p *searchParser) sign(c byte) bool {
 	p.skip()
 	if p.offset < len(p.text) && p.text[p.offset] == c {
@@ -107,7 +120,7 @@ func (p *searchParser) sign(c byte) bool {
 	return false
 }
 
-// keyword goes behind a word if it comes next and ends there.
+// keyword skips the word w if it comes next as a whole word, and tells whether it did.
 func (p *searchParser) keyword(w string) bool {
 	p.skip()
 	rest, found := strings.CutPrefix(p.text[p.offset:], w)
@@ -118,6 +131,7 @@ func (p *searchParser) keyword(w string) bool {
 	return true
 }
 
+// schema reads the part in braces after the opening one.
 func (p *searchParser) schema() (namespace string, dimensions []string, fault *SearchFault) {
 	var names []string
 	for {
@@ -131,17 +145,17 @@ func (p *searchParser) schema() (namespace string, dimensions []string, fault *S
 			slices.Sort(names[1:])
 			return names[0], names[1:], nil
 		case !p.sign(','):
-			return "", nil, p.fault("a schema that goes on", "a comma or }")
+			return "", nil, p.fault("a schema that is not closed", "a comma or }")
 		}
 	}
 }
 
-// either reads a OR b.
+// either reads a OR b, which binds looser than AND.
 func (p *searchParser) either() (*Term, *SearchFault) {
 	return p.joined("OR", p.all, func() bool { return p.keyword("OR") })
 }
 
-// all reads a AND b; AND may be left out.
+// all reads a AND b, where the AND is optional: two words in a row must both match.
 func (p *searchParser) all() (*Term, *SearchFault) {
 	return p.joined("AND", p.one, func() bool {
 		if p.keyword("AND") {
@@ -154,6 +168,7 @@ func (p *searchParser) all() (*Term, *SearchFault) {
 	})
 }
 
+// joined reads parts while more finds a separator. A single part is returned as it is.
 func (p *searchParser) joined(join string, part func() (*Term, *SearchFault), more func() bool) (*Term, *SearchFault) {
 	first, fault := part()
 	if fault != nil {
@@ -199,8 +214,8 @@ func (p *searchParser) one() (*Term, *SearchFault) {
 	return &Term{Property: w, Word: value, Exact: exact}, fault
 }
 
-// word reads up to a space or one of the ends, or a text in double quotes, in which a backslash goes before " \ ( and
-// ).
+// word reads up to a space or one of the characters in ends, or a text in double quotes. Inside quotes a backslash
+// escapes the four characters " \ ( and ).
 func (p *searchParser) word(ends string) (w string, exact bool, fault *SearchFault) {
 	if !p.sign('"') {
 		p.skip()

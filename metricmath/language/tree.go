@@ -6,41 +6,42 @@ import (
 	"strings"
 )
 
-// NodeKind is what a part of an expression is.
+// NodeKind tells the nodes of a tree apart.
 type NodeKind uint8
 
 // The kinds of nodes.
 const (
 	NodeNumber NodeKind = iota
 	NodeID
-	NodeWord // REPEAT, DESC: means something to the function around it
-	NodeText
+	NodeWord // REPEAT, DESC: an argument word of the function around it
+	NodeText // in quotes
 	NodeCall
 	NodeArray
 	NodeMinus  // unary
-	NodeBinary // text is the operator
+	NodeBinary // see Node.Operator
 )
 
-// Node is a part of an expression.
+// Node is a part of an expression. A tree is built by [Parse] and afterwards changed by [Scope.Check] alone.
 type Node struct {
-	// Kind is what it is.
+	// Kind decides which of the other fields are set.
 	Kind NodeKind
-	// Text is the id, word, text, function or operator.
+	// Text is the id, word, quoted text or name of the function.
 	Text string
-	// Number is that of a number, Args are the operands, arguments or elements.
+	// Number is the value of a NodeNumber. Args are the operands, arguments or elements.
 	Number float64
 	Args   []*Node
-	// At is the byte offset of what stands for the node: a binary operator's sign.
+	// At is the byte offset of the node's own token; for a binary operator that is its sign.
 	At int
-	// grouped tells whether parentheses stood around it; it is no part of what the tree means.
+	// grouped is true if the source has parentheses around the node. It does not change the meaning of the tree.
 	grouped bool
-	depth   int
-	// Operator is set for binary nodes, Result by [Scope.Check].
+	// depth is the nesting below the node, where a chain of one operator counts once; see MaxDepth.
+	depth int
+	// Operator is set for a NodeBinary. Result is the kind of the value, set by [Scope.Check].
 	Operator Operator
 	Result   Kind
 }
 
-// Operator is what stands between two operands.
+// Operator is a binary operator; the zero Operator is none.
 type Operator uint8
 
 // The operators, in the order of their levels.
@@ -60,7 +61,8 @@ const (
 	OpPower
 )
 
-// The levels of binding, loosest first.
+// The levels of precedence, loosest first. AWS documents only some of this order; [Expression.String] therefore writes
+// parentheses where a reader could disagree.
 const (
 	levelOr = iota + 1
 	levelAnd
@@ -72,7 +74,7 @@ const (
 	levelPrimary
 )
 
-// operators has each operator's level and how it is printed, with none before the first.
+// operators has each operator's level and its spelling. The first row is for the zero Operator.
 var operators = [...]struct {
 	level   int
 	written string
@@ -83,19 +85,20 @@ var operators = [...]struct {
 	{levelAdd, "+"}, {levelAdd, "-"}, {levelMultiply, "*"}, {levelMultiply, "/"}, {levelPower, "^"},
 }
 
-// written are the operators by their signs and words.
+// written maps every spelling to its operator.
 var written = map[string]Operator{
 	"OR": OpOr, "||": OpOr, "AND": OpAnd, "&&": OpAnd,
 	"==": OpEqual, "!=": OpNotEqual, "<": OpLess, "<=": OpAtMost, ">": OpGreater, ">=": OpAtLeast,
 	"+": OpAdd, "-": OpSubtract, "*": OpMultiply, "/": OpDivide, "^": OpPower,
 }
 
-// String is the operator as it is printed.
+// String returns the spelling used in output.
 func (o Operator) String() string { return operators[o].written }
 
-// level is how tightly it binds, 0 for none.
+// level returns how tightly the operator binds, 0 for the zero Operator.
 func (o Operator) level() int { return operators[o].level }
 
+// level returns how tightly the node's own operator binds. A node without one binds tightest.
 func (n *Node) level() int {
 	switch n.Kind {
 	case NodeMinus:
@@ -106,10 +109,10 @@ func (n *Node) level() int {
 	return levelPrimary
 }
 
-// String writes the node down, as [Expression.String] does.
+// String writes the node, as [Expression.String] does.
 func (n *Node) String() string { return Expression{root: n}.String() }
 
-// write prints a node.
+// write appends the text of the node. A quoted text cannot hold both kinds of quotes, so one of them always fits.
 func (n *Node) write(b *strings.Builder) {
 	switch n.Kind {
 	case NodeNumber:
@@ -137,6 +140,7 @@ func (n *Node) write(b *strings.Builder) {
 	}
 }
 
+// writeOperand writes operand i, in parentheses if needed.
 func (n *Node) writeOperand(b *strings.Builder, i int) {
 	if !n.groups(i) {
 		n.Args[i].write(b)
@@ -147,8 +151,8 @@ func (n *Node) writeOperand(b *strings.Builder, i int) {
 	b.WriteByte(')')
 }
 
-// groups tells whether an operand is printed in parentheses: where it must be, and where only UsualOrder could do
-// without.
+// groups tells whether operand i needs parentheses: because the order of operators would change the meaning, or because
+// AWS does not document that order.
 func (n *Node) groups(i int) bool {
 	outer, inner := n.level(), n.Args[i].level()
 	switch {
@@ -162,6 +166,7 @@ func (n *Node) groups(i int) bool {
 	return inner < outer
 }
 
+// writeList writes comma-separated arguments between two brackets.
 func writeList(b *strings.Builder, args []*Node, open, shut byte) {
 	b.WriteByte(open)
 	for i, a := range args {
@@ -173,7 +178,7 @@ func writeList(b *strings.Builder, args []*Node, open, shut byte) {
 	b.WriteByte(shut)
 }
 
-// number is v without an exponent where that is short.
+// number writes v, without an exponent if the result is short.
 func number(v float64) string {
 	if v >= 1e-6 && v < 1e15 || v == 0 {
 		return strconv.FormatFloat(v, 'f', -1, 64)
@@ -181,7 +186,7 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// start is where the text of a node begins, parentheses apart.
+// start returns the offset at which the text of a node begins. Parentheses before it are not included.
 func (n *Node) start() int {
 	for n.Kind == NodeBinary {
 		n = n.Args[0]
@@ -189,13 +194,13 @@ func (n *Node) start() int {
 	return n.At
 }
 
-// equal tells whether two trees mean the same; places and parentheses do not count.
+// equal tells whether two trees have the same meaning; positions and parentheses do not count.
 func (n *Node) equal(m *Node) bool {
 	return n.Kind == m.Kind && n.Text == m.Text && n.Number == m.Number && n.Operator == m.Operator &&
 		slices.EqualFunc(n.Args, m.Args, (*Node).equal)
 }
 
-// Walk visits a node and then what is below it.
+// Walk calls visit with the node and then with all nodes below it, from left to right.
 func (n *Node) Walk(visit func(*Node)) {
 	visit(n)
 	for _, a := range n.Args {

@@ -10,11 +10,12 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// Alarm is a pair of CloudWatch alarms that look at one metric. All of the newest High points must be above the target,
-// or all of the newest Low ones below Below * target; package awsrules/alarm says what follows when points are missing.
+// Alarm is a pair of CloudWatch alarms on one metric. The high one needs all of the newest High points above the
+// target; the low one needs all of the newest Low points below Below * target. Package awsrules/alarm has the rules for
+// missing points.
 //
-// Points are kept as they compared with the target in force when they came: a target that changes is not compared with
-// older points, which CloudWatch does.
+// Each point is kept as its comparison with the target at its time, not as a number. If the target changes, CloudWatch
+// compares old points with the new target; this does not.
 type Alarm struct {
 	// Period is the time between two points, above zero.
 	Period time.Duration
@@ -24,33 +25,34 @@ type Alarm struct {
 	Below float64
 }
 
-// FixedAlarm is the fixed pair of target tracking over points of a minute.
+// FixedAlarm returns the published pair of target tracking, on points of a minute.
 func FixedAlarm() Alarm {
 	pair := tracking.Fixed()
 	return Alarm{Period: time.Minute, High: pair.High, Low: pair.Low, Below: pair.Below}
 }
 
-// FastAlarm is the same pair over points of ten seconds, the shortest period that target tracking takes. The service
-// tunes its alarms itself there and publishes no figures.
+// FastAlarm returns the same pair on points of ten seconds, the shortest period that target tracking accepts. The
+// service tunes its own alarms there and publishes no figures.
 func FastAlarm() Alarm {
 	a := FixedAlarm()
 	a.Period = 10 * time.Second
 	return a
 }
 
-// The names under which the alarms keep their newest points, and for each its state and when it acted.
+// The names under which the alarms keep their newest points, and for each alarm its state and the time of its last
+// action.
 const (
 	keptPoints    = "points"
 	keptHigh      = "alarm_high"
 	keptHighActed = "alarm_high_acted_s"
 	keptLow       = "alarm_low"
 	keptLowActed  = "alarm_low_acted_s"
-	// keptWarm is the instant until which instances warm up, keptPoint that of the next point.
+	// keptWarm is the time until which instances warm up, keptPoint the time of the next point.
 	keptWarm  = "warm_until_s"
 	keptPoint = "next_point_s"
 )
 
-// keptByAlarms are the names of what the alarms keep.
+// keptByAlarms returns the names of the numbers that the alarms keep.
 func keptByAlarms() []string {
 	return []string{keptPoint, keptPoints, keptHigh, keptHighActed, keptLow, keptLowActed}
 }
@@ -63,27 +65,27 @@ const (
 	pointBelow
 	pointKinds
 
-	// mostPoints is how many digits a float64 keeps exactly.
+	// mostPoints is how many base-4 digits a float64 holds exactly.
 	mostPoints = 26
 )
 
-// standing is what an alarm says at a point: whether it stands, and whether it acts now.
+// standing is the answer of one alarm at a point: whether it is in state ALARM, and whether it acts now.
 type standing struct{ stands, acts bool }
 
-// standings are what both alarms say at a point, and how many of the newest points in a row were above and below.
+// standings are the answers of both alarms at a point, and how many of the newest points in a row were above and below.
 type standings struct {
 	high, low             standing
 	highPoints, lowPoints float64
 }
 
-// due tells whether the next point is due.
+// due tells whether the next point is due, and starts the clock of points.
 func (a Alarm) due(t *turn) bool {
 	struck, due := t.keep.due(keptPoint, t.o.At, a.Period, a.Period)
 	t.struck = struck
 	return due
 }
 
-// see takes a point in and tells what the alarms say.
+// see adds a point and returns the answers of both alarms.
 func (a Alarm) see(t *turn, above, below bool) standings {
 	point := pointBetween
 	switch {
@@ -100,26 +102,26 @@ func (a Alarm) see(t *turn, above, below bool) standings {
 	}
 }
 
-// miss takes in that a point is missing. The state of an alarm may follow from that, and nothing acts.
+// miss adds a missing point. It may change the state of an alarm, and no alarm acts.
 func (a Alarm) miss(t *turn) {
 	points := a.take(t, pointMissing)
 	a.evaluate(t, points, pointAbove, keptHigh, keptHighActed, false)
 	a.evaluate(t, points, pointBelow, keptLow, keptLowActed, false)
 }
 
-// restart begins the alarms anew: in INSUFFICIENT_DATA, with the points that are there.
+// restart puts both alarms into INSUFFICIENT_DATA, as an update of the alarm does. The points stay.
 func (a Alarm) restart(t *turn) {
 	for _, name := range []string{keptHigh, keptHighActed, keptLow, keptLowActed} {
 		t.keep.drop(name)
 	}
 }
 
-// take adds a point to those that are kept, and returns them, oldest first.
+// take adds a point to the kept ones, and returns them, oldest first.
 func (a Alarm) take(t *turn, point int) []int {
 	kept := t.keep.or(keptPoints, 0)
 	n := min(max(a.High, a.Low)+alarm.Reserve, mostPoints)
 	if !(kept >= 0 && kept < math.Pow(pointKinds, mostPoints)) {
-		kept = 0 // another policy kept it
+		kept = 0 // a number of another policy
 	}
 	code := uint64(kept)<<2 | uint64(point)
 	code &= 1<<(2*n) - 1
@@ -131,7 +133,7 @@ func (a Alarm) take(t *turn, point int) []int {
 	return points
 }
 
-// inARow is how many of the newest points are of a kind.
+// inARow returns how many of the newest points are of a kind.
 func inARow(points []int, kind int) (n float64) {
 	for k := len(points) - 1; k >= 0 && points[k] == kind; k-- {
 		n++
@@ -139,10 +141,11 @@ func inARow(points []int, kind int) (n float64) {
 	return n
 }
 
-// states are those of an alarm, at the numbers that they are kept as.
+// states are the states of an alarm; a state is kept as its index.
 var states = [...]alarm.State{alarm.InsufficientData, alarm.OK, alarm.Alarm}
 
-// evaluate moves one alarm on by the points, of which those of a kind breach, and tells what it says.
+// evaluate applies the points to one alarm, of which those of the given kind breach, and returns its answer. state and
+// acted are the names of its kept numbers.
 func (a Alarm) evaluate(t *turn, points []int, kind int, state, acted string, mayAct bool) standing {
 	need := a.High
 	if kind == pointBelow {
@@ -184,11 +187,10 @@ func (a Alarm) evaluate(t *turn, points []int, kind int, state, acted string, ma
 	return out
 }
 
-// instant is the microsecond that is nearest to seconds since 1970.
+// instant returns the time, rounded to a microsecond, of seconds since 1970.
 func instant(s float64) time.Time { return time.UnixMicro(int64(math.Round(s * 1e6))) }
 
-// warming notes how long instances warm up and tells whether any does: those on their way, and those that came into
-// service less than a warm-up ago.
+// warming tells whether any instance warms up: pending ones, and those that came into service less than a warm-up ago.
 func warming(k *notes, o muster.Observation, warmup time.Duration) bool {
 	if o.Pending() > 0 {
 		k.set(keptWarm, seconds(o.At.Add(warmup)))
@@ -198,8 +200,7 @@ func warming(k *notes, o muster.Observation, warmup time.Duration) bool {
 	return ok && seconds(o.At) < until-tick
 }
 
-// acceptable returns the acceptable backlog per instance for a mean processing duration, or 0 when that is not above
-// zero.
+// acceptable returns the acceptable backlog per instance for a mean processing duration; 0 if that is not above zero.
 func acceptable(o muster.Observation, mean time.Duration) float64 {
 	if mean <= 0 {
 		return 0

@@ -7,18 +7,17 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Buildkite is the Buildkite agent scaler: one agent for each job that is scheduled or runs. It only ever grows; an
-// instance whose agents were idle for a while ends itself. Use it in an [Every], for workers that leave when they are
-// idle.
+// Buildkite is the Buildkite agent scaler: one agent for each scheduled or running job. It only scales out; an instance
+// whose agents were idle for a while ends itself. Use it in an [Every], with workers that stop when idle.
 //
 // Sources: buildkite/buildkite-agent-scaler scaler/scaling_calculator.go and scaler/scaler.go;
 // buildkite/elastic-ci-stack-for-aws templates/aws-stack.yml.
 type Buildkite struct {
-	// Cooldown is the time from a rise to the next one.
+	// Cooldown is the shortest time between two rises.
 	Cooldown time.Duration
 }
 
-// buildkiteMost is the largest number of instances the scaler believes in.
+// buildkiteMost is the largest number of instances that the scaler sets.
 const buildkiteMost = 1000
 
 // Decide implements [muster.Policy].
@@ -30,18 +29,18 @@ func (p Buildkite) Decide(o muster.Observation, recent muster.Recent) muster.Dec
 	n := min(workers(work(o)/slots(o)), buildkiteMost)
 	in := []muster.Value{num("jobs", work(o)), num("agents_per_instance", slots(o))}
 	if n <= t.d.Previous {
-		d := t.settle(t.d.Previous, in, "%s of work are %s, and idle ones end themselves", render.Number(work(o)),
+		d := t.settle(t.d.Previous, in, "%s jobs need %s, and idle instances end themselves", render.Number(work(o)),
 			render.Plural(n, "instance"))
 		d.Floor = 0
 		return d
 	}
 	if ago, is := within(o, recent, p.Cooldown, up); is {
-		d := t.hold(muster.CoolingDown, in, "%s wanted, but the last rise was %s ago", render.Plural(n, "instance"),
+		d := t.hold(muster.CoolingDown, in, "%s needed, but the last rise was %s ago", render.Plural(n, "instance"),
 			render.Seconds(ago.Seconds()))
 		d.Floor = 0
 		return d
 	}
-	d := t.settle(n, in, "%s of work are %s", render.Number(work(o)), render.Plural(n, "instance"))
+	d := t.settle(n, in, "%s jobs need %s", render.Number(work(o)), render.Plural(n, "instance"))
 	d.Floor = 0
 	return d
 }

@@ -6,20 +6,21 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Every lets a policy decide at its own pace: at the first step and then once a period. In between it holds the size,
-// the wish and what the policy kept. When it looks next is kept itself, so a restart does not change the pace.
+// Every gives a policy its own pace: it decides at the first step and then once a period. In between, Every holds the
+// size, the recommendation and the kept numbers. The time of the next decision is a kept number too, so a restart does
+// not change the pace.
 type Every struct {
 	// Name is the policy's name.
 	Name string
 	// Period is above zero.
 	Period time.Duration
 	Of     muster.Policy
-	// Leave is set for fleets whose workers end by themselves when they are idle, whatever the policy last said: then
-	// none is kept in between.
+	// Leave is set for fleets whose workers stop by themselves when idle, whatever the policy decided last: then the
+	// floor is 0 between decisions.
 	Leave bool
 }
 
-// everyClock is the name under which the next look is kept.
+// everyClock is the name of the kept time of the next decision.
 const everyClock = "next_s"
 
 // Decide implements [muster.Policy].
@@ -37,7 +38,7 @@ func (p Every) Decide(o muster.Observation, recent muster.Recent) muster.Decisio
 	}
 	d := p.Of.Decide(o, recent)
 	next, _ := t.keep.get(everyClock)
-	if d.Kept != nil { // a policy that keeps nothing loses nothing either
+	if d.Kept != nil { // a policy that keeps nothing must not delete what another kept
 		t.keep = append(notes{}, d.Kept...)
 	}
 	t.keep.set(everyClock, next)

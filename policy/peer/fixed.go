@@ -5,7 +5,7 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Fixed is a fleet that is never scaled.
+// Fixed is a fleet that is never scaled: the baseline for cost.
 type Fixed struct {
 	// Workers is at least 0.
 	Workers int

@@ -7,16 +7,16 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Formula is Little's law in one line: so many workers that all that waits or is in flight is done within the
-// objective, if they were launched now. With the objective L, the boot time b, the 95th percentile d and the mean m of
-// the work, a slot begins
+// Formula is Little's law in one line: enough workers to finish all backlog and in-flight messages within the
+// objective, if they were launched now. A slot begins this many messages in time, at least one:
 //
 //	k = (Share x L - b - d) / m + 1
+//	workers = ceil((backlog + in flight) / (k x slots))
 //
-// messages in time, at least one, and it takes ceil((backlog + in flight) / (k x slots)) workers. It is what an
-// engineer writes first who knows the objective, and the mark for anything longer.
+// L is the objective, b the boot time, d the 95th percentile and m the mean of the processing duration. It is the first
+// formula that an engineer writes who knows the objective, and a mark for every longer one.
 type Formula struct {
-	// Share is how much of the objective is planned with, above 0 and at most 1.
+	// Share is the part of the objective to plan with, above 0 and at most 1.
 	Share float64
 }
 

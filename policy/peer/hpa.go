@@ -11,42 +11,45 @@ import (
 
 // HPA is the rule of Kubernetes' horizontal pod autoscaler for one external metric with a target of type AverageValue.
 //
+// It proposes ceil(metric / target) replicas at each sync, unless the ratio is within the tolerance. A stabilisation
+// window then delays falls, and rates limit changes.
+//
 // Sources: kubernetes/kubernetes pkg/controller/podautoscaler/horizontal.go and replica_calculator.go,
 // pkg/apis/autoscaling/v2/defaults.go.
 type HPA struct {
 	// Target is the metric's value per replica, above 0.
 	Target float64
-	// Tolerance is how far the ratio of the metric to its target may be from 1 without a proposal to change.
+	// Tolerance is the distance of metric/target from 1 up to which the size is kept.
 	Tolerance float64
-	// Sync is the time between two looks, above zero.
+	// Sync is the time between two evaluations, above zero.
 	Sync time.Duration
-	// Behavior shapes the changes; nil is the older rule: a fall waits for 300 s, a rise at most doubles, to at least
-	// 4.
+	// Behavior shapes the changes. nil selects the older rule: falls wait for 300 s, and a rise at most doubles the
+	// size, to at least 4.
 	Behavior *Behavior
 }
 
-// Behavior is the part of that name in an HPA.
+// Behavior is the field of that name of an HPA.
 type Behavior struct {
-	// Up and Down are used apart, but each rate counts the changes both ways.
+	// Up and Down apply to their direction, but each rate counts the changes in both.
 	Up, Down Scaling
 }
 
-// Scaling holds the rules for one direction.
+// Scaling has the rules for one direction.
 type Scaling struct {
-	// Window is the stabilization window: a rise goes to the smallest proposal in it, a fall to the largest.
+	// Window is the stabilization window: a rise uses the smallest proposal in it, a fall the largest.
 	Window time.Duration
-	// Rates limit the change; the one that allows most counts. None is no limit.
+	// Rates limit the change; the most permissive one counts. No rates mean no limit.
 	Rates []Pace
 }
 
-// Pace allows a change of so many replicas, or so many per hundred, within Period.
+// Pace allows a change of Pods replicas, or of Percent per hundred, within Period.
 type Pace struct {
 	Pods    int
 	Percent float64
 	Period  time.Duration
 }
 
-// DefaultBehavior is what the API server fills in where behavior is given and empty.
+// DefaultBehavior returns the behavior that the API server fills in for an empty one.
 func DefaultBehavior() *Behavior {
 	return &Behavior{
 		Up:   Scaling{Rates: []Pace{{Percent: 100, Period: 15 * time.Second}, {Pods: 4, Period: 15 * time.Second}}},
@@ -54,10 +57,10 @@ func DefaultBehavior() *Behavior {
 	}
 }
 
-// downWindow is the controller's downscale stabilization.
+// downWindow is the controller's default downscale stabilization.
 const downWindow = 300 * time.Second
 
-// Names kept by an HPA: its clock, when it last proposed and what, and the size that it found at its first look.
+// Names kept by an HPA: its clock, the time and size of the last proposal, and the time and size at the first sync.
 const (
 	keptSync     = "next_sync_s"
 	keptAt       = "proposed_s"
@@ -66,7 +69,7 @@ const (
 	keptFirst    = "first"
 )
 
-// proposal is the size that the metric asks for. replicas are the pods there are.
+// proposal returns the size for the metric; replicas are the existing pods.
 func (h HPA) proposal(metric float64, replicas int) int {
 	ratio := metric / (h.Target * float64(replicas))
 	if replicas > 0 && ratio >= 1-h.Tolerance && ratio <= 1+h.Tolerance {
@@ -75,7 +78,7 @@ func (h HPA) proposal(metric float64, replicas int) int {
 	return workers(metric / h.Target)
 }
 
-// look proposes a size at the sync instant and shapes it. The present size is above zero.
+// look evaluates the metric at the sync time `at` and shapes the proposal. The present size is above zero.
 func (h HPA) look(t *turn, recent muster.Recent, at, metric float64) (n int, in []muster.Value, why string) {
 	c, low, high := t.o.Capacity, max(1, t.o.Limits.Min), t.o.Limits.Max
 	size := c.Desired
@@ -104,7 +107,7 @@ func (h HPA) look(t *turn, recent muster.Recent, at, metric float64) (n int, in 
 		render.Number(h.Target), proposal, n)
 }
 
-// shaped applies a behavior to a proposal.
+// shaped applies a behavior to a proposal: first the windows, then the rates.
 func (h HPA) shaped(t *turn, recent muster.Recent, at float64, size, proposal, low, high int) int {
 	rising := t.extreme(recent, at-h.Behavior.Up.Window.Seconds()+tick, proposal, up)
 	falling := t.extreme(recent, at-h.Behavior.Down.Window.Seconds()+tick, proposal, down)
@@ -132,7 +135,7 @@ func (h HPA) shaped(t *turn, recent muster.Recent, at float64, size, proposal, l
 	return n
 }
 
-// reach is the size that a rate allows to be reached, given the changes of its period.
+// reach returns the size that the rate allows, given the changes within its period.
 func (r Pace) reach(size int, recent muster.Recent, at float64, rise bool) int {
 	added, removed := changes(recent, at-r.Period.Seconds()+tick)
 	start := float64(size - added + removed)
@@ -147,7 +150,7 @@ func (r Pace) reach(size int, recent muster.Recent, at float64, rise bool) int {
 	return int(max(0, start*(1-r.Percent/100)))
 }
 
-// changes adds up how an HPA changed the size since the instant since: changes from and to zero are not its own.
+// changes returns the sums of the HPA's own changes since a time, up and down. Changes from and to zero belong to KEDA.
 func changes(recent muster.Recent, since float64) (added, removed int) {
 	for i := len(recent) - 1; i >= 0; i-- {
 		p := recent[i]
@@ -164,7 +167,8 @@ func changes(recent muster.Recent, since float64) (added, removed int) {
 	return added, removed
 }
 
-// extreme returns the least proposal since the instant since, for a rise, or the largest, for a fall.
+// extreme returns the smallest proposal since a time, for a rise, or the largest, for a fall. The size at the first
+// sync counts as a proposal.
 func (t *turn) extreme(recent muster.Recent, since float64, proposal int, rise bool) int {
 	pick := func(a, b int) int { return max(a, b) }
 	if rise {

@@ -7,22 +7,22 @@ import (
 
 // The scaling strategies of a ScaledJob.
 const (
-	// JobDefault counts messages in flight and takes off every job that has not finished.
+	// JobDefault counts messages in flight too, and subtracts every unfinished job.
 	JobDefault = "default"
-	// JobAccurate counts waiting messages only and takes off the jobs that did not start yet.
+	// JobAccurate counts waiting messages only, and subtracts the jobs that have not started yet.
 	JobAccurate = "accurate"
-	// JobEager counts waiting messages only and creates as many jobs as there is room for.
+	// JobEager counts waiting messages only, and creates as many jobs as the maximum allows.
 	JobEager = "eager"
 )
 
-// ScaledJob is KEDA's ScaledJob: at each poll it creates jobs and never takes one away; they end when they are done.
-// Use it in an [Every], for workers that leave as soon as nothing waits.
+// ScaledJob is KEDA's ScaledJob: each poll creates jobs and never removes one; a job ends when its work is done. Use it
+// in an [Every], with workers that stop as soon as nothing waits.
 //
 // Sources: kedacore/keda pkg/scaling/executor/scale_jobs.go, pkg/scaling/scaledjob/metrics.go; KEDA documentation, page
 // "ScaledJob specification".
 type ScaledJob struct {
 	Name string
-	// Target is the number of messages for one job, above 0.
+	// Target is the number of messages per job, above 0.
 	Target float64
 	// Strategy is one of the Job constants.
 	Strategy string
@@ -54,7 +54,7 @@ func (p ScaledJob) Decide(o muster.Observation, recent muster.Recent) muster.Dec
 	return d
 }
 
-// create returns how many jobs a poll creates.
+// create returns how many jobs a poll creates. The minimum is created first; the strategies see only the jobs above it.
 func (p ScaledJob) create(length float64, running, pending int, limits muster.Limits) int {
 	low, high := limits.Min, limits.Max
 	if running < low {

@@ -8,18 +8,19 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// KPA is the rule of Knative's pod autoscaler, with backlog plus in flight in the place of concurrent requests: the
-// mean of a minute decides, unless that of six seconds asks for twice the pods there are; then the fleet only grows for
-// a minute.
+// KPA is the rule of Knative's pod autoscaler, with backlog plus in flight in place of concurrent requests. The mean of
+// a minute decides. If the mean of six seconds needs twice the present pods, the autoscaler panics: for a minute the
+// fleet only grows.
 //
 // Sources: knative/serving pkg/autoscaler/scaling/autoscaler.go, pkg/autoscaler/aggregation/bucketing.go,
 // pkg/autoscaler/config/config.go, pkg/reconciler/autoscaling/kpa/scaler.go.
 type KPA struct {
-	// Utilization is the share of its slots that a pod aims at, above 0.
+	// Utilization is the target share of busy slots, above 0.
 	Utilization float64
 }
 
-// Knative's defaults.
+// Knative's defaults: the two windows, the tick of decisions, the interval of scrapes and the grace before zero; the
+// ratio that starts a panic, and the largest factors of a rise and a fall.
 const (
 	kpaStable  = 60 * time.Second
 	kpaPanic   = 6 * time.Second
@@ -31,8 +32,8 @@ const (
 	kpaMaxDown = 2.0
 )
 
-// Names kept by the KPA: its clocks, the load it scraped last, since when each window is fed and when it was fed last,
-// when it last panicked and the most pods it then asked for, and since when nothing is wanted.
+// Names kept by the KPA: two clocks; the last scraped load; the last fed time and the start of each window; the time of
+// the last panic and its largest size; the time since which no pod is needed.
 const (
 	keptScrape   = "next_scrape_s"
 	keptTick     = "next_tick_s"
@@ -59,23 +60,23 @@ func (p KPA) Decide(o muster.Observation, recent muster.Recent) muster.Decision 
 	_, ran := t.keep.get(keptTick)
 	_, look := t.keep.due(keptTick, o.At, kpaTick, 0)
 	if !ran && serving > 1 {
-		// An autoscaler that starts has no history. It begins in panic, so that it does not shrink what it finds.
+		// An autoscaler without a history starts in panic, so that it does not shrink the fleet it finds.
 		t.keep.set(keptPanicked, seconds(o.At))
 		t.keep.set(keptMost, float64(serving))
 	}
-	// At zero the first request wakes the autoscaler at once.
+	// At zero the first request wakes the autoscaler at once, through the activator.
 	if !look && (o.Capacity.Desired > 0 || load == 0) {
 		return t.between()
 	}
 	fed, ok := t.keep.get(keptFed)
 	if !ok || seconds(o.At)-fed >= kpaStable.Seconds() {
-		return t.hold(muster.Steady, nil, "nobody reported for %s", kpaStable)
+		return t.hold(muster.Steady, nil, "no pod reported for %s", kpaStable)
 	}
 	return p.scale(t, recent)
 }
 
-// feed takes in what a scrape found. With no pod and no request nobody reports, and a window that was silent for its
-// whole length begins anew.
+// feed stores a scraped load. Without pods and requests no pod reports. A window that got no report for its whole
+// length starts again.
 func feed(k *notes, now, load float64, serving int) {
 	k.set(keptLoad, load)
 	if load == 0 && serving == 0 {
@@ -93,8 +94,8 @@ func feed(k *notes, now, load float64, serving int) {
 	k.set(keptFed, now)
 }
 
-// mean is the mean load of a window, in one-second steps back from now, not beyond the instant from. Seconds in which
-// nobody reported count with the load that was there, which is 0.
+// mean returns the mean load of a window, in one-second steps back from now, not beyond the time from. Seconds without
+// a report count with the load at that time, which is 0.
 func mean(recent muster.Recent, now, load float64, window time.Duration, from float64) float64 {
 	sum, n := 0.0, 0.0
 	i := len(recent)
@@ -118,7 +119,7 @@ func mean(recent muster.Recent, now, load float64, window time.Duration, from fl
 	return sum / n
 }
 
-// scale is one tick with load to decide on.
+// scale is one tick with a load to decide on.
 func (p KPA) scale(t *turn, recent muster.Recent) muster.Decision {
 	now, load := seconds(t.o.At), work(t.o)
 	ready := float64(max(1, t.o.Capacity.InService()))
@@ -155,7 +156,7 @@ func (p KPA) scale(t *turn, recent muster.Recent) muster.Decision {
 	return t.toZero(in)
 }
 
-// toZero takes the fleet to zero once nothing was wanted for the grace period.
+// toZero scales to zero once no pod was needed for the grace period.
 func (t *turn) toZero(in []muster.Value) muster.Decision {
 	now := seconds(t.o.At)
 	since, waits := t.keep.get(keptNothing)
@@ -164,9 +165,10 @@ func (t *turn) toZero(in []muster.Value) muster.Decision {
 		t.keep.set(keptNothing, now)
 	}
 	if now-since < kpaGrace.Seconds()-tick {
-		return t.hold(muster.CoolingDown, in, "no pod is wanted, for less than %s yet", kpaGrace)
+		return t.hold(muster.CoolingDown, in, "no pod is needed, but for less than %s so far", kpaGrace)
 	}
-	return t.settle(0, in, "no pod was wanted for %s", kpaGrace)
+	return t.settle(0, in, "no pod was needed for %s", kpaGrace)
 }
 
+// clampFloat returns v between low and high; high wins if they contradict.
 func clampFloat(v, low, high float64) float64 { return min(max(v, low), high) }

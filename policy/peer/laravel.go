@@ -8,31 +8,32 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Laravel is the hybrid strategy of cboxdk's Laravel queue autoscaler: the larger of what the arrival rate occupies and
-// of what drains the backlog before the goal is missed, the more the nearer that is. Use it in an [Every].
+// Laravel is the hybrid strategy of cboxdk's Laravel queue autoscaler. It takes the maximum of two sizes: the slots
+// that the arrival rate occupies, and the slots that drain the backlog before the goal is missed, which grow as the
+// goal approaches. Use it in an [Every].
 //
 // Sources: cboxdk/laravel-queue-autoscale src/Scaling/Strategies/HybridStrategy.php, src/Scaling/Calculators,
 // src/Policies/ConservativeScaleDownPolicy.php, src/Manager, config/queue-autoscale.php and its balanced profile.
 type Laravel struct {
-	// Share is the goal for the time a message waits, as a share of the latency objective, above 0.
+	// Share is the goal for the waiting time, as a share of the latency objective, above 0.
 	Share float64
-	// Prior is the processing duration until one was measured; two seconds when zero.
+	// Prior is the processing duration before one was measured; zero means two seconds.
 	Prior time.Duration
-	// Cooldown is how long after a change the size may not change the other way.
+	// Cooldown is how long after a change the size may not change in the other direction.
 	Cooldown time.Duration
 }
 
 const (
-	laravelDuration = 2 * time.Second // processing duration nobody knows
-	laravelSpawn    = 2.0             // seconds a worker takes to start, until five were measured
+	laravelDuration = 2 * time.Second // processing duration without a measurement or prior
+	laravelSpawn    = 2.0             // start-up time in seconds until five were measured
 	laravelBreach   = 0.5             // share of the goal that must have passed before the backlog counts
-	laravelBusy     = 0.9             // utilization at which one more is wanted
-	laravelSteady   = 0.05            // variation of the throughput below which a fall goes by one
-	laravelRemove   = 0.25            // share of the workers that may go at once
+	laravelBusy     = 0.9             // utilization from which one more worker is added
+	laravelSteady   = 0.05            // variation of the throughput below which a fall is one worker
+	laravelRemove   = 0.25            // largest share of the workers that one fall removes
 )
 
-// Names kept by the Laravel policy: when it looked, the backlog, the total work and the throughput then, and its
-// target.
+// Names kept by the Laravel policy, beside its target: the time of the last evaluation, the backlog, the total work and
+// the throughput then.
 const (
 	keptLooked  = "looked_s"
 	keptBacklog = "backlog"
@@ -54,7 +55,7 @@ func (p Laravel) Decide(o muster.Observation, recent muster.Recent) muster.Decis
 		{Name: keptTotal, Value: now.total}, {Name: keptDone, Value: now.done}} {
 		t.keep.set(v.Name, v.Value)
 	}
-	age := 0.0 // where the age cannot be had the strategy goes without
+	age := 0.0 // unknown counts as 0, and the strategy works without it
 	if s := o.OldestAge(); s.Known {
 		age = math.Floor(s.Value)
 	}
@@ -78,19 +79,19 @@ func (p Laravel) Decide(o muster.Observation, recent muster.Recent) muster.Decis
 	return p.change(t, recent, n, in, age > 0 && age >= goal)
 }
 
-// change applies what the product does to a target: no turn within the cooldown, unless up while the goal is missed,
-// and no more than a quarter of the workers at once.
+// change applies the product's limits to a target. Within the cooldown the direction does not turn, except upwards
+// while the goal is missed. A fall removes at most a quarter of the workers.
 func (p Laravel) change(t *turn, recent muster.Recent, n int, in []muster.Value, late bool) muster.Decision {
 	size := t.d.Previous
 	if n > size {
 		if ago, is := turned(t.o, recent, p.Cooldown, down); is && !late {
-			return t.hold(muster.CoolingDown, in, "%s wanted, but the size fell %s ago", render.Plural(n, "worker"),
+			return t.hold(muster.CoolingDown, in, "%s needed, but the size fell %s ago", render.Plural(n, "worker"),
 				render.Seconds(ago.Seconds()))
 		}
 	}
 	if n < size {
 		if ago, is := turned(t.o, recent, p.Cooldown, up); is {
-			return t.hold(muster.CoolingDown, in, "%s wanted, but the size rose %s ago", render.Plural(n, "worker"),
+			return t.hold(muster.CoolingDown, in, "%s needed, but the size rose %s ago", render.Plural(n, "worker"),
 				render.Seconds(ago.Seconds()))
 		}
 		n = max(n, size-max(1, workers(float64(size)*laravelRemove)))
@@ -108,7 +109,7 @@ func turned(o muster.Observation, recent muster.Recent, d time.Duration, directi
 	return ago, is
 }
 
-// duration is the processing duration in seconds; one below 10 ms or above 10 min is not believed.
+// duration returns the processing duration in seconds. A measurement below 10 ms or above 10 min is not trusted.
 func (p Laravel) duration(e muster.Estimate) float64 {
 	if e.Known && !e.Prior && e.MeanSeconds >= 0.01 && e.MeanSeconds <= 600 {
 		return e.MeanSeconds
@@ -119,7 +120,7 @@ func (p Laravel) duration(e muster.Estimate) float64 {
 	return laravelDuration.Seconds()
 }
 
-// spawn is the time in seconds that a worker takes to start.
+// spawn returns the start-up time of a worker in seconds.
 func spawn(e muster.Estimate) float64 {
 	if e.Known && !e.Prior && e.Count >= 5 {
 		return max(0, e.MeanSeconds)
@@ -127,7 +128,7 @@ func spawn(e muster.Estimate) float64 {
 	return laravelSpawn
 }
 
-// draining is the number of slots that drain the backlog before the goal is missed. An age of 0 is one nobody knows.
+// draining returns the slots that drain the backlog before the goal is missed. An age of 0 is unknown.
 func draining(backlog, age, goal, duration float64) float64 {
 	if backlog == 0 {
 		return 0
@@ -146,7 +147,7 @@ func draining(backlog, age, goal, duration float64) float64 {
 	return base * min(1+8*(progress-laravelBreach)*(progress-laravelBreach), 5)
 }
 
-// smooth lets a target fall by one at a time while the throughput is steady.
+// smooth lets a target fall by at most one at a time while the throughput is steady.
 func smooth(k notes, looks []look, n int) int {
 	was, ok := k.get(keptTarget)
 	if !ok || n >= workers(was) || !steadyThroughput(looks) {

@@ -7,14 +7,15 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// look is what one evaluation of the Laravel policy saw.
+// look has the numbers of one evaluation of the Laravel policy.
 type look struct {
 	at             float64 // seconds since 1970
 	backlog, total float64
 	done           float64 // messages finished per second
 }
 
-// The estimator's limits: how many looks it keeps, for how many seconds, and what it takes to believe a forecast.
+// The limits of the estimator: how many evaluations and seconds it keeps; the points and the fit (R squared) that a
+// forecast needs; its weight and horizon in seconds; and the trust that the growth needs.
 const (
 	rateLooks   = 30
 	rateSeconds = 300.0
@@ -25,7 +26,7 @@ const (
 	rateTrust   = 0.5
 )
 
-// looksOf returns the earlier looks found in the recent decisions, oldest first, without room for the present one.
+// looksOf returns the earlier evaluations in the recent decisions, oldest first, with room left for the present one.
 func looksOf(recent muster.Recent, now float64) []look {
 	var looks []look
 	for i := len(recent) - 1; i >= 0 && len(looks) < rateLooks-1; i-- {
@@ -47,7 +48,8 @@ func looksOf(recent muster.Recent, now float64) []look {
 	return looks
 }
 
-// throughput is how many messages finish per second: those that came in the past minute and are not there any more.
+// throughput returns the messages finished per second: those that arrived in the past minute less the growth of the
+// work.
 func throughput(o muster.Observation, looks []look, now look) float64 {
 	if !o.Arrivals.Known {
 		return 0
@@ -62,9 +64,9 @@ func throughput(o muster.Observation, looks []look, now look) float64 {
 	return min(max(0, o.Arrivals.Minute-grown), math.MaxFloat64)
 }
 
-// arrivalRate estimates the messages that come per second: what finishes plus what the backlog grows by, where the
-// newest growth weighs most; half of it a forecast, where a straight line fits. Without confidence it is what finishes,
-// and without that a guess from the backlog.
+// arrivalRate estimates the arrivals per second: the throughput plus the growth of the backlog, in which recent growth
+// weighs most. If a straight line fits, a forecast makes half of it. Without trust in the growth it is the throughput;
+// without any throughput it is a guess from the backlog.
 func arrivalRate(looks []look, age, goal float64) float64 {
 	now := looks[len(looks)-1]
 	rate := now.done
@@ -84,7 +86,7 @@ func arrivalRate(looks []look, age, goal float64) float64 {
 	return base
 }
 
-// growing is the weighted growth of the backlog per second and how far it can be trusted, from 0 to 1.
+// growing returns the weighted growth of the backlog per second, and how far it can be trusted, 0 to 1.
 func growing(looks []look) (growth, trust float64) {
 	first, now := looks[0], looks[len(looks)-1]
 	span := now.at - first.at
@@ -113,14 +115,14 @@ func growing(looks []look) (growth, trust float64) {
 	return sum / weights, trust * (0.7 + 0.3*min(change/10, 1))
 }
 
-// forecast draws the line of least squares through the rates seen and reads it a minute ahead; it fits where it
-// explains enough of them.
+// forecast fits a least-squares line through the past rates and extrapolates it by a minute. fits is true if the line
+// explains enough of their variation.
 func forecast(looks []look, done float64) (rate float64, fits bool) {
 	n := float64(len(looks) - 1)
 	if n < ratePoints {
 		return 0, false
 	}
-	// Times count from the newest look: since 1970 their squares would leave no digits for the rest.
+	// Times are relative to the newest evaluation: squares of seconds since 1970 would leave no digits for the rest.
 	last := looks[len(looks)-1].at
 	var sx, sy, sxx, sxy, syy float64
 	for i := 1; i < len(looks); i++ {
@@ -141,7 +143,7 @@ func forecast(looks []look, done float64) (rate float64, fits bool) {
 	return rate, fit >= rateFit && !math.IsInf(rate, 0)
 }
 
-// steadyThroughput tells whether the throughput of the last ten looks varies little.
+// steadyThroughput tells whether the throughput of the last ten evaluations varies little.
 func steadyThroughput(looks []look) bool {
 	looks = looks[max(0, len(looks)-10):]
 	if len(looks) < 3 {

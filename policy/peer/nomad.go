@@ -7,8 +7,8 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Nomad is the Nomad autoscaler's target-value strategy on an AWS Auto Scaling group. One action runs at a time:
-// nothing is decided while a launch is unfinished or a member drains, nor for a cooldown after any action, so a long
+// Nomad is the target-value strategy of the Nomad autoscaler on an AWS Auto Scaling group. One action runs at a time:
+// it decides nothing while a launch is unfinished or a member drains, nor for a cooldown after any action. So a long
 // drain blocks the next rise. Use it in an [Every].
 //
 // Sources: hashicorp/nomad-autoscaler plugins/builtin/strategy/target-value/plugin/plugin.go,
@@ -20,7 +20,7 @@ type Nomad struct {
 	Cooldown time.Duration
 }
 
-// nomadPrecision is how far the factor may be from 1 without an action.
+// nomadPrecision is the distance of the factor from 1 up to which nothing is done.
 const nomadPrecision = 0.01
 
 // Decide implements [muster.Policy].
@@ -35,7 +35,7 @@ func (p Nomad) Decide(o muster.Observation, recent muster.Recent) muster.Decisio
 	in := []muster.Value{num("metric", metric), num("target", p.Target), num("count", float64(count)),
 		num("factor", factor)}
 	if leaving := o.Capacity.Draining + o.Capacity.Released; leaving > 0 {
-		return t.hold(muster.CoolingDown, in, "%s still draining, and nothing is scaled until that is done",
+		return t.hold(muster.CoolingDown, in, "%s still draining, and nothing is scaled until that has ended",
 			render.Plural(leaving, "member"))
 	}
 	if o.Capacity.Ordered > 0 {

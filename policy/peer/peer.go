@@ -1,9 +1,33 @@
-// Package peer restates the published rules of other autoscalers as policies, so that the same traces, fleets and
-// limits can be run against them. Each file names its source and leaves out what docs/peers.md says.
+// Package peer restates the published rules of other autoscalers as policies. The same traces, fleets and limits can
+// then be run against all of them. The pages for users call them other autoscalers, or baselines.
 //
-// A peer decides at its own pace, although the controller steps every second: see [Every]. What it must remember from
-// one look to the next it keeps in its decisions. While a signal that it needs is unknown it holds, also where the
-// original would read nothing as zero.
+// The main types:
+//
+//   - [Peer] is one entry of the list: its name, its one setting that users tune, and how to build its policy. [All]
+//     returns the list and [Find] one of it.
+//   - Each file has one rule: [TargetTracking] and [StepScaling] of AWS with their [Alarm] pair, [HPA] and [KEDA] of
+//     Kubernetes, [ScaledJob], [KPA] of Knative, [Nomad], [Buildkite], [Practo], [QueueTime], [Laravel]. [Formula] and
+//     [Fixed] are marks to compare with.
+//   - [Every] gives a policy its own pace, because the controller steps every second and most autoscalers do not.
+//
+// One decision of an entry:
+//
+//	p, _ := peer.Find("keda")
+//	policy := p.Build(0, 0) // the default setting, no prior
+//	d := policy.Decide(observation, recent)
+//
+// How a rule is written: begin starts a turn with the numbers that the last decision kept. The rule checks its signals
+// (lacks), computes a size, and ends the turn with settle, hold or between. Clocks of the original, such as a polling
+// interval, are kept numbers too.
+//
+// Invariants:
+//
+//   - A peer is a muster.Policy: pure, without state of its own. What it must remember it keeps in its decisions.
+//   - While a signal that it needs is unknown it holds, even where the original would take nothing for zero.
+//   - Each file names its sources. docs/peers.md says what a rule leaves out.
+//
+// Nothing here is used in production. The policies of Muster are in package policy; the published rules of AWS that
+// others need too are in packages awsrules/alarm, awsrules/tracking and awsrules/stepscaling.
 package peer
 
 import (
@@ -20,30 +44,29 @@ import (
 
 // Peer is one autoscaler to compare with.
 type Peer struct {
-	// Name is what the peer is called, What its rule in one line.
+	// Name is the peer's name, What its rule in one line.
 	Name, What string
-	// Setting names the one setting that users tune most, with its unit or what it is relative to, empty if there is
-	// none. Default is its published value, or ours where docs/peers.md says so. Sweep holds the values to try in
-	// hindsight, rising, the default among them.
+	// Setting names the one setting that users tune most, with its unit or reference; empty if there is none. Default
+	// is its published value, or ours where docs/peers.md says so. Sweep holds the values to try in hindsight,
+	// increasing, with the default among them.
 	Setting string
 	Default float64
 	Sweep   []float64
-	// Idle returns how long a worker waits for a message before it leaves by itself; 0 is for ever.
+	// Idle returns how long a worker waits for a message before it stops by itself; 0 is for ever.
 	Idle func(setting float64) time.Duration
-	// Memory is how far back the policy looks into the recent decisions.
+	// Memory is how far back the policy reads recent decisions.
 	Memory time.Duration
-	// Build makes the policy. A setting that is not a finite number above 0 means the default. prior is the user's
-	// figure for the mean processing duration; without one, peers that cannot do without it hold.
+	// Build makes the policy. A setting that is not a finite number above 0 selects the default. prior is the user's
+	// figure for the mean processing duration; without it, peers that need one hold.
 	Build func(setting float64, prior time.Duration) muster.Policy
-	// MinWorkers is the smallest minimum that the peer works with.
+	// MinWorkers is the smallest minimum that the peer supports.
 	MinWorkers int
-	// Period divides all the times between two looks of the peer: a controller that steps no more often misses none of
-	// them. Zero is a peer that acts on whatever it sees, at once, or on rates and durations that the controller
-	// measures as it steps.
+	// Period divides every interval of the peer: a controller that steps no more often misses none of them. Zero is a
+	// peer that acts on every observation, or on rates and durations that the controller measures as it steps.
 	Period time.Duration
 }
 
-// Find returns the peer of a name.
+// Find returns the peer with the given name.
 func Find(name string) (Peer, bool) {
 	all := All()
 	i := slices.IndexFunc(all, func(p Peer) bool { return p.Name == name })
@@ -53,7 +76,7 @@ func Find(name string) (Peer, bool) {
 	return all[i], true
 }
 
-// All returns every peer, in the order in which docs/peers.md lists them.
+// All returns every peer, in the order of docs/peers.md.
 func All() []Peer {
 	var all []Peer
 	for _, group := range [][]Peer{awsPeers(), kedaPeers(), otherPeers(), exactPeers()} {
@@ -73,7 +96,7 @@ func All() []Peer {
 	return all
 }
 
-// setting returns v, or the default where v is none.
+// setting returns v, or the default if v is not a finite number above 0.
 func (p Peer) setting(v float64) float64 {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return p.Default
@@ -81,14 +104,15 @@ func (p Peer) setting(v float64) float64 {
 	return v
 }
 
-// idleSeconds is the idle stop of peers whose setting it is.
+// idleSeconds is Idle for peers whose setting is the idle time.
 func idleSeconds(setting float64) time.Duration {
 	return time.Duration(min(setting, 86400) * float64(time.Second))
 }
 
-// instanceWarmup is EC2 Auto Scaling's default cooldown, which is the warm-up of an instance where nobody set one.
+// instanceWarmup is EC2 Auto Scaling's default cooldown, which is also the warm-up of an instance if none is set.
 const instanceWarmup = 300 * time.Second
 
+// awsPeers are target tracking on three metrics, each with slow and fast alarms, and step scaling.
 func awsPeers() []Peer {
 	shares := []float64{0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1, 1.25, 1.6}
 	targets := []float64{0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.5, 2, 4}
@@ -142,12 +166,13 @@ func awsPeers() []Peer {
 	}
 }
 
-// byPercent is a step that changes the capacity by a percentage.
+// byPercent returns a step that changes the capacity by a percentage. The bounds are in multiples of the threshold.
 func byPercent(lower, upper, percent float64) stepscaling.Step {
 	return stepscaling.Step{Lower: lower, Upper: upper,
 		Change: stepscaling.Change{Type: stepscaling.PercentChangeInCapacity, Adjustment: percent}}
 }
 
+// kedaPeers are ScaledObject with three behaviors and ScaledJob with its three strategies.
 func kedaPeers() []Peer {
 	lengths := []float64{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200}
 	const length = "queueLength"
@@ -197,6 +222,7 @@ const (
 	kedaCooldown = 300 * time.Second
 )
 
+// otherPeers are autoscalers outside of AWS and KEDA.
 func otherPeers() []Peer {
 	messages := []float64{1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200}
 	return []Peer{
@@ -246,7 +272,8 @@ func otherPeers() []Peer {
 	}
 }
 
-// The long times of the peers above.
+// The long intervals of these peers. Each is its Memory too, because within reads the last change from the recent
+// decisions.
 const (
 	nomadCooldown     = 300 * time.Second
 	buildkiteCooldown = 300 * time.Second
@@ -254,6 +281,7 @@ const (
 	queueTimeDown     = 600 * time.Second
 )
 
+// exactPeers are marks to compare with, and two that launch a worker for every message and differ in the idle time.
 func exactPeers() []Peer {
 	exact := func(float64, time.Duration) muster.Policy { return planning.Exact{} }
 	return []Peer{

@@ -8,20 +8,20 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Practo is Practo's worker pod autoscaler: total work over a target, with a floor from the arrival rate and a long
+// Practo is Practo's worker pod autoscaler: total work over a target, with a minimum from the arrival rate and a long
 // delay before falls. Use it in an [Every].
 //
 // Sources: practo/k8s-worker-pod-autoscaler pkg/controller/controller.go and scale_operation.go, README.
 type Practo struct {
 	// Target is backlog plus in flight per worker, above 0.
 	Target float64
-	// Processing is the user's figure for a message; it makes the floor. Zero is none.
+	// Processing is the user's figure for the processing duration, which gives the minimum. Zero means none.
 	Processing time.Duration
-	// Delay is the time from any change to a fall.
+	// Delay is the time between any change and the next fall.
 	Delay time.Duration
 }
 
-// practoTolerance is the change, as a share of the size, that is too small to make.
+// practoTolerance is the relative change of the size that is too small to make.
 const practoTolerance = 0.1
 
 // Decide implements [muster.Policy].
@@ -36,7 +36,7 @@ func (p Practo) Decide(o muster.Observation, recent muster.Recent) muster.Decisi
 		rate = max(0, o.Arrivals.Minute)
 	}
 	low = max(low, workers(p.Processing.Seconds()*rate/slots(o)))
-	n := low // nothing to do: what the arrivals need
+	n := low // without work, the workers that the arrivals need
 	if messages := work(o); messages > 0 || size == 0 {
 		n = workers(messages / p.Target)
 		if size > 0 && math.Abs(float64(n-size))/float64(size) <= practoTolerance {
@@ -51,7 +51,7 @@ func (p Practo) Decide(o muster.Observation, recent muster.Recent) muster.Decisi
 			return t.hold(muster.UnknownBacklog, in, "no fall while the arrival rate is unknown")
 		}
 		if ago, is := within(o, recent, p.Delay, up, down); is {
-			return t.hold(muster.CoolingDown, in, "%s wanted, but the last change was %s ago",
+			return t.hold(muster.CoolingDown, in, "%s needed, but the last change was %s ago",
 				render.Plural(n, "worker"), render.Seconds(ago.Seconds()))
 		}
 	}

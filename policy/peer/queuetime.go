@@ -7,8 +7,8 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// QueueTime is the rule of the queue-time scalers, Judoscale and its like: keep the age of the oldest message within a
-// range, one worker more above it, one fewer after a long time below it. Use it in an [Every].
+// QueueTime is the rule of queue-time scalers such as Judoscale: keep the age of the oldest message within a range.
+// Above the range it adds workers; after a long time below it removes one. Use it in an [Every].
 //
 // Sources: Judoscale documentation, pages "Tuning your application" and "Refining your autoscaling behavior";
 // judoscale-ruby config.rb.
@@ -17,11 +17,12 @@ type QueueTime struct {
 	Upper, Lower float64
 	// Jump is how many workers a rise adds, at least 1.
 	Jump int
-	// UpEvery is the time from a rise to the next, DownAfter the time below the range before a fall and between falls.
+	// UpEvery is the shortest time between rises. DownAfter is the time below the range before a fall, and between
+	// falls.
 	UpEvery, DownAfter time.Duration
 }
 
-// keptBelow is since when the age is below the range.
+// keptBelow is the time since which the age has been below the range.
 const keptBelow = "below_s"
 
 // Decide implements [muster.Policy].

@@ -9,21 +9,22 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// StepScaling is a step scaling policy of EC2 Auto Scaling on the backlog per instance: how far the metric is past the
-// threshold of an alarm says by what percentage the group changes. Instances that warm up are no part of the size that
-// the percentage is of, and count towards the result. The group shrinks only while nothing warms up.
+// StepScaling is a step scaling policy of EC2 Auto Scaling on the backlog per instance. The distance of the metric from
+// the threshold of an alarm selects the percentage by which the group changes. Instances that warm up are not part of
+// the size that the percentage applies to, but count towards the result. The group shrinks only while no instance warms
+// up.
 //
-// Source: EC2 Auto Scaling user guide, "Step and simple scaling policies". AWS publishes no steps: those are the
-// user's.
+// Source: EC2 Auto Scaling user guide, "Step and simple scaling policies". AWS publishes no default steps; these are
+// the user's.
 type StepScaling struct {
 	Name string
-	// Share is the part of the acceptable backlog per instance that is the threshold of the high alarm, above 0; the
-	// low alarm's is Alarm.Below times that. Prior is the user's figure for the mean processing duration.
+	// Share is the threshold of the high alarm as a part of the acceptable backlog per instance, above 0; the threshold
+	// of the low alarm is Alarm.Below times that. Prior is the user's figure for the mean processing duration.
 	Share float64
 	Prior time.Duration
 	Alarm Alarm
-	// Out and In are tried in order; outside of them the size stays. Their bounds are in multiples of the threshold of
-	// the high alarm, and those of In are below 0.
+	// Out and In are tried in order; outside of them the size stays. Their bounds are relative to the alarm's
+	// threshold, in multiples of the high one; those of In are below 0.
 	Out, In []stepscaling.Step
 	Warmup  time.Duration
 }
@@ -52,6 +53,7 @@ func (p StepScaling) Decide(o muster.Observation, recent muster.Recent) muster.D
 	return p.adjust(t, o.Backlog().Value/float64(serving), threshold, warm)
 }
 
+// adjust adds a point of the metric and does what the alarms require.
 func (p StepScaling) adjust(t *turn, metric, threshold float64, warm bool) muster.Decision {
 	serving, previous := t.o.Capacity.InService(), t.d.Previous
 	stands := p.Alarm.see(t, metric >= threshold, metric <= p.Alarm.Below*threshold)

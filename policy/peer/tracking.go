@@ -11,32 +11,35 @@ import (
 
 // TargetTracking is a target tracking policy of EC2 Auto Scaling with the mechanics of its alarms.
 //
-// The metric is measured once a period. While the high alarm stands, it asks once a minute for ceil(in service *
-// metric/target); instances that are ordered or warm up count towards that, so that a standing alarm does not order
-// them again. While the low alarm stands, nothing is warming up, and the same formula gives less, the group shrinks to
-// it. The rules are those of packages awsrules/alarm and awsrules/tracking. A point that is missing scales nothing:
-// with no instance in service there is no backlog per instance.
+// The metric is measured once a period. While the high alarm is in state ALARM, it acts once a minute and sets
+//
+//	ceil(in service * metric / target)
+//
+// Instances that are ordered or warm up count towards that size, so that one alarm does not order them twice. While the
+// low alarm is in state ALARM and no instance warms up, the group shrinks to the same formula. The rules are those of
+// packages awsrules/alarm and awsrules/tracking. A missing point scales nothing: without an instance in service there
+// is no backlog per instance.
 //
 // Sources: EC2 Auto Scaling user guide, "Scaling policy based on Amazon SQS" and "Target tracking scaling policies";
 // AWS Compute Blog, "Scaling an ASG using target tracking with a dynamic SQS target" and "Enhancing auto scaling
 // resilience by tracking worker utilization metrics".
 type TargetTracking struct {
 	Name string
-	// Utilization is the target of total work over total slots, above 0; with zero the metric is the backlog per
-	// instance.
+	// Utilization is the target of total work over total slots, above 0. Zero selects backlog per instance as the
+	// metric.
 	Utilization float64
-	// Share is the part of the acceptable backlog per instance that is the target, above 0.
+	// Share is the target as a part of the acceptable backlog per instance, above 0.
 	Share float64
-	// Prior is the user's figure for the mean processing duration. Measured replaces it by what was measured, read once
-	// a minute.
+	// Prior is the user's figure for the mean processing duration. With Measured, the measured duration replaces it
+	// once a minute.
 	Prior    time.Duration
 	Measured bool
 	Alarm    Alarm
-	// Warmup is how long an instance counts as warming up once it is in service.
+	// Warmup is how long an instance counts as warming up after it came into service.
 	Warmup time.Duration
 }
 
-// Names kept by target tracking: the target in force, and when it is read next.
+// Names kept by target tracking: the target in force, and the time of its next reading.
 const (
 	keptTarget = "target"
 	keptRead   = "next_target_s"
@@ -69,13 +72,14 @@ func (p TargetTracking) Decide(o muster.Observation, recent muster.Recent) muste
 	return p.track(t, metric, target, warm)
 }
 
-// track takes in a point of the metric and does what the alarms ask for.
+// track adds a point of the metric and does what the alarms require.
 func (p TargetTracking) track(t *turn, metric, target float64, warm bool) muster.Decision {
 	serving := t.o.Capacity.InService()
 	stands := p.Alarm.see(t, metric > target, metric < p.Alarm.Below*target)
 	wanted := tracking.Size(serving, metric, target)
 	if serving == 0 {
-		// The formula cannot leave zero; how many instances the service adds there is not published. One is the least.
+		// The formula cannot leave zero, and the service's behaviour there is not published. One is the smallest
+		// change.
 		wanted = 1
 	}
 	in := []muster.Value{num("metric", metric), num("target", target), num("in_service", float64(serving)),
@@ -102,21 +106,21 @@ func (p TargetTracking) track(t *turn, metric, target float64, warm bool) muster
 		render.Number(metric), render.Number(target))
 }
 
-// metric measures the metric, and tells whether there is one.
+// metric returns the metric, and whether it exists.
 func (p TargetTracking) metric(o muster.Observation) (float64, bool) {
 	serving, total := float64(o.Capacity.InService()), float64(o.Capacity.Slots)
 	switch {
 	case p.Utilization > 0 && total > 0:
 		return work(o) / total, true
 	case p.Utilization > 0:
-		return min(1, work(o)), true // saturated as soon as there is work, so that zero is left
+		return min(1, work(o)), true // without slots any work saturates the fleet, so that it leaves zero
 	case serving > 0:
 		return o.Backlog().Value / serving, true
 	}
 	return 0, false
 }
 
-// target returns the target in force, and whether there is one. One that follows the work is read again once a minute.
+// target returns the target in force, and whether there is one. A measured one is read again once a minute.
 func (p TargetTracking) target(t *turn) (float64, bool) {
 	if p.Utilization > 0 {
 		return p.Utilization, true
@@ -137,7 +141,7 @@ func (p TargetTracking) target(t *turn) (float64, bool) {
 	}
 	if p.Measured {
 		if kept, ok := t.keep.get(keptTarget); ok && kept != target {
-			p.Alarm.restart(t) // as PutScalingPolicy does
+			p.Alarm.restart(t) // PutScalingPolicy replaces the alarms
 		}
 		t.keep.set(keptTarget, target)
 	}

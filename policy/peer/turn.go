@@ -9,20 +9,20 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// turn is one decision in the making.
+// turn is one decision under construction.
 type turn struct {
 	rule string
 	o    muster.Observation
 	d    muster.Decision
-	// keep is what the decision leaves for the next one, wish the wish in force.
+	// keep holds the numbers for the next decision, wish the recommendation in force.
 	keep notes
 	wish int
-	// struck is when the clock of the peer struck that this turn belongs to, in seconds since 1970.
+	// struck is the time, in seconds since 1970, at which the peer's clock was due for this turn.
 	struck float64
 }
 
-// begin starts the decision of the named peer with the size as it is. Of what the last decision kept it takes over the
-// given names: those of another policy, which ran before, are forgotten.
+// begin starts the decision of the named peer at the present size. It takes over the given names from the numbers that
+// the last decision kept; numbers of another policy that ran before are dropped.
 func begin(o muster.Observation, recent muster.Recent, rule string, names ...string) *turn {
 	desired := o.Capacity.Desired
 	t := &turn{rule: rule, o: o, wish: desired, d: muster.Decision{
@@ -43,7 +43,7 @@ func begin(o muster.Observation, recent muster.Recent, rule string, names ...str
 	return t
 }
 
-// settle ends the turn with n workers, none of which leaves by itself.
+// settle ends the turn with n workers, none of which stops by itself. The other arguments explain it in the trail.
 func (t *turn) settle(n int, in []muster.Value, format string, args ...any) muster.Decision {
 	d := t.d
 	n = max(0, n)
@@ -51,19 +51,19 @@ func (t *turn) settle(n int, in []muster.Value, format string, args ...any) must
 	return d.With(muster.Term{Rule: t.rule, In: in, Out: n, Why: fmt.Sprintf(format, args...)})
 }
 
-// hold ends the turn with the size as it is. The wish in force stays too.
+// hold ends the turn at the present size, with the recommendation in force.
 func (t *turn) hold(reason muster.Reason, in []muster.Value, format string, args ...any) muster.Decision {
 	d := t.d
 	d.Wish, d.Kept = t.wish, t.keep
 	return d.Held(reason, muster.Term{Rule: t.rule, In: in, Why: fmt.Sprintf(format, args...)})
 }
 
-// between ends a turn in which no clock of the peer struck.
+// between ends a turn in which no clock of the peer was due.
 func (t *turn) between() muster.Decision {
-	return t.hold(muster.Steady, nil, "between two looks at the queue")
+	return t.hold(muster.Steady, nil, "between two polls of the queue")
 }
 
-// need names signals that a peer cannot do without.
+// need is a set of signals that a peer needs.
 type need int
 
 const (
@@ -74,7 +74,7 @@ const (
 	needWork = needBacklog | needInFlight
 )
 
-// missing says which needed signal is unknown, if any.
+// missing returns the first needed signal that is unknown, if any.
 func (t *turn) missing(n need) (reason muster.Reason, why string) {
 	if n&needCapacity != 0 && !t.o.Capacity.Known {
 		return muster.UnknownCapacity, "the fleet could not be listed: " + t.o.Capacity.Reason
@@ -88,7 +88,7 @@ func (t *turn) missing(n need) (reason muster.Reason, why string) {
 	return "", ""
 }
 
-// lacks returns a hold, and true, while a needed signal is unknown.
+// lacks returns a hold, and true, if a needed signal is unknown.
 func (t *turn) lacks(n need) (muster.Decision, bool) {
 	reason, why := t.missing(n)
 	if reason == "" {
@@ -110,8 +110,7 @@ func slots(o muster.Observation) float64 {
 	return 1
 }
 
-// workers rounds up to a size, forgiving the rounding error of a division that should have been whole. What is no
-// number is 0.
+// workers rounds v up to a size. It forgives the rounding error of a division that should be whole; not-a-number is 0.
 func workers(v float64) int {
 	if !(v > 0) {
 		return 0
@@ -119,10 +118,11 @@ func workers(v float64) int {
 	return int(min(math.Ceil(v-1e-9), math.MaxInt32))
 }
 
-// clamp returns n within low and high; high wins.
+// clamp returns n between low and high; high wins if they contradict.
 func clamp(n, low, high int) int { return min(max(n, low), high) }
 
-// num is a named number; what is not finite becomes the nearest number that is.
+// num returns a named number. Infinities become the largest finite number, not-a-number becomes 0: a term must be
+// finite.
 func num(name string, v float64) muster.Value {
 	if math.IsNaN(v) {
 		v = 0
@@ -130,13 +130,13 @@ func num(name string, v float64) muster.Value {
 	return muster.Value{Name: name, Value: max(-math.MaxFloat64, min(v, math.MaxFloat64))}
 }
 
-// seconds returns an instant as seconds since 1970, good to a microsecond.
+// seconds returns a time as seconds since 1970, precise to a microsecond.
 func seconds(at time.Time) float64 { return float64(at.Unix()) + float64(at.Nanosecond())/1e9 }
 
-// tick is how far two instants may differ and still count as the same.
+// tick is the difference up to which two times count as the same.
 const tick = 1e-6
 
-// notes are the numbers a peer keeps from one decision to the next.
+// notes are the numbers that a peer keeps from one decision to the next.
 type notes []muster.Value
 
 // get returns the number of the given name, and whether there is one.
@@ -150,7 +150,8 @@ func (n notes) or(name string, otherwise float64) float64 {
 	return otherwise
 }
 
-// set keeps a finite number under a name, and drops the name for one that is not finite.
+// set keeps a finite number under a name, and drops the name for one that is not finite. A decision has room for
+// [muster.MaxKept] numbers; more are dropped.
 func (n *notes) set(name string, v float64) {
 	i := slices.IndexFunc(*n, func(x muster.Value) bool { return x.Name == name })
 	switch finite := !math.IsNaN(v) && !math.IsInf(v, 0); {
@@ -163,13 +164,12 @@ func (n *notes) set(name string, v float64) {
 	}
 }
 
-// drop forgets a name.
+// drop deletes a name.
 func (n *notes) drop(name string) { n.set(name, math.NaN()) }
 
-// due tells whether the clock kept under a name strikes at the instant at, and returns the instant it should have
-// struck at. The first stroke comes after first. The next one is a period after the last, however late that was
-// noticed, so that a controller that steps every second keeps the peer's own pace; strokes that were missed are not
-// made up for.
+// due tells whether the clock kept under a name is due at the given time, and returns the time at which it was due. It
+// is first due after first, and then once a period after the last due time, however late that was noticed. So the pace
+// stays the peer's own when the controller steps every second. Missed times are not made up for.
 func (n *notes) due(name string, at time.Time, period, first time.Duration) (struck float64, due bool) {
 	now, every := seconds(at), period.Seconds()
 	next, ok := n.get(name)
@@ -190,7 +190,7 @@ func (n *notes) due(name string, at time.Time, period, first time.Duration) (str
 	return next, true
 }
 
-// lastChange returns when desired last rose, or last fell, among the recent decisions.
+// lastChange returns the time of the last rise, or the last fall, of desired among the recent decisions.
 func lastChange(recent muster.Recent, up bool) (time.Time, bool) {
 	for i := len(recent) - 1; i >= 0; i-- {
 		if p := recent[i]; p.Desired != p.Previous && (p.Desired > p.Previous) == up {
@@ -200,7 +200,7 @@ func lastChange(recent muster.Recent, up bool) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// within tells whether desired changed, in one of the directions given, less than a time ago.
+// within tells whether desired changed in one of the given directions less than d ago.
 func within(o muster.Observation, recent muster.Recent, d time.Duration, directions ...bool) (ago time.Duration,
 	is bool) {
 	for _, up := range directions {

@@ -18,17 +18,18 @@ import (
 )
 
 const (
-	// batch is how many children fit into one transaction: with as many that were sent, their parent, the root and its
-	// entry in the list of roots they stay below DynamoDB's 100.
+	// batch is the number of children in one transaction. With as many nodes marked as sent, their parent, the root and
+	// its entry in the list of roots, it stays below DynamoDB's bound of 100 elements. A larger batch would mean fewer
+	// round trips, and more work lost in a conflict.
 	batch = 45
-	// maxClaimed bounds the claimed nodes in a view, for the same reason.
+	// maxClaimed bounds the claimed nodes in a view, for the same bound.
 	maxClaimed = 50
-	// maxTries and the pauses between them bound how long a step tries against others: about a minute.
+	// maxTries and the pauses bound how long a step is repeated when other workers are faster: about a minute.
 	maxTries             = 100
 	firstPause, maxPause = 5 * time.Millisecond, time.Second
 )
 
-// API is what a store needs of DynamoDB's client. [*dynamodb.Client] implements it.
+// API is the part of DynamoDB's client that a store needs. [*dynamodb.Client] implements it.
 type API interface {
 	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput,
 		...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
@@ -44,16 +45,16 @@ type Store struct {
 	table string
 }
 
-// New returns the trees in a table. It asks nothing yet.
+// New returns the store in a table. It makes no call yet.
 func New(api API, table string) *Store { return &Store{api, table} }
 
 // Batch implements [tree.Bounded].
 func (s *Store) Batch() int { return batch }
 
-// errConflict says that somebody else changed the root meanwhile.
+// errConflict means that another worker changed the root meanwhile: the step must be computed again.
 var errConflict = errors.New("another worker changed the tree meanwhile")
 
-// Step implements [tree.Store].
+// Step implements [tree.Store]. It may call step several times.
 func (s *Store) Step(ctx context.Context, want tree.Want, step func(tree.View) (tree.Change, error)) error {
 	if err := want.Check(); err != nil {
 		return err
@@ -73,7 +74,7 @@ func (s *Store) Step(ctx context.Context, want tree.Want, step func(tree.View) (
 	}
 }
 
-// pause waits a random time, longer after each try, so that workers that met do not meet again.
+// pause waits a random time that grows with each try, so that workers that collided once do not collide again.
 func pause(ctx context.Context, try int) error {
 	longest := min(maxPause, firstPause<<min(try, 10))
 	select {
@@ -84,13 +85,16 @@ func pause(ctx context.Context, try int) error {
 	}
 }
 
-// try makes a step once. What the step decided by a view whose parts are of different instants is not believed.
+// try makes a step once. The parts of a view are read one after the other. A change is safe, because its condition
+// checks the version. A refusal is checked by reading the version again: step may have judged parts of different
+// instants.
 func (s *Store) try(ctx context.Context, want tree.Want, step func(tree.View) (tree.Change, error)) error {
 	v, version, err := s.view(ctx, want)
 	if err != nil {
 		return s.failed("read the tree "+want.Root, err)
 	}
 	c, refused := step(v)
+	// A change needs no second read: the condition on the version fails if anything of the tree has changed.
 	if refused == nil && c.Root.ID != "" {
 		if c.Root.ID != want.Root {
 			return fmt.Errorf("keep a change: found one of the tree %q in a step of %q", c.Root.ID, want.Root)
@@ -107,7 +111,7 @@ func (s *Store) try(ctx context.Context, want tree.Want, step func(tree.View) (t
 	return refused
 }
 
-// view reads what is wanted, and the root's version: 0 when there is no root.
+// view reads want, and the root's version: 0 if there is no root.
 func (s *Store) view(ctx context.Context, want tree.Want) (v tree.View, version int64, err error) {
 	keys := []string{rootKey}
 	for _, id := range want.IDs {
@@ -129,6 +133,7 @@ func (s *Store) view(ctx context.Context, want tree.Want) (v tree.View, version 
 		}
 		v.Nodes = append(v.Nodes, n)
 	}
+	// The count saves a query in the usual case.
 	if want.Waiting > 0 && v.Root.Counts.Waiting > 0 {
 		if v.Waiting, err = s.todo(ctx, want.Root, todoWaiting, min(want.Waiting, batch)); err != nil {
 			return v, 0, err
@@ -150,11 +155,12 @@ func (s *Store) version(ctx context.Context, root string) (int64, error) {
 	return version, err
 }
 
-// get reads elements of a tree by their sort keys.
+// get reads elements of a tree by their sort keys. Keys without an element are missing in the result. DynamoDB may
+// answer a part of a request under load; get repeats the rest.
 func (s *Store) get(ctx context.Context, root string, keys []string) (map[string]element, error) {
 	found := map[string]element{}
 	for len(keys) > 0 {
-		n := min(len(keys), 100) // DynamoDB's bound
+		n := min(len(keys), 100) // the bound of BatchGetItem
 		ask := types.KeysAndAttributes{ConsistentRead: aws.Bool(true)}
 		for _, k := range keys[:n] {
 			ask.Keys = append(ask.Keys, element{partition: text(root), sort: text(k)})
@@ -182,7 +188,7 @@ func (s *Store) get(ctx context.Context, root string, keys []string) (map[string
 	return found, nil
 }
 
-// todo reads nodes by what is to be done with them.
+// todo reads nodes from the local index by a prefix of their attribute todo.
 func (s *Store) todo(ctx context.Context, root, prefix string, most int) ([]tree.Node, error) {
 	return s.query(ctx, most, dynamodb.QueryInput{
 		IndexName:                 aws.String(todoIndex),
@@ -192,7 +198,8 @@ func (s *Store) todo(ctx context.Context, root, prefix string, most int) ([]tree
 	})
 }
 
-// query reads nodes until there are most of them, or no more.
+// query reads pages until it has `most` nodes, or there are no more. With a filter no limit is set, because DynamoDB's
+// limit counts elements before the filter.
 func (s *Store) query(ctx context.Context, most int, in dynamodb.QueryInput) (nodes []tree.Node, err error) {
 	in.TableName, in.ConsistentRead = &s.table, aws.Bool(true)
 	if in.FilterExpression == nil {
@@ -218,7 +225,8 @@ func (s *Store) query(ctx context.Context, most int, in dynamodb.QueryInput) (no
 	}
 }
 
-// keep writes a change, if the root's version is still the one that was read.
+// keep writes a change in one transaction, under the condition that the root still has the given version. A new root is
+// also added to the list of roots, which DynamoDB cannot derive without a scan of the table.
 func (s *Store) keep(ctx context.Context, c tree.Change, version int64) error {
 	body, err := json.Marshal(c.Root)
 	if err != nil {
@@ -232,6 +240,7 @@ func (s *Store) keep(ctx context.Context, c tree.Change, version int64) error {
 	})
 	in := &dynamodb.TransactWriteItemsInput{}
 	root.Put.ExpressionAttributeNames = map[string]string{"#v": attrVersion}
+	// The first write must not meet another first write; any later one must meet the version it read.
 	if version == 0 {
 		root.Put.ConditionExpression = aws.String("attribute_not_exists(#v)")
 		in.TransactItems = append(in.TransactItems, put(element{partition: text(listOfRoots), sort: text(c.Root.ID)}))
@@ -250,7 +259,8 @@ func (s *Store) keep(ctx context.Context, c tree.Change, version int64) error {
 	return err
 }
 
-// conflict tells whether a transaction met another one.
+// conflict tells whether a transaction failed only because of others: a changed version, a concurrent transaction, or
+// throttling. Then it can be repeated. Any other reason makes it a failure.
 func conflict(err error) bool {
 	if _, ok := errors.AsType[*types.TransactionInProgressException](err); ok {
 		return true
@@ -259,6 +269,7 @@ func conflict(err error) bool {
 	if !ok {
 		return false
 	}
+	// The reasons come in the order of the elements, "None" for those that were not the cause.
 	met := false
 	for _, r := range cancelled.CancellationReasons {
 		switch aws.ToString(r.Code) {
@@ -277,11 +288,13 @@ func (s *Store) Roots(ctx context.Context) ([]tree.Root, error) {
 	return s.roots(ctx, math.MaxInt, func(string) bool { return false })
 }
 
-// Running returns roots that run, and others, at most so many: all but those that skip knows. Each costs a read.
+// Running returns running roots and others, at most limit of them, except those for which skip is true. Each costs a
+// read, so the caller skips the roots that it knows to have ended.
 func (s *Store) Running(ctx context.Context, limit int, skip func(id string) bool) ([]tree.Root, error) {
 	return s.roots(ctx, limit, skip)
 }
 
+// roots reads the roots in the list of roots, one by one.
 func (s *Store) roots(ctx context.Context, limit int, skip func(id string) bool) ([]tree.Root, error) {
 	roots := []tree.Root{}
 	in := &dynamodb.QueryInput{
@@ -301,6 +314,7 @@ func (s *Store) roots(ctx context.Context, limit int, skip func(id string) bool)
 			if len(roots) == limit {
 				return roots, nil
 			}
+			// The list has names alone: were the roots in it, every step would write to this one partition.
 			found, err := s.get(ctx, textOf(e[sort]), []string{rootKey})
 			if err != nil {
 				return nil, s.failed("list the trees", err)
@@ -319,7 +333,7 @@ func (s *Store) roots(ctx context.Context, limit int, skip func(id string) bool)
 	}
 }
 
-// Erase implements [tree.Eraser].
+// Erase implements [tree.Eraser]. It erases in batches; a conflict repeats a batch.
 func (s *Store) Erase(ctx context.Context, root string) error {
 	for {
 		nodes, err := s.Nodes(ctx, root, tree.Filter{Limit: tree.MaxBatch})
@@ -332,23 +346,27 @@ func (s *Store) Erase(ctx context.Context, root string) error {
 				TableName: &s.table, Key: element{partition: text(root), sort: text(nodeKey(n.ID))},
 			}})
 		}
+		// After a conflict the loop reads the nodes again and repeats what is left.
 		if _, err := s.api.TransactWriteItems(ctx, in); err != nil && !conflict(err) {
 			return s.failed("erase the nodes of the tree "+root, err)
 		}
 	}
 }
 
-// Nodes implements [tree.Store].
+// Nodes implements [tree.Store]. Failed nodes come from the index, because they are few among many; other states are
+// filtered while reading.
 func (s *Store) Nodes(ctx context.Context, root string, f tree.Filter) ([]tree.Node, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
 	}
 	what := "list nodes of the tree " + root
+	// A query of a missing partition is empty, so the root tells a tree without such nodes from a missing tree.
 	if version, err := s.version(ctx, root); err != nil {
 		return nil, s.failed(what, err)
 	} else if version == 0 {
 		return nil, tree.ErrNoRoot
 	}
+	// Sort keys of nodes are ASCII: "#" sorts right after the key itself, "~" after every key with the prefix.
 	in := dynamodb.QueryInput{
 		KeyConditionExpression:   aws.String("#p = :p AND #s BETWEEN :after AND :last"),
 		ExpressionAttributeNames: map[string]string{"#p": partition, "#s": sort},
@@ -356,7 +374,7 @@ func (s *Store) Nodes(ctx context.Context, root string, f tree.Filter) ([]tree.N
 			":last": text(nodePrefix + "~")},
 	}
 	if len(f.States) == 1 && f.States[0] == tree.Failed {
-		in.IndexName = aws.String(todoIndex) // failures are few among many
+		in.IndexName = aws.String(todoIndex)
 		in.ExpressionAttributeNames["#s"] = todo
 		in.ExpressionAttributeValues[":after"],
 			in.ExpressionAttributeValues[":last"] = text(todoFailed+f.After.String()+"#"), text(todoFailed+"~")
@@ -379,25 +397,25 @@ func (s *Store) Nodes(ctx context.Context, root string, f tree.Filter) ([]tree.N
 	return nodes, nil
 }
 
-// Failure is a failure of the table, with what was attempted and what to do where that is known.
+// Failure is an error of the table. Its text says what was attempted, and what to do where that is known.
 type Failure struct {
 	text string
 	err  error
 }
 
-// Error says it in one line.
+// Error returns the text in one line.
 func (f *Failure) Error() string { return f.text }
 
-// Unwrap returns what the client of DynamoDB said.
+// Unwrap returns the error of the DynamoDB client.
 func (f *Failure) Unwrap() error { return f.err }
 
-// Is tells whether a table is the reason for an error.
+// Is tells whether err is a failure of the table, in contrast to a step that was refused.
 func Is(err error) bool {
 	_, ok := errors.AsType[*Failure](err)
 	return ok
 }
 
-// failed explains an error.
+// failed wraps an error of the client in a [Failure]; nil and conflicts pass unchanged.
 func (s *Store) failed(what string, err error) error {
 	if err == nil || errors.Is(err, errConflict) {
 		return err

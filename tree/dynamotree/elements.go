@@ -15,8 +15,9 @@ import (
 	"github.com/muster-scale/muster/tree"
 )
 
-// The attributes. A partition holds a tree; its sort keys are "r" for the root and "n#" with the id for nodes. One more
-// partition lists the roots. The index has the nodes with which something is to be done, by what it is.
+// The attributes of the table. Each tree is a partition. Its sort keys are "r" for the root and "n#" with the id for a
+// node. One more partition lists the roots. The attribute todo exists only on nodes that wait, are claimed or failed:
+// the local index holds exactly these.
 const (
 	partition = "tree"
 	sort      = "element"
@@ -36,23 +37,25 @@ const (
 
 	rootKey     = "r"
 	nodePrefix  = "n#"
-	listOfRoots = "#roots" // no tree is named so
+	listOfRoots = "#roots" // not a valid name of a tree
 
-	todoWaiting = "w#" // and the id
-	todoClaimed = "c#" // and the claimer's id, # and the id
-	todoFailed  = "f#" // and the id
+	todoWaiting = "w#" // then the node's id
+	todoClaimed = "c#" // then the claimer's id, "#" and the node's id
+	todoFailed  = "f#" // then the node's id
 )
 
-// element is what DynamoDB keeps under one key.
+// element is a DynamoDB item: the attributes under one key.
 type element = map[string]types.AttributeValue
 
+// text returns a string attribute.
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
+// number returns a number attribute.
 func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// textOf returns a text, empty where there is none.
+// textOf returns the value of a string attribute, "" for anything else.
 func textOf(v types.AttributeValue) string {
 	if s, ok := v.(*types.AttributeValueMemberS); ok {
 		return s.Value
@@ -60,6 +63,7 @@ func textOf(v types.AttributeValue) string {
 	return ""
 }
 
+// numberOf returns the value of a number attribute.
 func numberOf(v types.AttributeValue) (int64, error) {
 	if n, ok := v.(*types.AttributeValueMemberN); ok {
 		return strconv.ParseInt(n.Value, 10, 64)
@@ -67,8 +71,10 @@ func numberOf(v types.AttributeValue) (int64, error) {
 	return 0, errors.New("found no number")
 }
 
+// nodeKey returns the sort key of a node.
 func nodeKey(id tree.ID) string { return nodePrefix + id.String() }
 
+// nodeElement returns the element of a node.
 func nodeElement(root string, n tree.Node) element {
 	e := element{
 		partition: text(root), sort: text(nodeKey(n.ID)), attrParent: text(n.Parent.String()), attrKey: text(n.Key),
@@ -76,6 +82,7 @@ func nodeElement(root string, n tree.Node) element {
 		attrDepth: number(int64(n.Depth)), attrAttempts: number(int64(n.Attempts)), attrChildren: number(n.Children),
 		attrState: text(n.State.String()), attrClaimer: text(n.Claimer.String()), attrReason: text(n.Reason),
 	}
+	// Nodes that are sent or done have no attribute todo, and so no entry in the index.
 	switch id := n.ID.String(); n.State {
 	case tree.Waiting:
 		e[todo] = text(todoWaiting + id)
@@ -87,6 +94,7 @@ func nodeElement(root string, n tree.Node) element {
 	return e
 }
 
+// readNode returns the node of an element. People and other programs can edit a table, so every attribute is checked.
 func readNode(e element) (n tree.Node, err error) {
 	key := textOf(e[sort])
 	fault := func(what string, err error) (tree.Node, error) {
@@ -94,8 +102,9 @@ func readNode(e element) (n tree.Node, err error) {
 			what, err)
 	}
 	if len(key) < len(nodePrefix) {
-		return fault(sort, errors.New("it is none of a node"))
+		return fault(sort, errors.New("it is not the key of a node"))
 	}
+	// The loops collect the attribute's name, so that an error names what is wrong.
 	for _, f := range []struct {
 		what, from string
 		to         *tree.ID
@@ -125,7 +134,7 @@ func readNode(e element) (n tree.Node, err error) {
 	return n, nil
 }
 
-// readRoot reads a root and its version; nothing is no root, of version 0.
+// readRoot returns a root and its version. An empty element is no root, of version 0.
 func readRoot(e element) (r tree.Root, version int64, err error) {
 	if len(e) == 0 {
 		return r, 0, nil
@@ -139,10 +148,10 @@ func readRoot(e element) (r tree.Root, version int64, err error) {
 	return r, version, nil
 }
 
-// createPatience is how long a new table may take to be there.
+// createPatience bounds the wait for a new table.
 const createPatience = 2 * time.Minute
 
-// Creator is what [Create] needs of DynamoDB's client.
+// Creator is the part of DynamoDB's client that [Create] needs.
 type Creator interface {
 	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput,
 		error)
@@ -150,7 +159,8 @@ type Creator interface {
 		...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
 }
 
-// Create makes the table, unless it is there, and waits until it can be used. It is paid for by the request.
+// Create makes the table, unless it exists, and waits until it can be used. The table is billed per request. Its key
+// schema and its index are described in elements.go; a table with other keys cannot be used.
 func Create(ctx context.Context, api Creator, table string) error {
 	attribute := func(name string) types.AttributeDefinition {
 		return types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeTypeS}
@@ -159,6 +169,7 @@ func Create(ctx context.Context, api Creator, table string) error {
 		return []types.KeySchemaElement{{AttributeName: aws.String(partition), KeyType: types.KeyTypeHash},
 			{AttributeName: &sort, KeyType: types.KeyTypeRange}}
 	}
+	// The index is local: only local indexes allow consistent reads, which a step needs.
 	_, err := api.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &table, BillingMode: types.BillingModePayPerRequest, KeySchema: keys(sort),
 		AttributeDefinitions: []types.AttributeDefinition{attribute(partition), attribute(sort), attribute(todo)},

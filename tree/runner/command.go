@@ -13,14 +13,17 @@ import (
 )
 
 const (
-	// maxUnread bounds the output that was printed and not registered yet, in bytes.
+	// maxUnread bounds the output that was printed and is not registered yet, in bytes. The output is not throttled: a
+	// program that waits for its own output could not react to a stop.
 	maxUnread = 64 << 20
 )
 
-// Command returns work that runs a program: for a message that names a node, what the program prints are the node's
-// children, one JSON object a line. They are registered while it runs. A line that is none fails the attempt. The
-// program sees, besides what execution.Command gives it, MUSTER_TREE_ROOT, MUSTER_TREE_NODE, MUSTER_TREE_KEY,
-// MUSTER_TREE_DEPTH, MUSTER_TREE_DEPTH_LEFT and MUSTER_ATTEMPT; its idempotency key is the node's id.
+// Command returns work that runs a program. For the message of a node, the lines that the program prints are the node's
+// children, one JSON object each; they are registered while it runs. Any other line fails the attempt. For other
+// messages it is execution.Command.
+//
+// In addition to the environment of execution.Command, the program sees MUSTER_TREE_ROOT, MUSTER_TREE_NODE,
+// MUSTER_TREE_KEY, MUSTER_TREE_DEPTH, MUSTER_TREE_DEPTH_LEFT and MUSTER_ATTEMPT. Its idempotency key is the node's id.
 func Command(c execution.Command) func(context.Context, worker.Message) error {
 	return func(ctx context.Context, m worker.Message) error {
 		n, ok := Of(ctx)
@@ -31,6 +34,7 @@ func Command(c execution.Command) func(context.Context, worker.Message) error {
 	}
 }
 
+// run runs the program, and registers its output in a second goroutine until both have ended.
 func (n *Node) run(ctx context.Context, c execution.Command, m worker.Message) error {
 	c.Set = append(c.Set[:len(c.Set):len(c.Set)],
 		"MUSTER_TREE_ROOT="+n.Root(), "MUSTER_TREE_NODE="+n.ID().String(), "MUSTER_TREE_KEY="+n.Key(),
@@ -43,12 +47,13 @@ func (n *Node) run(ctx context.Context, c execution.Command, m worker.Message) e
 	err := c.Run(ctx, m)
 	printed.close()
 	if wrong := <-registered; wrong != nil {
-		return wrong // it is why the program was told to end, if it was
+		return wrong // the cause, if the program was stopped because of it
 	}
 	return err
 }
 
-// nameAll names the children in the lines as they come, and sends them whenever no further line is there yet.
+// nameAll names the children in the program's output. It sends a batch early whenever no further line is ready, so that
+// children start while a slow program still runs.
 func (n *Node) nameAll(ctx context.Context, from *lines) error {
 	number := 0
 	for {
@@ -72,7 +77,7 @@ func (n *Node) nameAll(ctx context.Context, from *lines) error {
 			return n.fail(fmt.Errorf("after line %d of the output: %w", number, err))
 		}
 		if !more {
-			return nil // what is left is registered only if the program ended well
+			return nil // the rest is registered by the runner, if the program succeeded
 		}
 		if err := n.Flush(ctx); err != nil {
 			return err
@@ -80,7 +85,7 @@ func (n *Node) nameAll(ctx context.Context, from *lines) error {
 	}
 }
 
-// fail ends the work as failed.
+// fail ends the work as failed, unless it was stopped already.
 func (n *Node) fail(err error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -90,47 +95,50 @@ func (n *Node) fail(err error) error {
 	return n.end(err, "")
 }
 
-// lines takes a program's output without waiting, and gives it by the line.
+// lines is the buffer between a program's output and the store: writing never blocks, reading is by the line.
 type lines struct {
 	mu    sync.Mutex
-	came  chan struct{} // has an element when there is something new
+	news  chan struct{} // has an element when take must look again
 	bytes []byte
 	ended bool
-	over  bool // too much was unread; what came since is dropped
+	over  bool // the buffer was full; later output is dropped, and take fails
 }
 
-func newLines() *lines { return &lines{came: make(chan struct{}, 1)} }
+// newLines returns an empty buffer.
+func newLines() *lines { return &lines{news: make(chan struct{}, 1)} }
 
-// Write implements [io.Writer]. It never waits.
+// Write implements [io.Writer]. It never blocks and never fails: the attempt fails in take instead.
 func (l *lines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	if l.over = l.over || len(l.bytes)+len(b) > maxUnread; !l.over {
 		l.bytes = append(l.bytes, b...)
 	}
 	l.mu.Unlock()
-	l.tell()
+	l.signal()
 	return len(b), nil
 }
 
-func (l *lines) tell() {
+// signal wakes take, once for any number of calls.
+func (l *lines) signal() {
 	select {
-	case l.came <- struct{}{}:
+	case l.news <- struct{}{}:
 	default:
 	}
 }
 
-// close says that nothing more comes.
+// close marks the end of the output.
 func (l *lines) close() {
 	l.mu.Lock()
 	l.ended = true
 	l.mu.Unlock()
-	l.tell()
+	l.signal()
 }
 
-// take waits for lines and returns those that are whole; the last may lack its end. There are no more when it says so.
+// take waits for complete lines and returns them. more is false after the last ones; the very last line may lack its
+// end.
 func (l *lines) take() (all [][]byte, more bool, err error) {
 	for {
-		<-l.came
+		<-l.news
 		l.mu.Lock()
 		end := bytes.LastIndexByte(l.bytes, '\n') + 1
 		if l.ended {
@@ -145,8 +153,7 @@ func (l *lines) take() (all [][]byte, more bool, err error) {
 			return nil, false, fmt.Errorf("more than %d MiB of children were printed faster than they could be "+
 				"registered; name fewer in one node", maxUnread>>20)
 		case len(rest) > tree.MaxLine:
-			return nil, false, fmt.Errorf("found a line of more than %d bytes, which is all that is allowed",
-				tree.MaxLine)
+			return nil, false, fmt.Errorf("found a line of more than %d bytes, the most that is allowed", tree.MaxLine)
 		}
 		if len(whole) > 0 {
 			all = bytes.Split(bytes.TrimSuffix(whole, []byte("\n")), []byte("\n"))

@@ -8,34 +8,38 @@ import (
 	"github.com/muster-scale/muster/tree"
 )
 
-// The reasons for which work on a node is stopped: they are causes of its context.
+// The reasons for which work on a node is stopped. They are causes of its context.
 var (
-	// ErrParked says that the root was paused, because a limit is reached. The work is begun anew when the root goes
-	// on.
+	// ErrParked means that the root was paused, because a limit is reached. The work starts anew when the root
+	// continues.
 	ErrParked = errors.New("the tree is paused")
-	// ErrOver says that the node was settled elsewhere, or its tree cancelled: nobody waits for this work.
+	// ErrOver means that the node was settled by another worker, or its tree was cancelled: the result of this work is
+	// not needed.
 	ErrOver = errors.New("the node is settled already")
 )
 
-// Node is a node in work. It is safe for use by several goroutines.
+// Node is a node in progress. It is safe for use by several goroutines.
 type Node struct {
-	desk
+	executor
 	root tree.Root
 	node tree.Node
 	stop context.CancelCauseFunc
 
 	mu sync.Mutex
-	// named waits to be registered; sent was sent and nobody took it down yet.
+	// named are children that are not registered yet. sent are nodes that were sent and not recorded as sent yet: the
+	// next step records them.
 	named []tree.Child
 	sent  []tree.ID
-	// over is why nothing more may be named, and verdict what then becomes of the message.
+	// over is set once no more children may be named, and says why. verdict then says what to do with the message; it
+	// is empty if the attempt just failed.
 	over    error
 	verdict tree.Verdict
 }
 
+// nodeKey is the key of a context's value for [Of].
 type nodeKey struct{}
 
-// Of returns the node that a context's work is for. It is false when the message names no node.
+// Of returns the node that the work of a context is for. It is false if the message names no node.
 func Of(ctx context.Context) (*Node, bool) {
 	n, ok := ctx.Value(nodeKey{}).(*Node)
 	return n, ok
@@ -44,23 +48,23 @@ func Of(ctx context.Context) (*Node, bool) {
 // Root returns the name of the tree.
 func (n *Node) Root() string { return n.root.ID }
 
-// ID returns the node's ID. It is the same for every attempt and every delivery, and so serves as idempotency key.
+// ID returns the node's ID. It is the same for every attempt and every delivery, so it can serve as idempotency key.
 func (n *Node) ID() tree.ID { return n.node.ID }
 
 // Key returns the name that the node's parent gave it.
 func (n *Node) Key() string { return n.node.Key }
 
-// Attempt counts from 1.
+// Attempt returns the number of this attempt, from 1.
 func (n *Node) Attempt() int { return int(n.node.Attempts) }
 
-// Depth counts from 0, the root node's.
+// Depth returns the depth, 0 for the root node.
 func (n *Node) Depth() int { return int(n.node.Depth) }
 
-// DepthLeft returns how much deeper children may lie. At 0 the work may name none, and goes on sequentially by itself.
+// DepthLeft returns how many levels of children are allowed. At 0 the work may name none and must do everything itself.
 func (n *Node) DepthLeft() int { return max(0, n.root.Limits.Depth-int(n.node.Depth)) }
 
-// Name names children. They are registered and sent when there are as many as the store takes at once, on Flush, and
-// when the work ends well; naming them again is harmless. After an error the work should end: its context ends too.
+// Name names children. Full batches are registered and sent at once, the rest on Flush and when the work succeeds.
+// Naming a child again is harmless. After an error the work should end; its context ends too.
 func (n *Node) Name(ctx context.Context, children ...tree.Child) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -80,7 +84,7 @@ func (n *Node) Name(ctx context.Context, children ...tree.Child) error {
 	return n.over
 }
 
-// Flush registers and sends what was named.
+// Flush registers and sends the named children.
 func (n *Node) Flush(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -90,7 +94,8 @@ func (n *Node) Flush(ctx context.Context) error {
 	return n.register(ctx)
 }
 
-// register takes one batch to the store and to the queue.
+// register registers one batch in the store and sends its messages. A crash between the two is repaired by the next
+// attempt, because the children stay claimed by this node.
 func (n *Node) register(ctx context.Context) error {
 	batch := tree.Registration{Root: n.root, Parent: n.node.ID, Children: n.named, Sent: n.sent}
 	o, err := n.step(ctx, batch.Want(),
@@ -111,15 +116,15 @@ func (n *Node) register(ctx context.Context) error {
 	return nil
 }
 
-// end lets nothing more be named, and stops the work.
+// end refuses further children, and stops the work.
 func (n *Node) end(err error, v tree.Verdict) error {
 	n.over, n.verdict = err, v
 	n.stop(err)
 	return err
 }
 
-// close ends the naming. It returns the verdict when the message is done with, what was sent last, and why naming
-// failed.
+// close ends the naming. It returns the verdict if the message needs no further attempt, the nodes sent last, and the
+// error of naming.
 func (n *Node) close() (tree.Verdict, []tree.ID, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

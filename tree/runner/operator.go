@@ -11,18 +11,18 @@ import (
 	"github.com/muster-scale/muster/tree"
 )
 
-// Operator does with whole trees what a person asks for. Everything it does may be broken off anywhere and done again.
-// It is safe for use by several goroutines.
-type Operator struct{ desk }
+// Operator carries out the commands of a person on whole trees. Each method can be interrupted anywhere and called
+// again. It is safe for use by several goroutines.
+type Operator struct{ executor }
 
-// NewOperator returns an operator. tell may be nil; it is that of [Options].Announce. So may log.
-func NewOperator(store tree.Store, sender Sender, tell func(context.Context, tree.Completion) error,
+// NewOperator returns an operator. notify has the contract of [Options].Announce. notify and log may be nil.
+func NewOperator(store tree.Store, sender Sender, notify func(context.Context, tree.Completion) error,
 	log *slog.Logger) *Operator {
-	return &Operator{newDesk(store, sender, tell, log)}
+	return &Operator{newExecutor(store, sender, notify, log)}
 }
 
-// Submit begins a tree, or confirms that it began. For a tree with a manifest, next returns the root node's children
-// one by one, and io.EOF after the last; the whole list must be given again when Submit was broken off.
+// Submit starts a tree, or confirms that it was started. For a tree with a manifest, next returns the root node's
+// children one by one and io.EOF after the last. If Submit was interrupted, the whole list must be given again.
 func (p *Operator) Submit(ctx context.Context, s tree.Spec, next func() (tree.Child, error)) (tree.Root, error) {
 	o, err := p.step(ctx, tree.SubmitWant(s), func(v tree.View) (tree.Change, tree.Outcome, error) {
 		return tree.Submit(v, s, time.Now().UTC())
@@ -31,9 +31,9 @@ func (p *Operator) Submit(ctx context.Context, s tree.Spec, next func() (tree.Ch
 		return tree.Root{}, err
 	}
 	if !s.Manifest {
-		return o.Root, p.see(ctx, tree.ID{}, o)
+		return o.Root, p.carryOut(ctx, tree.ID{}, o)
 	}
-	if o.Node.State != tree.Done && !o.Root.Ended() { // else the list was taken before
+	if o.Node.State != tree.Done && !o.Root.Ended() { // otherwise the list was registered before
 		if err := p.list(ctx, s, o, next); err != nil {
 			return o.Root, err
 		}
@@ -41,9 +41,9 @@ func (p *Operator) Submit(ctx context.Context, s tree.Spec, next func() (tree.Ch
 	return p.Root(ctx, s.ID)
 }
 
-// list takes a manifest. The list's node stands for whoever names children, and ends with the list.
+// list registers a manifest. It works on the root node like a worker, without a message.
 func (p *Operator) list(ctx context.Context, s tree.Spec, o tree.Outcome, next func() (tree.Child, error)) error {
-	n := &Node{desk: p.desk, root: o.Root, node: o.Node, stop: func(error) {}}
+	n := &Node{executor: p.executor, root: o.Root, node: o.Node, stop: func(error) {}}
 	for {
 		c, err := next()
 		if errors.Is(err, io.EOF) {
@@ -53,32 +53,33 @@ func (p *Operator) list(ctx context.Context, s tree.Spec, o tree.Outcome, next f
 			err = n.Name(ctx, c)
 		}
 		if err != nil {
-			return listed(s.ID, err)
+			return manifestError(s.ID, err)
 		}
 	}
 	if err := n.Flush(ctx); err != nil {
-		return listed(s.ID, err)
+		return manifestError(s.ID, err)
 	}
 	_, sent, _ := n.close()
 	end, err := p.step(ctx, tree.SettleWant(s.ID, o.Node.ID), func(v tree.View) (tree.Change, tree.Outcome, error) {
 		return tree.Finish(v, tree.Result{Sent: sent, At: time.Now().UTC()})
 	})
 	if err != nil {
-		return listed(s.ID, err)
+		return manifestError(s.ID, err)
 	}
-	return p.see(ctx, o.Node.ID, end)
+	return p.carryOut(ctx, o.Node.ID, end)
 }
 
-func listed(root string, err error) error {
+// manifestError explains an error of registering a manifest.
+func manifestError(root string, err error) error {
 	if errors.Is(err, ErrParked) {
-		return fmt.Errorf("take the manifest of the tree %s: it would break a limit, and the tree is paused; resume "+
-			"it with higher limits, then submit it again: %w", root, err)
+		return fmt.Errorf("register the manifest of the tree %s: it would exceed a limit, so the tree is paused; "+
+			"resume it with higher limits, then submit it again: %w", root, err)
 	}
-	return fmt.Errorf("take the manifest of the tree %s: %w; what was taken is kept, submit it again to go on", root,
-		err)
+	return fmt.Errorf("register the manifest of the tree %s: %w; the registered part is kept, submit it again to "+
+		"continue", root, err)
 }
 
-// Root returns a root as it is.
+// Root returns the present account of a tree. It fails with [tree.ErrNoRoot] for a removed tree.
 func (p *Operator) Root(ctx context.Context, id string) (r tree.Root, err error) {
 	err = p.store.Step(ctx, tree.Want{Root: id}, func(v tree.View) (tree.Change, error) {
 		if r = v.Root; r.ID == "" || r.State == tree.Removed {
@@ -89,13 +90,13 @@ func (p *Operator) Root(ctx context.Context, id string) (r tree.Root, err error)
 	return r, err
 }
 
-// Pause keeps a tree from going on.
+// Pause pauses a tree: work in progress may finish, and nothing is started.
 func (p *Operator) Pause(ctx context.Context, id, reason string) error {
 	return p.store.Step(ctx, tree.Want{Root: id},
 		func(v tree.View) (tree.Change, error) { return tree.Pause(v, reason) })
 }
 
-// Resume lets a paused tree go on, with limits that raise makes of those it has.
+// Resume lets a paused tree continue. raise returns the new limits from the present ones.
 func (p *Operator) Resume(ctx context.Context, id string, raise func(tree.Limits) tree.Limits) error {
 	if err := p.store.Step(ctx, tree.Want{Root: id}, func(v tree.View) (tree.Change, error) {
 		return tree.Resume(v, raise(v.Root.Limits))
@@ -105,7 +106,7 @@ func (p *Operator) Resume(ctx context.Context, id string, raise func(tree.Limits
 	return p.release(ctx, id)
 }
 
-// release sends the waiting nodes, as far as the limits allow.
+// release sends the waiting nodes, as many as the limits allow.
 func (p *Operator) release(ctx context.Context, id string) error {
 	for {
 		o, err := p.step(ctx, tree.ReleaseWant(id), tree.Release)
@@ -118,8 +119,9 @@ func (p *Operator) release(ctx context.Context, id string) error {
 	}
 }
 
-// Retry opens all failed nodes of a tree again and sends them, and returns how many there were. A tree that was
-// complete begins another round.
+// Retry opens all failed nodes of a tree again, sends them, and returns how many there were. A complete tree starts
+// another round. It reads a page ahead of the one it opens, so that the last call of [tree.Retry] is known to be the
+// last.
 func (p *Operator) Retry(ctx context.Context, id string) (retried int, err error) {
 	r, err := p.Root(ctx, id)
 	if err != nil {
@@ -149,7 +151,7 @@ func (p *Operator) Retry(ctx context.Context, id string) (retried int, err error
 				return tree.Retry(v, more, time.Now().UTC())
 			})
 		if failed == nil {
-			failed = p.see(ctx, tree.ID{}, o)
+			failed = p.carryOut(ctx, tree.ID{}, o)
 		}
 		if failed != nil {
 			return retried, failed
@@ -159,8 +161,9 @@ func (p *Operator) Retry(ctx context.Context, id string) (retried int, err error
 	return retried, p.release(ctx, id)
 }
 
-// Resend sends all nodes that are out once more, for messages that were lost: purged, expired or moved to a dead-letter
-// queue. Those that were not lost come twice, which costs a look at the store each. It returns how many were sent.
+// Resend sends the messages of all nodes that are out again, for messages that were lost: purged, expired or moved to a
+// dead-letter queue. It returns how many were sent. A message that was not lost arrives twice, at the cost of one read
+// of the store.
 func (p *Operator) Resend(ctx context.Context, id string) (sent int, err error) {
 	r, err := p.Root(ctx, id)
 	if err != nil {
@@ -176,7 +179,7 @@ func (p *Operator) Resend(ctx context.Context, id string) (sent int, err error) 
 		}
 		out := page[:0:0]
 		for _, n := range page {
-			if !r.Manifest || n.Depth > 0 { // nobody works on a manifest's root node
+			if !r.Manifest || n.Depth > 0 { // the root node of a manifest has no message
 				out = append(out, n)
 			}
 		}
@@ -187,7 +190,7 @@ func (p *Operator) Resend(ctx context.Context, id string) (sent int, err error) 
 	}
 }
 
-// Cancel ends a tree.
+// Cancel ends a tree: its open nodes count as failed.
 func (p *Operator) Cancel(ctx context.Context, id string) error {
 	o, err := p.step(ctx, tree.Want{Root: id}, func(v tree.View) (tree.Change, tree.Outcome, error) {
 		return tree.Cancel(v, time.Now().UTC())
@@ -195,11 +198,11 @@ func (p *Operator) Cancel(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return p.see(ctx, tree.ID{}, o)
+	return p.carryOut(ctx, tree.ID{}, o)
 }
 
-// Remove forgets a tree that has ended; with force it cancels one that has not, and does not wait for an end to be
-// announced. Messages of it that are still in the queue go when they are received.
+// Remove deletes the account of a tree that has ended. With force it cancels a running tree first and does not wait
+// until its end is announced. Messages still in the queue are deleted when received.
 func (p *Operator) Remove(ctx context.Context, id string, force bool) error {
 	eraser, ok := p.store.(tree.Eraser)
 	if !ok {

@@ -12,30 +12,31 @@ import (
 	"github.com/muster-scale/muster/worker"
 )
 
-// settleTime bounds what is done for a node after its work, when the worker is told to stop.
+// settleTime bounds the recording of an attempt's end after the worker was told to stop.
 const settleTime = 30 * time.Second
 
 // Sender puts messages into queues. It is safe for use by several goroutines.
 type Sender interface {
-	// Send returns once all bodies are in the queue with the given URL. After an error any of them may be.
+	// Send returns once all bodies are in the queue with the given URL. After an error, any of them may be in the
+	// queue.
 	Send(ctx context.Context, queue string, bodies []string) error
 }
 
-// Options are what a runner works with.
+// Options configure a runner.
 type Options struct {
-	// Store keeps the account; it must be safe for use by several goroutines.
+	// Store keeps the account. It must be safe for use by several goroutines.
 	Store tree.Store
 	// Sender sends children and final messages.
 	Sender Sender
-	// Do is the work. Of a message that names a node it gets the node's body, or its key when that is empty, and a
-	// context that [Of] knows. Messages that name no node come as they are.
+	// Do is the work. For a message that names a node, its body is the node's body, or the node's key if that is empty,
+	// and its context has the node for [Of]. Other messages are passed unchanged.
 	Do func(ctx context.Context, m worker.Message) error
-	// DoBatch is work on several messages at once, in place of Do: see worker.Options. Of a message that names a node
-	// it gets the same, and its Node. A node whose children are refused has failed, whatever the result says; the call
-	// goes on for the others.
+	// DoBatch is work on several messages at once, in place of Do: see worker.Options. A message that names a node has
+	// the same body, and its Node. A node whose children are refused has failed, whatever its result; the call
+	// continues for the others.
 	DoBatch func(ctx context.Context, batch []worker.Message) []error
-	// Announce tells of completions, after the final message was sent; nil tells nobody else. It is called at least
-	// once for each, perhaps by several workers at once.
+	// Announce is called with each completion, after the final message was sent; it may be nil. It is called at least
+	// once for each, possibly by several workers at once.
 	Announce func(ctx context.Context, c tree.Completion) error
 	// Logger may be nil.
 	Logger *slog.Logger
@@ -43,21 +44,21 @@ type Options struct {
 
 // Runner works on nodes. It is safe for use by several goroutines.
 type Runner struct {
-	desk
+	executor
 	do      func(ctx context.Context, m worker.Message) error
 	doBatch func(ctx context.Context, batch []worker.Message) []error
 }
 
-// New returns a runner.
+// New returns a runner, or an error if an option is missing.
 func New(o Options) (*Runner, error) {
 	if o.Store == nil || o.Sender == nil || (o.Do == nil) == (o.DoBatch == nil) {
-		return nil, errors.New("make a runner for trees: a store, a sender and the work are needed, Do or DoBatch")
+		return nil, errors.New("make a runner for trees: Store, Sender and exactly one of Do and DoBatch must be set")
 	}
-	return &Runner{newDesk(o.Store, o.Sender, o.Announce, o.Logger), o.Do, o.DoBatch}, nil
+	return &Runner{newExecutor(o.Store, o.Sender, o.Announce, o.Logger), o.Do, o.DoBatch}, nil
 }
 
-// Do works on one message; it is meant for worker.Options.Do, where Options.Do is set. It returns nil once the message
-// may be deleted.
+// Do works on one message. Use it as worker.Options.Do if Options.Do is set. It returns nil once the message may be
+// deleted.
 func (r *Runner) Do(ctx context.Context, m worker.Message) error {
 	if _, isNode, _ := tree.Decode(m.Body); !isNode {
 		return r.do(ctx, m)
@@ -71,8 +72,8 @@ func (r *Runner) Do(ctx context.Context, m worker.Message) error {
 	return r.end(ctx, a, err)
 }
 
-// DoBatch works on several messages; it is meant for worker.Options.DoBatch, where Options.DoBatch is set. A result is
-// nil once its message may be deleted.
+// DoBatch works on several messages. Use it as worker.Options.DoBatch if Options.DoBatch is set. A result is nil once
+// its message may be deleted. Settled and parked nodes are answered without a call of the work.
 func (r *Runner) DoBatch(ctx context.Context, batch []worker.Message) []error {
 	errs := make([]error, len(batch))
 	var messages []worker.Message
@@ -109,17 +110,17 @@ func (r *Runner) DoBatch(ctx context.Context, batch []worker.Message) []error {
 	return errs
 }
 
-// attempt is one attempt at a node, under way.
+// attempt is one attempt at a node, in progress.
 type attempt struct {
 	*Node
-	// message is what the work gets.
+	// message is the one that the work gets.
 	message worker.Message
 	working context.Context
 	began   time.Time
 }
 
-// begin counts an attempt at the node that a message names. Without an attempt, the message may be deleted when the
-// error is nil.
+// begin counts an attempt at the node of a message. If there is nothing to work on, the attempt is nil; the message may
+// be deleted if the error is nil too.
 func (r *Runner) begin(ctx context.Context, m worker.Message) (*attempt, error) {
 	named, _, err := tree.Decode(m.Body)
 	if err != nil {
@@ -135,10 +136,10 @@ func (r *Runner) begin(ctx context.Context, m worker.Message) (*attempt, error) 
 		return nil, fmt.Errorf("begin the work on node %s of the tree %s: %w", named.Node, named.Root, err)
 	}
 	if o.Verdict != tree.Work {
-		return nil, r.see(ctx, named.Node, o)
+		return nil, r.carryOut(ctx, named.Node, o)
 	}
 	working, stop := context.WithCancelCause(ctx)
-	n := &Node{desk: r.desk, root: o.Root, node: o.Node, stop: stop}
+	n := &Node{executor: r.executor, root: o.Root, node: o.Node, stop: stop}
 	m.Body = cmp.Or(o.Node.Body, o.Node.Key)
 	if r.doBatch != nil {
 		m.Attempt = n.Attempt()
@@ -148,7 +149,7 @@ func (r *Runner) begin(ctx context.Context, m worker.Message) (*attempt, error) 
 	return &attempt{Node: n, message: m, working: working, began: time.Now()}, nil
 }
 
-// end takes down how an attempt ended, err by its own account, and does what is then to be done. It returns nil once
+// end records the end of an attempt and carries out the outcome. err is the result of the work. end returns nil once
 // the message may be deleted.
 func (r *Runner) end(ctx context.Context, a *attempt, err error) error {
 	if err == nil {
@@ -156,31 +157,32 @@ func (r *Runner) end(ctx context.Context, a *attempt, err error) error {
 	}
 	verdict, sent, refused := a.close()
 	if cause := context.Cause(ctx); errors.Is(cause, worker.ErrLeaseLost) {
-		return cmp.Or(err, cause) // somebody else has the message
+		return cmp.Or(err, cause) // another worker has the message: its account counts
 	}
-	// The account is kept even when the worker is told to stop.
+	// The end is recorded even if the worker was told to stop.
 	settling, end := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer end()
 	switch verdict {
 	case tree.Parked:
 		return nil
 	case tree.Settled:
-		// Whoever settled it may have crashed right then, and this message answers for what it left.
+		// The worker that settled the node may have crashed before it sent everything. This message answers for that.
 		owed, err := r.step(settling, tree.BeginWant(a.root.ID, a.node.ID), tree.Owed)
 		if errors.Is(err, tree.ErrRemoved) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("see what node %s of the tree %s left: %w", a.node.ID, a.root.ID, err)
+			return fmt.Errorf("read what node %s of the tree %s has still to send: %w", a.node.ID, a.root.ID, err)
 		}
-		return r.see(settling, a.node.ID, owed)
+		return r.carryOut(settling, a.node.ID, owed)
 	}
 	return r.settle(ctx, settling, a, sent, cmp.Or(refused, err))
 }
 
-// settle brings an attempt to its end in the store, within the context settling.
+// settle records the end of an attempt in the store, in the context settling. ctx is the one of the work: an attempt
+// whose ctx has ended was interrupted and does not count.
 func (r *Runner) settle(ctx, settling context.Context, a *attempt, sent []tree.ID, err error) error {
-	// Work that takes longer than it may is no interruption: it would be begun for ever.
+	// Exceeding the time limit is a failure, not an interruption: otherwise such work would be started for ever.
 	interrupted := err != nil && (ctx.Err() != nil && !errors.Is(context.Cause(ctx), worker.ErrTimeLimit) ||
 		errors.Is(err, worker.ErrNotBegun))
 	settled, failed := r.step(settling, tree.SettleWant(a.root.ID, a.node.ID),
@@ -208,9 +210,10 @@ func (r *Runner) settle(ctx, settling context.Context, a *attempt, sent []tree.I
 		r.log.Error("a node failed for good", "root", a.root.ID, "node", a.node.ID, "attempts", settled.Node.Attempts,
 			"err", err)
 	}
-	return r.see(settling, a.node.ID, settled)
+	return r.carryOut(settling, a.node.ID, settled)
 }
 
+// idsOf returns the IDs of nodes.
 func idsOf(nodes []tree.Node) []tree.ID {
 	ids := make([]tree.ID, 0, len(nodes))
 	for _, n := range nodes {

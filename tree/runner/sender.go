@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	// maxEntries and maxBatchBytes bound a call that sends: 256 KiB is what every queue takes, and one message always
-	// fits.
+	// maxEntries and maxBatchBytes bound one call of SendMessageBatch. Every queue accepts 256 KiB, and a single
+	// message always fits.
 	maxEntries    = 10
 	maxBatchBytes = 256 << 10
-	// maxClients bounds the clients kept; a worker meets few queues.
+	// maxClients bounds the cached clients. A worker sends to few queues, so the cache is simply emptied when full.
 	maxClients = 100
 )
 
-// SQSSender is the [Sender] to Amazon SQS and to what speaks its protocol. Its zero value is ready. It is safe for use
+// SQSSender is the [Sender] for Amazon SQS and for servers of its protocol. Its zero value is ready. It is safe for use
 // by several goroutines.
 type SQSSender struct {
-	// Client returns a client for a queue's URL; nil stands for sqsqueue.SQSClient.
+	// Client returns a client for a queue's URL; nil selects sqsqueue.SQSClient.
 	Client func(ctx context.Context, queue string) (*sqs.Client, error)
 
 	mu      sync.Mutex
 	clients map[string]*sqs.Client
 }
 
-// Send implements [Sender].
+// Send implements [Sender]. It fills each batch up to its bounds.
 func (s *SQSSender) Send(ctx context.Context, queue string, bodies []string) error {
 	client, err := s.client(ctx, queue)
 	if err != nil {
@@ -53,6 +53,8 @@ func (s *SQSSender) Send(ctx context.Context, queue string, bodies []string) err
 	return nil
 }
 
+// sendBatch sends one batch. An entry that the queue refuses is an error; the others of the batch are in the queue
+// then.
 func sendBatch(ctx context.Context, client *sqs.Client, queue string, bodies []string) error {
 	in := &sqs.SendMessageBatchInput{QueueUrl: &queue}
 	for i, body := range bodies {
@@ -70,6 +72,7 @@ func sendBatch(ctx context.Context, client *sqs.Client, queue string, bodies []s
 	return errors.Join(failures...)
 }
 
+// client returns the client for a queue, and opens it at the first use.
 func (s *SQSSender) client(ctx context.Context, queue string) (*sqs.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,8 @@ import (
 
 // Roots implements [tree.Store]. It never waits for steps.
 //
-// A quote within a text of JSON has a backslash before it: what is looked for is never a part of one.
+// The query filters by a piece of the JSON text, which saves decoding every removed root. The piece cannot occur inside
+// a string of the JSON, because there a quote has a backslash before it.
 func (s *Store) Roots(ctx context.Context) ([]tree.Root, error) {
 	roots, err := s.roots(ctx,
 		`SELECT body FROM roots WHERE instr(body, CAST('"state":"removed"' AS BLOB)) = 0 ORDER BY id`)
@@ -23,6 +24,7 @@ func (s *Store) Roots(ctx context.Context) ([]tree.Root, error) {
 	return roots, nil
 }
 
+// roots reads and decodes the bodies that a query returns. The result is empty, not nil, if there are none.
 func (s *Store) roots(ctx context.Context, query string, args ...any) ([]tree.Root, error) {
 	rows, err := s.readers.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -44,8 +46,8 @@ func (s *Store) roots(ctx context.Context, query string, args ...any) ([]tree.Ro
 	return roots, rows.Err()
 }
 
-// Running returns roots that run, at most so many, without reading the others into memory. It never waits for steps.
-// What skip knows need not be left out.
+// Running returns running roots, at most limit of them, and reads no others into memory. It never waits for steps. The
+// third argument may name roots to skip; this store need not use it, because reading a root is cheap here.
 func (s *Store) Running(ctx context.Context, limit int, _ func(id string) bool) ([]tree.Root, error) {
 	roots, err := s.roots(ctx,
 		`SELECT body FROM roots WHERE instr(body, CAST('"state":"running"' AS BLOB)) > 0 ORDER BY id LIMIT ?`, limit)
@@ -70,15 +72,17 @@ func (s *Store) Nodes(ctx context.Context, root string, f tree.Filter) ([]tree.N
 	return nodes, nil
 }
 
+// nodes reads a page of nodes. It fails with sql.ErrNoRows if the root does not exist.
 func (s *Store) nodes(ctx context.Context, root string, f tree.Filter) ([]tree.Node, error) {
 	var number int64
 	if err := s.readers.QueryRowContext(ctx, "SELECT number FROM roots WHERE id = ?", root).Scan(&number); err != nil {
 		return nil, err
 	}
+	// Pages continue after an ID instead of an offset: nodes that are added meanwhile shift no page.
 	query, args := "SELECT "+nodeColumns+" FROM nodes WHERE root = ? AND id > ?", []any{number, f.After[:]}
 	switch {
 	case len(f.States) == 1 && f.States[0] == tree.Failed:
-		query += " AND state = 5" // as the index has it
+		query += " AND state = 5" // as a constant, so that SQLite uses the partial index nodes_failed
 	case len(f.States) > 0:
 		query += " AND state IN (?" + strings.Repeat(", ?", len(f.States)-1) + ")"
 		for _, state := range f.States {

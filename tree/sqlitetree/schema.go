@@ -16,12 +16,17 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// applicationID marks the file as trees of Muster: "MuTr".
+// This file has the layout of the file, its creation, and the checks of a file that exists already. A file is created
+// complete or not at all, and a file that fails a check is never written.
+
+// applicationID is SQLite's mark for the kind of a file: "MuTr" for trees of Muster.
 const applicationID = 0x4d755472
 
-// version is the file's user_version.
+// version is the file's user_version. A change of the schema needs a new one and a migration.
 const version = 1
 
+// schema creates an empty file. Nodes refer to their root by a number, which is much shorter than its name in a million
+// rows. The partial indexes serve the three queries that must not scan finished nodes.
 const schema = `
 CREATE TABLE roots (
 	number INTEGER PRIMARY KEY,
@@ -48,7 +53,7 @@ CREATE INDEX nodes_claimed ON nodes (root, claimer) WHERE state = 2;
 CREATE INDEX nodes_failed ON nodes (root, id) WHERE state = 5;
 `
 
-// dsn names the file for the driver; options are pairs of key and value.
+// dsn returns the driver's name for the file; options are pairs of key and value.
 func dsn(path string, options ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(options); i += 2 {
@@ -57,8 +62,8 @@ func dsn(path string, options ...string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// ensure makes an empty file unless there is one. The file is made elsewhere and put in its place whole, so that of
-// several processes that begin together none sees it half made.
+// ensure creates an empty file unless there is one. The file is built elsewhere and moved into place as a whole, so
+// that several processes that start together never see a part of it.
 func ensure(ctx context.Context, path string) error {
 	stat, err := os.Stat(path)
 	switch {
@@ -70,6 +75,7 @@ func ensure(ctx context.Context, path string) error {
 	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
+	// Create fails if another process was faster. Its file is as good, and is used.
 	content, err := empty(ctx)
 	if err != nil {
 		return fmt.Errorf("make an empty file: %w", err)
@@ -80,7 +86,7 @@ func ensure(ctx context.Context, path string) error {
 	return nil
 }
 
-// empty returns the content of a file without trees.
+// empty returns the content of a file without trees. It builds one in a temporary directory.
 func empty(ctx context.Context) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "muster-trees-")
 	if err != nil {
@@ -93,16 +99,17 @@ func empty(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
+	// The journal mode is a property of the file: readers do not wait for a writer, and a commit is one sync.
 	_, err = db.ExecContext(ctx,
 		fmt.Sprintf("PRAGMA journal_mode = WAL; BEGIN; %s PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
 			schema, applicationID, version))
-	if err := errors.Join(err, db.Close()); err != nil { // the last connection to close empties the log into the file
+	if err := errors.Join(err, db.Close()); err != nil { // the last close moves the write-ahead log into the file
 		return nil, err
 	}
 	return os.ReadFile(path)
 }
 
-// checkFile says what keeps the file from being read as trees.
+// checkFile returns an error if the file does not hold readable trees of this version.
 func checkFile(ctx context.Context, db *sql.DB) error {
 	var id, found int
 	if err := db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
@@ -119,7 +126,7 @@ func checkFile(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("found version %d of the file, this program knows version %d; use the program that wrote "+
 			"it, or give another path", found, version)
 	}
-	// The nodes may be millions; what is wrong with them shows when they are read.
+	// Only the roots are checked: there may be millions of nodes, and a damaged one is found when it is read.
 	damage, err := sqlitefile.Check(ctx, db, "roots")
 	if err == nil && damage != "" {
 		err = fmt.Errorf("%w: %s", errDamaged, damage)

@@ -1,10 +1,10 @@
-// Package treetest has a store of trees in memory, for tests: what keeps trees on a disk is compared with it.
+// Package treetest has a store of trees in memory, for tests: the stores on disk and in the cloud are compared with it.
 //
-// [Memory] is a tree.Store; its zero value is ready and empty. It keeps nothing beyond the process, and it is the
-// shortest reading of what a store must do:
+// [Memory] is a tree.Store; its zero value is ready and empty. It forgets everything when the process ends. It is also
+// the shortest description of what a store must do:
 //
 //	store := &treetest.Memory{}
 //	err := store.Step(ctx, tree.SubmitWant(spec), step)
 //
-// For something else: packages tree/sqlitetree and tree/dynamotree keep trees for real work.
+// For real work use package tree/sqlitetree or tree/dynamotree.
 package treetest

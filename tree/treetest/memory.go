@@ -10,28 +10,29 @@ import (
 	"github.com/muster-scale/muster/tree"
 )
 
-// Memory is a [Store] without a disk. It is not safe for use by several goroutines. Its zero value is empty and ready.
+// Memory is a [tree.Store] in memory. It is not safe for use by several goroutines: a simulation has one, and a lock
+// would hide a race in a test. Its zero value is empty and ready.
 type Memory struct {
-	grown map[string]*grown
+	accounts map[string]*account
 }
 
-// grown is a root with its nodes.
-type grown struct {
+// account is a root with its nodes.
+type account struct {
 	root  tree.Root
 	place map[tree.ID]int32
 	nodes []tree.Node
-	// waiting and claimed hold the places of nodes that were in that state when they came in; who reads them looks
-	// again.
+	// waiting and claimed hold the places of nodes that entered such a state, in order. A node may have left the state
+	// since: readers check, and drop outdated places from the front.
 	waiting []int32
 	claimed map[tree.ID][]int32
 }
 
-// Step implements [Store].
+// Step implements [tree.Store].
 func (m *Memory) Step(_ context.Context, want tree.Want, step func(tree.View) (tree.Change, error)) error {
 	if err := want.Check(); err != nil {
 		return err
 	}
-	g := m.grown[want.Root]
+	g := m.accounts[want.Root]
 	c, err := step(g.view(want))
 	if err != nil || c.Root.ID == "" {
 		return err
@@ -40,11 +41,11 @@ func (m *Memory) Step(_ context.Context, want tree.Want, step func(tree.View) (t
 		return fmt.Errorf("keep a change: found one of the tree %q in a step of %q", c.Root.ID, want.Root)
 	}
 	if g == nil {
-		g = &grown{place: map[tree.ID]int32{}, claimed: map[tree.ID][]int32{}}
-		if m.grown == nil {
-			m.grown = map[string]*grown{}
+		g = &account{place: map[tree.ID]int32{}, claimed: map[tree.ID][]int32{}}
+		if m.accounts == nil {
+			m.accounts = map[string]*account{}
 		}
-		m.grown[c.Root.ID] = g
+		m.accounts[c.Root.ID] = g
 	}
 	g.root = c.Root
 	for _, n := range c.Nodes {
@@ -53,7 +54,8 @@ func (m *Memory) Step(_ context.Context, want tree.Want, step func(tree.View) (t
 	return nil
 }
 
-func (g *grown) view(want tree.Want) tree.View {
+// view returns the view of want; g may be nil, for a root that does not exist.
+func (g *account) view(want tree.Want) tree.View {
 	v := tree.View{Nodes: make([]tree.Node, len(want.IDs))}
 	for i, id := range want.IDs {
 		v.Nodes[i].ID = id
@@ -81,9 +83,9 @@ func (g *grown) view(want tree.Want) tree.View {
 	return v
 }
 
-// still returns the first nodes at the places that are what is tells, and the places without those at the front that
-// are not.
-func (g *grown) still(places []int32, most int, is func(tree.Node) bool) (left []int32, found []tree.Node) {
+// still returns the nodes at the given places for which is holds, at most `most` of them and each once. left is places
+// without its outdated beginning.
+func (g *account) still(places []int32, most int, is func(tree.Node) bool) (left []int32, found []tree.Node) {
 	for len(places) > 0 && !is(g.nodes[places[0]]) {
 		places = places[1:]
 	}
@@ -99,7 +101,8 @@ func (g *grown) still(places []int32, most int, is func(tree.Node) bool) (left [
 	return places, found
 }
 
-func (g *grown) put(n tree.Node) {
+// put stores a node and indexes its new state.
+func (g *account) put(n tree.Node) {
 	at, there := g.place[n.ID]
 	if !there {
 		at = int32(len(g.nodes))
@@ -116,33 +119,33 @@ func (g *grown) put(n tree.Node) {
 	}
 }
 
-// Roots implements [Store].
+// Roots implements [tree.Store].
 func (m *Memory) Roots(context.Context) ([]tree.Root, error) {
 	roots := []tree.Root{}
-	for _, id := range slices.Sorted(maps.Keys(m.grown)) {
-		if r := m.grown[id].root; r.State != tree.Removed {
+	for _, id := range slices.Sorted(maps.Keys(m.accounts)) {
+		if r := m.accounts[id].root; r.State != tree.Removed {
 			roots = append(roots, r)
 		}
 	}
 	return roots, nil
 }
 
-// Erase implements [Eraser].
+// Erase implements [tree.Eraser].
 func (m *Memory) Erase(_ context.Context, root string) error {
-	g := m.grown[root]
+	g := m.accounts[root]
 	if g == nil {
 		return tree.ErrNoRoot
 	}
-	m.grown[root] = &grown{root: g.root, place: map[tree.ID]int32{}, claimed: map[tree.ID][]int32{}}
+	m.accounts[root] = &account{root: g.root, place: map[tree.ID]int32{}, claimed: map[tree.ID][]int32{}}
 	return nil
 }
 
-// Nodes implements [Store].
+// Nodes implements [tree.Store].
 func (m *Memory) Nodes(_ context.Context, root string, f tree.Filter) ([]tree.Node, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
 	}
-	g := m.grown[root]
+	g := m.accounts[root]
 	if g == nil {
 		return nil, tree.ErrNoRoot
 	}

@@ -1,4 +1,4 @@
-package controller_test
+package loop_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 
 // brokenOff is a history whose writes last until their context ends, once it is told to.
 type brokenOff struct {
-	*shell
+	*ports
 	slow bool
 }
 
@@ -25,7 +25,7 @@ func (b *brokenOff) Append(ctx context.Context, fleet string, after muster.Posit
 	muster.Position, error,
 ) {
 	if !b.slow {
-		return b.shell.Append(ctx, fleet, after, r...)
+		return b.ports.Append(ctx, fleet, after, r...)
 	}
 	<-ctx.Done()
 	return muster.Position{}, ctx.Err()
@@ -41,7 +41,7 @@ func TestAWriteThatTheEndBreaksOffIsNoTrouble(t *testing.T) {
 	}{{"the end", nil, false}, {"a full disk", errors.New("no space left"), true}} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newShell()
+				s := newPorts()
 				s.backlog, s.full = 1, row.full
 				h := &brokenOff{s, row.full == nil}
 				var log bytes.Buffer

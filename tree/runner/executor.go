@@ -10,27 +10,30 @@ import (
 	"github.com/muster-scale/muster/tree"
 )
 
-// desk does what the steps ask for.
-type desk struct {
+// executor carries out the outcomes of steps: it sends nodes, announces completions and records both in the store.
+// Runner and Operator embed it.
+type executor struct {
 	store  tree.Store
 	sender Sender
-	tell   func(context.Context, tree.Completion) error // or nil
+	notify func(context.Context, tree.Completion) error // is called with each completion; may be nil
 	log    *slog.Logger
-	// batch is how many nodes the store takes at once.
+	// batch is how many nodes the store accepts in one step.
 	batch int
 }
 
-func newDesk(store tree.Store, sender Sender, tell func(context.Context, tree.Completion) error,
-	log *slog.Logger) desk {
-	d := desk{store, sender, tell, cmp.Or(log, slog.New(slog.DiscardHandler)), tree.MaxBatch}
+// newExecutor returns an executor. notify and log may be nil.
+func newExecutor(store tree.Store, sender Sender, notify func(context.Context, tree.Completion) error,
+	log *slog.Logger) executor {
+	d := executor{store, sender, notify, cmp.Or(log, slog.New(slog.DiscardHandler)), tree.MaxBatch}
 	if bounded, ok := store.(tree.Bounded); ok {
 		d.batch = bounded.Batch()
 	}
 	return d
 }
 
-// see does what an outcome asks for: sends, and announces. The claimer answers for the sending.
-func (d desk) see(ctx context.Context, claimer tree.ID, o tree.Outcome) error {
+// carryOut sends the nodes and announces the completion of an outcome. The claimer is the node whose message must stay
+// until this has succeeded, or the zero ID for the operator.
+func (d executor) carryOut(ctx context.Context, claimer tree.ID, o tree.Outcome) error {
 	if err := d.sendAll(ctx, claimer, o.Root, o.Send); err != nil {
 		return err
 	}
@@ -42,22 +45,23 @@ func (d desk) see(ctx context.Context, claimer tree.ID, o tree.Outcome) error {
 	return nil
 }
 
-// sendAll sends nodes and what else the claimer is to send.
-func (d desk) sendAll(ctx context.Context, claimer tree.ID, root tree.Root, nodes []tree.Node) error {
+// sendAll sends nodes and records that, until the claimer has nothing more to send.
+func (d executor) sendAll(ctx context.Context, claimer tree.ID, root tree.Root, nodes []tree.Node) error {
 	for len(nodes) > 0 {
 		if err := d.send(ctx, root, nodes); err != nil {
 			return err
 		}
 		o, err := d.step(ctx, tree.SentWant(root.ID, claimer, idsOf(nodes)), tree.MarkSent)
 		if err != nil {
-			return fmt.Errorf("take down what was sent for the tree %s: %w", root.ID, err)
+			return fmt.Errorf("record the sent nodes of the tree %s: %w", root.ID, err)
 		}
 		nodes = o.Send
 	}
 	return nil
 }
 
-func (d desk) send(ctx context.Context, root tree.Root, nodes []tree.Node) error {
+// send puts the messages of nodes into the root's queue. It records nothing.
+func (d executor) send(ctx context.Context, root tree.Root, nodes []tree.Node) error {
 	if len(nodes) == 0 {
 		return nil
 	}
@@ -75,14 +79,16 @@ func (d desk) send(ctx context.Context, root tree.Root, nodes []tree.Node) error
 	return nil
 }
 
-// FinalMessage is the body of the message that tells of a completion.
+// FinalMessage is the body of the message that announces a completion.
 type FinalMessage struct {
 	Completion tree.Completion `json:"muster_completion"`
-	// Body is what the submitter gave.
+	// Body is the text that the submitter chose.
 	Body string `json:"body,omitzero"`
 }
 
-func (d desk) announce(ctx context.Context, root tree.Root, c tree.Completion) error {
+// announce sends the final message, calls notify and records both. A crash in between repeats all of it: the receiver
+// sees the same completion ID twice.
+func (d executor) announce(ctx context.Context, root tree.Root, c tree.Completion) error {
 	if root.Final.Queue != "" {
 		body, err := json.Marshal(FinalMessage{c, root.Final.Body})
 		if err == nil {
@@ -92,8 +98,8 @@ func (d desk) announce(ctx context.Context, root tree.Root, c tree.Completion) e
 			return err
 		}
 	}
-	if d.tell != nil {
-		if err := d.tell(ctx, c); err != nil {
+	if d.notify != nil {
+		if err := d.notify(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -103,8 +109,8 @@ func (d desk) announce(ctx context.Context, root tree.Root, c tree.Completion) e
 		func(v tree.View) (tree.Change, error) { return tree.Announced(v, c.ID) })
 }
 
-// step makes one step and returns its outcome.
-func (d desk) step(ctx context.Context, want tree.Want,
+// step makes one step and returns its outcome. The store may call step several times; the last call counts.
+func (d executor) step(ctx context.Context, want tree.Want,
 	step func(tree.View) (tree.Change, tree.Outcome, error)) (o tree.Outcome, err error) {
 	err = d.store.Step(ctx, want, func(v tree.View) (c tree.Change, err error) {
 		c, o, err = step(v)

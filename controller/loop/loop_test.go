@@ -1,4 +1,4 @@
-package controller_test
+package loop_test
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// shell is everything a loop talks to, in memory.
-type shell struct {
+// ports is everything a loop talks to, in memory: source, fleet, history and notifier.
+type ports struct {
 	muster.History
 	mu       sync.Mutex
 	backlog  int
@@ -37,7 +37,7 @@ type shell struct {
 	unseen   []string // orders whose intent was not in the history
 }
 
-func (s *shell) Observe(context.Context) (muster.QueueObservation, error) {
+func (s *ports) Observe(context.Context) (muster.QueueObservation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.sourceOK {
@@ -48,15 +48,15 @@ func (s *shell) Observe(context.Context) (muster.QueueObservation, error) {
 		InFlight: muster.Measured(now, 0)}, nil
 }
 
-func (s *shell) Wakes() (<-chan struct{}, func()) { return s.wakes, func() {} }
+func (s *ports) Wakes() (<-chan struct{}, func()) { return s.wakes, func() {} }
 
-func (s *shell) Members(context.Context) (muster.Listing, error) {
+func (s *ports) Members(context.Context) (muster.Listing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return muster.Listing{At: time.Now().UTC(), Members: append([]muster.Member(nil), s.members...)}, nil
 }
 
-func (s *shell) SetDesired(ctx context.Context, o muster.Order) error {
+func (s *ports) SetDesired(ctx context.Context, o muster.Order) error {
 	intended := false
 	s.History.Read(ctx, "f", time.Time{}, func(r muster.Record) bool {
 		intended = r.Kind == muster.Intended && fmt.Sprintf("f.%d.%d", r.Position.Epoch, r.Position.Seq) == o.ID
@@ -74,7 +74,7 @@ func (s *shell) SetDesired(ctx context.Context, o muster.Order) error {
 	return nil
 }
 
-func (s *shell) End(ctx context.Context, ids []string) error {
+func (s *ports) End(ctx context.Context, ids []string) error {
 	if s.hang != nil {
 		select {
 		case <-s.hang:
@@ -87,7 +87,7 @@ func (s *shell) End(ctx context.Context, ids []string) error {
 	return nil
 }
 
-func (s *shell) Append(ctx context.Context, fleet string, after muster.Position, r ...muster.Record) (muster.Position,
+func (s *ports) Append(ctx context.Context, fleet string, after muster.Position, r ...muster.Record) (muster.Position,
 	error) {
 	s.mu.Lock()
 	full := s.full
@@ -98,13 +98,13 @@ func (s *shell) Append(ctx context.Context, fleet string, after muster.Position,
 	return s.History.Append(ctx, fleet, after, r...)
 }
 
-func (s *shell) set(change func()) {
+func (s *ports) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change()
 }
 
-func (s *shell) seen() (steps, launches int) {
+func (s *ports) seen() (steps, launches int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range s.orders {
@@ -114,7 +114,7 @@ func (s *shell) seen() (steps, launches int) {
 }
 
 // newLoop starts a loop within a bubble; stop ends it and returns what Run returned.
-func newLoop(t *testing.T, s *shell, set controller.Settings) (*loop.Loop, func() error) {
+func newLoop(t *testing.T, s *ports, set controller.Settings) (*loop.Loop, func() error) {
 	loop := loop.New(loop.Options{
 		Settings: set, Sources: []muster.Source{s}, Wakes: []muster.Notifier{s}, Fleet: s, Releaser: s, History: s,
 		Logger: slog.New(slog.DiscardHandler),
@@ -126,19 +126,32 @@ func newLoop(t *testing.T, s *shell, set controller.Settings) (*loop.Loop, func(
 	return loop, func() error { cancel(); return <-done }
 }
 
+// settings returns those of a fleet f with one queue and at most so many workers.
+func settings(t testing.TB, spec policy.Spec, most int) controller.Settings {
+	s, err := controller.NewSettings(controller.Settings{
+		Fleet: "f", Queues: []string{"q"}, Spec: spec, Objective: muster.Objective{Latency: 30 * time.Second,
+			Quantile: 0.99},
+		Limits: muster.Limits{Max: most, LaunchesPerHour: 1000}, BootPrior: 5 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func loopSettings(t *testing.T, poll time.Duration) controller.Settings {
 	set := settings(t, policy.Spec{Name: "exact"}, 10)
 	set.Poll = poll
 	return set
 }
 
-func newShell() *shell {
-	return &shell{History: history.NewMemory(), sourceOK: true, wakes: make(chan struct{})}
+func newPorts() *ports {
+	return &ports{History: history.NewMemory(), sourceOK: true, wakes: make(chan struct{})}
 }
 
 func TestTheFirstWakeStepsAtOnceAndABurstIsGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShell()
+		s := newPorts()
 		_, stop := newLoop(t, s, loopSettings(t, time.Hour))
 		time.Sleep(time.Second)
 		before, _ := s.seen()
@@ -165,7 +178,7 @@ func TestTheFirstWakeStepsAtOnceAndABurstIsGathered(t *testing.T) {
 
 func TestALostWakeCostsAtMostOnePoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShell()
+		s := newPorts()
 		_, stop := newLoop(t, s, loopSettings(t, 5*time.Second))
 		time.Sleep(time.Second)
 		s.set(func() { s.backlog = 3 })
@@ -179,7 +192,7 @@ func TestALostWakeCostsAtMostOnePoll(t *testing.T) {
 
 func TestAnIntentIsInTheHistoryBeforeItsEffect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShell()
+		s := newPorts()
 		s.backlog = 3
 		_, stop := newLoop(t, s, loopSettings(t, time.Second))
 		time.Sleep(3 * time.Second)
@@ -192,7 +205,7 @@ func TestAnIntentIsInTheHistoryBeforeItsEffect(t *testing.T) {
 
 func TestWhenTheHistoryCannotBeWrittenNothingIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShell()
+		s := newPorts()
 		s.backlog, s.full = 3, errors.New("no space left on device")
 		_, stop := newLoop(t, s, loopSettings(t, time.Second))
 		time.Sleep(time.Minute)
@@ -210,7 +223,7 @@ func TestWhenTheHistoryCannotBeWrittenNothingIsDone(t *testing.T) {
 
 func TestASecondControllerStopsTheFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShell()
+		s := newPorts()
 		_, first := newLoop(t, s, loopSettings(t, time.Second))
 		time.Sleep(3 * time.Second)
 		_, second := newLoop(t, s, loopSettings(t, time.Second))
@@ -245,7 +258,7 @@ func report(member string, seq int64, state protocol.WorkerState, token string) 
 
 func TestATokenIsAnsweredOnceItsReleaseIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShell()
+		s := newPorts()
 		s.backlog = 1
 		loop, stop := newLoop(t, s, loopSettings(t, time.Second))
 		time.Sleep(1500 * time.Millisecond) // between two polls
@@ -281,7 +294,7 @@ func TestATokenIsAnsweredOnceItsReleaseIsRecorded(t *testing.T) {
 
 func TestASlowReleaseDelaysNoLaunch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShell()
+		s := newPorts()
 		s.backlog, s.hang = 1, make(chan struct{})
 		loop, stop := newLoop(t, s, loopSettings(t, time.Second))
 		time.Sleep(1500 * time.Millisecond) // between two polls
@@ -310,7 +323,7 @@ func TestASlowReleaseDelaysNoLaunch(t *testing.T) {
 
 func TestAQueueThatDoesNotAnswerIsUnknownAndHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShell()
+		s := newPorts()
 		s.backlog = 2
 		loop, stop := newLoop(t, s, loopSettings(t, time.Second))
 		time.Sleep(time.Second)
@@ -326,7 +339,7 @@ func TestAQueueThatDoesNotAnswerIsUnknownAndHolds(t *testing.T) {
 
 func TestOtherSettingsCountFromTheNextStepAndForgetNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShell()
+		s := newPorts()
 		s.backlog = 20
 		set := loopSettings(t, time.Second)
 		loop, stop := newLoop(t, s, set)
