@@ -14,7 +14,8 @@ import (
 // mostDimensions bounds the dimensions of a metric, as CloudWatch does.
 const mostDimensions = 30
 
-// entryRows are those of an entry of Metrics. The names are the ones of AWS, so that a list can be pasted.
+// entryRows declare the keys of an entry of Metrics. Their names and capitals are those of PutScalingPolicy and
+// CloudFormation, so that a list can be pasted unchanged; see docs/metric-math.md.
 func entryRows(q *metricmath.Query) []keys.Key {
 	return []keys.Key{
 		keys.Text("Id", &q.ID, "the entry's name in expressions: a lower-case letter, then letters, digits and "+
@@ -49,7 +50,7 @@ func dimensionRows(x *metricmath.Dimension) []keys.Key {
 		keys.Text("Name", &x.Name, "the dimension's name, as in QueueName").Required(),
 		keys.Custom("Value", keys.TextForm, "the dimension's value", func(d *keys.Decoder, n *yaml.Node, path string) {
 			if keys.OfTemplate(n) {
-				d.Mark(path) // its name is filled in once the fleet's queues are known
+				d.Mark(path) // fillQueue puts the name in, once the fleet's queues are known
 				return
 			}
 			x.Value = d.Text(n, path)
@@ -57,7 +58,8 @@ func dimensionRows(x *metricmath.Dimension) []keys.Key {
 	}
 }
 
-// fillQueue puts the fleet's queue where a pasted list names it as its template does.
+// fillQueue replaces each marked value, which a pasted list has as !GetAtt NAME.QueueName, by the name of the fleet's
+// queue. A template names its queue by a logical id that means nothing here, so the fleet must serve exactly one.
 func (f *Fleet) fillQueue(s *keys.Source, path string, spec *policy.Spec) {
 	for i, q := range spec.Queries {
 		if q.MetricStat == nil {
@@ -81,7 +83,7 @@ func (f *Fleet) fillQueue(s *keys.Source, path string, spec *policy.Spec) {
 	}
 }
 
-// queueNames are the names of the queues that the fleet serves.
+// queueNames returns the names of the queues that the fleet serves, in their order.
 func (f *Fleet) queueNames() []string {
 	all := make([]string, len(f.Queues))
 	for i, q := range f.Queues {
@@ -90,8 +92,8 @@ func (f *Fleet) queueNames() []string {
 	return all
 }
 
-// Remarks says of a valid configuration, with places, what may not mean what it seems; sorted by place. Each is a
-// [Fault] of the kind [IsRemark].
+// Remarks returns remarks on a valid configuration that may not mean what its author expects, sorted by place. Each is
+// a [Fault] of the kind [IsRemark]. There are none for a Config that Parse did not return, because it has no text.
 func (c *Config) Remarks() []Fault {
 	s := c.source
 	if s == nil {
@@ -107,6 +109,7 @@ func (c *Config) Remarks() []Fault {
 	})
 }
 
+// remark adds the remarks of package policy on the policy at path, and on those that it combines.
 func (f *Fleet) remark(s *keys.Source, path string, spec policy.Spec) {
 	for _, r := range spec.Remarks(f.Name, f.queueNames()) {
 		s.Fault(path+strings.TrimPrefix(r.Field, "policy"), r.Text, "")
