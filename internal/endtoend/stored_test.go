@@ -13,6 +13,7 @@ import (
 	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/internal/awsmetrics"
+	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
 	model "github.com/muster-scale/muster/sim/cloud"
@@ -137,7 +138,7 @@ func TestFiguresThatWorkersPublishAreRead(t *testing.T) {
 			q.ReturnData = new(true)
 			source, err := cloudwatch.New(cloudwatch.Options{
 				Queue: "work", Region: region, Reader: reader, Base: base,
-				Measures: []cloudwatch.Measure{{Signal: cloudwatch.Processing, Queries: []metricmath.Query{q}}},
+				Measures: []cloudwatch.Measure{{Quantity: kind.Processing, Queries: []metricmath.Query{q}}},
 			})
 			if err != nil {
 				s.t.Fatal(err)

@@ -1,7 +1,7 @@
 // Package prometheus measures a queue, or anything else that can be counted, by queries in PromQL that a Prometheus
 // server, or one that speaks its API, answers.
 //
-// [Config] is what a fleet states: the URL, a bearer token, and a query for each [Signal]. [Source] is the
+// [Config] is what a fleet states: the URL, a bearer token, and a query for each [kind.Quantity]. [Source] is the
 // muster.Source of it, made from [Options].
 //
 //	prometheus: {url: "http://prometheus:9090", backlog: 'sum(jobs_waiting{queue="mail"})'}
