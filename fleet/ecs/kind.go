@@ -80,8 +80,7 @@ func (c *Config) Keys() []keys.Key {
 		keys.Text("launch_type", &c.LaunchType, "where tasks without a service run; by default as the cluster says").
 			OneOf("fargate", "ec2", "external"),
 		keys.List("capacity_providers", &c.Providers, maxProviders, (*Provider).keys, "the capacity providers of "+
-			"tasks without a "+
-			"service, in place of launch_type"),
+			"tasks without a service, in place of launch_type"),
 		keys.Into("network", &c.Network, (*Network).keys, "where tasks without a service are; required on Fargate"),
 		keys.Truth("protect", &c.Protect, "whether tasks of the service are protected from its scale-in; true by "+
 			"default").
@@ -114,8 +113,7 @@ func (u *Under) keys() []keys.Key {
 		keys.Whole("tasks_per_instance", &u.TasksPerInstance,
 			"how many tasks fit on one instance: 1 to 1000").Required(),
 		keys.Truth("shrink", &u.Shrink, "whether instances that hold no task are ended; true by default, false "+
-			"leaves that to ECS's "+
-			"managed scaling").Default(true),
+			"leaves that to ECS's managed scaling").Default(true),
 	}
 }
 

@@ -19,17 +19,19 @@ import (
 // notes list, for a person, settings that prevent sizing or have surprising effects.
 type notes []string
 
+// add adds a note when its condition holds, within the bounds of notes. The text is cut at a byte, because it is shown
+// only.
 func (n *notes) add(when bool, format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); when && len(*n) < muster.MaxNotes {
 		*n = append(*n, text[:min(len(text), muster.MaxNoteBytes)])
 	}
 }
 
-// telling is how long an event of a service is reported. service adds notes on the service, and on other systems that
-// change its count.
-const telling = 10 * time.Minute
+// reportedFor is how long an event of a service is reported. service adds notes on the service, and on other systems
+// that change its count.
+const reportedFor = 10 * time.Minute
 
-// service notes what the service says of itself, and who else changes its count.
+// service notes the state of the service, and other systems that change its count.
 func (n *notes) service(svc types.Service, o ServiceOptions, owners []string) {
 	name := last(o.Service)
 	n.add(deploying(svc), "a deployment of the service %s is under way: tasks of both kinds live, and the count "+
@@ -46,7 +48,7 @@ func (n *notes) service(svc types.Service, o ServiceOptions, owners []string) {
 			"have tasks protected", name)
 	n.add(svc.SchedulingStrategy == types.SchedulingStrategyDaemon, "the service %s is a DAEMON service, which "+
 		"cannot be sized", name)
-	if why, ok := trouble(svc, time.Now().Add(-telling)); ok {
+	if why, ok := trouble(svc, time.Now().Add(-reportedFor)); ok {
 		n.add(true, "ECS says: %s%s", why, remedy(why))
 	}
 }
@@ -66,7 +68,8 @@ func trouble(svc types.Service, since time.Time) (string, bool) {
 	return "", false
 }
 
-// unplacedAfter is how long after an order its missing tasks are looked for.
+// unplacedAfter is how long after an order missing tasks count as not placed: ECS tries for some seconds before it says
+// so.
 const unplacedAfter = 20 * time.Second
 
 // unplaced returns the ordered members that ECS reports it cannot place, as ended members. ECS keeps trying; the
@@ -153,7 +156,7 @@ func (f *Service) policies(ctx context.Context) ([]scaling.ScalingPolicy, error)
 		ScalableDimension: scaling.ScalableDimensionECSServiceDesiredCount,
 	})
 	if err != nil {
-		return nil, f.explain("ask who else sizes", err)
+		return nil, f.explain("read what else sizes", err)
 	}
 	suspended := func(t scaling.ScalableTarget) bool {
 		s := t.SuspendedState
@@ -167,7 +170,7 @@ func (f *Service) policies(ctx context.Context) ([]scaling.ScalingPolicy, error)
 		ScalableDimension: scaling.ScalableDimensionECSServiceDesiredCount,
 	})
 	if err != nil {
-		return nil, f.explain("ask who else sizes", err)
+		return nil, f.explain("read what else sizes", err)
 	}
 	return policies.ScalingPolicies, nil
 }

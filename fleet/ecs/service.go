@@ -37,7 +37,7 @@ type ServiceOptions struct {
 type Service struct {
 	o ServiceOptions
 	place
-	look *taskReader
+	reader *taskReader
 
 	mu sync.Mutex
 	// order is the newest order that launched a task.
@@ -50,7 +50,8 @@ type Service struct {
 	providersAt time.Time
 }
 
-// ordered is the newest order with launches, while its tasks are awaited.
+// ordered is the newest order with launches, while its tasks are awaited. ECS does not tell which task belongs to which
+// order, so tasks are counted: the oldest names are placed first.
 type ordered struct {
 	at    time.Time
 	names []string
@@ -82,12 +83,12 @@ func (c *Clusters) Service(o ServiceOptions) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("size %s: %w", what, err)
 	}
-	return &Service{o: o, place: newPlace(r, o.Cluster, what), look: newTaskReader(cmp.Or(o.Every, awsapi.Fast))}, nil
+	return &Service{o: o, place: newPlace(r, o.Cluster, what), reader: newTaskReader(cmp.Or(o.Every, awsapi.Fast))}, nil
 }
 
 // Expect implements [muster.Expecter].
 func (f *Service) Expect() {
-	f.look.expect()
+	f.reader.expect()
 	if f.o.Capacity != nil {
 		f.o.Capacity.expect()
 	}
@@ -95,16 +96,16 @@ func (f *Service) Expect() {
 
 // Members implements [muster.Fleet]: the tasks of the service in all its deployments, and recently ended ones.
 func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
-	return f.look.members(ctx, func(ctx context.Context) (muster.Listing, error) {
+	return f.reader.members(ctx, func(ctx context.Context) (muster.Listing, error) {
 		at := time.Now().UTC().Round(0)
 		svc, err := f.now(ctx)
 		if err != nil {
 			return muster.Listing{}, err
 		}
-		if l, same := f.look.same(at, quietService(svc)); same {
+		if l, same := f.reader.same(at, quietService(svc)); same {
 			return l, nil
 		}
-		f.look.begin()
+		f.reader.begin()
 		s, err := f.tasks(ctx, at, svc)
 		if err != nil {
 			return muster.Listing{}, err
@@ -126,7 +127,7 @@ func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
 			notes.capacity(c, svc, f.providedBy(ctx, svc))
 		}
 		l.Service.Notes = notes
-		return f.look.whole(l, quietService(svc)), nil
+		return f.reader.whole(l, quietService(svc)), nil
 	})
 }
 
@@ -155,7 +156,7 @@ func (f *Service) tasks(ctx context.Context, at time.Time, svc types.Service) (s
 		}
 		arns = append(arns, ended[:min(len(ended), maxDescribed)]...)
 	}
-	return f.look.sort(ctx, f.place, at, arns)
+	return f.reader.sort(ctx, f.place, at, arns)
 }
 
 // now describes the service.
@@ -239,6 +240,7 @@ func (f *Service) set(ctx context.Context, svc types.Service, want int) error {
 	return f.explain(fmt.Sprintf("set the count %d of", want), err)
 }
 
+// await remembers an order with launches, so that a task that ECS cannot place is reported under the name of the order.
 func (f *Service) await(order muster.Order) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -213,8 +213,7 @@ func (m *Stated) check(s *keys.Source, path string) {
 		}
 		problem := strings.ReplaceAll(err.Error(), "\n", "; ")
 		s.Fault(where, "found an expression that CloudWatch does not compute ("+problem+"), allowed is metric math "+
-			"that gives one "+
-			"series",
+			"that gives one series",
 			"SEARCH and the like need by_aws: true")
 	}
 }
