@@ -16,6 +16,10 @@ import (
 	"github.com/muster-scale/muster"
 )
 
+// This file collects notes: settings and events that a person should know because they keep Muster from sizing the
+// service, or change it as well. Notes never change a decision, and what they need is read rarely, since it needs calls
+// and permissions of its own.
+
 // notes list, for a person, settings that prevent sizing or have surprising effects.
 type notes []string
 
@@ -179,7 +183,7 @@ func (f *Service) policies(ctx context.Context) ([]scaling.ScalingPolicy, error)
 func (n *notes) capacity(c *Capacity, svc types.Service, providers []types.CapacityProvider) {
 	names := strategy(svc)
 	n.add(len(names) > 1, "the service %s has several capacity providers: %s; instances are counted for one, and the "+
-		"others surprise", aws.ToString(svc.ServiceName), strings.Join(names, ", "))
+		"others have surprising effects", aws.ToString(svc.ServiceName), strings.Join(names, ", "))
 	n.add(len(names) == 0, "the service %s has no capacity provider: its tasks fail where no instance has room, in "+
 		"place of waiting for one", aws.ToString(svc.ServiceName))
 	for _, p := range providers {
@@ -217,6 +221,7 @@ func (f *Service) providedBy(ctx context.Context, svc types.Service) []types.Cap
 	return f.providers
 }
 
+// provider adds notes on the group of a capacity provider and on its managed scaling, which changes the same size.
 func (n *notes) provider(c *Capacity, p types.CapacityProvider) {
 	g, name := p.AutoScalingGroupProvider, aws.ToString(p.Name)
 	if g == nil {
@@ -228,8 +233,8 @@ func (n *notes) provider(c *Capacity, p types.CapacityProvider) {
 	}
 	m := g.ManagedScaling
 	managed := m != nil && m.Status == types.ManagedScalingStatusEnabled
-	n.add(managed && !c.Keep, "ECS sizes the group %s too (managed scaling of the capacity provider %s): it waits "+
-		"with tasks until there is room, which is wanted, and it ends idle instances later than Muster; "+
+	n.add(managed && !c.Keep, "ECS sizes the group %s too (managed scaling of the capacity provider %s): it keeps "+
+		"tasks waiting until there is room, which is right, and it ends idle instances later than Muster; "+
 		"a target of %d %% keeps more than are needed, unless ecs.capacity.shrink is false", c.Name, name, target(m))
 	n.add(!managed, "managed scaling of the capacity provider %s is off: a task that finds no room fails at once and "+
 		"is tried again, until the instance is there", name)
@@ -238,6 +243,7 @@ func (n *notes) provider(c *Capacity, p types.CapacityProvider) {
 			"instances without tasks", name)
 }
 
+// target returns the target capacity of managed scaling in per cent, by default 100. A lower one keeps spare instances.
 func target(m *types.ManagedScaling) int32 {
 	if m == nil || m.TargetCapacity == nil {
 		return 100

@@ -18,6 +18,16 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
+// This file sizes the tasks of a service. A rise is one call: the desired count. A fall is three, in this order, so
+// that a crash between any two of them leaves no busy task unprotected:
+//
+//	protect   all running tasks that stay
+//	expose    the released tasks, by lifting their protection
+//	lower     the desired count by the number of released tasks
+//
+// A deployment changes the rules: tasks of the old and the new definition live at once, and ECS stops the old ones, so
+// the count is not lowered until it is over.
+
 // ServiceOptions describe the fleet of a service. Cluster and Service are required.
 type ServiceOptions struct {
 	// Cluster and Service are names or ARNs. Region is their region; empty means that of the SDK's configuration.
@@ -148,7 +158,8 @@ func (f *Service) tasks(ctx context.Context, at time.Time, svc types.Service) (s
 		return seen{}, err
 	}
 	if int(svc.RunningCount+svc.PendingCount) < int(svc.DesiredCount) {
-		// Tasks that ended between two readings say why others are missing.
+		// Tasks that ended between two readings say why others are missing. Up to one call of descriptions is enough
+		// for that.
 		ended, err := f.list(ctx, ecs.ListTasksInput{ServiceName: aws.String(f.o.Service),
 			DesiredStatus: types.DesiredStatusStopped})
 		if err != nil {
@@ -214,6 +225,7 @@ func (f *Service) SetDesired(ctx context.Context, order muster.Order) error {
 		return err
 	}
 	defer done()
+	// Living tasks count even when the order has fewer: released ones are ended by End, one by one.
 	want := max(order.Total, order.Desired, len(s.living))
 	if order.Shrink && order.Total < len(s.living) {
 		want = order.Total
@@ -223,6 +235,7 @@ func (f *Service) SetDesired(ctx context.Context, order muster.Order) error {
 	}
 	f.await(order)
 	defer f.Expect()
+	// Instances first, because they boot for minutes and tasks can wait for them.
 	short := error(nil)
 	if f.o.Capacity != nil && want > 0 {
 		short = f.o.Capacity.raise(ctx, f.place, order.ID, want)

@@ -18,6 +18,9 @@ import (
 	"github.com/muster-scale/muster/internal/awsapi"
 )
 
+// This file starts tasks without a service. ECS replaces none of them, so a worker may exit by itself, and the number
+// of living tasks is the size. The controller keeps the desired size in its history.
+
 // maxRun bounds the tasks of one call.
 const maxRun = 10
 

@@ -134,7 +134,7 @@ func TestAnEmptyQueueIsBelievedWhenSeveralLooksHaveShownIt(t *testing.T) {
 		observe(t, s)
 		aws.set(0, 0, 0)
 		q := watch(t, s, 10*time.Second)
-		if q.Backlog.Known || !q.Backlog.Doubted || !strings.Contains(q.Backlog.Reason, "believed after 3 looks") ||
+		if q.Backlog.Known || !q.Backlog.Doubted || !strings.Contains(q.Backlog.Reason, "believed after 3 readings in a row") ||
 			q.InFlight.Known {
 			t.Errorf("after 10 s found %+v, want a doubt that says what it waits for", q.Backlog)
 		}
