@@ -141,7 +141,7 @@ func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
 	})
 }
 
-// survey reads the service and its tasks.
+// survey reads the service and its tasks, without regard to the last reading: a change must not rest on old data.
 func (f *Service) survey(ctx context.Context, at time.Time) (types.Service, seen, error) {
 	svc, err := f.now(ctx)
 	if err != nil {
@@ -225,7 +225,7 @@ func (f *Service) SetDesired(ctx context.Context, order muster.Order) error {
 		return err
 	}
 	defer done()
-	// Living tasks count even when the order has fewer: released ones are ended by End, one by one.
+	// Living tasks count even when the order has fewer: only End stops tasks.
 	want := max(order.Total, order.Desired, len(s.living))
 	if order.Shrink && order.Total < len(s.living) {
 		want = order.Total

@@ -1,9 +1,3 @@
-// Package dynamoreport stores the reports of workers in an Amazon DynamoDB table, where a controller that workers
-// cannot reach reads them.
-//
-// The table has the partition key "fleet" and the sort key "worker", both text, and "expires" as its time-to-live
-// attribute. Each worker overwrites its one entry with its current report and its counts since it started, so a missed
-// entry loses nothing. A write succeeds only if it is newer than the stored entry.
 package dynamoreport
 
 import (
