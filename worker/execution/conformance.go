@@ -79,6 +79,7 @@ func (c *Conformance) Passed() bool {
 // Findings returns the findings so far, in order.
 func (c *Conformance) Findings() []Finding { return c.findings }
 
+// found records a finding and passes it on.
 func (c *Conformance) found(f Finding) {
 	c.findings = append(c.findings, f)
 	if c.Tell != nil {
@@ -86,6 +87,7 @@ func (c *Conformance) found(f Finding) {
 	}
 }
 
+// rule records the result of a rule, and tells whether it is kept.
 func (c *Conformance) rule(name string, err error) bool {
 	c.found(Finding{Rule: name, Err: err})
 	return err == nil
@@ -106,6 +108,7 @@ func (c *Conformance) message(body string) worker.Message {
 // calls does the work on a batch, as Options.DoBatch does.
 type calls func(ctx context.Context, batch []worker.Message) []error
 
+// call makes one call with the time limit of calls.
 func (c *Conformance) call(ctx context.Context, do calls, batch ...worker.Message) []error {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(c.TimeLimit, conformanceLimit), worker.ErrTimeLimit)
 	defer cancel()
@@ -190,6 +193,7 @@ func (c *Conformance) anyBody(ctx context.Context, do calls) error {
 	return errors.Join(errs...)
 }
 
+// mustFail returns the breach of the rule failure, given the result of the sample that must fail. A crash is no answer.
 func mustFail(err error) error {
 	switch {
 	case err == nil:
@@ -203,6 +207,7 @@ func mustFail(err error) error {
 // oddBody is a body that every worker must survive, whether it succeeds or fails.
 type oddBody struct{ name, body string }
 
+// oddBodies returns bodies that break careless programs: those that quote by hand, read lines, or assume UTF-8.
 func oddBodies() []oddBody {
 	return []oddBody{
 		{"an empty body", ""},
@@ -251,12 +256,14 @@ func (s *session) start(ctx context.Context) (err error) {
 	return err
 }
 
+// end ends the program, if one was started.
 func (s *session) end() {
 	if s.p != nil {
 		s.p.end()
 	}
 }
 
+// call makes a call with an unchanged line.
 func (s *session) call(ctx context.Context, batch []worker.Message) []error {
 	return s.send(ctx, batch, func(line []byte) []byte { return line })
 }
@@ -318,12 +325,13 @@ func (c *Conformance) stop(ctx context.Context, s *session) error {
 	return c.ends(s.p, "SIGTERM")
 }
 
+// ends waits for the end of the program, and kills it when that takes too long.
 func (c *Conformance) ends(p *program, after string) error {
 	select {
 	case <-p.gone:
 		return nil
 	case <-time.After(killAfter):
-		p.blame(fmt.Errorf("it did not end within %s after %s", killAfter, after))
+		p.kill(fmt.Errorf("it did not end within %s after %s", killAfter, after))
 		<-p.gone
 		return p.failure()
 	}

@@ -48,9 +48,10 @@ type Lines struct {
 	// up counts the programs that are ready or working. deliveries counts the deliveries, for their names.
 	up, deliveries atomic.Int64
 	changed        chan struct{}
-	life           context.Context
-	stop           context.CancelFunc
-	running        sync.WaitGroup
+	// life ends when Lines is closed; running are the goroutines that keep the programs.
+	life    context.Context
+	stop    context.CancelFunc
+	running sync.WaitGroup
 }
 
 // errClosed is why a program that is still starting ends when Lines is closed.
