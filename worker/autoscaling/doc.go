@@ -2,8 +2,8 @@
 //
 // Two means of the group serve that, and a worker may use both:
 //
-//   - [Protection] is scale-in protection: the group chooses another instance. It does not help against a replacement of
-//     an unhealthy instance, or an end that a person orders.
+//   - [Protection] is scale-in protection: the group chooses another instance. It does not help against a replacement
+//     of an unhealthy instance, or an end that a person orders.
 //   - [Hook] is the group's lifecycle hook for terminating instances: it delays a termination that was decided, by
 //     heartbeats, until the workers have finished. [Shared] is the hook of one of several workers.
 //

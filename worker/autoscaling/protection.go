@@ -153,7 +153,7 @@ func (p *Protection) lift(ctx context.Context) error {
 	}
 	n, err := others(p.dir)
 	if err != nil {
-		return fmt.Errorf("look for the other workers of this instance: %w", err)
+		return fmt.Errorf("find the other workers of this instance: %w", err)
 	}
 	if n > 0 {
 		return nil // the last of them lifts it

@@ -7,8 +7,8 @@
 //	sink, err := cloudwatch.NewLines(os.Stdout, cloudwatch.Options{Fleet: "thumbnails"})
 //
 // Both use the dimension Fleet, so that the statistic Sum of TotalWorkers covers all workers of the fleet. A worker
-// publishes TotalWorkers once per period, at its beginning: a second datum, or a repeated call, would count it twice. So
-// a failed call is not retried, and its period is a gap.
+// publishes TotalWorkers once per period, at its beginning: a second datum, or a repeated call, would count it twice.
+// So a failed call is not retried, and its period is a gap.
 //
 // Durations are published as values with counts from the worker's histogram, not as single measurements. Their mean is
 // exact, and quantiles are off by a few per cent.

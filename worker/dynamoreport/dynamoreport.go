@@ -159,7 +159,7 @@ func (t *Table) failed(what string, err error) error {
 }
 
 // Read returns the entries of a fleet that have not expired at now, by member and worker. It leaves out invalid
-// entries: the error names them, beside a result with the valid ones.
+// entries: the error names them, and the result has the valid ones.
 func (t *Table) Read(ctx context.Context, fleet string, now time.Time) ([]Entry, error) {
 	return t.read(ctx, fleet, now, func(context.Context) error { return nil })
 }

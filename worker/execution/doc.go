@@ -22,8 +22,8 @@
 //
 // The package keeps these invariants:
 //
-//   - No process of a [Command] outlives its call, except one that leaves its process group where the system cannot track
-//     it. Otherwise two workers would work on one message.
+//   - No process of a [Command] outlives its call, except one that leaves its process group where the system cannot
+//     track it. Otherwise two workers would work on one message.
 //   - Nothing of a message becomes part of a command line, and there is no shell.
 //   - A program that breaks the protocol is killed, because its later answers could belong to any message.
 //   - worker.ErrNotBegun is returned only when the program certainly got nothing of the message, so that the attempt
