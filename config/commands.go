@@ -7,7 +7,7 @@ import (
 	"github.com/muster-scale/muster/config/keys"
 )
 
-// CheckCommands looks for the program of each fleet with lookPath, which finds programs as [os/exec.LookPath] does, and
+// CheckCommands finds the program of each fleet with lookPath, which finds programs as [os/exec.LookPath] does, and
 // returns [Faults] for those that are missing. A program given as a relative path starts from the directory of the
 // file.
 //

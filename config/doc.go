@@ -5,8 +5,8 @@
 //   - [Config] is the whole of it. [Fleet] is one fleet with its queues, objective, limits, policy and [Workers];
 //     [Queue] is one embedded queue.
 //   - [Kinds] is what the caller passes in: the kinds of fleets, queues and signals. The package itself knows none of
-//     them. It goes by what a kind's statement tells, such as [Facts]: who reports, who replaces members, what number
-//     is set.
+//     them. It depends only on what a kind's statement returns, such as [Facts]: who reports, who replaces members,
+//     what number is set.
 //   - [Fault] is one thing that is wrong, and [Faults] all of them.
 //
 // [Parse] is pure and works in three steps: decode (types, unknown and repeated keys, variables), complete, check. All
@@ -15,7 +15,7 @@
 //
 //	c, err := config.Load("muster.yaml", kinds.Table().Config())
 //
-// [CheckCommands] looks for the commands on this machine, and is apart because it does I/O. [Schema] and [Reference]
+// [CheckCommands] checks the commands on this machine; it is apart because it does I/O. [Schema] and [Reference]
 // are made from the same declarations as the reader, so they cannot disagree with it.
 //
 // Variables stand only in texts: ${NAME}, or ${NAME:-default} for a variable that may be unset; $$ is a dollar. Aliases

@@ -11,7 +11,7 @@ import (
 )
 
 // This file is the border between package config and the kinds of fleets, queues and signals. A kind implements these
-// interfaces in its own folder; the rest of Muster goes by [Facts] and never by the type of a kind.
+// interfaces in its own folder; the rest of Muster depends on [Facts] and never on the type of a kind.
 
 // Kinds are the kinds of fleets, queues, signals and sizers that a configuration may state. Package kinds has the table
 // of all kinds of this program.
@@ -39,7 +39,7 @@ type MembersKind struct {
 // so that two configurations can be compared deeply.
 type Members interface {
 	Statement
-	// Facts returns the properties that the rest of Muster goes by.
+	// Facts returns the properties that the rest of Muster depends on.
 	Facts() Facts
 }
 
@@ -92,8 +92,8 @@ type Tracked struct{ Group, Cluster, Service string }
 type QueueKind struct {
 	// Name is one word. Plural is the name of several in messages, as in "queues on SQS".
 	Name, Plural string
-	// Takes tells whether a text names a queue of this kind. It goes by the form alone, so that a wrong URL of SQS is
-	// still one of SQS.
+	// Takes tells whether a text names a queue of this kind. It decides by the form alone, so that a wrong URL of SQS
+	// is still one of SQS.
 	Takes func(text string) bool
 	// Refer returns the reference that a text means. For a wrong text, found and allowed are the two halves of the
 	// fault; otherwise both are empty.

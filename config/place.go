@@ -15,7 +15,7 @@ import (
 func placeKeys() []string { return []string{"data", "listen"} }
 
 // LoadPlace reads from the file at path where the running program is: Dir, Data and Listen. A command such as muster
-// status needs no more, and must work while somebody edits the file. So the rest of the file may have faults, and one
+// status needs no more, and must work while a person edits the file. So the rest of the file may have faults, and one
 // of these keys that cannot be read has its default.
 //
 // The error fault is what [Load] says of the whole file. When it is nil, c is the whole configuration. The error err

@@ -72,7 +72,7 @@ func specRows(p *policy.Spec, outermost bool) []keys.Key {
 			"that metric-math keeps"),
 		choice("signal", &p.Signal, "what worker-utilization counts as work", policy.SignalTotal, policy.SignalInFlight,
 			policy.SignalReports),
-		choice("metric", &p.Metric, "the metric that step goes by, by default backlog", policy.MetricBacklog,
+		choice("metric", &p.Metric, "the metric that decides the steps, by default backlog", policy.MetricBacklog,
 			policy.MetricTotalWork,
 			policy.MetricBacklogPerWorker, policy.MetricOldestAge, policy.MetricUtilization),
 		keys.List("steps", &p.Steps, maxSteps, stepRows, "the changes of step"),

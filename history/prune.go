@@ -14,8 +14,8 @@ import (
 // Prune removes records older than keep, except the newest of each kind of a fleet. It folds learned records older than
 // [FineFor] into one per hour, and drops shared contents without records. Learned records stay for at least
 // [KeepLearned]. keep is [MinKeep] to [MaxKeep]; zero means [DefaultKeep]. One call handles a bounded number of
-// records; More in the result asks for another call. A folded record holds only the merged durations and arrival times,
-// in the place of the newest record merged into it.
+// records; More in the result says that another call has work left. A folded record holds only the merged durations and
+// arrival times, in the place of the newest record merged into it.
 func (h *History) Prune(ctx context.Context, now time.Time, keep time.Duration) (Pruned, error) {
 	return h.prune(ctx, now, keep, pruneRows)
 }

@@ -7,7 +7,7 @@
 // The main types:
 //
 //   - [MembersRow] is a kind of fleet: [Members] is what one fleet of the kind states, and opens its [Ports].
-//   - [QueueRow] is a kind of queue: how its name is told from others, what is wrong with a name, and how it is opened
+//   - [QueueRow] is a kind of queue: how its names differ from others, what is wrong with a name, and how it is opened
 //     as a [Queue].
 //   - [SignalRow] is a kind of measurement in addition to the queue or instead of it, as by CloudWatch or Prometheus: a
 //     [Signal], which measures each [Quantity] that is stated.

@@ -52,10 +52,11 @@ func Quantities[T any](measured map[Quantity]T) []string {
 	return names
 }
 
-// ObserveBase returns the observation to which a signal adds its measures: that of base. When base is nil, or fails, all
-// counts and ages of the queue are unknown, with missing or the failure as their reason. A failed base hides no measure,
-// because the measures do not depend on it.
-func ObserveBase(ctx context.Context, base muster.Source, queue, missing string) muster.QueueObservation {
+// ObserveBase returns the observation to which a signal adds its measures: that of base. When base is nil, or fails,
+// all counts and ages of the queue are unknown since now(), with missing or the failure as their reason. A failed base
+// hides no measure, because the measures do not depend on it.
+func ObserveBase(ctx context.Context, base muster.Source, queue, missing string,
+	now func() time.Time) muster.QueueObservation {
 	if base != nil {
 		q, err := base.Observe(ctx)
 		if err == nil {
@@ -63,6 +64,6 @@ func ObserveBase(ctx context.Context, base muster.Source, queue, missing string)
 		}
 		missing = err.Error()
 	}
-	none := muster.Unknown(time.Now().UTC().Round(0), missing) // samples carry no monotonic clock
+	none := muster.Unknown(now().UTC().Round(0), missing) // samples carry no monotonic clock
 	return muster.QueueObservation{Queue: queue, Backlog: none, InFlight: none, Delayed: none, OldestAge: none}
 }

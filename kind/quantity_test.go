@@ -25,7 +25,7 @@ func TestAMeasureReplacesOneQuantityAndNothingThatTheBaseKeeps(t *testing.T) {
 		Queue: "q", Backlog: muster.Measured(at, 3), InFlight: muster.Measured(at, 1),
 		Published: &muster.Published{ProcessingMean: muster.Measured(at, 20)},
 	}}
-	q := kind.ObserveBase(t.Context(), b, "f", "no metric was named for it")
+	q := kind.ObserveBase(t.Context(), b, "f", "no metric was named for it", time.Now)
 	kind.Backlog.Put(&q, muster.Measured(at, 8))
 	kind.Processing.Put(&q, muster.Measured(at, 25))
 	if q.Queue != "q" || q.Backlog.Value != 8 || q.InFlight.Value != 1 || q.Published.ProcessingMean.Value != 25 {
@@ -44,7 +44,7 @@ func TestWithoutABaseQuantitiesAreUnknownForAReason(t *testing.T) {
 		{nil, "no metric was named for it"},
 		{&base{q: muster.QueueObservation{Queue: "q"}, err: errors.New("no such queue")}, "no such queue"},
 	} {
-		q := kind.ObserveBase(t.Context(), row.base, "f", "no metric was named for it")
+		q := kind.ObserveBase(t.Context(), row.base, "f", "no metric was named for it", time.Now)
 		for _, s := range []muster.Sample{q.Backlog, q.InFlight, q.Delayed, q.OldestAge} {
 			if s.Known || s.Reason != row.want {
 				t.Errorf("found %+v, want unknown because %q", s, row.want)

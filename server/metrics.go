@@ -102,10 +102,10 @@ func (m *Metrics) Collect(p *exposition.Page) {
 		}
 		collectQueues(o.Observation, gauge)
 		if o.Ready {
-			gauge(desc("muster_desired", "Members asked for.", "fleet"), float64(o.Observation.Capacity.Desired))
+			gauge(desc("muster_desired", "The desired count.", "fleet"), float64(o.Observation.Capacity.Desired))
 			if o.Decision.Verdict == muster.Shadow {
-				gauge(desc("muster_shadow_desired", "Members that would be asked for, of a fleet that another system "+
-					"sizes and that has another size.", "fleet"), float64(o.Decision.Desired))
+				gauge(desc("muster_shadow_desired", "The desired count that Muster would set, of a fleet that another "+
+					"system sizes and that has another size.", "fleet"), float64(o.Decision.Desired))
 			}
 			collectOutlook(o, gauge)
 		}

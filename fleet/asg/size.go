@@ -146,11 +146,11 @@ func token(order string, part int) string {
 }
 
 const (
-	// activitiesAfter is how long after an order to look for its failures; activitiesEvery is the interval while
+	// activitiesAfter is how long after an order its failures are read first; activitiesEvery is the interval while
 	// instances are missing.
 	activitiesAfter = 10 * time.Second
 	activitiesEvery = 30 * time.Second
-	// awaitFor is how long to look for failures of an order.
+	// awaitFor is how long failures of an order are read.
 	awaitFor = 15 * time.Minute
 )
 

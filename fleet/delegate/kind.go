@@ -92,7 +92,7 @@ func (c *Config) Check(s *keys.Source, at string, f *config.Fleet) {
 	if at := at + ".cooldown"; c.Cooldown != 0 {
 		keys.Within(s, at, c.Cooldown, time.Second, 24*time.Hour, keys.Span)
 		if tracked.Group != "" {
-			s.Fault(at, "found a cooldown for a group, allowed is one for a service", "a group goes by its default "+
+			s.Fault(at, "found a cooldown for a group, allowed is one for a service", "a group uses its default "+
 				"instance warm-up")
 		}
 	}

@@ -265,8 +265,8 @@ func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, _ *kind
 	return &kind.Ports{Fleet: service, Releaser: service, Protector: service, Trimmer: service, Expecter: service}, nil
 }
 
-// open opens the group under a service, with the service's limits in instances. It launches by size, because the members
-// are tasks, and no instance needs the name of an order. Limits round up: a part of an instance is one.
+// open opens the group under a service, with the service's limits in instances. It launches by size, because the
+// members are tasks, and no instance needs the name of an order. Limits round up: a part of an instance is one.
 func (u *Under) open(ctx context.Context, h *kind.Host, f config.Fleet) (*Capacity, error) {
 	groups, err := asg.GroupsOf(ctx, h)
 	if err != nil {

@@ -213,7 +213,7 @@ func held(path string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for the worker of %s: %w", path, err)
+		return false, fmt.Errorf("find the worker of %s: %w", path, err)
 	}
 	defer file.Close()
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
@@ -221,7 +221,7 @@ func held(path string) (bool, error) {
 		return true, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for the worker of %s: try its lock: %w", path, err)
+		return false, fmt.Errorf("find the worker of %s: try its lock: %w", path, err)
 	}
 	return false, nil
 }

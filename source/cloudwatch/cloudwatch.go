@@ -126,7 +126,7 @@ func partOf(m Measure) (*part, error) {
 // Observe implements [muster.Source]. Quantities without a measure are those of the base, or unknown without one. All
 // metrics are read in one call; a measure whose metrics fail is unknown with the reason, and the others stay known.
 func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
-	q := kind.ObserveBase(ctx, s.o.Base, s.o.Queue, "no metric was named for it")
+	q := kind.ObserveBase(ctx, s.o.Base, s.o.Queue, "no metric was named for it", time.Now)
 	q.LateSeconds = max(q.LateSeconds, s.late().Seconds())
 	var stats []metricmath.MetricStat
 	for _, p := range s.parts {

@@ -69,7 +69,7 @@ func New(o Options) (*Source, error) {
 
 // Observe implements [muster.Source]. Quantities without a query are those of the base, or unknown without one.
 func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
-	q := kind.ObserveBase(ctx, s.o.Base, s.o.Queue, "no query was stated for it")
+	q := kind.ObserveBase(ctx, s.o.Base, s.o.Queue, "no query was stated for it", time.Now)
 	for quantity, query := range s.o.Queries {
 		quantity.Put(&q, s.sample(ctx, query))
 	}

@@ -1,6 +1,6 @@
 // Package sqs measures Amazon SQS queues by their attributes. It never receives a message to measure.
 //
-// [Queues] hands out the sources of queues: one [Source] for each, however many fleets use it. [Metrics] reads
+// [Queues] makes the sources of queues: one [Source] for each, however many fleets use it. [Metrics] reads
 // ages and rates from CloudWatch.
 //
 // The counts of SQS are approximate, and settle about a minute after producers stop. So an empty queue is believed only
