@@ -5,8 +5,8 @@
 //   - [Config] is the whole of it. [Fleet] is one fleet with its queues, objective, limits, policy and [Workers];
 //     [Queue] is one embedded queue.
 //   - [Kinds] is what the caller passes in: the kinds of fleets, queues and signals. The package itself knows none of
-//     them. It depends only on what a kind's statement returns, such as [Facts]: who reports, who replaces members,
-//     what number is set.
+//     them. It depends only on what a kind's statement returns, such as [Facts]: whether workers report,
+//     which number is set.
 //   - [Fault] is one thing that is wrong, and [Faults] all of them.
 //
 // [Parse] is pure and works in three steps: decode (types, unknown and repeated keys, variables), complete, check. All

@@ -20,9 +20,9 @@ func entryRows(q *metricmath.Query) []keys.Key {
 	return []keys.Key{
 		keys.Text("Id", &q.ID, "the entry's name in expressions: a lower-case letter, then letters, digits and "+
 			"underscores").Required(),
-		keys.Text("Expression", &q.Expression, "what is computed, in metric math"),
-		keys.Optional("MetricStat", &q.MetricStat, metricStatRows, "what is read, in place of an expression"),
-		keys.Text("Label", &q.Label, "what people read; it changes no number"),
+		keys.Text("Expression", &q.Expression, "an expression in metric math"),
+		keys.Optional("MetricStat", &q.MetricStat, metricStatRows, "a metric to read, instead of an expression"),
+		keys.Text("Label", &q.Label, "a name for people; it changes no number"),
 		keys.TruthOrNone("ReturnData", &q.ReturnData, "true for the one entry that is kept at the target"),
 		keys.Whole("Period", &q.PeriodSeconds, "for an expression: the period of the metrics, in seconds"),
 	}
@@ -33,7 +33,7 @@ func metricStatRows(m *metricmath.MetricStat) []keys.Key {
 		keys.Into("Metric", &m.Metric, cloudMetricRows, "the metric").Required(),
 		keys.Text("Stat", &m.Stat, "Average, Sum, Minimum, Maximum, SampleCount or another statistic").Required(),
 		keys.Whole("Period", &m.PeriodSeconds, "in seconds, by default 60"),
-		keys.Text("Unit", &m.Unit, "only what was published with this unit"),
+		keys.Text("Unit", &m.Unit, "only datapoints that were published with this unit"),
 	}
 }
 

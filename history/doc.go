@@ -1,4 +1,4 @@
-// Package history keeps what was decided and why: durably in SQLite with [Open], or in memory with [NewMemory].
+// Package history keeps decisions and their reasons: durably in SQLite with [Open], or in memory with [NewMemory].
 //
 // Each fleet has a stream of records with sequence numbers 1, 2, 3... A writer opens a stream with Begin, which raises
 // its epoch, and appends after the position it knows; an append after any other position fails with muster.ErrConflict.

@@ -18,7 +18,7 @@ var errDisk = errors.New("the disk failed")
 
 // errIncomplete means that the last records of the file may be missing: its mark counts more commits than its tables,
 // or is lost.
-var errIncomplete = errors.New("the file may lack what was recorded last")
+var errIncomplete = errors.New("the file may lack its last records")
 
 // explain adds to an error the operation, the file and what a person can do. SQLite reports some causes by its code and
 // others, such as a full disk, by the system's error, so both are asked.

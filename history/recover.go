@@ -25,7 +25,7 @@ func OpenRecovered(path string, o Options, now time.Time) (h *History, found, er
 	ctx := context.Background()
 	h, err = open(ctx, path, o)
 	if errors.Is(err, errIncomplete) {
-		found = fmt.Errorf("the history %s may lack what was recorded last, and goes on without that: %w", path, err)
+		found = fmt.Errorf("the history %s may lack its last records and continues without them: %w", path, err)
 		// An empty mark accepts the tables as they are; see openMark.
 		if err = os.WriteFile(path+sqlitefile.MarkSuffix, nil, 0o600); err == nil {
 			h, err = open(ctx, path, o)

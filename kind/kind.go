@@ -19,8 +19,8 @@ type Members interface {
 	config.Members
 	Described
 	// Open opens the ports of the fleet f and changes nothing. left is nil, or the ports that an earlier Open of the
-	// same kind returned for the same fleet: then Open takes them over, and their workers go on. After an error the
-	// returned ports, if any, can still be closed.
+	// same kind returned for the same fleet: then Open takes them over, and their workers keep running. After an error
+	// the returned ports, if any, can still be closed.
 	Open(ctx context.Context, h *Host, f config.Fleet, left *Ports) (*Ports, error)
 }
 

@@ -37,5 +37,5 @@
 // The server decides nothing: a report goes to the fleet's loop, and the answer is what the controller decided.
 //
 // For something else: the SQS endpoint is package sqsapi, which has keys of its own. Commands reach a running Muster by
-// package app/client. What a status says to people is package app/status.
+// package app/client. The text of a status for people is package app/status.
 package server

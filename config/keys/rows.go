@@ -302,7 +302,7 @@ func WholeOrNone(name string, into **int, what string) *Row {
 	})
 }
 
-// Texts declares a list of texts, of which there are at most so many. A list that is stated replaces what was there.
+// Texts declares a list of at most most texts. A stated list replaces the one before.
 func Texts(name string, into *[]string, most int, what string) *Row {
 	r := Custom(name, TextForm, what, func(d *Decoder, n *yaml.Node, path string) {
 		*into = nil

@@ -165,7 +165,7 @@ func (s *Source) Missing(path, found, allowed string) string {
 	return "found " + found + ", allowed is " + allowed
 }
 
-// parent returns the path of what is around path: "a[0]" for "a[0].b", "a" for "a[0]".
+// parent returns the path around path: "a[0]" for "a[0].b", "a" for "a[0]".
 func parent(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }

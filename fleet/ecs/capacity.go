@@ -13,6 +13,9 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
+// This file sizes the instances under a service. Two sizes follow each other: instances rise before tasks, and fall
+// only after the last task has left them.
+
 // Capacity is the Auto Scaling group on whose instances the tasks of a service run.
 type Capacity struct {
 	// TasksPerInstance is how many tasks fit on one instance, at least 1.

@@ -12,9 +12,9 @@
 //	ecs: {cluster: prod, service: web}          # a service
 //	ecs: {cluster: prod, task_definition: work} # tasks without one
 //
-// The other types: [Clusters] describes what all fleets need in few calls, [Config] is what a fleet states, and
-// [Capacity] is an Auto Scaling group under a service. The group rises together with the service, and instances that
-// hold no task end once the service has no use for them.
+// The other types: [Clusters] describes what all fleets need in few calls, [Config] is the configuration of a fleet,
+// and [Capacity] is an Auto Scaling group under a service. The group rises together with the service, and instances
+// that hold no task end once the service has no use for them.
 //
 // Members are tasks, by the last part of their ARN. They are described every few seconds while they change, and twice a
 // minute while they do not.

@@ -299,8 +299,9 @@ func (f *Service) End(ctx context.Context, members []string) error {
 	return f.set(ctx, svc, lowered(int(svc.DesiredCount), len(s.living), len(going)))
 }
 
-// lowered returns the count that makes ECS stop going of the living tasks. The count desired may have been lowered for
-// some of them already.
+// lowered returns the count that makes ECS stop exactly going of the living tasks. A count at or above the living ones
+// is lowered by going. A count below them was lowered before, for some of the same tasks, and must not be lowered
+// twice.
 func lowered(desired, living, going int) int {
 	if desired >= living {
 		return desired - going

@@ -226,7 +226,7 @@ func (f *Tasks) End(ctx context.Context, members []string) error {
 			continue
 		}
 		_, err := f.ecs.StopTask(ctx, &ecs.StopTaskInput{Cluster: aws.String(f.cluster), Task: t.TaskArn,
-			Reason: aws.String("released: it holds no message and takes no more")})
+			Reason: aws.String("released: it has no message in progress and receives no more")})
 		failures = append(failures, f.explain("end the task "+lastOf(t.TaskArn)+" of", err))
 	}
 	return errors.Join(failures...)

@@ -130,7 +130,7 @@ func (p parts) end() {
 	all.Wait()
 }
 
-// closeLogs closes the logs of parts when opening failed. Adopted workers go on.
+// closeLogs closes the logs of parts when opening failed. Adopted workers keep running.
 func (p parts) closeLogs() error {
 	var failures []error
 	for _, one := range p {

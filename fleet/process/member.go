@@ -174,8 +174,8 @@ func (f *Fleet) lastLine(m *member) string {
 	}, last[:min(len(last), logTail)])
 }
 
-// writeMember writes the content of a member's file over what it held. It must not replace the file, because the lock
-// belongs to the file and not to its name.
+// writeMember writes the content of a member's file over its old content. It must not replace the file, because the
+// lock belongs to the file and not to its name.
 func writeMember(file *os.File, m *member) error {
 	text, err := json.Marshal(memberFile{ID: m.id, PID: m.pid, LaunchedAt: m.launchedAt})
 	if err != nil {

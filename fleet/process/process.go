@@ -189,7 +189,7 @@ func (f *Fleet) living() []string {
 }
 
 // signal sends sig to each member that is alive, SIGKILL to its whole process group, and returns those it signalled.
-// The lock tells who is alive, because process ids are reused.
+// The lock tells whether a process is alive, because process ids are reused.
 func (f *Fleet) signal(sig syscall.Signal, ids []string) (sent []string) {
 	for _, id := range ids {
 		f.mu.Lock()

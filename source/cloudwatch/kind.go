@@ -184,8 +184,8 @@ func (c *Config) Check(s *keys.Source, at string, f *config.Fleet) {
 	}
 }
 
-// check checks that a quantity is complete and, unless CloudWatch evaluates it, compiles. It compiles only what has no
-// other fault.
+// check checks that a quantity is complete and, unless CloudWatch evaluates it, compiles. It is compiled only when it
+// has no other fault.
 func (m *Stated) check(s *keys.Source, path string) {
 	before := s.Count()
 	for i, q := range m.Queries {
