@@ -43,7 +43,8 @@ func (f *Fleet) rows(kinds Kinds) []keys.Key {
 	rows = append(rows, f.limitRows()...)
 	rows = append(rows, f.policyRows()...)
 	workers := func(w *Workers) []keys.Key { return w.rows(f.workersByDefault, kinds.Queues) }
-	rows = append(rows, keys.Into("workers", &f.Workers, workers, "the program and the settings of a worker").Unchecked())
+	rows = append(rows, keys.Into("workers", &f.Workers, workers, "the program and the settings of a "+
+		"worker").Unchecked())
 	return append(rows, f.kindRows(kinds)...)
 }
 
