@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"syscall"
@@ -150,7 +151,10 @@ func (c *Conformance) OfEndpoint(ctx context.Context, e *Endpoint) {
 // makes its system reset the connection, and then the answer is lost (RFC 9112, section 9.6). A server that crashes
 // looks the same, so [Conformance.OfEndpoint] also requires an answer to the next message.
 func refusedUnread(body string, err error) bool {
-	return len(body) > unreadBody && (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE))
+	// When the client reads the end of the connection before its own write fails, it closes the connection itself, and
+	// the write fails with net.ErrClosed: the body was still being written.
+	ended := errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed)
+	return len(body) > unreadBody && ended
 }
 
 // common checks the rules that hold for commands, programs and endpoints.
