@@ -7,11 +7,14 @@ import (
 	"github.com/muster-scale/muster/config/keys"
 )
 
-// CheckCommands looks for the program of each fleet with lookPath, which finds programs as [os/exec.LookPath] does, and
-// returns [Faults] for those that are not there. A program given as a relative path starts from the directory of the
+// CheckCommands finds the program of each fleet with lookPath, which finds programs as [os/exec.LookPath] does, and
+// returns [Faults] for those that are missing. A program given as a relative path starts from the directory of the
 // file.
+//
+// It is no part of [Parse], because it does I/O and because a configuration is often checked on a machine that does not
+// run it.
 func CheckCommands(c *Config, lookPath func(string) (string, error)) error {
-	// The faults of this look are its own: c stays as it is.
+	// The faults go into a source of their own, so that c stays as Parse returned it.
 	s := c.source.Again()
 	for i, f := range c.Fleets {
 		path := fmt.Sprintf("fleets[%d]", i)
@@ -19,23 +22,25 @@ func CheckCommands(c *Config, lookPath func(string) (string, error)) error {
 			continue // its instances or tasks have their own programs
 		}
 		if len(f.Split) == 0 {
-			c.look(s, path, f.Workers, lookPath)
+			c.checkProgram(s, path, f.Workers, lookPath)
 		}
 		for j, p := range f.Split {
 			at := fmt.Sprintf("%s.split[%d]", path, j)
 			if !s.Has(at + ".workers.command") {
-				at = path
+				at = path // the part runs the fleet's command, so the fault belongs there
 			}
-			c.look(s, at, p.Workers, lookPath)
+			c.checkProgram(s, at, p.Workers, lookPath)
 		}
 	}
 	return s.Err()
 }
 
-// look looks for the program of the workers stated below path.
-func (c *Config) look(s *keys.Source, path string, w Workers, lookPath func(string) (string, error)) {
+// checkProgram adds a fault when lookPath does not find the program of the workers that are stated below path.
+func (c *Config) checkProgram(s *keys.Source, path string, w Workers, lookPath func(string) (string, error)) {
 	if w.HTTP != "" || len(w.Command) == 0 {
-		return // whether a server listens there, workers see when it matters; a fleet in shadow needs no command
+		// A URL is not tried: the server may start later, and workers wait for it. A fleet in shadow mode needs no
+		// command.
+		return
 	}
 	program := w.Command[0]
 	if strings.ContainsRune(program, '/') {
@@ -46,6 +51,7 @@ func (c *Config) look(s *keys.Source, path string, w Workers, lookPath func(stri
 		return
 	}
 	path += ".workers.command"
+	// The most frequent mistake is a whole command line as one text: "./resize.sh --fast".
 	hint := ""
 	if words := strings.Fields(w.Command[0]); len(w.Command) == 1 && len(words) > 1 && !s.Has(path+"[0]") {
 		hint = fmt.Sprintf("a text is one word, the program; say [%s]", strings.Join(words, ", "))

@@ -17,7 +17,11 @@ import (
 // MaxBytes bounds the text of a configuration.
 const MaxBytes = keys.MaxBytes
 
-// Config is a whole configuration that was validated. It is not changed after [Parse] returned it.
+// This file has the types of a configuration and the functions that read it. Each field states its range and default;
+// the declarations in root.go, fleet.go, policy.go, workers.go and placement.go enforce them.
+
+// Config is a complete, valid configuration. Nothing changes it after [Parse] returned it, so several goroutines may
+// read it.
 type Config struct {
 	// Dir is the directory of the file: relative paths and commands start from there. It is set by [Load], and empty,
 	// the current directory, after [Parse].
@@ -36,6 +40,7 @@ type Config struct {
 	// Fleets have distinct names, and no queue is served by two of them.
 	Fleets []Fleet
 
+	// source is the text, for remarks and later checks. It is nil in a Config that Parse did not return.
 	source *keys.Source
 }
 
@@ -69,17 +74,17 @@ type Queue struct {
 	Delay time.Duration
 	// Retention is how long a message is kept: 1 min to 14 days, by default 4 days.
 	Retention time.Duration
-	// DeadLetter is where messages go that were received too often; its Queue is empty when there is none.
+	// DeadLetter is the destination of messages that were received too often; its Queue is empty for none.
 	DeadLetter DeadLetter
 }
 
-// DeadLetter says where messages go after After receives, 1 to 1000.
+// DeadLetter is the destination of messages that were received After times, 1 to 1000, and not deleted.
 type DeadLetter struct {
 	Queue string
 	After int
 }
 
-// Fleet is what serves one queue, or several, and is sized together.
+// Fleet is a set of workers that serve one queue or several and are sized together.
 type Fleet struct {
 	// Name has 1 to 63 letters, digits, dots, hyphens and underscores, and begins with a letter or digit.
 	Name string
@@ -90,55 +95,55 @@ type Fleet struct {
 	Objective muster.Objective
 	// Limits have 0 <= Min <= Max <= 10,000. LaunchesPerHour is by default 10 for each worker of Max, at least 60.
 	Limits muster.Limits
-	// Poll is the time between two looks at the queue: 100 ms to 1 h, by default 1 s, and 5 s where services of others
-	// are looked at. There looks are rarer while nothing changes.
+	// Poll is the time between two polls of the queue: 100 ms to 1 h, by default 1 s, and 5 s where a poll calls a
+	// service on the network. There, polls become rarer while nothing changes.
 	Poll time.Duration
-	// Policy is the policy with its headroom, its budget and the shapes of rise and fall, by default deadline. It
-	// passes Check.
+	// Policy is the policy with its headroom, its budget and the rates of rise and fall, by default deadline. It passes
+	// [policy.Spec.Check].
 	Policy policy.Spec
-	// Workers says what a worker is. With Split it is what the parts have unless they state their own.
+	// Workers describes one worker. With Split it has the values that parts do not state.
 	Workers Workers
-	// Members is what the fleet consists of; nil for the first of the kinds, processes of this machine.
+	// Members is the fleet's kind with its parameters; nil for the first kind, processes of this machine.
 	Members Members
-	// Signals are what it is measured by beside its queue, or in its place.
+	// Signals are the measurements in addition to its queue, or instead of it.
 	Signals []Signal
-	// Sizer sizes the fleet in Muster's place; nil where Muster does. Policy.Delegate is set together with it.
+	// Sizer sizes the fleet instead of Muster; nil when Muster does. Policy.Delegate is set together with it.
 	Sizer Sizer
-	// ReportsTable is the table of DynamoDB in which the workers of a fleet elsewhere keep their reports, in the
-	// fleet's region; empty where they report to the controller, or not at all.
+	// ReportsTable is the DynamoDB table, in the fleet's region, where workers on other machines store their reports;
+	// empty when they report to the controller, or not at all.
 	ReportsTable string
-	// Split are the parts that the size is shared out to, 2 to 20; empty for a fleet of one kind of worker.
+	// Split are the parts among which the size is divided, 2 to 20; empty for a fleet with one kind of worker.
 	Split []Part
 }
 
 // QueueRef names a queue that a fleet serves.
 type QueueRef struct {
-	// Name is the queue's name, URL where it is; the URL of an embedded queue is empty.
+	// Name is the queue's name. URL is its address; empty for an embedded queue.
 	Name, URL string
-	// Region is that of AWS which its URL names; empty for none.
+	// Region is the AWS region in its URL; empty for none.
 	Region string
-	// Remote tells whether a look at it is a call to a service that others run: it has a price, and what it tells is
-	// late.
+	// Remote tells whether a poll calls a service on the network: it has a price, and its result is late.
 	Remote bool
 }
 
-// Own tells whether the queue is one of Muster's own, embedded in the program that runs the fleet.
+// Own tells whether the queue is embedded in the program that runs the fleet.
 func (q QueueRef) Own() bool { return q.URL == "" }
 
-// Text is how the queue is named in a configuration.
+// Text returns the queue as a configuration names it: by its URL, or else by its name.
 func (q QueueRef) Text() string { return cmp.Or(q.URL, q.Name) }
 
 // Part is one kind of worker of a fleet.
 type Part struct {
-	// Name is unique within the fleet, and like a fleet's.
+	// Name is unique within the fleet: 1 to 63 letters, digits, hyphens and underscores.
 	Name string
-	// Base is how many workers it has before others get any, Weight its share of those beyond all bases, Max the most
-	// it may have; zero means no limit of its own. Base or Weight is above zero.
+	// Base is the number of workers of the part before parts without a base get any, 0 to 10,000. Weight is its share
+	// of the workers beyond all bases, 0 to 1000. Base or Weight is above zero. Max is the most workers it may have;
+	// zero means no limit of its own.
 	Base, Weight, Max int
 	Workers           Workers
 }
 
-// Workers says what a fleet's workers run, and how.
+// Workers describes the workers of a fleet: the program for each message, and the terms of its work.
 type Workers struct {
 	// Command is the program and its arguments, run for each message. It is never given to a shell. It is empty with
 	// HTTP.
@@ -152,62 +157,60 @@ type Workers struct {
 	// Batch is how many messages a call brings at most: 1 to 10, by default 1, and more only with JSONLines or HTTP.
 	// Slots times Batch is at most 1000.
 	Batch int
-	// MaxAttempts is after how many failed attempts a message goes to DeadLetter: 1 to 1000, or 0 for what the queue
-	// says.
+	// MaxAttempts is the number of failed attempts after which a message goes to DeadLetter: 1 to 1000, or 0 to leave
+	// that to the queue.
 	MaxAttempts int
-	// DeadLetter is where messages go whose attempts are used up; its Name is empty without MaxAttempts. By default it
-	// is that of the one embedded queue the fleet serves.
+	// DeadLetter is the destination of messages whose attempts are used up; its Name is empty without MaxAttempts. By
+	// default it is the dead-letter queue of the fleet's embedded queue, if there is exactly one queue.
 	DeadLetter QueueRef
 	// ClassAttribute names the message attribute whose text is a message's class; empty for none.
 	ClassAttribute string
 	// Boot is the expected boot time, used until boots were measured: 0 to 24 h, by default 1 s.
 	Boot time.Duration
-	// Idle is how long a worker waits for a message before it offers to leave; zero means never. It is 0 to 24 h, by
-	// default 30 s with the policy exact, whose fleets fall no other way, and 0 with every other.
+	// Idle is how long a worker waits for a message before it is ready to stop; zero means never. It is 0 to 24 h, by
+	// default 30 s with the policy exact, whose fleets shrink no other way, and 0 with every other.
 	Idle time.Duration
-	// Visibility is how long a worker holds a message before it extends the hold: whole seconds from 2 s to 12 h, by
-	// default 30 s.
+	// Visibility is the visibility timeout of a received message, which the worker extends while it works: whole
+	// seconds from 2 s to 12 h, by default 30 s.
 	Visibility time.Duration
-	// TimeLimit is how long a message may take before its work is ended and it counts as failed; zero means as long as
-	// it takes. At most 12 h.
+	// TimeLimit is how long the work on a message may take, up to 12 h. Then it is stopped, and the attempt has failed.
+	// Zero means no limit.
 	TimeLimit time.Duration
-	// Grace is how long an operator's stop waits for the messages in work; zero means as long as they take. At most 24
-	// h.
+	// Grace is how long an operator's stop waits for messages in progress, up to 24 h; zero means as long as they take.
 	Grace time.Duration
-	// Retry is how long a message waits after its first failure, doubled with each further one: 1 s to 20 min, or zero
-	// for the worker's default of 30 s.
+	// Retry is how long a message waits for its retry after the first failure, doubled with each further one: 1 s to
+	// 20 min, or zero for the worker's default of 30 s.
 	Retry time.Duration
 	// StartLimit is how long a JSONLines command may take to say that it is ready: 1 s to 1 h, or zero for the worker's
 	// default of 1 min.
 	StartLimit time.Duration
-	// Env are the environment variables that the command gets: NAME for one that is passed on, NAME=VALUE for one that
-	// is set.
+	// Env are the environment variables of the command: NAME to pass on a variable of muster up, NAME=VALUE to set one.
 	Env []string
-	// Log is from which level on workers log: debug, info, warn or error; empty for the default, warn.
+	// Log is the lowest level that workers log: debug, info, warn or error; empty for the default, warn.
 	Log string
 	// WarmUp delays a worker's first receive, to show slow boots: 0 to 1 h.
 	WarmUp time.Duration
-	// Report says where workers report to besides the controller, up to 4: "cloudwatch", "cloudwatch:NAMESPACE" or
+	// Report are up to 4 destinations of reports besides the controller: "cloudwatch", "cloudwatch:NAMESPACE" or
 	// "dynamodb:TABLE".
 	Report []string
 	// ReportEvery is the period of the metrics of CloudWatch: 5 s, 10 s, 30 s or 1 min, the default. It is zero without
 	// Report.
 	ReportEvery time.Duration
-	// BillingPeriod is what the machine is paid by: 1 min to 31 days, or zero for by the second. BillingMargin is how
-	// long before its end an idle worker offers to leave: 1 s to half of it, or zero for the worker's own default.
-	// BillingStart is when the first period began; zero is when the worker starts.
+	// BillingPeriod is the period that the machine is billed by: 1 min to 31 days, or zero for by the second.
+	// BillingMargin is how long before the end of a period an idle worker becomes ready to stop: 1 s to half the
+	// period, or zero for the worker's own default. BillingStart is when the first period began; zero means when the
+	// worker starts.
 	BillingPeriod, BillingMargin time.Duration
 	BillingStart                 time.Time
 	// LifecycleHook is the name of the lifecycle hook that keeps this machine while its workers finish, or "auto" for
-	// the only one of its group; empty for none. Group is the group's name; empty to have it asked for.
+	// the only one of its group; empty for none. Group is the group's name; empty means that it is read from AWS.
 	LifecycleHook, Group string
 }
 
 // OnAWS tells whether a worker calls AWS for more than its queue.
 func (w Workers) OnAWS() bool { return len(w.Report) > 0 || w.LifecycleHook != "" }
 
-// Variables returns the names of the environment variables that the command gets of this process's own, and those that
-// are set, as NAME=VALUE.
+// Variables splits Env: names are the variables to pass on from this process, set are the others as NAME=VALUE.
 func (w Workers) Variables() (names, set []string) {
 	for _, v := range w.Env {
 		if strings.Contains(v, "=") {
@@ -219,11 +222,11 @@ func (w Workers) Variables() (names, set []string) {
 	return names, set
 }
 
-// AtOnce is how many messages a worker handles at once: each of its slots a batch.
+// AtOnce returns how many messages a worker handles at once: one batch in each slot.
 func (w Workers) AtOnce() int { return w.Slots * max(1, w.Batch) }
 
-// Load reads the configuration in the file at path, of fleets, queues and signals of those kinds, with the variables of
-// the environment. Faults in the text are returned as [Faults].
+// Load reads the configuration in the file at path and makes its paths absolute. Variables in it are those of the
+// environment. Problems in the text are returned as [Faults]; other errors concern the file.
 func Load(path string, kinds Kinds) (*Config, error) {
 	text, err := readFile(path)
 	if err != nil {
@@ -236,7 +239,7 @@ func Load(path string, kinds Kinds) (*Config, error) {
 	return c, c.settle(path)
 }
 
-// settle makes the paths absolute, which are relative to the file.
+// settle sets Dir and makes the other paths absolute; in the text they are relative to the file.
 func (c *Config) settle(path string) error {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -260,8 +263,8 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MaxBytes+1))
 }
 
-// Parse reads the configuration in text. The name stands in messages; lookup finds variables, as [os.LookupEnv] does.
-// The error is [Faults]: all that is wrong with the text. Parse does no I/O.
+// Parse reads the configuration in text. The name stands for the file in messages; lookup finds variables, as
+// [os.LookupEnv] does. The error is always [Faults], with all problems of the text. Parse does no I/O.
 func Parse(name string, text []byte, lookup func(string) (string, bool), kinds Kinds) (*Config, error) {
 	s := keys.NewSource(name, text)
 	root, ok := s.Parse(text)
@@ -279,7 +282,7 @@ func Parse(name string, text []byte, lookup func(string) (string, bool), kinds K
 	return c, nil
 }
 
-// under returns path, which may be relative to the file, as seen from the current directory.
+// under returns a path of the text, which may be relative to Dir, as a path that can be opened.
 func (c *Config) under(path string) string {
 	if filepath.IsAbs(path) {
 		return path

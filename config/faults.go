@@ -2,18 +2,18 @@ package config
 
 import "github.com/muster-scale/muster/config/keys"
 
-// Fault is one thing that is wrong in a configuration, with its place, or a remark on it.
+// Fault is a problem in a configuration, with its place, or a remark on it.
 type Fault = keys.Fault
 
 // Faults are all the faults of one configuration, up to a thousand, sorted by place; there is at least one.
 type Faults = keys.Faults
 
-// Suggest returns a question for the word that was probably meant, or "" when none is near.
+// Suggest returns a question that names the most similar of words, or "" when none is similar: did you mean "exact"?
 func Suggest(found string, words []string) string { return keys.Suggest(found, words) }
 
-// Schema returns the JSON schema (draft 2020-12) of the configuration, for editors that complete and check as one
-// types. It comes from the declarations that the text is decoded with. Reading a text checks more: ranges, and what
-// depends on other values.
+// Schema returns the JSON schema (draft 2020-12) of the configuration, for editors that complete and check while a
+// person types. It comes from the declarations that decode the text, so it lists the same keys. [Parse] checks more
+// than the schema can: ranges, and values that depend on other values.
 func Schema(kinds Kinds) map[string]any {
 	s := keys.Schema(new(Config).rows(kinds))
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -14,14 +14,15 @@ import (
 // mostDimensions bounds the dimensions of a metric, as CloudWatch does.
 const mostDimensions = 30
 
-// entryRows are those of an entry of Metrics. The names are the ones of AWS, so that a list can be pasted.
+// entryRows declare the keys of an entry of Metrics. Their names and capitals are those of PutScalingPolicy and
+// CloudFormation, so that a list can be pasted unchanged; see docs/metric-math.md.
 func entryRows(q *metricmath.Query) []keys.Key {
 	return []keys.Key{
 		keys.Text("Id", &q.ID, "the entry's name in expressions: a lower-case letter, then letters, digits and "+
 			"underscores").Required(),
-		keys.Text("Expression", &q.Expression, "what is computed, in metric math"),
-		keys.Optional("MetricStat", &q.MetricStat, metricStatRows, "what is read, in place of an expression"),
-		keys.Text("Label", &q.Label, "what people read; it changes no number"),
+		keys.Text("Expression", &q.Expression, "an expression in metric math"),
+		keys.Optional("MetricStat", &q.MetricStat, metricStatRows, "a metric to read, instead of an expression"),
+		keys.Text("Label", &q.Label, "a name for people; it changes no number"),
 		keys.TruthOrNone("ReturnData", &q.ReturnData, "true for the one entry that is kept at the target"),
 		keys.Whole("Period", &q.PeriodSeconds, "for an expression: the period of the metrics, in seconds"),
 	}
@@ -32,7 +33,7 @@ func metricStatRows(m *metricmath.MetricStat) []keys.Key {
 		keys.Into("Metric", &m.Metric, cloudMetricRows, "the metric").Required(),
 		keys.Text("Stat", &m.Stat, "Average, Sum, Minimum, Maximum, SampleCount or another statistic").Required(),
 		keys.Whole("Period", &m.PeriodSeconds, "in seconds, by default 60"),
-		keys.Text("Unit", &m.Unit, "only what was published with this unit"),
+		keys.Text("Unit", &m.Unit, "only datapoints that were published with this unit"),
 	}
 }
 
@@ -49,7 +50,7 @@ func dimensionRows(x *metricmath.Dimension) []keys.Key {
 		keys.Text("Name", &x.Name, "the dimension's name, as in QueueName").Required(),
 		keys.Custom("Value", keys.TextForm, "the dimension's value", func(d *keys.Decoder, n *yaml.Node, path string) {
 			if keys.OfTemplate(n) {
-				d.Mark(path) // its name is filled in once the fleet's queues are known
+				d.Mark(path) // fillQueue puts the name in, once the fleet's queues are known
 				return
 			}
 			x.Value = d.Text(n, path)
@@ -57,7 +58,8 @@ func dimensionRows(x *metricmath.Dimension) []keys.Key {
 	}
 }
 
-// fillQueue puts the fleet's queue where a pasted list names it as its template does.
+// fillQueue replaces each marked value, which a pasted list has as !GetAtt NAME.QueueName, by the name of the fleet's
+// queue. A template names its queue by a logical id that means nothing here, so the fleet must serve exactly one.
 func (f *Fleet) fillQueue(s *keys.Source, path string, spec *policy.Spec) {
 	for i, q := range spec.Queries {
 		if q.MetricStat == nil {
@@ -81,7 +83,7 @@ func (f *Fleet) fillQueue(s *keys.Source, path string, spec *policy.Spec) {
 	}
 }
 
-// queueNames are the names of the queues that the fleet serves.
+// queueNames returns the names of the queues that the fleet serves, in their order.
 func (f *Fleet) queueNames() []string {
 	all := make([]string, len(f.Queues))
 	for i, q := range f.Queues {
@@ -90,8 +92,8 @@ func (f *Fleet) queueNames() []string {
 	return all
 }
 
-// Remarks says of a valid configuration, with places, what may not mean what it seems; sorted by place. Each is a
-// [Fault] of the kind [IsRemark].
+// Remarks returns remarks on a valid configuration that may not mean what its author expects, sorted by place. Each is
+// a [Fault] of the kind [IsRemark]. There are none for a Config that Parse did not return, because it has no text.
 func (c *Config) Remarks() []Fault {
 	s := c.source
 	if s == nil {
@@ -107,6 +109,7 @@ func (c *Config) Remarks() []Fault {
 	})
 }
 
+// remark adds the remarks of package policy on the policy at path, and on those that it combines.
 func (f *Fleet) remark(s *keys.Source, path string, spec policy.Spec) {
 	for _, r := range spec.Remarks(f.Name, f.queueNames()) {
 		s.Fault(path+strings.TrimPrefix(r.Field, "policy"), r.Text, "")

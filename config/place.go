@@ -11,12 +11,15 @@ import (
 	"github.com/muster-scale/muster/config/keys"
 )
 
-// placeKeys are the keys that tell where a program runs that was started with the configuration.
+// placeKeys are the keys by which a command finds the running program: its directory and its addresses.
 func placeKeys() []string { return []string{"data", "listen"} }
 
-// LoadPlace reads no more of the file at path than where a running program is: Dir, Data and Listen. That needs no
-// faultless file: what cannot be read of them is the default. fault is what [Load] says of the whole file, nil when it
-// has no fault; then the configuration is whole. err says that the file cannot be read at all.
+// LoadPlace reads from the file at path where the running program is: Dir, Data and Listen. A command such as muster
+// status needs no more, and must work while a person edits the file. So the rest of the file may have faults, and one
+// of these keys that cannot be read has its default.
+//
+// The error fault is what [Load] says of the whole file. When it is nil, c is the whole configuration. The error err
+// says that the file cannot be read at all.
 func LoadPlace(path string, kinds Kinds) (c *Config, fault, err error) {
 	if c, fault = Load(path, kinds); fault == nil {
 		return c, nil, nil
@@ -27,7 +30,7 @@ func LoadPlace(path string, kinds Kinds) (c *Config, fault, err error) {
 	}
 	s := keys.NewSource(path, text)
 	root, ok := s.Parse(text)
-	if !ok {
+	if !ok { // broken YAML elsewhere in the file
 		text = []byte(blocks(s.Lines()))
 		s = keys.NewSource(path, text)
 		root, ok = s.Parse(text)
@@ -45,7 +48,7 @@ func LoadPlace(path string, kinds Kinds) (c *Config, fault, err error) {
 	return c, fault, c.settle(path)
 }
 
-// only leaves the keys of the place in a mapping.
+// only removes all keys but placeKeys from a mapping, so that faults below the others are never met.
 func only(root *yaml.Node) {
 	var kept []*yaml.Node
 	for i := 0; i+1 < len(root.Content); i += 2 {
@@ -56,8 +59,9 @@ func only(root *yaml.Node) {
 	root.Content = kept
 }
 
-// blocks returns the lines that begin with a key of the place, with those that are indented below it. All other lines
-// are empty, so that a text which is no YAML elsewhere can be read there.
+// blocks returns the lines that begin with one of placeKeys, and the lines that are indented below them. All other
+// lines become empty instead of being removed, so that line numbers stay right. The result can be read even when the
+// rest of the text is not YAML.
 func blocks(lines []string) string {
 	kept := make([]string, len(lines))
 	inside := false

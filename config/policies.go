@@ -11,7 +11,10 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// checkPolicy checks the policy's name here, for the sake of the hint, and leaves the parameters to package policy.
+// This file checks the policy of a fleet. Package policy knows the rules; here its faults get their place in the text.
+
+// checkPolicy checks the policy's name itself, to suggest a similar one, and leaves the parameters to package policy.
+// Each step runs only when the one before found no fault, because its faults would be consequences.
 func (f *Fleet) checkPolicy(s *keys.Source, path string) {
 	known := checkPolicyName(s, path+".policy", f.Policy.Name)
 	for i, of := range f.Policy.Largest {
@@ -36,7 +39,8 @@ func (f *Fleet) checkPolicy(s *keys.Source, path string) {
 	}
 }
 
-// checkBudget refuses a price or a budget of zero, and a budget below the cost of the minimum. It counts the faults.
+// checkBudget refuses a price or a budget of zero, and a budget that does not pay for min workers. It returns the
+// number of faults. Amounts are per hour, in one currency that Muster does not know.
 func (f *Fleet) checkBudget(s *keys.Source, path string) int {
 	before := s.Count()
 	notZero(s, path+".price", f.Policy.PricePerHour, "an amount above 0 for an hour; leave it out for none")
@@ -51,14 +55,16 @@ func (f *Fleet) checkBudget(s *keys.Source, path string) int {
 	return s.Count() - before
 }
 
-// notZero adds a fault when the text states a zero at path: in a [policy.Spec] it would read as not stated.
+// notZero adds a fault when the text states a zero at path. In a [policy.Spec] zero means that the parameter is absent,
+// so a stated zero would silently have no effect.
 func notZero(s *keys.Source, path string, value float64, allowed string) {
 	if s.Has(path) && !s.Bad(path) && value == 0 {
 		s.Fault(path, "found 0, allowed is "+allowed, "")
 	}
 }
 
-// checkSpec adds the faults of the policy at path, for the fleet at the path fleet, and counts them.
+// checkSpec adds the faults of the policy at path and returns their number. A fault of package policy names its field
+// as "policy.target" or, for a shared setting such as scale_in, by a path below the fleet; fleet is the path of that.
 func checkSpec(s *keys.Source, path, fleet string, spec policy.Spec) int {
 	notZero(s, path+".scale", spec.Scale, "a number above 0 and at most 1, as in 0.5")
 	faults := policyFaults(spec.Check())
@@ -78,7 +84,8 @@ func checkSpec(s *keys.Source, path, fleet string, spec policy.Spec) int {
 	return len(faults)
 }
 
-// checkPolicyName tells whether the policy at path, a name or a mapping, has a known one.
+// checkPolicyName tells whether the policy at path has a known name, and adds a fault if not. The text states a policy
+// by its name alone or by a mapping with the key name.
 func checkPolicyName(s *keys.Source, path, name string) bool {
 	if slices.Contains(policy.Names(), name) {
 		return true
@@ -94,7 +101,8 @@ func checkPolicyName(s *keys.Source, path, name string) bool {
 	return false
 }
 
-// policyFaults takes joined faults apart.
+// policyFaults returns the faults that [errors.Join] put into err, in their order. policy.Spec.Check joins them, also
+// in several levels.
 func policyFaults(err error) []*policy.Fault {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []*policy.Fault

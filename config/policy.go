@@ -10,7 +10,11 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// policyRows declare how the size of a fleet is decided.
+// This file declares the keys by which a fleet states how its size is decided. Most are bound to a [policy.Spec], which
+// checks them; see policies.go for how its faults are reported.
+
+// policyRows declare the policy and everything that applies to its recommendation afterwards: headroom, budget, the
+// rates of rise and fall, and shadow mode.
 func (f *Fleet) policyRows() []keys.Key {
 	p := &f.Policy
 	outermost := func() []keys.Key { return specRows(new(policy.Spec), true) }
@@ -22,19 +26,20 @@ func (f *Fleet) policyRows() []keys.Key {
 				p.Name = policy.Default
 			}
 		}),
-		keys.Custom("headroom", keys.ShareForm, "workers kept above what the policy asks for, as in 4 or 10%",
+		keys.Custom("headroom", keys.ShareForm, "workers added to the policy's recommendation, as in 4 or 10%",
 			f.decodeHeadroom),
 		keys.Number("price", &p.PricePerHour, "what one worker costs in an hour, in any currency"),
 		keys.Number("budget", &p.BudgetPerHour,
 			"the most that the fleet may cost in an hour, in the currency of price"),
 		keys.Into("scale_out", &p.Out, shapeRows, "how the size rises"),
 		keys.Into("scale_in", &p.In, shapeRows, "how the size falls"),
-		keys.Truth("shadow", &p.Shadow, "whether Muster only decides and records, beside another system that sizes "+
+		keys.Truth("shadow", &p.Shadow, "whether Muster only decides and records, while another system sizes "+
 			"the fleet; false by default"),
 	}
 }
 
-// decodePolicy decodes a policy: its name, or a mapping with its parameters.
+// decodePolicy decodes a policy: its name, or a mapping with its parameters. Only an outermost policy may combine
+// others with largest, so policies nest at most two levels deep.
 func decodePolicy(d *keys.Decoder, n *yaml.Node, path string, p *policy.Spec, outermost bool) {
 	if n.Kind == yaml.ScalarNode {
 		p.Name = d.Text(n, path)
@@ -43,6 +48,8 @@ func decodePolicy(d *keys.Decoder, n *yaml.Node, path string, p *policy.Spec, ou
 	d.Mapping(n, path, specRows(p, outermost))
 }
 
+// specRows declare the parameters of all policies in one mapping. Which of them a policy takes is checked by package
+// policy, so that a parameter of another policy gets a better message than "unknown key".
 func specRows(p *policy.Spec, outermost bool) []keys.Key {
 	rows := []keys.Key{
 		keys.Custom("name", keys.TextForm, "the policy", func(d *keys.Decoder, n *yaml.Node, path string) {
@@ -50,36 +57,33 @@ func specRows(p *policy.Spec, outermost bool) []keys.Key {
 		}).Required().Enum(policy.Names()...),
 		keys.Number("acceptable", &p.Acceptable, "the acceptable backlog per worker"),
 		keys.Duration("processing", &p.Processing, "the mean processing duration, until it was measured"),
-		keys.Number("scale", &p.Scale, "the dial of deadline from cheap (1) to fast: the share of the latency "+
-			"objective that it "+
-			"plans with; by default 1, or half in a prompt fleet with time to launch"),
-		keys.Truth("prompt", &p.Prompt, "whether deadline begins what waits at once, with one worker at least; true "+
-			"by default "+
-			"for a fleet of processes without a price"),
-		choice("forecast", &p.Forecast, "whether deadline plans by what came at the same time of other days, while "+
-			"that proves "+
-			"right; by default none", policy.ForecastNone, policy.ForecastSeasonal),
-		choice("trees", &p.Trees, "what exact does for nodes of trees: a slot for each (the default), or as many as "+
-			"the tree as a "+
-			"whole can use once a worker is there", policy.TreesEach, policy.TreesWhole),
-		keys.Whole("first", &p.First, "slots that a tree gets of which only the root is known, with trees: whole; by "+
+		keys.Number("scale", &p.Scale, "for deadline, from cheap (1) to fast: the share of the latency "+
+			"objective that it plans with; by default 1, or half where prompt is true and workers have time to launch"),
+		keys.Truth("prompt", &p.Prompt, "whether deadline launches a worker at once instead of waiting until one "+
+			"can handle several messages; true by default for a fleet of processes without a price"),
+		choice("forecast", &p.Forecast, "whether deadline also plans for the arrivals of the same time on "+
+			"other days, as long as these forecasts prove right; by default none", policy.ForecastNone,
+			policy.ForecastSeasonal),
+		choice("trees", &p.Trees, "what exact plans for nodes of trees: a slot for each (the default), or as many as "+
+			"the whole tree can use once a worker is there", policy.TreesEach, policy.TreesWhole),
+		keys.Whole("first", &p.First, "with trees: whole, the slots for a tree of which only the root is known; by "+
 			"default 12"),
 		keys.Number("target", &p.Target, "the utilization that worker-utilization aims at, by default 0.7; the value "+
-			"that "+
-			"metric-math keeps"),
+			"that metric-math keeps"),
 		choice("signal", &p.Signal, "what worker-utilization counts as work", policy.SignalTotal, policy.SignalInFlight,
 			policy.SignalReports),
-		choice("metric", &p.Metric, "what step looks at, by default backlog", policy.MetricBacklog,
+		choice("metric", &p.Metric, "the metric that decides the steps, by default backlog", policy.MetricBacklog,
 			policy.MetricTotalWork,
 			policy.MetricBacklogPerWorker, policy.MetricOldestAge, policy.MetricUtilization),
-		keys.List("steps", &p.Steps, maxSteps, stepRows, "what step does"),
+		keys.List("steps", &p.Steps, maxSteps, stepRows, "the changes of step"),
 		keys.Duration("cooldown", &p.Cooldown, "time between two changes by step"),
 		keys.List("intervals", &p.Intervals, maxIntervals, intervalRows, "the sizes of schedule"),
 		keys.List("Metrics", &p.Queries, policy.MaxQueries, entryRows, "the metrics and expressions of metric-math, "+
 			"as AWS takes them"),
 	}
 	if outermost {
-		rows = append(rows, keys.Custom("largest", keys.NamedForm, "the policies of largest",
+		rows = append(rows, keys.Custom("largest", keys.NamedForm, "the policies of which the largest "+
+			"recommendation counts",
 			func(d *keys.Decoder, n *yaml.Node, path string) {
 				d.Each(n, path, maxLargest, func(n *yaml.Node, path string) {
 					var of policy.Spec
@@ -91,22 +95,25 @@ func specRows(p *policy.Spec, outermost bool) []keys.Key {
 	return rows
 }
 
-// choice declares a text of which the policy says what is allowed; the schema lists it.
+// choice declares a text with a few allowed values. The schema and the reference list them; package policy checks them.
 func choice(name string, into *string, what string, allowed ...string) keys.Key {
 	decode := func(d *keys.Decoder, n *yaml.Node, path string) { *into = d.Text(n, path) }
 	return keys.Custom(name, keys.TextForm, what, decode).Enum(allowed...)
 }
 
+// stepRows declare one step: a range of the metric, and the change of the size there. Exactly one of add, percent and
+// set applies.
 func stepRows(s *policy.StepChange) []keys.Key {
 	return []keys.Key{
 		keys.Number("from", &s.From, "the step counts from this value of the metric on"),
 		keys.Number("to", &s.To, "and below this one; without it there is no end"),
 		keys.Whole("add", &s.Add, "workers to add; negative to remove"),
-		keys.Number("percent", &s.Percent, "workers to add, per hundred of those there are"),
+		keys.Number("percent", &s.Percent, "workers to add, in percent of the size, at least one"),
 		keys.WholeOrNone("set", &s.Set, "the size to set"),
 	}
 }
 
+// intervalRows declare one interval of the policy schedule, in the local time of its zone.
 func intervalRows(i *policy.Interval) []keys.Key {
 	return []keys.Key{
 		keys.Texts("days", &i.Days, maxDays, "the days on which it begins; every day by default").
@@ -118,9 +125,10 @@ func intervalRows(i *policy.Interval) []keys.Key {
 	}
 }
 
+// shapeRows declare how fast the size may change in one direction.
 func shapeRows(p *policy.Shape) []keys.Key {
 	return []keys.Key{
-		keys.Duration("stabilization", &p.Stabilization, "how long a change must have been wanted: 0s to 24h"),
+		keys.Duration("stabilization", &p.Stabilization, "how long a change must have been recommended: 0s to 24h"),
 		keys.Whole("max_workers", &p.MaxWorkers, "the largest change within a period, in workers"),
 		keys.Number("max_percent", &p.MaxPercent, "the largest change within a period, per hundred; the larger of "+
 			"the two counts"),

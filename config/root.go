@@ -12,7 +12,10 @@ import (
 	"github.com/muster-scale/muster/config/keys"
 )
 
-// The bounds of lists.
+// This file declares the top level of a configuration: its version, servers, embedded queues, and how AWS is called. It
+// also has the checks that span several fleets.
+
+// The bounds of lists. They are far above any use, and keep a generated file from taking unbounded time and memory.
 const (
 	maxQueues    = 1000
 	maxFleets    = 1000
@@ -26,7 +29,7 @@ const (
 )
 
 const (
-	// version is the only version of the configuration.
+	// version is the only version of the configuration. A later, incompatible format would have another one.
 	version = 1
 	// maxWorkers bounds the size of a fleet.
 	maxWorkers  = 10_000
@@ -35,18 +38,17 @@ const (
 	maxLaunches = 1_000_000
 )
 
+// rows declare the top level of the file. Fleets are filled in and checked as a whole, after each by itself.
 func (c *Config) rows(kinds Kinds) []keys.Key {
 	found := 0
 	fleet := func(f *Fleet) []keys.Key { return f.rows(kinds) }
 	return []keys.Key{
 		keys.Whole("version", &found, "the version of the configuration: 1").Required().Check(checkVersion),
-		keys.Text("data", &c.Data, "the directory of the queue, the history and the keys; .muster beside the file by "+
-			"default").
-			Default(".muster").Check(checkData),
+		keys.Text("data", &c.Data, "the directory of the queue, the history and the keys; .muster next to the file by "+
+			"default").Default(".muster").Check(checkData),
 		keys.Into("listen", &c.Listen, (*Listen).rows, "where the servers listen").Check(c.Listen.check),
-		keys.Truth("strict", &c.Strict, "whether embedded queues hold, as AWS does, a second purge and the name of a "+
-			"deleted "+
-			"queue back for 60s; false by default"),
+		keys.Truth("strict", &c.Strict, "whether embedded queues refuse, as AWS does, a second purge and the name "+
+			"of a deleted queue for 60s; false by default"),
 		keys.Into("aws", &c.AWS, (*AWS).rows, "how AWS is called, for all fleets together"),
 		keys.List("queues", &c.Queues, maxQueues, (*Queue).rows, "attributes of embedded queues").Check(c.checkQueues),
 		keys.List("fleets", &c.Fleets, maxFleets, fleet, "the fleets").Fill(c.settleFleets).
@@ -54,7 +56,7 @@ func (c *Config) rows(kinds Kinds) []keys.Key {
 	}
 }
 
-// local returns the kind of a fleet that states none.
+// local returns a new statement of the first kind of fleet, which has no key; nil when there are no kinds.
 func (k Kinds) local() Members {
 	if len(k.Members) == 0 {
 		return nil
@@ -62,6 +64,7 @@ func (k Kinds) local() Members {
 	return k.Members[0].New()
 }
 
+// checkVersion requires the version, so that a file of a later format is refused as such, not key by key.
 func checkVersion(s *keys.Source, path string, found int) {
 	if found == version {
 		return
@@ -79,7 +82,8 @@ func checkData(s *keys.Source, path, data string) {
 	}
 }
 
-// AWS says how AWS is called, for all fleets together.
+// AWS holds the settings of all calls of AWS. The limits apply to all fleets together, because AWS throttles the
+// account.
 type AWS struct {
 	// Region is used where nothing names another; empty means that of the SDK's configuration.
 	Region string
@@ -87,8 +91,8 @@ type AWS struct {
 	// once, 1 to 10,000, by default 100.
 	CallsPerSecond float64
 	Burst          int
-	// QueueMetrics has ages and rates of queues read from CloudWatch; true by default. What a policy, metrics or
-	// delegate name is read in any case.
+	// QueueMetrics enables reading ages and rates of queues from CloudWatch; true by default. Metrics that a policy,
+	// metrics or delegate name are read in any case.
 	QueueMetrics bool
 }
 
@@ -97,17 +101,16 @@ func (a *AWS) rows() []keys.Key {
 		keys.Text("region", &a.Region,
 			"the region where nothing names another; by default that of the AWS tools").Check(CheckRegion),
 		keys.Number("calls_per_second", &a.CallsPerSecond, "calls to AWS in a second, of all fleets together: 0.1 to "+
-			"10000, "+
-			"by default 50").Default(50).Within(0.1, 10_000),
+			"10000, by default 50").Default(50).Within(0.1, 10_000),
 		keys.Whole("burst", &a.Burst, "calls to AWS at once: 1 to 10000, by default 100").Default(100).Within(1,
 			10_000),
 		keys.Truth("queue_metrics", &a.QueueMetrics, "whether the oldest age and the rates of queues are read from "+
-			"CloudWatch, "+
-			"which has a price for each metric; true by default").Default(true),
+			"CloudWatch, which has a price for each metric; true by default").Default(true),
 	}
 }
 
-// CheckRegion adds a fault for what cannot be the name of a region; an empty one is right.
+// CheckRegion adds a fault when region cannot be the name of an AWS region. An empty one is allowed. Only the form is
+// checked, because AWS adds regions.
 func CheckRegion(s *keys.Source, path, region string) {
 	if region != "" && (len(region) > 40 || !keys.Consists(region, "-") || strings.Count(region, "-") < 2) {
 		s.Fault(path, "found "+keys.Quote(region)+", allowed is a region, as in eu-west-1", "")
@@ -124,6 +127,7 @@ func (l *Listen) rows() []keys.Key {
 	}
 }
 
+// check checks the two addresses on this machine. Two servers with port 0 get different ports, so they may be equal.
 func (l *Listen) check(s *keys.Source, path string) {
 	at := keys.Join(path, "api")
 	queue := checkAddress(s, keys.Join(path, "queue"), l.Queue)
@@ -145,6 +149,7 @@ func (b *Beyond) rows() []keys.Key {
 	}
 }
 
+// checkBeyond checks an address for other machines, which may be any of this machine.
 func checkBeyond(s *keys.Source, path, address string) {
 	_, port, err := net.SplitHostPort(address)
 	_, errPort := strconv.ParseUint(port, 10, 16)
@@ -153,7 +158,8 @@ func checkBeyond(s *keys.Source, path, address string) {
 	}
 }
 
-// check checks what opens the servers to other machines. It must be stated: an address alone opens nothing.
+// check requires a certificate, its key and the host names when the servers are opened to other machines. Without TLS,
+// credentials and messages would cross the network unencrypted; the names protect from DNS rebinding.
 func (b *Beyond) check(s *keys.Source, path string) {
 	if !s.Has(path) {
 		return
@@ -163,7 +169,7 @@ func (b *Beyond) check(s *keys.Source, path string) {
 	}
 	for _, file := range [][2]string{{"cert", b.Cert}, {"key", b.Key}} {
 		if at := keys.Join(path, file[0]); file[1] == "" {
-			const allowed = "a file in PEM: without TLS keys and messages would cross the network in the clear"
+			const allowed = "a file in PEM: without TLS, keys and messages would cross the network unencrypted"
 			s.Fault(at, s.Missing(at, "no file", allowed), "")
 		}
 	}
@@ -172,7 +178,7 @@ func (b *Beyond) check(s *keys.Source, path string) {
 	}
 }
 
-// checkAddress tells whether address is one of the loopback interface.
+// checkAddress tells whether address is host:port on the loopback interface, and adds a fault if not.
 func checkAddress(s *keys.Source, path, address string) bool {
 	host, port, err := net.SplitHostPort(address)
 	_, errPort := strconv.ParseUint(port, 10, 16)
@@ -206,7 +212,8 @@ func (q *Queue) rows() []keys.Key {
 			Check(seconds(0, 15*time.Minute)),
 		keys.Duration("retention", &q.Retention, "how long a message is kept: 1m to 336h, by default 96h").
 			Default(4 * day).Check(seconds(time.Minute, 14*day)),
-		keys.Into("dead_letter", &q.DeadLetter, (*DeadLetter).rows, "where messages go that were received too often").
+		keys.Into("dead_letter", &q.DeadLetter, (*DeadLetter).rows, "the destination of messages that were received "+
+			"too often").
 			Check(q.checkDeadLetter),
 	}
 }
@@ -218,6 +225,7 @@ func (d *DeadLetter) rows() []keys.Key {
 	}
 }
 
+// checkDeadLetter checks the dead-letter queue of q by the rules of SQS: it is another queue, and FIFO like q or not.
 func (q *Queue) checkDeadLetter(s *keys.Source, path string) {
 	if !s.Has(path) {
 		return
@@ -234,14 +242,14 @@ func (q *Queue) checkDeadLetter(s *keys.Source, path string) {
 	}
 }
 
-// CheckQueueName holds a name to the rules of SQS: that of a FIFO queue ends in .fifo.
+// CheckQueueName adds a fault for a name that SQS does not allow for a queue.
 func CheckQueueName(s *keys.Source, path, name string) {
 	if found, allowed := WrongQueueName(name); allowed != "" {
 		s.Fault(path, s.Missing(path, found, allowed), "")
 	}
 }
 
-// WrongQueueName says what is wrong with the name of a queue; both texts are empty where nothing is.
+// WrongQueueName returns the two halves of a fault when SQS does not allow name for a queue; otherwise both are empty.
 func WrongQueueName(name string) (found, allowed string) {
 	if base := strings.TrimSuffix(name, ".fifo"); len(base) >= 1 && len(name) <= 80 && keys.Consists(base, "-_") {
 		return "", ""
@@ -250,7 +258,7 @@ func WrongQueueName(name string) (found, allowed string) {
 		"end of a FIFO queue's"
 }
 
-// seconds checks the range of a duration that SQS knows in whole seconds only.
+// seconds returns a check of the range of a duration that SQS takes in whole seconds only.
 func seconds(least, most time.Duration) func(*keys.Source, string, time.Duration) {
 	return func(s *keys.Source, path string, v time.Duration) {
 		if keys.Within(s, path, v, least, most, keys.Span) && v%time.Second != 0 {
@@ -259,10 +267,11 @@ func seconds(least, most time.Duration) func(*keys.Source, string, time.Duration
 	}
 }
 
-// unique remembers where names were stated first.
+// unique maps a name to the path where it was stated first.
 type unique map[string]string
 
-// check adds a fault when the name was stated before. The words have a place for it and for the line.
+// check adds a fault when the name was stated before. The words are a format for the name and the line of its first
+// place.
 func (u unique) check(s *keys.Source, name, path, words string) {
 	if name == "" {
 		return
@@ -274,6 +283,7 @@ func (u unique) check(s *keys.Source, name, path, words string) {
 	u[name] = path
 }
 
+// checkQueues requires that embedded queues have different names.
 func (c *Config) checkQueues(s *keys.Source, path string) {
 	names := unique{}
 	for i, q := range c.Queues {
@@ -281,7 +291,7 @@ func (c *Config) checkQueues(s *keys.Source, path string) {
 	}
 }
 
-// settleFleets fills in what depends on several keys.
+// settleFleets fills in the settings of fleets that depend on several keys, such as those of embedded queues.
 func (c *Config) settleFleets(s *keys.Source, path string) {
 	for i := range c.Fleets {
 		f := &c.Fleets[i]
@@ -293,7 +303,8 @@ func (c *Config) settleFleets(s *keys.Source, path string) {
 	}
 }
 
-// checkFleets checks what fleets must not have in common.
+// checkFleets checks every fleet, and that no two have the same name, serve the same queue or set the same number. Two
+// controllers on one queue would each count all of its messages.
 func (c *Config) checkFleets(s *keys.Source, path string, kinds Kinds) {
 	names, queues := unique{}, unique{}
 	for i := range c.Fleets {
@@ -309,7 +320,8 @@ func (c *Config) checkFleets(s *keys.Source, path string, kinds Kinds) {
 	c.checkSizers(s)
 }
 
-// checkSizers finds two fleets that would both set one number. Fleets that only watch may be many.
+// checkSizers finds two fleets that would both set one number. Fleets in shadow mode set none, so any number of them
+// may name it.
 func (c *Config) checkSizers(s *keys.Source) {
 	stated := map[Sized]string{}
 	for i, f := range c.Fleets {
@@ -322,8 +334,8 @@ func (c *Config) checkSizers(s *keys.Source) {
 		number.Key = ""
 		if first, ok := stated[number]; ok {
 			message := fmt.Sprintf("found the %s %s, allowed is another: it is sized by the fleet on line %d already, "+
-				"and two who set one number undo each other", number.What, keys.Quote(name), s.Line(first))
-			s.Fault(path, message, "a fleet that serves several queues has queues: [...]; one that only watches has "+
+				"and two fleets that set one number undo each other", number.What, keys.Quote(name), s.Line(first))
+			s.Fault(path, message, "a fleet that serves several queues has queues: [...]; one that only records has "+
 				"shadow: true")
 			continue
 		}

@@ -13,34 +13,40 @@ import (
 	"github.com/muster-scale/muster/config/keys"
 )
 
+// This file declares and checks what a worker runs for a message, and the terms of that work. placement.go has the keys
+// that concern the worker's machine. Workers on other machines take the same settings as flags of muster work: only
+// slots and boot of them may stand in the configuration, because Muster counts with both.
+
 const (
 	maxSlots    = 1000
 	maxBatch    = 10
 	maxAttempts = 1000
 	// maxValue bounds the value of an environment variable, in bytes.
 	maxValue = 32 << 10
-	// maxValues bounds all of them together: a worker is told them in one variable, which Linux bounds.
+	// maxValues bounds all of them together, in bytes: a worker gets them in one variable, and Linux limits a variable
+	// to 128 KiB.
 	maxValues = 96 << 10
 	// maxAttribute bounds the name of a message attribute, as SQS does.
 	maxAttribute = 256
 )
 
-// Keys declare the keys of workers without their defaults, for programs that take them as options or hand them on.
-// Queues are named in another way there.
+// Keys declare the keys of workers without their defaults, for programs that take them as flags or pass them to another
+// process. The flags for queues are declared elsewhere.
 func (w *Workers) Keys() []keys.Key {
 	return w.rows(func() Workers { return *w }, nil)
 }
 
-// rows declare the keys of workers; what they do not state, and nothing stood in for, is as in otherwise.
+// rows declare the keys of workers. A key that is not stated has its value in otherwise: for a fleet the defaults, for
+// a part the workers of its fleet.
 func (w *Workers) rows(otherwise func() Workers, queues []QueueKind) []keys.Key {
-	return append(w.meansRows(otherwise, queues), w.surroundingRows()...)
+	return append(w.executionRows(otherwise, queues), w.placementRows()...)
 }
 
-// meansRows declare what a worker runs, and how.
-func (w *Workers) meansRows(otherwise func() Workers, queues []QueueKind) []keys.Key {
+// executionRows declare what a worker runs, and the terms of its work.
+func (w *Workers) executionRows(otherwise func() Workers, queues []QueueKind) []keys.Key {
 	command := func(d *keys.Decoder, n *yaml.Node, path string) { w.HTTP, w.Command = "", decodeCommand(d, n, path) }
-	// What does the work is stated as a whole: a part with a URL has nothing of the fleet's command, and the other way
-	// round.
+	// Command and URL exclude each other. So a part that states a URL drops the fleet's command, and a part that states
+	// a command drops the fleet's URL.
 	http := func(d *keys.Decoder, n *yaml.Node, path string) {
 		if !d.Has(parent(path) + ".command") {
 			w.Command = nil
@@ -52,8 +58,7 @@ func (w *Workers) meansRows(otherwise func() Workers, queues []QueueKind) []keys
 	}
 	return []keys.Key{
 		keys.Custom("command", keys.CommandForm, "the program and its arguments, run for each message; there is no "+
-			"shell", command).
-			Option(func() any { return listed(w.Command) }, nil),
+			"shell", command).Option(func() any { return listed(w.Command) }, nil),
 		keys.Truth("json_lines", &w.JSONLines, "run the command once for each slot, and speak lines of JSON with it "+
 			"(docs/worker-protocol.md); false by default"),
 		keys.Custom("http", keys.TextForm, "an http URL on this machine to POST each message to, in place of a command",
@@ -69,49 +74,41 @@ func (w *Workers) meansRows(otherwise func() Workers, queues []QueueKind) []keys
 			"default 1").
 			DefaultOf(func() int { return otherwise().Batch }).Within(1, maxBatch),
 		keys.Whole("max_attempts", &w.MaxAttempts, "failed attempts after which a message goes to dead_letter: 1 to "+
-			"1000; 0, the "+
-			"default, leaves that to the queue").Within(0, maxAttempts),
+			"1000; 0, the default, leaves that to the queue").Within(0, maxAttempts),
 		keys.Custom("dead_letter", keys.TextForm, "with max_attempts, the name of an embedded queue or the URL of "+
-			"one on SQS; by "+
-			"default the dead_letter of the fleet's embedded queue", func(d *keys.Decoder, n *yaml.Node, path string) {
+			"one on SQS; by default the dead_letter of the fleet's embedded queue", func(d *keys.Decoder, n *yaml.Node,
+			path string) {
 			w.DeadLetter = refer(d, n, path, queues)
 		}),
 		keys.Text("class_attribute", &w.ClassAttribute, "the message attribute whose text is a message's class, for "+
-			"durations by "+
-			"class").May(fmt.Sprintf("the name of a message attribute: 1 to %d letters, digits, hyphens, underscores "+
-			"and dots",
-			maxAttribute), isAttribute),
-		keys.Duration("boot", &w.Boot, "expected boot time, until boots were measured; by default 1s").
+			"durations by class").May(fmt.Sprintf("the name of a message attribute: 1 to %d letters, digits, "+
+			"hyphens, underscores and dots", maxAttribute), isAttribute),
+		keys.Duration("boot", &w.Boot, "the expected boot time, used until boots were measured; by default 1s").
 			DefaultOf(func() time.Duration { return otherwise().Boot }).Within(0, day),
-		keys.Duration("idle", &w.Idle, "a worker without a message for so long offers to leave; 0s never; by default "+
-			"30s with "+
-			"exact, else never").DefaultOf(func() time.Duration { return otherwise().Idle }).Within(0, day),
-		keys.Duration("visibility", &w.Visibility, "how long a worker holds a message before it extends the hold: 2s "+
-			"to 12h, by "+
-			"default 30s").DefaultOf(func() time.Duration { return otherwise().Visibility }).
+		keys.Duration("idle", &w.Idle, "how long a worker gets no message before it is ready to stop; 0s is never; "+
+			"by default 30s with exact, else "+
+			"never").DefaultOf(func() time.Duration { return otherwise().Idle }).Within(0, day),
+		keys.Duration("visibility", &w.Visibility, "the visibility timeout of a received message, which the worker "+
+			"extends while it works: 2s to 12h, by default "+
+			"30s").DefaultOf(func() time.Duration { return otherwise().Visibility }).
 			Check(seconds(2*time.Second, 12*time.Hour)),
-		keys.Duration("time_limit", &w.TimeLimit, "how long a message may take before its work is ended and it "+
-			"counts as failed; "+
-			"0s as long as it takes").Within(0, 12*time.Hour),
-		keys.Duration("grace", &w.Grace, "how long an operator's stop waits for messages in work; 0s as long as they "+
-			"take").Within(0, day),
-		keys.Duration("retry", &w.Retry, "how long a message waits after its first failure, doubled each time: 1s to "+
-			"20m, by default "+
-			"30s").Stated(time.Second, 20*time.Minute),
+		keys.Duration("time_limit", &w.TimeLimit, "how long a message may take before its work is stopped and the "+
+			"attempt has failed; 0s is no limit").Within(0, 12*time.Hour),
+		keys.Duration("grace", &w.Grace, "how long an operator's stop waits for messages in progress; 0s is as long "+
+			"as they take").Within(0, day),
+		keys.Duration("retry", &w.Retry, "how long a message waits for its retry after the first failure, doubled "+
+			"each time: 1s to 20m, by default 30s").Stated(time.Second, 20*time.Minute),
 		keys.Duration("start_limit", &w.StartLimit, "with json_lines, how long the command may take to say that it "+
-			"is ready: 1s to "+
-			"1h, by default 1m").Stated(time.Second, time.Hour),
-		keys.Texts("env", &w.Env, maxVariables, "environment variables that the command gets: NAME for one of muster "+
-			"up, NAME=VALUE "+
-			"for one with a value of its own"),
-		keys.Text("log", &w.Log, "from which level on workers write to the fleet's log, which has what jobs print in "+
-			"any case; by "+
-			"default warn").OneOf("debug", "info", "warn", "error"),
-		keys.Duration("warm_up", &w.WarmUp, "delays the first message, to show slow boots").Within(0, time.Hour),
+			"is ready: 1s to 1h, by default 1m").Stated(time.Second, time.Hour),
+		keys.Texts("env", &w.Env, maxVariables, "environment variables of the command: NAME passes on a variable of "+
+			"muster up, NAME=VALUE sets one"),
+		keys.Text("log", &w.Log, "the lowest level that workers write to the fleet's log, which always has the "+
+			"output of jobs; by default warn").OneOf("debug", "info", "warn", "error"),
+		keys.Duration("warm_up", &w.WarmUp, "a delay before the first receive, to try slow boots").Within(0, time.Hour),
 	}
 }
 
-// listed and stated are values as they are written; nil for none.
+// listed and stated return a value as [keys.Written] writes it, and nil for an absent one, which is then left out.
 func listed(all []string) any {
 	if len(all) == 0 {
 		return nil
@@ -126,8 +123,8 @@ func stated(text string) any {
 	return text
 }
 
-// decodeCommand decodes a list of the program and its arguments, or a text that is the program alone. An argument may
-// look like a number: it is taken as it is written.
+// decodeCommand decodes a list of the program and its arguments, or a text that is the program alone. An argument that
+// YAML would take for a number or a truth value is kept as it is written: 010 stays 010.
 func decodeCommand(d *keys.Decoder, n *yaml.Node, path string) (command []string) {
 	if n.Kind == yaml.ScalarNode {
 		return []string{d.Text(n, path)}
@@ -136,12 +133,13 @@ func decodeCommand(d *keys.Decoder, n *yaml.Node, path string) (command []string
 	return command
 }
 
+// isAttribute tells whether SQS allows name for a message attribute.
 func isAttribute(name string) bool {
 	return name != "" && len(name) <= maxAttribute && keys.Consists(name, "-_.")
 }
 
-// setDeadLetter gives workers that count attempts, and do not say where their dead letters go, the dead-letter queue of
-// the one embedded queue they serve.
+// setDeadLetter completes workers with max_attempts and without dead_letter: they use the dead-letter queue of the one
+// embedded queue that they serve, if it has one.
 func (c *Config) setDeadLetter(f *Fleet, w *Workers) {
 	if w.MaxAttempts == 0 || w.DeadLetter != (QueueRef{}) || len(f.Queues) != 1 {
 		return
@@ -153,16 +151,20 @@ func (c *Config) setDeadLetter(f *Fleet, w *Workers) {
 	}
 }
 
-// remarkStart says where nothing tells how long a message takes until the first ones have ended: what is sized by that
-// begins with few workers, and a message that hangs ends for nobody. Workers elsewhere have their time limit elsewhere.
-// Of workers that do not report it is never known, unless a signal tells.
+// remarkStart adds a remark to a fleet whose policy depends on processing durations that are unknown at first. The
+// fleet begins with few workers, and without a time limit a message that hangs occupies its worker forever. When the
+// workers do not report, durations stay unknown forever, unless a signal measures them. Workers on other machines state
+// their time limit there, so nothing is known about it here.
 func (f *Fleet) remarkStart(s *keys.Source, path string) {
 	p := &f.Policy
 	if !p.LearnsDurations() || p.Processing > 0 {
 		return
 	}
-	told := slices.ContainsFunc(f.Signals, func(g Signal) bool { return slices.Contains(g.Measures(), "processing") })
-	if !f.Facts().Reported && p.Acceptable == 0 && !told {
+	measured := slices.ContainsFunc(f.Signals, func(g Signal) bool {
+		return slices.Contains(g.Measures(),
+			"processing")
+	})
+	if !f.Facts().Reported && p.Acceptable == 0 && !measured {
 		s.Fault(path+".name", "found no policy.processing for workers that do not report: how long messages take is "+
 			"never known, so the fleet stays small however many wait", "state how long they take on average, as in "+
 			"processing: 30s")
@@ -177,7 +179,8 @@ func (f *Fleet) remarkStart(s *keys.Source, path string) {
 		"state how long they take on average, as in processing: 30s, or at most, as in time_limit: 10m")
 }
 
-// remarkAttempts says where a queue moves messages before their attempts are used up.
+// remarkAttempts adds a remark where an embedded queue moves messages to its dead-letter queue before the worker has
+// used up their attempts.
 func (c *Config) remarkAttempts(s *keys.Source) {
 	for i := range c.Fleets {
 		f, path := &c.Fleets[i], fmt.Sprintf("fleets[%d]", i)
@@ -190,6 +193,8 @@ func (c *Config) remarkAttempts(s *keys.Source) {
 	}
 }
 
+// remarkAttempts compares max_attempts of the workers at path with dead_letter.after of each embedded queue. Receives
+// are at least as many as attempts, because an interrupted attempt does not count and its receive does.
 func (f *Fleet) remarkAttempts(c *Config, s *keys.Source, path string, w Workers) {
 	for _, ref := range f.Queues {
 		i := slices.IndexFunc(c.Queues, func(q Queue) bool { return ref.Own() && q.Name == ref.Name })
@@ -212,7 +217,8 @@ func (f *Fleet) remarkAttempts(c *Config, s *keys.Source, path string, w Workers
 	}
 }
 
-// CheckWorkers checks the workers of processes of this machine: those of the fleet at path, or of each part of it.
+// CheckWorkers checks the workers of a fleet of local processes at path, or those of each of its parts. The kind of
+// such a fleet calls it.
 func (f *Fleet) CheckWorkers(s *keys.Source, path string) {
 	if !s.Has(path + ".split") {
 		f.checkWorkers(s, path, &f.Workers)
@@ -239,8 +245,9 @@ func (f *Fleet) CheckWorkers(s *keys.Source, path string) {
 	}
 }
 
-// CheckElsewhere refuses what only processes of this machine have, in a fleet whose members start their workers
-// themselves. The kind is stated at the path at; where says where its members are, and they what they are.
+// CheckElsewhere refuses the keys that only local processes have, in a fleet whose members start their workers
+// themselves. The kind is stated at the path at. The texts where and they complete the message, as in "in an Auto
+// Scaling group" and "its instances".
 func (f *Fleet) CheckElsewhere(s *keys.Source, at, where, they string) {
 	path := parent(at)
 	if s.Has(path + ".split") {
@@ -258,14 +265,14 @@ func (f *Fleet) CheckElsewhere(s *keys.Source, at, where, they string) {
 	keys.Within(s, path+".boot", f.Workers.Boot, 0, day, keys.Span)
 }
 
-// checkWorkers checks the workers of the fleet, or of a part of it, that are stated below path.
+// checkWorkers checks the workers that are stated below path: those of the fleet, or of one of its parts.
 func (f *Fleet) checkWorkers(s *keys.Source, path string, w *Workers) {
 	path += ".workers"
 	keys.Check(s, path, w.rows(f.workersByDefault, nil))
-	w.checkMeans(s, path, f.Policy.Shadow)
-	f.checkMeant(s, path, w)
+	w.checkExecution(s, path, f.Policy.Shadow)
+	f.checkUseless(s, path, w)
 	f.checkDeadLetter(s, path, w)
-	f.checkSurroundings(s, path, w)
+	f.checkPlacement(s, path, w)
 	if at := path + ".http"; s.Has(at) && len(f.Queues) == 0 {
 		s.Fault(at, "found a URL to send messages to in a fleet without a queue, allowed is a command, which takes "+
 			"its work from elsewhere", "")
@@ -276,7 +283,8 @@ func (f *Fleet) checkWorkers(s *keys.Source, path string, w *Workers) {
 	w.checkEnv(s, path)
 }
 
-// checkEnv checks the variables of the command. What Muster tells a command itself cannot be set.
+// checkEnv checks the variables of the command. Variables that begin with MUSTER_ describe the message to the command,
+// so they cannot be set. The sizes keep an exec call below the limits of the system.
 func (w Workers) checkEnv(s *keys.Source, path string) {
 	names, all := unique{}, 0
 	for i, variable := range w.Env {
@@ -302,9 +310,9 @@ func (w Workers) checkEnv(s *keys.Source, path string) {
 	}
 }
 
-// checkMeans checks what does the work, and for how many messages at once. A fleet in shadow starts no workers, so it
-// needs none.
-func (w Workers) checkMeans(s *keys.Source, path string, shadow bool) {
+// checkExecution checks that exactly one of command and http is stated, and the batch. A fleet in shadow mode starts no
+// workers, so it needs neither.
+func (w Workers) checkExecution(s *keys.Source, path string, shadow bool) {
 	switch {
 	case s.Has(path+".command") && s.Has(path+".http"):
 		s.Fault(path+".http", "found a command and http, allowed is one of them", "")
@@ -329,6 +337,7 @@ func (w Workers) checkMeans(s *keys.Source, path string, shadow bool) {
 	}
 }
 
+// checkCommand requires a program. A NUL character cannot be passed to a process.
 func (w Workers) checkCommand(s *keys.Source, path string) {
 	program := "a program with its arguments, as in [./resize.sh, --fast]"
 	if len(w.Command) == 0 {
@@ -343,7 +352,8 @@ func (w Workers) checkCommand(s *keys.Source, path string) {
 	}
 }
 
-// checkEndpoint holds the URL to what a worker accepts: messages go there unencrypted.
+// checkEndpoint checks the URL by the same rules as package worker/execution: http on this machine, because messages go
+// there unencrypted.
 func checkEndpoint(s *keys.Source, path, address string) {
 	u, err := url.Parse(address)
 	switch {
@@ -357,7 +367,8 @@ func checkEndpoint(s *keys.Source, path, address string) {
 	}
 }
 
-// checkDeadLetter checks that messages whose attempts are used up have a place to go, and no other has.
+// checkDeadLetter checks the destination of messages whose attempts are used up. It must exist with max_attempts and
+// not without, be none of the served queues, and be of their kind: embedded or on SQS, FIFO or not.
 func (f *Fleet) checkDeadLetter(s *keys.Source, path string, w *Workers) {
 	if w.MaxAttempts < 0 || w.MaxAttempts > maxAttempts {
 		return
@@ -375,8 +386,8 @@ func (f *Fleet) checkDeadLetter(s *keys.Source, path string, w *Workers) {
 		s.Fault(path+".max_attempts", "found attempts to count in a fleet without a queue, allowed is 0", "")
 		return
 	case *dead == QueueRef{}:
-		s.Fault(path+".max_attempts", "found max_attempts without a place for what used them up, allowed is one with "+
-			"dead_letter: the name of an embedded queue, or a URL", "")
+		s.Fault(path+".max_attempts", "found max_attempts without a destination for messages that used them up, "+
+			"allowed is one in dead_letter: the name of an embedded queue, or a URL", "")
 		return
 	}
 	for _, q := range f.Queues {
@@ -404,25 +415,24 @@ func IsGroup(name string) bool { return len(name) >= 1 && len(name) <= maxName }
 
 // The values of the key reports of fleets elsewhere.
 const (
-	// ReportsRequired has workers report to the controller, ReportsNone stands for workers that do not.
+	// ReportsRequired means that workers report to the controller, ReportsNone that they do not.
 	ReportsRequired = "required"
 	ReportsNone     = "none"
 )
 
-// ReportsKey declares the key reports of a fleet elsewhere, whose workers could protect what they run on while they are
-// busy.
+// ReportsKey declares the key reports of a fleet on AWS. Its workers may do without reports when they protect their
+// member while they are busy; protected is the noun for that, as in "instance".
 func ReportsKey(into *string, protected string) keys.Key {
 	return keys.Text("reports", into, "whether the workers report to the controller: required (the default), or none "+
-		"for workers of "+
-		"your own that protect their "+protected+
-		" while they are busy").Default(ReportsRequired).OneOf(ReportsRequired, ReportsNone)
+		"for workers of your own that protect their "+protected+" while they are "+
+		"busy").Default(ReportsRequired).OneOf(ReportsRequired, ReportsNone)
 }
 
-// CheckReports refuses a fleet that can only fall by reports and has none, as is stated at path.
+// CheckReports refuses reports: none, stated at path, for a policy whose fleets shrink only by reports of idle workers.
 func (f *Fleet) CheckReports(s *keys.Source, path, reports string) {
 	if reports == ReportsNone && f.Policy.FallsByReports() {
-		s.Fault(path, "found none with the policy exact, allowed is required: its fleets fall when workers say that "+
-			"they are idle",
+		s.Fault(path, "found none with the policy exact, allowed is required: its fleets shrink when workers report "+
+			"that they are idle",
 			"deadline, the default, needs no reports")
 	}
 }

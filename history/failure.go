@@ -8,16 +8,20 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
+// This file classifies failures. Every error of the package names the operation and the file, and says what to do.
+
 // errDamaged means that the structure of the file is broken.
 var errDamaged = errors.New("the file is damaged")
 
 // errDisk means that the disk failed.
 var errDisk = errors.New("the disk failed")
 
-// errIncomplete means that the last records of the file may be missing.
-var errIncomplete = errors.New("the file may lack what was recorded last")
+// errIncomplete means that the last records of the file may be missing: its mark counts more commits than its tables,
+// or is lost.
+var errIncomplete = errors.New("the file may lack its last records")
 
-// explain adds to an error the operation, the file and what a person can do.
+// explain adds to an error the operation, the file and what a person can do. SQLite reports some causes by its code and
+// others, such as a full disk, by the system's error, so both are asked.
 func explain(path, attempted string, err error) error {
 	what := fmt.Sprintf("%s: history %s", attempted, path)
 	switch {
@@ -33,7 +37,7 @@ func explain(path, attempted string, err error) error {
 	}
 	switch code := sqlitefile.Primary(err); {
 	case code == sqlitefile.CodeIO || errors.Is(err, errDisk):
-		return fmt.Errorf("%s: the disk failed, nothing was acknowledged; look into the system's log, and start "+
+		return fmt.Errorf("%s: the disk failed, nothing was acknowledged; read the system's log, and start "+
 			"again on a disk that works: %w", what, err)
 	case code == sqlitefile.CodeCorrupt || code == sqlitefile.CodeNotADB:
 		return fmt.Errorf("%s: %w: %w; %s", what, errDamaged, err, keepDamaged)
@@ -47,5 +51,6 @@ func explain(path, attempted string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
+// keepDamaged is what a person can do about a damaged file.
 const keepDamaged = "move it away, with the files -wal and -mark of the same name (`sqlite3 FILE .recover` may save " +
 	"its content), and start with a new one: the history is rebuilt as Muster runs"

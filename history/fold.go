@@ -10,13 +10,16 @@ import (
 	"github.com/muster-scale/muster/series"
 )
 
+// This file has the rules of pruning, without any database: how long records are kept, and how learned records of one
+// hour become one. Forecasts read weeks of learned records, but need them no finer than an hour.
+
 // How long records are kept.
 const (
 	// DefaultKeep is the default of Prune; MinKeep and MaxKeep are the bounds.
 	DefaultKeep = 7 * 24 * time.Hour
 	MinKeep     = time.Hour
 	MaxKeep     = 400 * 24 * time.Hour
-	// KeepLearned is the minimum for learned records, because forecasts learn from weeks.
+	// KeepLearned is the minimum for learned records: one season of a forecast, and a day to spare.
 	KeepLearned = series.SeasonLength + 24*time.Hour
 	// FineFor is how long learned records stay as appended; older ones are folded into one per hour.
 	FineFor = 24 * time.Hour
@@ -39,6 +42,8 @@ type Pruned struct {
 // ones before fold are folded.
 type cutoff struct{ learned, others, fold int64 }
 
+// cutoffs returns the boundaries for records to keep for a while. The boundary of folding is the end of a full hour, so
+// that no hour is folded while records of it may still come.
 func cutoffs(now time.Time, keep time.Duration) (cutoff, error) {
 	if keep == 0 {
 		keep = DefaultKeep
@@ -63,7 +68,8 @@ type learned struct {
 	body    []byte
 }
 
-// lesson is the body of a learned record.
+// lesson is the body of a learned record, as far as it is merged. The controller writes it; fields that this type lacks
+// are lost by folding.
 type lesson struct {
 	Processing series.Durations `json:"processing,omitzero"`
 	Boots      series.Durations `json:"boots,omitzero"`
@@ -88,6 +94,7 @@ func (l lesson) add(at int64, o lesson) lesson {
 	}
 }
 
+// valid tells whether all parts can be merged. A record of a newer or damaged version may not be.
 func (l lesson) valid() bool {
 	return series.Valid(l.Processing) && series.Valid(l.Boots) && series.Valid(l.WarmBoots) && series.ValidCame(l.Came)
 }
@@ -127,7 +134,8 @@ func foldHours(rows []learned, boundary int64, more bool) folding {
 	return f
 }
 
-// merge folds the records of one hour into the newest of them, and tells whether there were at least two.
+// merge folds the records of one hour into the newest of them, and tells whether there were at least two. The newest by
+// sequence number keeps its place, so the order of the stream stays the order of appends.
 func (f *folding) merge(rows []learned) bool {
 	var sum lesson
 	var readable []int64

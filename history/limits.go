@@ -9,12 +9,15 @@ import (
 	"github.com/muster-scale/muster"
 )
 
+// This file has the bounds and checks that the history on disk and the one in memory share, so that both refuse the
+// same calls with the same errors.
+
 // The bounds of one append and one read.
 const (
 	// MaxBody and MaxShared bound a record's Body and Shared, in bytes.
 	MaxBody   = 1 << 20
 	MaxShared = 1 << 20
-	// MaxBatch bounds the records of one append, MaxLast those that Last returns.
+	// MaxBatch bounds the number of records in one append, MaxLast the number that Last returns.
 	MaxBatch = 50_000
 	MaxLast  = 10000
 	// MaxName bounds the name of a fleet and of a kind, in bytes.
@@ -36,6 +39,7 @@ func checkFleet(fleet string) error {
 	return nil
 }
 
+// checkAppend checks all records before the first is written, because an append is all or none.
 func checkAppend(fleet string, records []muster.Record) error {
 	if err := checkFleet(fleet); err != nil {
 		return err
@@ -52,6 +56,7 @@ func checkAppend(fleet string, records []muster.Record) error {
 	return nil
 }
 
+// checkRecord checks one record. Instants are stored as nanoseconds since 1970 in 64 bits, which end in 2262.
 func checkRecord(r muster.Record) error {
 	switch {
 	case r.Kind == "" || len(r.Kind) > MaxName:
@@ -81,6 +86,7 @@ func noRecord(fleet string, seq int64) error {
 	return fmt.Errorf("read record %d of fleet %q: %w", seq, fleet, ErrNoRecord)
 }
 
+// conflict is the error of an append that does not continue the stream: another controller has begun or appended since.
 func conflict(fleet string, after, found muster.Position) error {
 	return fmt.Errorf("append to fleet %q after epoch %d, sequence %d: found the stream at epoch %d, sequence %d: %w",
 		fleet, after.Epoch, after.Seq, found.Epoch, found.Seq, muster.ErrConflict)
@@ -89,7 +95,8 @@ func conflict(fleet string, after, found muster.Position) error {
 // instant converts stored nanoseconds to a time in UTC.
 func instant(nanoseconds int64) time.Time { return time.Unix(0, nanoseconds).UTC() }
 
-// nanoseconds converts t, limited to the range of an int64.
+// nanoseconds converts t to the stored form. Times outside of the range become its nearest end, because a time to read
+// from may be the zero time.
 func nanoseconds(t time.Time) int64 {
 	switch {
 	case t.Year() < 1970:

@@ -14,7 +14,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// memoryBytes bounds the contents of a [Memory].
+// memoryBytes bounds the contents of a [Memory], so that a long simulation ends with an error and not with the system's
+// memory.
 const memoryBytes = 256 << 20
 
 // recordBytes is the approximate size of a record without its body.
@@ -30,7 +31,10 @@ type Memory struct {
 	bytes  int
 }
 
+// stream is the records of one fleet.
 type stream struct {
+	// at is the epoch, and the sequence number of the last record. folded is the time before which learned records are
+	// folded, in nanoseconds.
 	at      muster.Position
 	folded  int64
 	records []muster.Record // by sequence number
@@ -191,6 +195,7 @@ func (m *Memory) of(fleet string) []muster.Record {
 	return nil
 }
 
+// removeOld is removeOld of a database, and removes all old records at once.
 func (s *stream) removeOld(before cutoff) int {
 	newest := map[muster.RecordKind]int64{}
 	for _, r := range s.records {
@@ -208,6 +213,7 @@ func (s *stream) removeOld(before cutoff) int {
 	return removed
 }
 
+// foldLearned is foldLearned of a database. It sorts by time, because the clock may have been set back between appends.
 func (s *stream) foldLearned(boundary int64) int {
 	if boundary <= s.folded {
 		return 0
@@ -246,6 +252,7 @@ func (m *Memory) recount() {
 	}
 }
 
+// bySeq returns the place of a sequence number among records, which are sorted by it.
 func bySeq(records []muster.Record, seq int64) (int, bool) {
 	return slices.BinarySearchFunc(records, seq,
 		func(r muster.Record, seq int64) int { return cmp.Compare(r.Position.Seq, seq) })

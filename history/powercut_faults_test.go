@@ -15,7 +15,7 @@ import (
 
 // The texts that say what a person can do.
 const (
-	saysBroken = "the disk failed, nothing was acknowledged; look into the system's log"
+	saysBroken = "the disk failed, nothing was acknowledged; read the system's log"
 	saysFull   = "the disk has no room or the file has reached its bound, nothing was written; free the disk"
 )
 

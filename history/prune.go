@@ -8,15 +8,20 @@ import (
 	"github.com/muster-scale/muster"
 )
 
+// This file removes old records from the database. Which records, and how learned ones are merged, is decided by
+// fold.go, which [Memory] uses too.
+
 // Prune removes records older than keep, except the newest of each kind of a fleet. It folds learned records older than
 // [FineFor] into one per hour, and drops shared contents without records. Learned records stay for at least
 // [KeepLearned]. keep is [MinKeep] to [MaxKeep]; zero means [DefaultKeep]. One call handles a bounded number of
-// records; More in the result asks for another call. A folded record holds only the merged durations and arrival times,
-// in the place of the newest record merged into it.
+// records; More in the result says that another call has work left. A folded record holds only the merged durations and
+// arrival times, in the place of the newest record merged into it.
 func (h *History) Prune(ctx context.Context, now time.Time, keep time.Duration) (Pruned, error) {
 	return h.prune(ctx, now, keep, pruneRows)
 }
 
+// prune is Prune with a bound of rows for each of its three steps. All are one transaction, which blocks appends while
+// it runs, so the bound keeps that time short.
 func (h *History) prune(ctx context.Context, now time.Time, keep time.Duration, rows int) (Pruned, error) {
 	before, err := cutoffs(now, keep)
 	if err != nil {
@@ -44,6 +49,8 @@ func (h *History) prune(ctx context.Context, now time.Time, keep time.Duration, 
 	return p, nil
 }
 
+// removeOld removes up to rows old records. The newest of each kind of a fleet stays, whatever its age: the last
+// decision of a fleet that was quiet for weeks is still the one that a restart continues from.
 func removeOld(ctx context.Context, tx *sql.Tx, before cutoff, rows int) (int, error) {
 	return changed(tx.ExecContext(ctx, `DELETE FROM records WHERE id IN (SELECT r.id FROM streams f JOIN records r ON r.fleet = f.id
 		WHERE r.at < ? AND (r.kind <> ? OR r.at < ?) AND r.seq < (SELECT max(n.seq) FROM records n WHERE n.fleet = r.fleet AND n.kind = r.kind) LIMIT ?)`,
@@ -77,6 +84,8 @@ func foldLearned(ctx context.Context, tx *sql.Tx, boundary int64, rows int) (gon
 	return gone, more, nil
 }
 
+// unfolded returns the streams that have unfolded time before the boundary, the longest unfolded first, so that none
+// starves when a call reaches its bound.
 func unfolded(ctx context.Context, tx *sql.Tx, boundary int64) ([]int64, error) {
 	rows, err := tx.QueryContext(ctx, "SELECT id FROM streams WHERE folded < ? ORDER BY folded, id", boundary)
 	if err != nil {
@@ -94,6 +103,7 @@ func unfolded(ctx context.Context, tx *sql.Tx, boundary int64) ([]int64, error) 
 	return streams, rows.Err()
 }
 
+// learnedOf returns up to limit learned records of a stream that are not folded and lie before the boundary, by time.
 func learnedOf(ctx context.Context, tx *sql.Tx, stream, boundary int64, limit int) ([]learned, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT r.seq, r.at, r.body FROM records r JOIN streams f ON f.id = r.fleet
 		WHERE f.id = ? AND r.at >= f.folded AND r.at < ? AND r.kind = ? ORDER BY r.at, r.seq LIMIT ?`,
@@ -113,7 +123,8 @@ func learnedOf(ctx context.Context, tx *sql.Tx, stream, boundary int64, limit in
 	return found, rows.Err()
 }
 
-// apply writes the result of folding one stream.
+// apply writes the result of folding one stream. folded only grows: a call of Prune may have an
+// earlier now than the one before.
 func (f folding) apply(ctx context.Context, tx *sql.Tx, stream int64) error {
 	for seq, body := range f.bodies {
 		if _, err := tx.ExecContext(ctx, "UPDATE records SET body = ? WHERE fleet = ? AND seq = ?", body, stream,
@@ -130,6 +141,7 @@ func (f folding) apply(ctx context.Context, tx *sql.Tx, stream int64) error {
 	return err
 }
 
+// changed returns the number of rows that a statement changed.
 func changed(result sql.Result, err error) (int, error) {
 	if err != nil {
 		return 0, err

@@ -35,6 +35,8 @@ func OpenReadOnly(path string) (*Reader, error) {
 	return r, nil
 }
 
+// openToRead opens a history of another process, or of none. It refuses a file that lacks commits that its mark counts:
+// a reader must not present an old state as the current one.
 func openToRead(ctx context.Context, path string) (_ *Reader, err error) {
 	sealed, err := peek(ctx, path)
 	if err != nil {
@@ -86,6 +88,7 @@ func (r *Reader) Close() error {
 	return err
 }
 
+// selectRecords selects the records of one fleet together with what they share; conditions and order are appended.
 const selectRecords = `SELECT r.seq, r.epoch, r.at, r.kind, r.body, s.content
 	FROM records r JOIN streams f ON f.id = r.fleet LEFT JOIN shared s ON s.hash = r.shared WHERE f.fleet = ? `
 
@@ -160,6 +163,7 @@ func (r *Reader) Fleets(ctx context.Context) ([]string, error) {
 	return fleets, nil
 }
 
+// each calls yield with the records of a query until yield returns false.
 func (r *Reader) each(ctx context.Context, yield func(muster.Record) bool, query string, args ...any) error {
 	rows, err := r.db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -178,6 +182,7 @@ func (r *Reader) each(ctx context.Context, yield func(muster.Record) bool, query
 	return rows.Err()
 }
 
+// scan reads the record of one row of selectRecords, with the Scan of the row.
 func scan(scan func(...any) error) (muster.Record, error) {
 	var r muster.Record
 	var at int64
@@ -189,7 +194,7 @@ func scan(scan func(...any) error) (muster.Record, error) {
 	return r, nil
 }
 
-// orNone makes an empty body nil.
+// orNone returns nil for empty content, so that a record reads back as it was appended, on disk and in memory alike.
 func orNone(content []byte) []byte {
 	if len(content) == 0 {
 		return nil

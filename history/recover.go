@@ -13,10 +13,11 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// OpenRecovered opens the history at path as [Open] does, and continues after damage: a history is rebuilt as Muster
-// runs. It moves a damaged file into a directory beside it, whose name contains now, and creates a new one. A file
-// whose last records may be missing is used as it is. found says what was found and done; nil means no damage. A
-// damaged file without a mark may belong to another program and is refused.
+// OpenRecovered opens the history at path as [Open] does, and also continues after damage: a lost history costs only
+// learned durations and past decisions, while a controller that does not start costs messages. It moves the files of a
+// damaged history into a directory next to it, whose name contains now, and creates a new one. It uses a file whose
+// last records may be missing as it is. found says what was found and done; nil means no damage. A damaged file without
+// a mark may belong to another program, so it is refused and not moved.
 func OpenRecovered(path string, o Options, now time.Time) (h *History, found, err error) {
 	if path, o, err = checkOptions(path, o); err != nil {
 		return nil, nil, err
@@ -24,7 +25,8 @@ func OpenRecovered(path string, o Options, now time.Time) (h *History, found, er
 	ctx := context.Background()
 	h, err = open(ctx, path, o)
 	if errors.Is(err, errIncomplete) {
-		found = fmt.Errorf("the history %s may lack what was recorded last, and goes on without that: %w", path, err)
+		found = fmt.Errorf("the history %s may lack its last records and continues without them: %w", path, err)
+		// An empty mark accepts the tables as they are; see openMark.
 		if err = os.WriteFile(path+sqlitefile.MarkSuffix, nil, 0o600); err == nil {
 			h, err = open(ctx, path, o)
 		}
@@ -59,7 +61,8 @@ func isDamaged(err error) bool {
 	return errors.Is(err, errDamaged)
 }
 
-// setAside moves all files of a history into a directory.
+// setAside moves all files of a history into a new directory next to it, and returns the directory. Its name has the
+// time in milliseconds, so that a second damage does not overwrite the files of the first.
 func setAside(path string, now time.Time) (kept string, err error) {
 	kept = path + "-damaged-" + now.UTC().Format("20060102T150405.000Z")
 	if err := durable.MkdirAll(kept, 0o700); err != nil {

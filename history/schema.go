@@ -19,6 +19,9 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
+// This file has the tables of the database and the checks of a file before it is used. They make sure that a file that
+// is not a history, or is newer than this program, is refused without a change.
+
 // applicationID marks the file as a history of Muster: "MuHi".
 const applicationID = 0x4d754869
 
@@ -152,6 +155,7 @@ func checkHeader(b []byte) error {
 	return checkVersion(int(binary.BigEndian.Uint32(b[60:])))
 }
 
+// foreign is the error for an SQLite file with the application id of another program.
 func foreign(id int) error {
 	return fmt.Errorf("found an SQLite file of another program (application id %#x), allowed is a history of Muster "+
 		"(%#x); give another path", id, applicationID)
@@ -229,6 +233,7 @@ func checkMarks(ctx context.Context, path, vfs string, options ...string) error 
 	return checkVersion(version)
 }
 
+// checkVersion refuses a file of a newer program, whose tables this one may misread.
 func checkVersion(found int) error {
 	if found > len(migrations) {
 		return fmt.Errorf("found version %d of the file, this program knows versions up to %d; use the newer program "+
@@ -324,6 +329,7 @@ func openMark(place sqlitefile.MarkPlace, at sqlitefile.Position) (*sqlitefile.M
 	return m, err
 }
 
+// pragma reads a pragma of SQLite whose value is a whole number.
 func pragma(ctx context.Context, db rowQuerier, name string) (int, error) {
 	var text string
 	if err := db.QueryRowContext(ctx, "PRAGMA "+name).Scan(&text); err != nil {

@@ -19,8 +19,10 @@ import (
 )
 
 const (
+	// busyTimeout is how long a write waits for another process, such as a backup, to release the file.
 	busyTimeout = 5 * time.Second
-	pageSize    = 4096
+	// pageSize is the size of a page of the file in bytes: the default of SQLite.
+	pageSize = 4096
 )
 
 // Options are the choices for [Open]. The zero value is usable.
@@ -32,6 +34,8 @@ type Options struct {
 // History is a [muster.History] in one SQLite file. Several goroutines may use it. Its [Reader] never waits for writes.
 type History struct {
 	*Reader
+	// writer is the only connection that writes. mark counts its commits outside of the tables; identity ties mark and
+	// tables together, so that the mark of another file is noticed.
 	writer   *sql.DB
 	mark     *sqlitefile.Mark
 	identity uint64
@@ -67,6 +71,8 @@ func checkOptions(path string, o Options) (string, Options, error) {
 	return path, o, nil
 }
 
+// open opens the file on the disk, in the order that keeps a refused file unchanged: an interrupted creation is rolled
+// back, the first page is checked, and only then is the file opened for writing.
 func open(ctx context.Context, path string, o Options) (*History, error) {
 	if err := create(path); err != nil {
 		return nil, err
@@ -136,6 +142,8 @@ func openFile(ctx context.Context, path, vfs string, o Options, is form, place s
 	return h, migrate(ctx, h.writer, migrations, at.Identity)
 }
 
+// openWriter opens the writing connection. Every commit is synced (synchronous FULL), and transactions take the write
+// lock at their start (immediate), so that none fails halfway because another process writes.
 func openWriter(path, vfs string, o Options) (*sql.DB, error) {
 	writer, err := sql.Open("sqlite", dsn(path, vfs, "mode", "rw", "_txlock", "immediate",
 		"_busy_timeout", strconv.FormatInt(busyTimeout.Milliseconds(), 10), "_synchronous", "FULL",
@@ -228,6 +236,8 @@ func advance(ctx context.Context, tx *sql.Tx, fleet string, after, next muster.P
 	return stream, err
 }
 
+// insert writes one record. Shared content is stored once under its SHA-256; a policy that thousands of decisions share
+// takes its bytes once.
 func insert(ctx context.Context, tx *sql.Tx, stream int64, p muster.Position, r muster.Record) error {
 	var hash any // NULL when nothing is shared
 	if len(r.Shared) > 0 {

@@ -12,46 +12,49 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
-// Host is what the program that runs fleets lends to their kinds. It is safe for use by several goroutines.
+// This file has what kinds get from the program that runs them: embedded queues, the AWS account, the start of local
+// workers, and whatever all fleets share.
+
+// Host is the running program as its kinds see it. It is safe for use by several goroutines.
 type Host struct {
 	o HostOptions
 
 	mu      sync.Mutex
-	account *awsapi.Account
-	asked   bool // somebody asked for the account
+	account *awsapi.Account // nil until it was opened without an error
+	asked   bool            // Account was called
 	shared  map[reflect.Type]any
 }
 
-// HostOptions say what a [Host] has.
+// HostOptions are the parts of a [Host].
 type HostOptions struct {
 	// AWS says how AWS is called.
 	AWS config.AWS
-	// Queues are the embedded queues; nil where a program only looks.
+	// Queues are the embedded queues; nil in a program that runs none, such as muster doctor.
 	Queues *queue.Service
-	// Local starts workers as processes of this machine; nil where a program only looks.
+	// Local starts workers as processes of this machine; nil in a program that starts none.
 	Local Local
-	// Logger gets what an operator should know; nil discards it.
+	// Logger gets messages for an operator; nil discards them.
 	Logger *slog.Logger
 }
 
-// Local is how workers are started as processes of this machine.
+// Local starts workers as processes of this machine.
 type Local interface {
-	// Start is how a worker of the fleet is started, or of a part of it.
+	// Start returns how a worker of the fleet's part p is started. A fleet without split has one part.
 	Start(f config.Fleet, p config.Part) (Start, error)
-	// Log opens the log of a fleet: printed gets what members print themselves.
+	// Log opens the log of a fleet: printed takes the lines that a member printed.
 	Log(f config.Fleet) (printed func(member string, lines []string), closeLog func() error)
 }
 
 // Start is how a worker is started.
 type Start struct {
-	// Argv is its command, and Env its environment, by its member.
+	// Argv is its command. Env returns its environment as NAME=VALUE for a member's id.
 	Argv []string
 	Env  func(member string) []string
-	// Dir is where the members are remembered, and WorkDir where they run.
+	// Dir is the directory of the records of running members, WorkDir the working directory of the workers.
 	Dir, WorkDir string
 }
 
-// NewHost returns a host. Nothing is opened or called.
+// NewHost returns a host. It opens and calls nothing.
 func NewHost(o HostOptions) *Host {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -59,19 +62,20 @@ func NewHost(o HostOptions) *Host {
 	return &Host{o: o, shared: map[reflect.Type]any{}}
 }
 
-// Logger is where an operator is told.
+// Logger returns the log for an operator; it is never nil.
 func (h *Host) Logger() *slog.Logger { return h.o.Logger }
 
-// Queues are the embedded queues; nil where there are none.
+// Queues returns the embedded queues; nil when there are none.
 func (h *Host) Queues() *queue.Service { return h.o.Queues }
 
-// Local is how workers are started here; nil where none are.
+// Local starts workers of this machine; nil when the program starts none.
 func (h *Host) Local() Local { return h.o.Local }
 
-// AWS says how AWS is called.
+// AWS returns the configured limits of calls of AWS.
 func (h *Host) AWS() config.AWS { return h.o.AWS }
 
-// Account opens the account that all fleets share. It calls AWS for nothing but what the credentials themselves need.
+// Account opens the AWS account that all fleets share, once. It makes no call but those that the credentials need.
+// After an error the next call tries again.
 func (h *Host) Account(ctx context.Context) (*awsapi.Account, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -87,14 +91,15 @@ func (h *Host) Account(ctx context.Context) (*awsapi.Account, error) {
 	return account, err
 }
 
-// Asked tells whether anybody has asked for the account: whether anything is on AWS.
+// Asked tells whether [Host.Account] was called, so whether anything of the configuration is on AWS.
 func (h *Host) Asked() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.asked
 }
 
-// Shared returns the one T that all fleets of a host share. It is made when it is first asked for.
+// Shared returns the one T that all fleets of a host share; the first call makes it. The type is the key, so a package
+// shares only types of its own, and make must not call Shared or Account.
 func Shared[T any](h *Host, make func() T) T {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -107,7 +112,7 @@ func Shared[T any](h *Host, make func() T) T {
 	return one
 }
 
-// SharedOnAWS is [Shared] for what calls AWS.
+// SharedOnAWS is [Shared] for a T that calls AWS.
 func SharedOnAWS[T any](ctx context.Context, h *Host, make func(*awsapi.Account) T) (T, error) {
 	account, err := h.Account(ctx)
 	if err != nil {
@@ -117,8 +122,8 @@ func SharedOnAWS[T any](ctx context.Context, h *Host, make func(*awsapi.Account)
 	return Shared(h, func() T { return make(account) }), nil
 }
 
-// RegionOf is where on AWS a fleet's members are, or what concerns it: as stated, or where its queue is; empty means
-// what the account says.
+// RegionOf returns the AWS region of something that belongs to fleet f: the stated one, or else that of its first queue
+// on SQS. Empty means the default region of the account.
 func RegionOf(f config.Fleet, stated string) string {
 	for _, q := range f.Queues {
 		stated = cmp.Or(stated, q.Region)
@@ -126,5 +131,5 @@ func RegionOf(f config.Fleet, stated string) string {
 	return stated
 }
 
-// HomeOf is where the members of a fleet are.
+// HomeOf returns the AWS region of the members of a fleet, by the rule of [RegionOf].
 func HomeOf(f config.Fleet) string { return RegionOf(f, f.Facts().Region) }

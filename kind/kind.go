@@ -13,50 +13,53 @@ import (
 	"github.com/muster-scale/muster/metrics"
 )
 
-// Members is what a fleet consists of.
+// This file has the interfaces that a kind implements and the rows that describe it.
+
+// Members is the kind of a fleet with its stated parameters, and opens the ports of the fleet.
 type Members interface {
 	config.Members
-	Told
-	// Open opens what the fleet f is sized by. Nothing is changed. With left, which is nil otherwise, it takes over
-	// what an earlier Open of the same kind gave for the same fleet, whose workers go on. When it fails, what it
-	// returns can be closed.
+	Described
+	// Open opens the ports of the fleet f and changes nothing. left is nil, or the ports that an earlier Open of the
+	// same kind returned for the same fleet: then Open takes them over, and their workers keep running. After an error
+	// the returned ports, if any, can still be closed.
 	Open(ctx context.Context, h *Host, f config.Fleet, left *Ports) (*Ports, error)
 }
 
-// Told is what can be told of members without looking at them.
-type Told interface {
-	// Describe names what there is, in words: "the Auto Scaling group web".
+// Described has what is known of members without polling them.
+type Described interface {
+	// Describe returns their name in messages: "the Auto Scaling group web".
 	Describe() string
-	// World is what sizing it is like.
+	// World returns the delays and rules of sizing them, for the simulator.
 	World() World
-	// Writes are the permissions without which the fleet cannot be sized, in the words of who grants them. Only a write
-	// could prove them. With delegated another system sizes it.
+	// Writes returns the permissions that sizing the fleet needs, in the words of the service that grants them. Doctor
+	// lists them, because only a write could prove them. With delegated another system sets the size, so fewer are
+	// needed.
 	Writes(delegated bool) []string
 }
 
-// Ports are what a fleet is listed, sized and ended by. All but Fleet may be nil.
+// Ports list, size and stop the members of a fleet. All but Fleet may be nil: a kind lacks that ability.
 type Ports struct {
 	Fleet     muster.Fleet
 	Releaser  muster.Releaser
 	Protector muster.Protector
 	Trimmer   muster.Trimmer
 	Expecter  muster.Expecter
-	// Prepares tells that the fleet keeps members prepared, whether Prepare is asked to change how many or not.
+	// Prepares tells whether the fleet has a warm pool, even one whose size Muster does not set.
 	Prepares bool
-	// Prepare brings what stands beside the members, such as a warm pool, to what is configured. It is called before
-	// the fleet is sized. When it fails the fleet is sized all the same.
+	// Prepare applies the configured settings of resources such as a warm pool. It is called before the fleet is sized,
+	// and its error does not keep the fleet from being sized.
 	Prepare func(ctx context.Context) error
-	// Change makes members that are started from now on what f says, which differs in nothing that would need new
-	// ports. It is nil where Muster starts no members.
+	// Change makes members that start from now on follow f, which differs only in settings that need no new ports. It
+	// is nil when Muster starts no members itself.
 	Change func(f config.Fleet) error
-	// Close ends the members that Muster started, once they have finished what they hold.
+	// Close stops the members that Muster started itself and waits until they have finished their messages.
 	Close func()
 }
 
-// Adapter is a type that stands for a system outside, for the page that lists them.
+// Adapter is a type that connects Muster to another system, for the page that lists them.
 type Adapter struct {
 	Type reflect.Type
-	// For says what it stands for, as in "queues of Amazon SQS".
+	// For names the system, as in "queues of Amazon SQS".
 	For string
 }
 
@@ -65,35 +68,35 @@ func AdapterFor[T any](what string) Adapter { return Adapter{reflect.TypeFor[T](
 
 // MembersRow is one row of the kinds of fleets.
 type MembersRow struct {
-	// Key is where a fleet states the kind, What says what the key is, in the reference; both are empty for the first
+	// Key is the key of a fleet that states the kind. What describes it in the reference. Both are empty for the first
 	// row.
 	Key, What string
 	New       func() Members
 	Adapters  []Adapter
 }
 
-// World is what the simulator has to know of a kind, so that a simulated fleet has the delays of a real one.
+// World has the delays and rules of a kind, so that a simulated fleet behaves like a real one. The zero value is an
+// ideal fleet: current counts, immediate orders, and all ages known.
 type World struct {
-	// Lag is how long ago a count was true that is shown now. CountsOnly is set where neither the ages of messages nor
-	// how many were sent are known, Random where a message goes to any worker that waits and not to the one that waits
-	// longest.
+	// Lag is the age of the counts of a poll. CountsOnly means that neither the ages of messages nor the number of sent
+	// ones are known. Random means that a message goes to any waiting worker, not to the one that has waited longest.
 	Lag        time.Duration
 	CountsOnly bool
 	Random     bool
-	// Wakes is set where a message wakes the controller at once.
+	// Wakes means that a new message wakes the controller at once.
 	Wakes bool
-	// Order is how long it takes until an order is carried out and answered.
+	// Order is the time from a change of the size until it is carried out and confirmed.
 	Order time.Duration
-	// Warm is how many members are kept prepared, WarmBoot how long those boot.
+	// Warm is the number of members in the warm pool, WarmBoot their boot time.
 	Warm     int
 	WarmBoot time.Duration
-	// Local is set for members that share the cores of this machine.
+	// Local means that members share the cores of this machine.
 	Local bool
-	// Silent is set for members whose workers do not report, and of which the fleet's own service chooses who ends.
+	// Silent means that workers do not report, and that the fleet's own service chooses the members to stop.
 	Silent bool
 }
 
-// Queue is how a queue is measured. All but Source may be nil.
+// Queue has the ports of one queue. All but Source may be nil.
 type Queue struct {
 	Source   muster.Source
 	Wakes    muster.Notifier
@@ -103,22 +106,22 @@ type Queue struct {
 // QueueRow is one row of the kinds of queues.
 type QueueRow struct {
 	config.QueueKind
-	// Open opens the i-th queue of a fleet. Nothing is called.
+	// Open opens the i-th queue of a fleet. It makes no call.
 	Open func(ctx context.Context, h *Host, f config.Fleet, i int) (Queue, error)
-	// Elsewhere tells whether there is anything to look at without a running Muster.
+	// Elsewhere tells whether the queue exists without a running Muster, so that doctor and plan can poll it.
 	Elsewhere bool
-	// World is what looking at a queue of the kind is like.
+	// World has the delays and rules of polling a queue of the kind; see [World].
 	World    World
 	Adapters []Adapter
 }
 
-// Signal is what a fleet is measured by beside its queue, or in its place.
+// Signal is a measurement of a fleet in addition to its queue, or instead of it.
 type Signal interface {
 	config.Signal
-	// Open returns the source of a fleet's measures over base, which measures what this one does not; base is nil for a
-	// fleet without a queue.
+	// Open returns a source of the fleet's quantities. Those that the signal does not measure come from base, which is
+	// nil for a fleet without a queue; see [ObserveBase].
 	Open(ctx context.Context, h *Host, f config.Fleet, base muster.Source) (muster.Source, error)
-	// Place says where the measures come from, in a word or two: "CloudWatch".
+	// Place names the system of the measurements in a word or two: "CloudWatch".
 	Place() string
 }
 
@@ -129,46 +132,48 @@ type SignalRow struct {
 	Adapters  []Adapter
 }
 
-// Sizer is who sizes a fleet in Muster's place.
+// Sizer is a system that sizes a fleet instead of Muster.
 type Sizer interface {
 	config.Sizer
 	Examined
-	// Owner is how it is called where somebody lists who sizes the fleet.
+	// Owner returns the name under which the system lists what sizes the fleet, such as that of a scaling policy.
 	Owner(f config.Fleet) string
-	// Open returns what hands the fleet over. With lines what it publishes goes there instead.
+	// Open returns the delegator that keeps metric and target up to date. Unless lines is nil, published metrics are
+	// written there instead of being sent.
 	Open(ctx context.Context, h *Host, f config.Fleet, lines io.Writer) (muster.Delegator, error)
 	// World is the scaling policy by which a simulated fleet is sized.
 	World(f config.Fleet) tracking.Policy
 }
 
-// Examined tells by looking alone what sizing in Muster's place needs.
+// Examined says what sizing instead of Muster needs, without changing anything.
 type Examined interface {
-	// Writes are the permissions that it needs, as in [Members].
+	// Writes returns the permissions that it needs, as [Described] does.
 	Writes(tracked config.Tracked) []string
-	// Notes say what may go wrong with the fleet as it was opened.
+	// Notes returns what may go wrong with the fleet and its ports, one sentence each.
 	Notes(ctx context.Context, f config.Fleet, ports *Ports) []string
 }
 
-// SizerRow is one row of those to whom a size can be left.
+// SizerRow is one row of the systems that can size a fleet.
 type SizerRow struct {
 	Key, What string
 	New       func() Sizer
 	Adapters  []Adapter
 }
 
-// Table has the kinds that there are, one row each.
+// Table has all kinds of a program, one row each. Nothing changes it, so several goroutines may use it.
 type Table struct {
 	Members []MembersRow
 	Queues  []QueueRow
 	Signals []SignalRow
 	Sizers  []SizerRow
-	// Meter returns what reads the metrics that a fleet's policy names. Nothing is called before it reads.
+	// Meter returns a reader of the metrics that a fleet's policy names. It makes no call before it reads.
 	Meter func(h *Host, f config.Fleet) metrics.Meter
-	// Publisher returns what publishes a fleet's figures for those who track it. With lines they go there instead.
+	// Publisher returns a publisher of a fleet's metrics for systems that track them. Unless lines is nil, they are
+	// written there instead of being sent.
 	Publisher func(ctx context.Context, h *Host, f config.Fleet, lines io.Writer) (Publisher, error)
 }
 
-// Adapters are those of all kinds, sources first.
+// Adapters returns the adapters of all kinds, sources first.
 func (t Table) Adapters() []Adapter {
 	var all []Adapter
 	for _, r := range t.Queues {
@@ -186,12 +191,12 @@ func (t Table) Adapters() []Adapter {
 	return all
 }
 
-// Publisher publishes what is known of a fleet. It is safe for use by several goroutines.
+// Publisher publishes the metrics of a fleet. It is safe for use by several goroutines.
 type Publisher interface {
 	Publish(ctx context.Context, h muster.Handover) error
 }
 
-// Config is the table as package config knows it.
+// Config returns the part of the table that package config needs: keys, facts and checks, without what opens a kind.
 func (t Table) Config() config.Kinds {
 	var k config.Kinds
 	for _, r := range t.Members {
@@ -212,7 +217,7 @@ func (t Table) Config() config.Kinds {
 	return k
 }
 
-// Queue returns the row of a queue's kind.
+// Queue returns the row of a queue's kind: the first that takes its text.
 func (t Table) Queue(q config.QueueRef) (QueueRow, error) {
 	for _, r := range t.Queues {
 		if r.Takes(q.Text()) {
@@ -223,7 +228,8 @@ func (t Table) Queue(q config.QueueRef) (QueueRow, error) {
 		q.Text())
 }
 
-// MembersOf returns what a fleet consists of.
+// MembersOf returns the members of a fleet; for a fleet that states no kind, new ones of the first row. It fails for a
+// configuration that was read with another table.
 func (t Table) MembersOf(f config.Fleet) (Members, error) {
 	if f.Members == nil {
 		return t.Members[0].New(), nil
@@ -247,7 +253,7 @@ func SignalsOf(f config.Fleet) []Signal {
 	return all
 }
 
-// SizerOf returns who sizes a fleet in Muster's place; nil where Muster does.
+// SizerOf returns the system that sizes a fleet instead of Muster; nil when Muster does.
 func SizerOf(f config.Fleet) Sizer {
 	s, _ := f.Sizer.(Sizer)
 	return s

@@ -9,7 +9,7 @@
 //	}
 //	a, err := app.Open(ctx, c, app.Options{Logger: slog.Default()})
 //
-// [LoadPlace] also reads a file that has faults, for commands that only need to know where a running Muster is.
+// [LoadPlace] also reads a file that has faults, for commands that only need to find a running Muster.
 // [Schema] is the JSON schema for editors. [Table] is the table itself, for what runs, examines or documents every
 // kind.
 //

@@ -15,7 +15,8 @@ import (
 	"github.com/muster-scale/muster/source/sqs"
 )
 
-// Table returns the kinds. The first kind of fleet is what a fleet consists of that states no other.
+// Table returns the kinds. The order matters: a fleet that states no kind is of the first kind of members, and a queue
+// is of the first kind that takes its name.
 func Table() kind.Table {
 	return kind.Table{
 		Members: []kind.MembersRow{
@@ -42,7 +43,7 @@ func Table() kind.Table {
 // Load reads the configuration in the file at path: see [config.Load].
 func Load(path string) (*config.Config, error) { return config.Load(path, Table().Config()) }
 
-// LoadPlace reads where a program runs: see [config.LoadPlace].
+// LoadPlace reads where the running program is: see [config.LoadPlace].
 func LoadPlace(path string) (c *config.Config, fault, err error) {
 	return config.LoadPlace(path, Table().Config())
 }

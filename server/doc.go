@@ -9,17 +9,33 @@
 //
 // The main types:
 //
-//   - [Fleet] is what the server asks of a running fleet, and [Decisions] what it asks of a history. Package
-//     controller/loop and package history give them.
+//   - [Fleet] is the part of a running fleet that the server needs, and [Decisions] that of a history. Packages
+//     controller/loop and history implement them.
 //   - [Status] is the answer of the status route, with a [FleetStatus] for each fleet; commands print the same value.
 //     [Metrics] writes the page for Prometheus.
 //   - [Token] is the operator's, made at the first start and kept in a file that only its owner may read. A worker's
 //     token lets it report for its own member and do nothing else.
 //
-// The API is closed by default. [Listen] takes loopback addresses alone, [ListenTLS] any, with TLS. Every route but the
-// two health ones needs a token. A foreign Host header is refused, which keeps a web page from reaching the API under
-// another name, and so is a write from another origin. Bodies, headers, times and rates are bounded.
+// The API is closed by default. [Listen] accepts only loopback addresses, [ListenTLS] any, with TLS. Every route but
+// the two health ones needs a token. A foreign Host header is refused, which keeps a web page from reaching the API
+// under another name, and so is a write from another origin. Bodies, headers, times and rates are bounded.
+//
+// A request passes these checks, each before any work is done for it:
+//
+//	guard       the Host header, and a bound of the body
+//	CORS        writes from another origin are refused
+//	token       compared in constant time; a report is decoded first, because it names the member whose token it has
+//	handler     decodes strictly, checks ranges, and answers in JSON
+//
+// The package keeps these invariants:
+//
+//   - A request without a valid token learns nothing, not even which routes exist, and costs bounded memory.
+//   - An event carries no number. It only makes a fleet poll earlier, so a forged, late or repeated one costs one poll.
+//   - An unknown value is left out of /metrics and never exported as zero; muster_signal_known says that it is unknown.
+//   - Answers only gain fields. Readers, also in older commands, ignore fields that they do not know.
+//
+// The server decides nothing: a report goes to the fleet's loop, and the answer is what the controller decided.
 //
 // For something else: the SQS endpoint is package sqsapi, which has keys of its own. Commands reach a running Muster by
-// package app/client. What a status says to people is package app/status.
+// package app/client. The text of a status for people is package app/status.
 package server

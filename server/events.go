@@ -25,6 +25,8 @@ const (
 	maxEventID   = 256
 )
 
+// event wakes the fleets that an event names. A repeated id is accepted without a poll. The limit applies after the
+// names are checked, so that events for unknown fleets do not use it up.
 func (a *api) event(w http.ResponseWriter, r *http.Request) {
 	var e Event
 	if err := read(r, &e); err != nil {
@@ -109,8 +111,10 @@ type events struct {
 }
 
 const (
+	// eventMemory is how long the id of an event is remembered. A later repetition costs one poll.
 	eventMemory = 15 * time.Minute
-	maxEvents   = 10_000
+	// maxEvents bounds the number of remembered ids.
+	maxEvents = 10_000
 )
 
 func newEvents() *events { return &events{seen: map[string]time.Time{}} }

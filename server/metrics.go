@@ -11,11 +11,14 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
+// This file has the metrics of fleets. docs/api.md lists them; their names are a contract with dashboards and alerts.
+
 // Metrics exports the fleets' last observations and counts their decisions. An unknown value is not exported; its
 // muster_signal_known is 0 instead.
 type Metrics struct {
-	fleets    func() map[string]Fleet
-	standing  func() map[string]Standing
+	fleets   func() map[string]Fleet
+	standing func() map[string]Standing
+	// These count since the start of the program, so a restart begins at zero, as Prometheus expects of counters.
 	decisions *exposition.Counts
 	ended     *exposition.Counts
 	messages  *exposition.Counts
@@ -68,6 +71,7 @@ func incidentLabel(kind protocol.IncidentKind) string {
 	return "other"
 }
 
+// desc describes a metric: its name, its help text and its labels.
 func desc(name, help string, labels ...string) exposition.Family {
 	return exposition.Family{Name: name, Help: help, Labels: labels}
 }
@@ -98,10 +102,10 @@ func (m *Metrics) Collect(p *exposition.Page) {
 		}
 		collectQueues(o.Observation, gauge)
 		if o.Ready {
-			gauge(desc("muster_desired", "Members asked for.", "fleet"), float64(o.Observation.Capacity.Desired))
+			gauge(desc("muster_desired", "The desired count.", "fleet"), float64(o.Observation.Capacity.Desired))
 			if o.Decision.Verdict == muster.Shadow {
-				gauge(desc("muster_shadow_desired", "Members that would be asked for, of a fleet that another system "+
-					"sizes and that has another size.", "fleet"), float64(o.Decision.Desired))
+				gauge(desc("muster_shadow_desired", "The desired count that Muster would set, of a fleet that another "+
+					"system sizes and that has another size.", "fleet"), float64(o.Decision.Desired))
 			}
 			collectOutlook(o, gauge)
 		}
@@ -110,12 +114,14 @@ func (m *Metrics) Collect(p *exposition.Page) {
 	}
 }
 
+// known describes the metric that says whether a signal is known.
 func known() exposition.Family {
 	return desc("muster_signal_known", "1 when the signal is known, 0 when it is missing, stale or broken. The "+
 		"signal capacity has no queue.",
 		"fleet", "queue", "signal")
 }
 
+// collectQueues exports the counts of each queue, and for each whether it is known.
 func collectQueues(o muster.Observation, gauge func(exposition.Family, float64, ...string)) {
 	for _, q := range o.Queues {
 		for _, s := range []struct {
@@ -152,6 +158,8 @@ func collectOutlook(o controller.Outcome, gauge func(exposition.Family, float64,
 	}
 }
 
+// collectFleet exports the objective, the learned durations and the members. Counts of members are left out while the
+// capacity is unknown.
 func collectFleet(o muster.Observation, gauge func(exposition.Family, float64, ...string)) {
 	gauge(desc("muster_objective_latency_seconds", "The latency objective.", "fleet"), o.Objective.Latency.Seconds())
 	if o.Processing.Known {
@@ -182,7 +190,7 @@ func collectFleet(o muster.Observation, gauge func(exposition.Family, float64, .
 		gauge(workers, float64(s.n), s.state)
 	}
 	gauge(desc("muster_slots", "Slots of members in service.", "fleet"), float64(c.Slots))
-	gauge(desc("muster_busy_slots", "Slots that hold a message.", "fleet"), float64(c.BusySlots))
+	gauge(desc("muster_busy_slots", "Slots with a message.", "fleet"), float64(c.BusySlots))
 }
 
 // scrape answers with all metrics.
@@ -205,7 +213,7 @@ func collectProgress(o muster.Observation, gauge func(exposition.Family, float64
 		signal, name, help string
 		sample             muster.Sample
 	}{
-		{"working", "muster_messages_working", "Messages that workers hold.", p.Working},
+		{"working", "muster_messages_working", "Messages in progress at workers.", p.Working},
 		{"retrying", "muster_messages_retrying",
 			"Messages that failed and wait for their retry: no worker holds them.", p.Retrying},
 		{"oldest_retry_seconds", "muster_oldest_retry_seconds",

@@ -18,6 +18,9 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
+// This file has the routes of embedded queues beyond the SQS protocol: reading messages without receiving them, storing
+// many at once, and exporting a queue. muster queue uses them.
+
 const (
 	// MaxLoadBytes bounds the body of POST /v1/queues/NAME/messages. It has room for the largest possible line: a
 	// message of 1 MiB, each of whose bytes takes six in JSON, and its other fields.
@@ -191,6 +194,8 @@ func Peek(ctx context.Context, queues *queue.Service, name string, q PeekQuery) 
 	return a, err
 }
 
+// peeked describes a message at a time. Its state is that of the queue, but a message whose content turns out to be
+// damaged is called damaged at once.
 func peeked(p queue.Peeked, at time.Time, short bool) PeekedMessage {
 	m := PeekedMessage{
 		ID: p.ID, Sent: p.Sent.UTC(), AgeSeconds: max(0, at.Sub(p.Sent).Seconds()), VisibleAt: p.VisibleAt.UTC(),
@@ -260,6 +265,7 @@ func (a *api) damagedMessages() (counts map[string]int, faults []string) {
 	return counts, faults
 }
 
+// isOrAre counts a noun and adds the verb: "1 message is", "2 messages are".
 func isOrAre(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun + " is"
@@ -275,6 +281,7 @@ func (a *api) embedded(w http.ResponseWriter) bool {
 	return a.Queues != nil
 }
 
+// queues answers with the names of the embedded queues and with their counts.
 func (a *api) queues(w http.ResponseWriter, _ *http.Request) {
 	if !a.embedded(w) {
 		return
@@ -290,6 +297,7 @@ func (a *api) queues(w http.ResponseWriter, _ *http.Request) {
 	answer(w, names)
 }
 
+// peek answers with messages of a queue, and with their last errors as far as workers of this machine logged them.
 func (a *api) peek(w http.ResponseWriter, r *http.Request) {
 	if !a.embedded(w) {
 		return

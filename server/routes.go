@@ -20,6 +20,9 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
+// This file has the routes of fleets: status, worker reports and decisions, with their answers as types. Commands
+// decode the same types.
+
 // Status is the answer of GET /v1/status. Fields may be added; readers ignore unknown ones.
 type Status struct {
 	Version string        `json:"version"`
@@ -79,6 +82,7 @@ type IncidentStatus struct {
 	At time.Time `json:"at"`
 }
 
+// memberStatus describes a member. The mean of held times is rounded to milliseconds.
 func memberStatus(m controller.MemberView) MemberStatus {
 	s := MemberStatus{ID: m.ID, State: m.State, LaunchedAt: m.LaunchedAt, Slots: m.Slots, Busy: m.Busy}
 	if m.Busy > 0 {
@@ -199,6 +203,8 @@ func (a *api) report(w http.ResponseWriter, r *http.Request) {
 	answer(w, d)
 }
 
+// decisions answers with the newest decisions of a fleet. One that could not be encoded when it was recorded has only a
+// note in the history, and is left out.
 func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("fleet")
 	if _, ok := a.Fleets()[name]; !ok {

@@ -27,8 +27,11 @@ import (
 
 // Fleet is a running loop, for the API.
 type Fleet interface {
+	// Report passes a worker's report to the controller and returns its answer to the worker.
 	Report(ctx context.Context, r protocol.Report) (protocol.Directive, error)
+	// Last returns the outcome of the last step; false before the first one.
 	Last() (controller.Outcome, bool)
+	// Wake makes the fleet poll soon. It never blocks.
 	Wake()
 }
 
@@ -56,17 +59,20 @@ type Options struct {
 	LastFailures LastFailures
 	// Metrics adds the metrics to a page; may be nil. Several goroutines call it.
 	Metrics func(*exposition.Page)
+	// Version is that of the program, as the status shows it.
 	Version string
-	// Hosts are host names under which the API may be reached, beside those of loopback.
+	// Hosts are host names under which the API may be reached, in addition to those of loopback.
 	Hosts []string
 }
 
 const (
+	// maxBody bounds the body of a request in bytes, except of messages for a queue.
 	maxBody = 256 << 10
 	// unverifiedReports bounds the bytes of reports, over all connections, that are read before their token is
 	// verified.
 	unverifiedReports = 16 << 20
-	maxDecisions      = 1000
+	// maxDecisions bounds the decisions in one answer.
+	maxDecisions = 1000
 	// eventsPerSecond and eventBurst limit the events of all senders together: a flood of events costs at most that
 	// many polls.
 	eventsPerSecond = 20
@@ -185,6 +191,7 @@ type secureListener struct {
 	tls   *tls.Config
 }
 
+// secured returns a TLS listener over inner.
 func secured(inner net.Listener, config *tls.Config) secureListener {
 	return secureListener{tls.NewListener(inner, config), inner, config}
 }
@@ -194,8 +201,10 @@ func (l secureListener) Within(wrap func(net.Listener) net.Listener) net.Listene
 	return secured(wrap(l.inner), l.tls)
 }
 
+// api is the state of the API across requests.
 type api struct {
 	Options
+	// events remembers repeated events. limit bounds all events together.
 	events *events
 	limit  *rate.Limiter
 	// settled is true once all fleets were ready: a fleet that is added later does not make the API unready.
@@ -224,6 +233,8 @@ func (a *api) guard(next http.Handler) http.Handler {
 	})
 }
 
+// allowed tells whether a Host header names this machine or one of the configured hosts. A page on the web can make a
+// browser send requests to 127.0.0.1 under its own name (DNS rebinding), but it cannot change that header.
 func (a *api) allowed(hostport string) bool {
 	host := hostport
 	if h, port, err := net.SplitHostPort(hostport); err == nil {
@@ -244,6 +255,8 @@ func (a *api) allowed(hostport string) bool {
 	return false
 }
 
+// withToken requires the operator's token. Afterwards the connection counts as trusted, so that connections without a
+// token cannot use up the places of those with one.
 func (a *api) withToken(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.Token.equal(bearer(r)) {
@@ -255,6 +268,7 @@ func (a *api) withToken(next http.HandlerFunc) http.Handler {
 	})
 }
 
+// bearer returns the token of a request; empty if it has none.
 func bearer(r *http.Request) string {
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		return token
@@ -275,6 +289,7 @@ func fail(w http.ResponseWriter, code int, message string) {
 	encode(w, map[string]string{"error": message})
 }
 
+// answer answers with a body in JSON and the status 200.
 func answer(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	encode(w, body)

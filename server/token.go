@@ -19,6 +19,7 @@ import (
 // Reveal returns its text.
 type Token struct{ text string }
 
+// tokenBytes is the length of the operator's token, before it is written in hexadecimal: 256 bits cannot be guessed.
 const tokenBytes = 32
 
 // LoadOrCreateToken reads the token from the file at path, or creates one there, readable by its owner alone. It
@@ -47,6 +48,8 @@ func LoadOrCreateToken(path string) (Token, error) {
 	return Token{token}, nil
 }
 
+// createToken makes a token and stores it durably, so that a restart after a power cut does not lock out the workers
+// that have one derived from it.
 func createToken(path string) (Token, error) {
 	raw := make([]byte, tokenBytes)
 	if _, err := rand.Read(raw); err != nil {

@@ -58,7 +58,7 @@ func (r *runner) able() int {
 	return min(r.Slots, r.Readiness.Ready())
 }
 
-// room returns how many messages to ask for. Batches are received one by one, so that no batch is split over two calls.
+// room returns how many messages to receive. Batches are received one by one, so that no batch is split over two calls.
 func (r *runner) room() int {
 	free := max(0, r.able()-r.calls)
 	if free > 0 && r.Batch > 1 {
@@ -74,7 +74,7 @@ func (r *runner) begin(messages []Message, hold lease.Visibility, now time.Time)
 		j := r.job(m, hold, now)
 		r.held[j] = true
 		r.wg.Go(j.keep)
-		if i := forerunner(chains, m); i >= 0 {
+		if i := predecessor(chains, m); i >= 0 {
 			chains[i] = append(chains[i], j)
 			continue
 		}
@@ -89,8 +89,8 @@ func (r *runner) begin(messages []Message, hold lease.Visibility, now time.Time)
 	}
 }
 
-// forerunner returns the index of the chain in which m must wait, or -1.
-func forerunner(chains []chain, m Message) int {
+// predecessor returns the index of the chain in which m must wait, or -1.
+func predecessor(chains []chain, m Message) int {
 	for i, c := range chains {
 		if m.ordered() && c[0].Group == m.Group && c[0].Queue == m.Queue {
 			return i
@@ -223,7 +223,7 @@ func (c *call) context(jobs []*job) (ctx context.Context, end func()) {
 func (j *job) count() outcome {
 	switch {
 	case j.lease.Err() != nil:
-		return lost // while it waited for its forerunner
+		return lost // while it waited for its predecessor
 	case j.runner.work.Err() != nil:
 		return returned
 	}
@@ -287,9 +287,9 @@ func (j *job) settle(r result) (happened event, done bool) {
 		}
 	case lost:
 		if r.err == nil {
-			return j.let, false
+			return j.release, false
 		}
-		log.Log(context.Background(), j.loud(slog.LevelError),
+		log.Log(context.Background(), j.failureLevel(slog.LevelError),
 			"work stopped: the lease is lost and the message will be delivered again")
 		j.fail(r, Failure{Lost: true})
 		return j.incident(j.ended(r, false, 0), protocol.LeaseLost, "message "+j.ID+": its lease was lost after "+
@@ -300,17 +300,17 @@ func (j *job) settle(r result) (happened event, done bool) {
 			log.Warn("message returned to the queue")
 		}
 		j.giveBack(0)
-		return j.let, false
+		return j.release, false
 	case spent:
 		r.err = errSpent
-		if done = j.bury(log, r); !done {
+		if done = j.toDeadLetters(log, r); !done {
 			j.uncount()
 			j.retry(log)
 		}
-		return j.let, done
+		return j.release, done
 	default:
 		if most := j.runner.MaxAttempts; most > 0 && j.attempt >= most {
-			done = j.bury(log, r)
+			done = j.toDeadLetters(log, r)
 		}
 		again := time.Duration(0)
 		if !done {
@@ -322,7 +322,7 @@ func (j *job) settle(r result) (happened event, done bool) {
 	return j.ended(r, r.outcome == finished, 0), r.outcome == finished
 }
 
-func (j *job) let(now time.Time) {
+func (j *job) release(now time.Time) {
 	delete(j.runner.held, j)
 	j.runner.lease.Returned(now, j.received)
 }
@@ -338,7 +338,7 @@ func (j *job) ended(r result, ok bool, again time.Duration) event {
 	return func(now time.Time) {
 		delete(j.runner.held, j)
 		j.runner.lease.End(now, e)
-		j.runner.outlets.count(e.Took, ok, e.Class)
+		j.runner.destinations.count(e.Took, ok, e.Class)
 	}
 }
 
@@ -363,16 +363,16 @@ func (j *job) fail(r result, f Failure) {
 	j.runner.Failures.Failed(f)
 }
 
-// loud returns the level at which a failed attempt is logged: debug when Options.Failures gets it already.
-func (j *job) loud(level slog.Level) slog.Level {
+// failureLevel returns the level at which a failed attempt is logged: debug when Options.Failures gets it already.
+func (j *job) failureLevel(level slog.Level) slog.Level {
 	if j.runner.Failures != nil {
 		return slog.LevelDebug
 	}
 	return level
 }
 
-// bury moves the message to the dead letters. It deletes the message only after it is stored there.
-func (j *job) bury(log *slog.Logger, r result) bool {
+// toDeadLetters moves the message to the dead letters. It deletes the message only after it is stored there.
+func (j *job) toDeadLetters(log *slog.Logger, r result) bool {
 	id := ""
 	err := j.call(func(ctx context.Context) (err error) {
 		if by, ok := j.runner.DeadLetters.(DeadLettersByID); ok {
@@ -385,7 +385,7 @@ func (j *job) bury(log *slog.Logger, r result) bool {
 		log.Error("moving a message to the dead letters failed: it will be tried again", "dead_letter_err", err)
 		return false
 	}
-	log.Log(context.Background(), j.loud(slog.LevelError),
+	log.Log(context.Background(), j.failureLevel(slog.LevelError),
 		"message moved to the dead letters: its attempts are used up",
 		"attempts", min(j.attempt, j.runner.MaxAttempts))
 	j.delete()
@@ -397,7 +397,7 @@ func (j *job) bury(log *slog.Logger, r result) bool {
 // retry returns the message to the queue, hidden for its back-off, which it returns.
 func (j *job) retry(log *slog.Logger) (again time.Duration) {
 	again = j.hold.GiveBack(time.Now(), lease.Backoff(j.runner.RetryBase, j.attempt))
-	log.Log(context.Background(), j.loud(slog.LevelWarn), "message failed", "again_in", again)
+	log.Log(context.Background(), j.failureLevel(slog.LevelWarn), "message failed", "again_in", again)
 	j.giveBack(again)
 	return again
 }

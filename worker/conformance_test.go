@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -141,8 +143,7 @@ func TestConformanceOfAnEndpoint(t *testing.T) {
 		t.Errorf("found %q", found)
 	}
 	forgetful := endpoint(t, execution.EndpointOptions{Batch: 2}, func(w http.ResponseWriter, r *http.Request) {
-		// a server that answers without reading a large body may end the connection before its answer is read
-		io.Copy(io.Discard, r.Body)
+		_, _ = io.Copy(io.Discard, r.Body)
 		if r.Header.Get("X-Muster-Batch") == "2" {
 			fmt.Fprint(w, `{"failed":[{"delivery":"nonesuch"}]}`)
 		}
@@ -151,5 +152,62 @@ func TestConformanceOfAnEndpoint(t *testing.T) {
 	c.OfEndpoint(t.Context(), forgetful)
 	if rules, found := brokenRules(c); rules != "failure;batch;" {
 		t.Errorf("found %q", found)
+	}
+}
+
+// TestConformanceTakesAResetForTheRefusalOfALargeBody has endpoints end the connection of a large body without an
+// answer. That is a refusal only when the body was not read and the endpoint still answers.
+func TestConformanceTakesAResetForTheRefusalOfALargeBody(t *testing.T) {
+	const large = 64 << 10
+	for _, test := range []struct {
+		name, broken string
+		// reads tells whether the large body is read first, dies whether nothing is answered afterwards.
+		reads, dies bool
+	}{
+		{"a refusal before the body is read", "", false, false},
+		{"no answer after the body was read", "any body;", true, false},
+		{"no answer to what follows", "any body;", false, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var dead atomic.Bool
+			e := endpoint(t, execution.EndpointOptions{}, func(w http.ResponseWriter, r *http.Request) {
+				if dead.Load() {
+					panic(http.ErrAbortHandler)
+				}
+				if r.ContentLength > large && !test.reads {
+					dead.Store(test.dies)
+					reset(t, w)
+					return
+				}
+				body, _ := io.ReadAll(r.Body)
+				if len(body) > large {
+					panic(http.ErrAbortHandler)
+				}
+				if string(body) == "bad" {
+					w.WriteHeader(http.StatusUnprocessableEntity)
+				}
+			})
+			c := conformance("good")
+			c.OfEndpoint(t.Context(), e)
+			if rules, found := brokenRules(c); rules != test.broken {
+				t.Errorf("broken is %q, want %q: %q", rules, test.broken, found)
+			}
+		})
+	}
+}
+
+// reset ends the connection of a request as a system does when data arrives after the close.
+func reset(t *testing.T, w http.ResponseWriter) {
+	t.Helper()
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if err := connection.(*net.TCPConn).SetLinger(0); err != nil {
+		t.Error(err)
+	}
+	if err := connection.Close(); err != nil {
+		t.Error(err)
 	}
 }

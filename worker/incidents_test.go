@@ -59,7 +59,7 @@ func TestRunReportsWhatWentWrong(t *testing.T) {
 		{"a report that was not taken", func(*testing.T) worker.Options {
 			sink := &fakeSink{fault: func(int) error { return errors.New("Throttling") }}
 			return worker.Options{Queue: newFakeQueue(), Do: takes(0),
-				Outlets: []worker.Outlet{{Sink: sink, Name: "metrics", Every: time.Minute}}}
+				Destinations: []worker.Destination{{Sink: sink, Name: "metrics", Every: time.Minute}}}
 		}, protocol.ReportFailed, "metrics: Throttling"},
 		{"a machine that could not be kept", func(*testing.T) worker.Options {
 			s := mustertest.NewIMDS(time.Now)

@@ -60,7 +60,7 @@ func (n Notice) handBackAt(now time.Time) (time.Time, bool) {
 type Notices interface {
 	// Watch reads notices until ctx ends. It calls tell with the first notice it reads, even the zero Notice, and with
 	// every change; and with an error for each failed reading. An error leaves the last notice in force. After an
-	// error, the next notice is told even if it has not changed.
+	// error, the next notice is passed on even if it has not changed.
 	Watch(ctx context.Context, tell func(n Notice, err error))
 }
 

@@ -22,8 +22,8 @@ const (
 	maxRetryBase = 20 * time.Minute
 	// maxAttempts bounds Options.MaxAttempts.
 	maxAttempts = 1000
-	// MaxOutlets bounds Options.Outlets.
-	MaxOutlets = 8
+	// MaxDestinations bounds Options.Destinations.
+	MaxDestinations = 8
 	// receivesPerAttempt is how many receives are allowed for each attempt, because other machines count theirs.
 	receivesPerAttempt = 5
 )
@@ -58,7 +58,7 @@ type DeadLettersByID interface {
 	KeepAs(ctx context.Context, m Message) (id string, err error)
 }
 
-// Failures is told of failed attempts. Several goroutines use an implementation; its methods must not block.
+// Failures gets failed attempts. Several goroutines use an implementation; its methods must not block.
 type Failures interface {
 	// Failed is called after an attempt failed or lost its lease, once the queue has been told.
 	Failed(f Failure)
@@ -109,7 +109,7 @@ type Options struct {
 	// their order; a nil slice means that all succeeded. A batch never holds two messages of one FIFO group. The
 	// context ends for all when it must end for one.
 	DoBatch func(ctx context.Context, batch []Message) []error
-	// Batch is how many messages DoBatch gets at most: 1 to 10, by default 1. A receive call asks for so many. No
+	// Batch is how many messages DoBatch gets at most: 1 to 10, by default 1. A receive call requests so many. No
 	// message waits for others to fill a batch.
 	Batch int
 	// Readiness says whether calls can begin; nil means always.
@@ -127,7 +127,7 @@ type Options struct {
 	// DeadLetters stores messages without an attempt left. It is required with MaxAttempts.
 	DeadLetters DeadLetters
 
-	// Failures is told of failed attempts, which are then logged at debug level only; nil is allowed.
+	// Failures gets failed attempts, which are then logged at debug level only; nil is allowed.
 	Failures Failures
 
 	// ClassAttribute names the attribute whose text is the class of a message. Reports then also hold the durations of
@@ -168,9 +168,9 @@ type Options struct {
 	// that long.
 	Orphaned time.Duration
 
-	// Outlets get digests of the worker's state, and answer nothing: at most MaxOutlets. They never delay the work: a
-	// failed digest is logged, counted and retried later.
-	Outlets []Outlet
+	// Destinations get digests of the worker's state, and answer nothing: at most MaxDestinations. They never delay the
+	// work: a failed digest is logged, counted and retried later.
+	Destinations []Destination
 
 	// Notices tell the worker that its machine or task will end. It then receives no more messages, uses the remaining
 	// time, and returns unfinished messages before the end.
@@ -239,13 +239,15 @@ func (o Options) check() error {
 	if err := o.Billing.Check(); err != nil {
 		return err
 	}
-	if len(o.Outlets) > MaxOutlets {
-		return fmt.Errorf("start a worker: found %d outlets for reports, at most %d are allowed", len(o.Outlets),
-			MaxOutlets)
+	if len(o.Destinations) > MaxDestinations {
+		return fmt.Errorf("start a worker: found %d destinations of reports, at most %d are allowed",
+			len(o.Destinations),
+			MaxDestinations)
 	}
-	for _, out := range o.Outlets {
+	for _, out := range o.Destinations {
 		if out.Sink == nil || out.Every <= 0 {
-			return fmt.Errorf("start a worker: found the outlet %q with a period of %s, one with a sink and a period "+
+			return fmt.Errorf("start a worker: found the destination %q with a period of %s, one with a sink and a "+
+				"period "+
 				"above 0 is allowed", out.Name, out.Every)
 		}
 	}

@@ -29,11 +29,11 @@ func Run(ctx context.Context, o Options) error {
 	defer r.stopAll(nil)
 	r.log.Info("worker started", "fleet", o.Fleet, "member", o.Member, "slots", o.Slots)
 	r.loop(ctx)
-	r.outlets.stop()
+	r.destinations.stop()
 	r.wg.Wait()
 	r.protects.last(r.base)
 	r.reports.last(r.base, &r.lease)
-	r.outlets.last(r.base, time.Now(), r)
+	r.destinations.last(r.base, time.Now(), r)
 	r.hook.last(r.base, ctx, r)
 	r.log.Info("worker left", "cause", string(r.lease.Cause()))
 	return nil
@@ -57,7 +57,7 @@ type runner struct {
 	warmAt, graceAt time.Time
 	watches         watches
 	protects        protects
-	outlets         outlets
+	destinations    destinations
 	hook            hooked
 	// calls counts the running calls of Do or DoBatch. held are their messages, and those that wait for earlier ones of
 	// their groups.
@@ -91,7 +91,7 @@ func newRunner(ctx context.Context, o Options) *runner {
 	r.reports = reports{Reporter: o.Reporter, every: o.ReportEvery, log: o.Logger,
 		fault: trouble.Trouble{What: "reporting to the controller"}}
 	r.protects = protects{Protection: o.Protection, shield: lease.NewShield(o.ProtectFor), log: o.Logger}
-	r.outlets = newOutlets(r.base, o, now)
+	r.destinations = newDestinations(r.base, o, now)
 	r.hook = hooked{Hook: o.Hook, log: o.Logger}
 	return r
 }
@@ -140,8 +140,8 @@ func (r *runner) over() bool {
 }
 
 func (r *runner) signalled(now time.Time, cause error) {
-	r.log.Info("worker is told to stop", "why", cause, "holding", r.lease.Busy())
-	r.tellHeld(now)
+	r.log.Info("worker was asked to stop", "why", cause, "holding", r.lease.Busy())
+	r.logHeld(now)
 	r.lease.Signal()
 	r.stopWaiting()
 	r.polls.cutLong()
@@ -150,16 +150,16 @@ func (r *runner) signalled(now time.Time, cause error) {
 	}
 }
 
-// maxTold bounds the messages that are logged at a stop.
-const maxTold = 10
+// maxLogged bounds the messages that are logged at a stop.
+const maxLogged = 10
 
-// tellHeld logs the messages in progress, the longest first.
-func (r *runner) tellHeld(now time.Time) {
+// logHeld logs the messages in progress, the longest first.
+func (r *runner) logHeld(now time.Time) {
 	jobs := slices.SortedFunc(maps.Keys(r.held), func(a, b *job) int { return a.received.Compare(b.received) })
-	for _, j := range jobs[:min(len(jobs), maxTold)] {
+	for _, j := range jobs[:min(len(jobs), maxLogged)] {
 		r.log.Info("still working on a message", "message", j.ID, "for", now.Sub(j.received).Round(time.Second))
 	}
-	if more := len(jobs) - maxTold; more > 0 {
+	if more := len(jobs) - maxLogged; more > 0 {
 		r.log.Info("still working on more messages", "count", more)
 	}
 }
@@ -183,7 +183,7 @@ func (r *runner) advance(now time.Time) time.Time {
 		r.polls.cut()
 	}
 	r.lease.Tick(now)
-	r.forsaken(now, &next)
+	r.stopUnreachable(now, &next)
 	r.polls.advance(now, &next)
 	if at, ok := r.lease.IdleAt(); ok && !r.polls.outstanding() {
 		next.due(now, at)
@@ -195,19 +195,19 @@ func (r *runner) advance(now time.Time) time.Time {
 		r.lease.Mint(now, rand.Text())
 	}
 	r.reports.await(now, &next)
-	r.leaveUnasked(now, &next)
+	r.leaveWithoutPermit(now, &next)
 	r.protects.advance(now, &next, r)
 	r.reports.advance(now, &next, r)
-	r.outlets.advance(now, &next, r)
+	r.destinations.advance(now, &next, r)
 	if s := r.lease.State(); s != before {
 		r.log.Info("worker changes state", "from", string(before), "to", string(s), "cause", string(r.lease.Cause()))
 	}
 	return next.at
 }
 
-// forsaken stops a worker without messages that has reached neither its queue nor its controller for the duration
-// Orphaned: nothing could give it work or release it.
-func (r *runner) forsaken(now time.Time, next *alarm) {
+// stopUnreachable stops a worker without messages that has reached neither its queue nor its controller for the
+// duration Orphaned: nothing could give it work or release it.
+func (r *runner) stopUnreachable(now time.Time, next *alarm) {
 	if r.Reporter == nil || r.polls.failedAt.IsZero() || r.reports.failedAt.IsZero() || r.lease.Busy() > 0 ||
 		r.lease.State() != protocol.Receiving {
 		return
@@ -222,8 +222,8 @@ func (r *runner) forsaken(now time.Time, next *alarm) {
 	}
 }
 
-// leaveUnasked ends an idle worker that gets no answer from a controller in time.
-func (r *runner) leaveUnasked(now time.Time, next *alarm) {
+// leaveWithoutPermit ends an idle worker that gets no answer from a controller in time.
+func (r *runner) leaveWithoutPermit(now time.Time, next *alarm) {
 	at, idle := r.lease.OrphanedAt(r.Orphaned)
 	switch {
 	case !idle:

@@ -151,7 +151,7 @@ func (j *job) giveBack(d time.Duration) {
 	}
 }
 
-// awaitEndpoint waits a moment for an endpoint at which nothing listens. It returns false when the worker is told to
+// awaitEndpoint waits a moment for an endpoint at which nothing listens. It returns false when the worker has to
 // stop, because the wait could take forever.
 func (j *job) awaitEndpoint() bool {
 	select {

@@ -34,7 +34,7 @@ type Reporting struct {
 	out       io.Writer
 }
 
-// apply adds to o the outlets for reports, except those to a controller.
+// apply adds to o the destinations of reports, except those to a controller.
 func (r *Reporting) apply(ctx context.Context, o *worker.Options, api string) error {
 	if !slices.Contains(cloudwatch.Periods(), r.Every) {
 		return fmt.Errorf("--report-every: found %s, allowed is 5s, 10s, 30s or 1m", r.Every)
@@ -50,42 +50,44 @@ func (r *Reporting) apply(ctx context.Context, o *worker.Options, api string) er
 				return err
 			}
 		}
-		out, err := r.outlet(kind, name, *o, api, cfg)
+		out, err := r.destination(kind, name, *o, api, cfg)
 		if err != nil {
 			return fmt.Errorf("--report %s: %w", to, err)
 		}
 		if out.Sink != nil {
-			o.Outlets = append(o.Outlets, out)
+			o.Destinations = append(o.Destinations, out)
 		}
 	}
 	return nil
 }
 
-// outlet returns the outlet of one kind. http has no sink, because its controller answers.
-func (r *Reporting) outlet(kind, name string, o worker.Options, api string, cfg *aws.Config) (worker.Outlet, error) {
+// destination returns the destination of one kind. http has no sink, because its controller answers.
+func (r *Reporting) destination(kind, name string, o worker.Options, api string, cfg *aws.Config) (worker.Destination,
+	error) {
 	metrics := cloudwatch.Options{Namespace: name, Fleet: o.Fleet}
 	switch {
 	case kind == "http" && name != "":
-		return worker.Outlet{}, errors.New("the controller's URL is given by --api")
+		return worker.Destination{}, errors.New("the controller's URL is given by --api")
 	case kind == "http" && api == "":
-		return worker.Outlet{}, errors.New("found no controller; give its URL by --api")
+		return worker.Destination{}, errors.New("found no controller; give its URL by --api")
 	// The reporter of a controller is made in [Run].
 	case kind == "http":
-		return worker.Outlet{}, nil
+		return worker.Destination{}, nil
 	case kind == "cloudwatch":
 		sink, err := cloudwatch.New(awscloudwatch.NewFromConfig(*cfg), metrics)
-		return worker.Outlet{Sink: sink, Name: "CloudWatch", Every: r.Every}, err
+		return worker.Destination{Sink: sink, Name: "CloudWatch", Every: r.Every}, err
 	case kind == "emf":
 		sink, err := cloudwatch.NewLines(r.out, metrics)
-		return worker.Outlet{Sink: sink, Name: "standard output", Every: r.Every}, err
+		return worker.Destination{Sink: sink, Name: "standard output", Every: r.Every}, err
 	// The controller finds the reports of a fleet by that key.
 	case kind == "dynamodb" && o.Fleet == "":
-		return worker.Outlet{}, errors.New("found no fleet, which is part of the table's key; give it by --fleet")
+		return worker.Destination{}, errors.New("found no fleet, which is part of the table's key; give it by --fleet")
 	case kind == "dynamodb":
 		sink, err := dynamoreport.New(dynamodb.NewFromConfig(*cfg), name)
-		return worker.Outlet{Sink: sink, Name: "the table " + name, Every: entryEvery, Changes: true}, err
+		return worker.Destination{Sink: sink, Name: "the table " + name, Every: entryEvery, Changes: true}, err
 	}
-	return worker.Outlet{}, errors.New("allowed is http, cloudwatch[:NAMESPACE], emf[:NAMESPACE] or dynamodb:TABLE")
+	return worker.Destination{}, errors.New("allowed is http, cloudwatch[:NAMESPACE], emf[:NAMESPACE] or "+
+		"dynamodb:TABLE")
 }
 
 // load reads the AWS configuration once, for all kinds that need it, and requires a region.

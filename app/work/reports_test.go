@@ -50,7 +50,7 @@ func TestWhereAWorkerReportsTo(t *testing.T) {
 				t.Fatalf("found the error %v, want one with %q", err, fault)
 			}
 			var got []string
-			for _, out := range o.Outlets {
+			for _, out := range o.Destinations {
 				got = append(got, out.Name+" "+out.Every.String())
 			}
 			if text := strings.Join(got, ", "); err == nil && text != row.want {

@@ -11,10 +11,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
+// This file decodes the nodes of YAML into values, strictly: a number is no text, and a text is no number.
+
 // Decoder turns nodes of the text into values, and collects the faults of their types. Declarations with [Custom] use
 // it.
 type Decoder struct {
 	*Source
+	// lookup finds the variables in texts, as os.LookupEnv does.
 	lookup func(string) (string, bool)
 }
 
@@ -24,7 +27,7 @@ func (d *Decoder) Wrong(n *yaml.Node, path, allowed, hint string) {
 	d.at(place{n.Line, n.Column}, path, fmt.Sprintf("found %s, allowed is %s", describe(n), allowed), hint)
 }
 
-// describe says what a node is.
+// describe says in a message what was found: the value itself, or its kind.
 func describe(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -39,7 +42,7 @@ func describe(n *yaml.Node) string {
 	return Quote(n.Value)
 }
 
-// Quote renders a text of any length: what is longer than 60 characters is cut.
+// Quote quotes a text for a message. It cuts a text of more than 60 characters.
 func Quote(text string) string {
 	if runes := []rune(text); len(runes) > 60 {
 		text = string(runes[:60]) + "..."
@@ -47,8 +50,8 @@ func Quote(text string) string {
 	return strconv.Quote(text)
 }
 
-// values returns the values of a mapping by their keys, which are those of the declarations. It is empty when n is no
-// mapping.
+// values returns the values of a mapping by their keys. It adds a fault for each key that is not allowed or is
+// repeated, and is empty when n is no mapping.
 func (d *Decoder) values(n *yaml.Node, path string, allowed []string) map[string]*yaml.Node {
 	values := map[string]*yaml.Node{}
 	d.places[path] = place{n.Line, n.Column}
@@ -81,13 +84,13 @@ func (d *Decoder) values(n *yaml.Node, path string, allowed []string) map[string
 	}
 	for _, name := range misspelt {
 		if values[name] == nil && name != "" {
-			d.bad[Join(path, name)] = true // that it is missing is no second fault
+			d.bad[Join(path, name)] = true // a required key that is misspelt is one fault, not two
 		}
 	}
 	return values
 }
 
-// Each calls do with the elements of a list, of which there are at most so many.
+// Each calls do with the elements of a list, at most most of them. A longer list is a fault, and do is not called.
 func (d *Decoder) Each(n *yaml.Node, path string, most int, do func(n *yaml.Node, path string)) {
 	if n.Kind != yaml.SequenceNode {
 		d.Wrong(n, path, "a list", "")
@@ -106,7 +109,8 @@ func (d *Decoder) Each(n *yaml.Node, path string, most int, do func(n *yaml.Node
 	}
 }
 
-// Text decodes a text and puts in its variables.
+// Text decodes a text and replaces its variables. A number or a truth value must be quoted, because YAML changes how
+// they are written: 1e3 or no.
 func (d *Decoder) Text(n *yaml.Node, path string) string {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!str" {
 		hint := ""
@@ -119,7 +123,7 @@ func (d *Decoder) Text(n *yaml.Node, path string) string {
 	return d.expanded(n, path)
 }
 
-// Argument decodes a text that may look like a number: it is taken as it is written.
+// Argument decodes a text that may look like a number: it is used as it is written.
 func (d *Decoder) Argument(n *yaml.Node, path string) string {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		d.Wrong(n, path, "text", "")
@@ -128,6 +132,7 @@ func (d *Decoder) Argument(n *yaml.Node, path string) string {
 	return d.expanded(n, path)
 }
 
+// expanded returns the text of a node with its variables replaced.
 func (d *Decoder) expanded(n *yaml.Node, path string) string {
 	text, problem := expand(n.Value, d.lookup)
 	if problem != "" {
@@ -137,6 +142,7 @@ func (d *Decoder) expanded(n *yaml.Node, path string) string {
 	return text
 }
 
+// whole, truth and number decode a single value; ok is false after a fault. A number must be finite.
 func (d *Decoder) whole(n *yaml.Node, path string) (v int, ok bool) {
 	v, err := strconv.Atoi(n.Value)
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || err != nil {
@@ -188,7 +194,7 @@ func (d *Decoder) duration(n *yaml.Node, path string) (v time.Duration, ok bool)
 	return v, true
 }
 
-// instant decodes an instant with its zone. YAML knows instants of its own, so it may be quoted or not.
+// instant decodes an instant with its zone. YAML has a type for instants, so it may be quoted or not.
 func (d *Decoder) instant(n *yaml.Node, path string) (v time.Time, ok bool) {
 	text, ok := d.written(n, path)
 	if !ok {
@@ -202,7 +208,7 @@ func (d *Decoder) instant(n *yaml.Node, path string) (v time.Time, ok bool) {
 	return v.UTC(), true
 }
 
-// unit suggests what a duration with a missing or wrong unit may mean.
+// unit returns the hint for a duration with a missing or wrong unit. Go has no unit for days, so they become hours.
 func unit(n *yaml.Node) string {
 	switch n.Tag {
 	case "!!int", "!!float":

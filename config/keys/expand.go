@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// maxText bounds a text after its variables were put in, in bytes.
+// maxText bounds a text after its variables were replaced, in bytes.
 const maxText = 64 << 10
 
-// expand puts the variables into text: ${NAME}, ${NAME:-default}, and $$ for a dollar. It returns what is wrong, if
-// anything. What a variable holds is not looked into again.
+// expand replaces the variables in text: ${NAME}, ${NAME:-default}, and $$ for a dollar. problem is the message of a
+// fault, or empty. The value of a variable is not expanded again, so a secret may contain a dollar.
 func expand(text string, lookup func(string) (string, bool)) (expanded, problem string) {
 	var b strings.Builder
 	for {
@@ -40,6 +40,7 @@ func expand(text string, lookup func(string) (string, bool)) (expanded, problem 
 	}
 }
 
+// variable returns the value for the inside of ${...}. As in a shell, the default also replaces an empty value.
 func variable(inside string, lookup func(string) (string, bool)) (value, problem string) {
 	name, fallback, optional := strings.Cut(inside, ":-")
 	if !IsVariable(name) || strings.Contains(fallback, "$") {

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// This file has the faults of a text and how they are printed: the place, the message, the line with a caret below the
+// value, and a hint.
+
 // FaultKind says what a [Fault] is.
 type FaultKind string
 
@@ -16,7 +19,7 @@ const (
 	IsRemark FaultKind = "remark"
 )
 
-// Fault is one thing that is wrong in a configuration, with its place, or a remark on it.
+// Fault is a problem in a configuration, with its place, or a remark on it.
 type Fault struct {
 	// Kind tells faults from remarks; it is empty in notes on other texts: see [FaultAt].
 	Kind FaultKind `json:"kind,omitzero"`
@@ -90,8 +93,8 @@ func (f Faults) Error() string {
 	return strings.Join(parts, "\n")
 }
 
-// FaultAt returns a fault at a place of a text that is not a configuration: what is said of it, and what to do. Line
-// and column count from 1; places outside of the text count as the nearest within.
+// FaultAt returns a fault at a place of a text that is not a configuration, with its message and its hint. Line and
+// column count from 1; a place outside of the text becomes the nearest one within.
 func FaultAt(name string, text []byte, line, column int, message, hint string) Fault {
 	s := NewSource(name, text)
 	s.kind = ""

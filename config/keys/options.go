@@ -5,11 +5,14 @@ import (
 	"strings"
 )
 
+// This file makes flags of a command from declarations, and writes values for another process, so that muster up can
+// pass the workers of a fleet to muster work.
+
 // Option is a key as an option of a command line: --time-limit for time_limit.
 type Option struct {
-	// Name is that of the key with hyphens, What what the reference says of it.
+	// Name is that of the key with hyphens. What describes it, as in the reference.
 	Name, What string
-	// Form is what it may be; List says that it may be repeated.
+	// Form is the form of its value. List means that the option may be repeated.
 	Form Form
 	List bool
 	key  *row
@@ -47,8 +50,8 @@ func (o Option) String() string {
 	}
 }
 
-// CheckOptions checks the values of the options that were given, by their names, as those of a text are checked. The
-// error names the option.
+// CheckOptions checks the values of the given options by the same rules as those of a text. The error is the first
+// fault and names the option.
 func CheckOptions(keys []Key, given func(name string) bool) error {
 	s := NewSource("", nil)
 	for _, o := range Options(keys) {
@@ -77,14 +80,14 @@ func Written(keys []Key) map[string]any {
 			continue
 		}
 		if v := r.get(); v != nil {
-			all[r.name] = plainly(v)
+			all[r.name] = escaped(v)
 		}
 	}
 	return all
 }
 
-// plainly keeps texts from being taken for variables.
-func plainly(v any) any {
+// escaped doubles every dollar, so that no part of a value is taken for a variable when it is read again.
+func escaped(v any) any {
 	switch v := v.(type) {
 	case string:
 		return strings.ReplaceAll(v, "$", "$$")
@@ -98,7 +101,7 @@ func plainly(v any) any {
 	return v
 }
 
-// Read decodes a text that [Written] gave, and that was encoded since. Nothing is filled in.
+// Read decodes a text that was encoded from the result of [Written]. No defaults are filled in, and no variables exist.
 func Read(name string, text []byte, keys []Key) error {
 	s := NewSource(name, text)
 	root, ok := s.Parse(text)

@@ -16,7 +16,7 @@ const MaxBytes = 1 << 20
 // maxDepth bounds how deep lists and mappings nest; a configuration needs eight.
 const maxDepth = 32
 
-// Parse reads the text as one YAML document without aliases, anchors and tags, and tells whether it is one.
+// Parse reads the text as one YAML document without aliases, anchors and tags. ok is false after a fault.
 func (s *Source) Parse(text []byte) (*yaml.Node, bool) {
 	if len(text) > MaxBytes {
 		s.at(place{1, 1}, "", fmt.Sprintf("found more than %d bytes, allowed are at most that", MaxBytes), "")
@@ -41,12 +41,12 @@ func (s *Source) Parse(text []byte) (*yaml.Node, bool) {
 		return nil, false
 	}
 	root := documents[0].Content[0]
-	s.plain(root)
+	s.refuseIndirect(root)
 	return root, len(s.faults) == 0
 }
 
-// forbidden finds the first character that must not be in the text: what is not UTF-8, control characters, and the line
-// breaks that editors do not count as such.
+// forbidden returns the place and a description of the first character that must not be in the text: bytes that are not
+// UTF-8, control characters, and line breaks that editors do not count, which would make line numbers wrong.
 func (s *Source) forbidden() (place, string) {
 	for i, line := range s.lines {
 		column := 0
@@ -65,7 +65,7 @@ func (s *Source) forbidden() (place, string) {
 	return place{}, ""
 }
 
-// broken adds the fault of a text that is not YAML.
+// broken adds the fault of a text that is not YAML, at the mark of the parser.
 func (s *Source) broken(err error) {
 	load, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
@@ -87,6 +87,7 @@ func (s *Source) broken(err error) {
 	s.at(place{mark.Line, mark.Column}, "", "found text that is not YAML: "+message, hint)
 }
 
+// indentedByTab tells whether a line is indented by a tab, which YAML forbids and editors do not show.
 func (s *Source) indentedByTab(line int) bool {
 	if line < 1 || line > len(s.lines) {
 		return false
@@ -96,9 +97,9 @@ func (s *Source) indentedByTab(line int) bool {
 	return strings.Contains(indent, "\t")
 }
 
-// plain adds a fault for each alias, anchor and tag below n. They would put a value elsewhere than it stands, or grow
-// without bound.
-func (s *Source) plain(n *yaml.Node) {
+// refuseIndirect adds a fault for each alias, anchor and tag below n. An alias applies a value at another place than it
+// is written, and nested aliases grow a small text without bound.
+func (s *Source) refuseIndirect(n *yaml.Node) {
 	p := place{n.Line, n.Column}
 	switch {
 	case n.Kind == yaml.AliasNode:
@@ -109,6 +110,6 @@ func (s *Source) plain(n *yaml.Node) {
 		s.at(p, "", fmt.Sprintf("found the tag %s, allowed are plain values", n.Tag), "remove the tag")
 	}
 	for _, c := range n.Content {
-		s.plain(c)
+		s.refuseIndirect(c)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Reference renders the keys of a configuration as tables in Markdown, one for each mapping: what each key may be and
-// what it means. The title of the first table is name.
+// Reference renders the keys of a configuration as tables in Markdown, one for each mapping, with the form and the
+// description of each key. The title of the first table is name.
 func Reference(name string, keys []Key) string {
 	var b strings.Builder
 	referTo(&b, name, keys, map[string]bool{})
@@ -42,7 +42,7 @@ func referTo(b *strings.Builder, name string, keys []Key, done map[string]bool) 
 	}
 }
 
-// words say what the value may be.
+// words returns the form of the value for the table.
 func (r *row) words() string {
 	words := string(r.form)
 	switch {

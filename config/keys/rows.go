@@ -11,7 +11,10 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Form is what a value may be.
+// This file has the declarations: their common part, and one constructor for each form of value. Methods that add a
+// default or a check return the declaration itself, so that they can be chained.
+
+// Form is the form of a value, in the words of the reference.
 type Form string
 
 // The forms.
@@ -30,19 +33,19 @@ const (
 	CommandForm Form = "command"
 )
 
-// Key declares one key of a mapping: how it is decoded, what stands in for it, what is allowed, and what the schema and
-// the reference say of it.
+// Key declares one key of a mapping: its decoding, its default, its allowed values, and its text in the schema and the
+// reference.
 type Key interface{ declared() *row }
 
-// row is what every declaration has.
+// row is the common part of all declarations.
 type row struct {
 	name, what string
 	form       Form
-	list       bool
-	required   bool
-	late       bool
-	enum       []string
-	of         func() []Key // of the mapping that it is
+	list       bool         // a list of the form
+	required   bool         // in the schema
+	late       bool         // after the other keys of its mapping
+	enum       []string     // the only allowed texts; nil for any
+	of         func() []Key // the keys of a mapping; nil for a single value
 	decode     func(d *Decoder, n *yaml.Node, path string)
 	// get returns the value as it is written, nil for none; set reads one from a text. Both are nil where a value is no
 	// option.
@@ -73,6 +76,8 @@ type Value[T cmp.Ordered] struct {
 	show func(T) string
 }
 
+// value declares a single value. decode reads it from a node, show writes it for a message, and read reads it from the
+// text of an option.
 func value[T cmp.Ordered](name string, into *T, form Form, what string,
 	decode func(*Decoder, *yaml.Node, string) (T, bool), show func(T) string, read func(string) (T, error),
 ) *Value[T] {
@@ -125,7 +130,8 @@ func Duration(name string, into *time.Duration, what string) *Value[time.Duratio
 	return value(name, into, DurationForm, what, (*Decoder).duration, Span, time.ParseDuration)
 }
 
-// Required has the schema demand the key. What is missing is told by a check.
+// Required marks the key as required in the schema. A check must still report that it is missing, because only it knows
+// when.
 func (v *Value[T]) Required() *Value[T] {
 	v.required = true
 	return v
@@ -136,8 +142,8 @@ func (v *Value[T]) Default(otherwise T) *Value[T] {
 	return v.DefaultOf(func() T { return otherwise })
 }
 
-// DefaultOf is [Value.Default] by what other keys came to: it is called after all of the text was decoded, and after
-// the keys that were declared before this one got their defaults.
+// DefaultOf is [Value.Default] with a value that depends on other keys. otherwise is called after the whole text was
+// decoded, and after the keys that were declared before this one got their defaults.
 func (v *Value[T]) DefaultOf(otherwise func() T) *Value[T] {
 	v.fills = append(v.fills, func(s *Source, path string) {
 		if !s.Has(path) {
@@ -153,7 +159,7 @@ func (v *Value[T]) Within(least, most T) *Value[T] {
 	return v
 }
 
-// Stated is [Value.Within] for a value that the text states; one that it does not state is right.
+// Stated is [Value.Within] for a value that the text states; an absent one is allowed.
 func (v *Value[T]) Stated(least, most T) *Value[T] {
 	v.checks = append(v.checks, func(s *Source, path string) {
 		if s.Has(path) {
@@ -163,7 +169,7 @@ func (v *Value[T]) Stated(least, most T) *Value[T] {
 	return v
 }
 
-// OneOf allows those values alone. Where the text states none, and nothing stands in, the zero is right.
+// OneOf allows only the given values. An absent value without a default is allowed.
 func (v *Value[T]) OneOf(allowed ...T) *Value[T] {
 	for _, one := range allowed {
 		if text, ok := any(one).(string); ok {
@@ -185,13 +191,13 @@ func (v *Value[T]) OneOf(allowed ...T) *Value[T] {
 	return v
 }
 
-// Check has f look at the value. It adds the faults at path.
+// Check adds a check of the value. f adds its faults at path.
 func (v *Value[T]) Check(f func(s *Source, path string, v T)) *Value[T] {
 	v.checks = append(v.checks, func(s *Source, path string) { f(s, path, *v.into) })
 	return v
 }
 
-// Must refuses a value for which right is false, also where the text states none. The words say what is allowed.
+// Must refuses a value for which right is false, also the value of an absent key. allowed completes the message.
 func (v *Value[T]) Must(allowed string, right func(T) bool) *Value[T] {
 	return v.Check(func(s *Source, path string, value T) {
 		if !right(value) {
@@ -200,7 +206,7 @@ func (v *Value[T]) Must(allowed string, right func(T) bool) *Value[T] {
 	})
 }
 
-// May refuses a value that the text states, and for which right is false. The words say what is allowed.
+// May refuses a stated value for which right is false. allowed completes the message.
 func (v *Value[T]) May(allowed string, right func(T) bool) *Value[T] {
 	return v.Check(func(s *Source, path string, value T) {
 		if s.Has(path) && !right(value) {
@@ -296,7 +302,7 @@ func WholeOrNone(name string, into **int, what string) *Row {
 	})
 }
 
-// Texts declares a list of texts, of which there are at most so many. A list that is stated replaces what was there.
+// Texts declares a list of at most most texts. A stated list replaces the one before.
 func Texts(name string, into *[]string, most int, what string) *Row {
 	r := Custom(name, TextForm, what, func(d *Decoder, n *yaml.Node, path string) {
 		*into = nil
@@ -320,13 +326,13 @@ func Custom(name string, form Form, what string, decode func(d *Decoder, n *yaml
 	return &Row{row{name: name, what: what, form: form, decode: decode}}
 }
 
-// Into declares a mapping with the keys rows(into), which is there whether it is stated or not.
+// Into declares a mapping with the keys rows(into). Its defaults and checks apply whether it is stated or not.
 func Into[T any](name string, into *T, rows func(*T) []Key, what string) *Row {
 	there := func() []Key { return rows(into) }
 	return mapping(name, what, func() []Key { return rows(new(T)) }, there, there)
 }
 
-// Optional declares a mapping that is there where it is stated; *into is nil where it is not.
+// Optional declares a mapping that may be absent; then *into is nil, and no defaults or checks apply.
 func Optional[T any](name string, into **T, rows func(*T) []Key, what string) *Row {
 	begin := func() []Key {
 		*into = new(T)
@@ -341,8 +347,8 @@ func Optional[T any](name string, into **T, rows func(*T) []Key, what string) *R
 	return mapping(name, what, func() []Key { return rows(new(T)) }, begin, there)
 }
 
-// mapping declares a mapping whose keys are of. Those that its text is decoded with are begin, and those that are there
-// to be filled in and checked are there.
+// mapping declares a mapping. of returns its keys for the schema, bound to nothing. begin returns them for decoding,
+// and there for defaults and checks, bound to the decoded value.
 func mapping(name, what string, of, begin, there func() []Key) *Row {
 	r := Custom(name, MappingForm, what, func(d *Decoder, n *yaml.Node, path string) { d.Mapping(n, path, begin()) })
 	r.of = of
@@ -351,7 +357,7 @@ func mapping(name, what string, of, begin, there func() []Key) *Row {
 	return r
 }
 
-// List declares a list of mappings, of which there are at most so many. Each begins as the zero value.
+// List declares a list of at most most mappings. Each begins as the zero value.
 func List[T any](name string, into *[]T, most int, rows func(*T) []Key, what string) *Row {
 	return ListFrom(name, into, most, func() (zero T) { return zero }, rows, what)
 }
@@ -366,7 +372,8 @@ func ListFrom[T any](name string, into *[]T, most int, begin func() T, rows func
 	}, func() int { return len(*into) }, func() { *into = nil })
 }
 
-// list declares a list of mappings whose keys are of. The keys of the i-th are at(i); the one after the last is made.
+// list declares a list of mappings with the keys of. at(i) returns the keys of the i-th mapping, and makes it when it
+// is the one after the last.
 func list(name, what string, most int, of func() []Key, at func(i int) []Key, count func() int, empty func()) *Row {
 	r := Custom(name, MappingForm, what, func(d *Decoder, n *yaml.Node, path string) {
 		empty()
@@ -384,7 +391,7 @@ func list(name, what string, most int, of func() []Key, at func(i int) []Key, co
 	return r
 }
 
-// Required has the schema demand the key.
+// Required marks the key as required in the schema.
 func (r *Row) Required() *Row {
 	r.required = true
 	return r
@@ -396,55 +403,57 @@ func (r *Row) List() *Row {
 	return r
 }
 
-// Of says which keys the mapping has that the value is or may be.
+// Of sets the keys of the mapping that the value is or may be.
 func (r *Row) Of(of func() []Key) *Row {
 	r.of = of
 	return r
 }
 
-// Option says how the value is written, nil for none, and how it is read from the text of an option.
+// Option makes the key an option of a command. get returns the value as it is written, nil for none; set reads it from
+// the text of an option.
 func (r *Row) Option(get func() any, set func(text string) error) *Row {
 	r.get, r.set = get, set
 	return r
 }
 
-// Enum says which texts the value may be.
+// Enum sets the allowed texts for the schema and the reference. It checks nothing.
 func (r *Row) Enum(allowed ...string) *Row {
 	r.enum = allowed
 	return r
 }
 
-// Late has the key decoded, filled in and checked after all others of its mapping.
+// Late makes the key the last of its mapping in every step, after those that its value depends on.
 func (r *Row) Late() *Row {
 	r.late = true
 	return r
 }
 
-// Unchecked leaves out the checks of the mapping's own keys: whether they apply depends on others, who call [Check].
+// Unchecked leaves out the checks of the mapping's own keys. Whether they apply depends on other values; the caller
+// calls [Check] when they do.
 func (r *Row) Unchecked() *Row {
 	r.checks = nil
 	return r
 }
 
-// Fill has f fill in what the text does not state.
+// Fill adds a default: f sets what the text does not state.
 func (r *Row) Fill(f func(s *Source, path string)) *Row {
 	r.fills = append(r.fills, f)
 	return r
 }
 
-// Check has f look at the value. It adds the faults at path.
+// Check adds a check of the value. f adds its faults at path.
 func (r *Row) Check(f func(s *Source, path string)) *Row {
 	r.checks = append(r.checks, f)
 	return r
 }
 
-// Decode reads the text at n as a mapping with those keys. The name of a variable is looked up as [os.LookupEnv] does.
+// Decode reads the node n as a mapping with the given keys. lookup finds variables, as [os.LookupEnv] does.
 func Decode(s *Source, lookup func(string) (string, bool), n *yaml.Node, keys []Key) {
 	d := &Decoder{s, lookup}
 	d.Mapping(n, "", keys)
 }
 
-// Mapping decodes a mapping with those keys.
+// Mapping decodes a mapping with the given keys.
 func (d *Decoder) Mapping(n *yaml.Node, path string, keys []Key) {
 	values := d.values(n, path, Names(keys))
 	inOrder(keys, func(r *row) {

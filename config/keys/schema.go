@@ -1,6 +1,7 @@
 package keys
 
-// Schema returns the JSON schema (draft 2020-12) of a mapping with those keys.
+// Schema returns the JSON schema (draft 2020-12) of a mapping with the given keys. It knows types, required keys and
+// allowed texts. Ranges, and rules between values, are left to [Check].
 func Schema(keys []Key) map[string]any {
 	properties := map[string]any{}
 	required := []string{}
@@ -18,6 +19,7 @@ func Schema(keys []Key) map[string]any {
 	return o
 }
 
+// schema returns the schema of one key with its description.
 func (r *row) schema() map[string]any {
 	s := r.value()
 	if r.list {
@@ -27,6 +29,8 @@ func (r *row) schema() map[string]any {
 	return s
 }
 
+// value returns the schema of the value, or of one element of a list. A text may be a variable, so a duration also
+// allows ${...}.
 func (r *row) value() map[string]any {
 	text := map[string]any{"type": "string"}
 	if r.enum != nil {

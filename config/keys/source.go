@@ -12,8 +12,8 @@ import (
 // place is a position in the text; both count from 1.
 type place struct{ line, column int }
 
-// Source is the text of a configuration: where everything is, and what is wrong with it. It is not safe for use by
-// several goroutines.
+// Source is the text of a configuration with the places of its values and its faults. It is not safe for use by several
+// goroutines.
 type Source struct {
 	name  string
 	lines []string
@@ -24,11 +24,11 @@ type Source struct {
 	// marks holds the paths that a declaration marked.
 	marks  map[string]bool
 	faults Faults
-	// kind is what is added to faults.
+	// kind is the kind of faults that are added now.
 	kind FaultKind
 }
 
-// NewSource returns the source of a text, which stands under that name in messages.
+// NewSource returns the source of a text. The name stands for the file in messages.
 func NewSource(name string, text []byte) *Source {
 	s := &Source{name: name, places: map[string]place{}, bad: map[string]bool{}, marks: map[string]bool{},
 		kind: IsFault}
@@ -46,7 +46,7 @@ func (s *Source) Again() *Source {
 // Lines returns the lines of the text. They must not be changed.
 func (s *Source) Lines() []string { return s.lines }
 
-// at adds a fault at a position. What is beyond the bound is dropped: nobody reads that many.
+// at adds a fault at a position. Faults beyond the bound are dropped: no person reads more.
 func (s *Source) at(p place, path, message, hint string) {
 	if len(s.faults) == maxFaults {
 		return
@@ -62,7 +62,7 @@ func (s *Source) at(p place, path, message, hint string) {
 	})
 }
 
-// part returns up to frameWidth characters of text after the first few.
+// part returns up to frameWidth characters of text, beginning after the first from characters.
 func part(text string, from int) string {
 	start, n := 0, 0
 	for i := range text {
@@ -77,7 +77,8 @@ func part(text string, from int) string {
 	return text[start:]
 }
 
-// printable returns the text with a question mark for each character that a terminal might take for a command.
+// printable returns the text with a question mark for each character that a terminal might take for a command, or that
+// would hide a part of the line.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && !unicode.IsPrint(r) || r == utf8.RuneError {
@@ -117,7 +118,7 @@ func (s *Source) Err() error {
 	return s.sorted()
 }
 
-// Remarks returns what say adds, as remarks sorted by place. The faults stay as they are.
+// Remarks calls say and returns the faults that it adds as remarks, sorted by place. The faults of s stay as they are.
 func (s *Source) Remarks(say func()) []Fault {
 	faults, kind := s.faults, s.kind
 	s.faults, s.kind = nil, IsRemark
@@ -127,6 +128,7 @@ func (s *Source) Remarks(say func()) []Fault {
 	return remarks
 }
 
+// sorted sorts the faults by place. Faults at one place keep the order in which they were found.
 func (s *Source) sorted() Faults {
 	slices.SortStableFunc(s.faults, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -140,23 +142,22 @@ func (s *Source) Has(path string) bool {
 	return ok
 }
 
-// Line is where the value at path stands; 0 where there is none.
+// Line returns the line of the value at path, from 1; 0 when there is none.
 func (s *Source) Line(path string) int { return s.places[path].line }
 
-// Bad tells whether the value at path could not be decoded, so that nothing more is to be said of it; MarkBad has it
-// count as such.
+// Bad tells whether the value at path could not be decoded, so that further faults of it are dropped.
 func (s *Source) Bad(path string) bool { return s.bad[path] }
 
 // MarkBad drops all further faults at path.
 func (s *Source) MarkBad(path string) { s.bad[path] = true }
 
-// Mark remembers a path, and Marked tells whether it was: a value that is filled in later, from others.
+// Mark marks the value at path, for a value that the caller fills in later from others.
 func (s *Source) Mark(path string) { s.marks[path] = true }
 
 // Marked tells whether path was marked.
 func (s *Source) Marked(path string) bool { return s.marks[path] }
 
-// Missing words a fault for a value that is absent or not the allowed one.
+// Missing returns the message of a fault for a value that is absent or not allowed.
 func (s *Source) Missing(path, found, allowed string) string {
 	if !s.Has(path) {
 		found = "no " + Last(path)
@@ -164,7 +165,7 @@ func (s *Source) Missing(path, found, allowed string) string {
 	return "found " + found + ", allowed is " + allowed
 }
 
-// parent returns the path of what is around path: "a[0]" for "a[0].b", "a" for "a[0]".
+// parent returns the path around path: "a[0]" for "a[0].b", "a" for "a[0]".
 func parent(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }

@@ -2,7 +2,7 @@ package keys
 
 import "fmt"
 
-// Suggest returns a question for the word that was probably meant, or "" when none is near.
+// Suggest returns a question that names the most similar of words, or "" when none is similar: did you mean "exact"?
 func Suggest(found string, words []string) string {
 	best := nearest(found, words)
 	if best == "" {
@@ -11,7 +11,8 @@ func Suggest(found string, words []string) string {
 	return fmt.Sprintf("did you mean %q?", best)
 }
 
-// nearest returns the word that found was probably meant to be, or "" when none is near.
+// nearest returns the most similar of words, or "" when none is similar enough: a third of the letters, and one more,
+// may differ.
 func nearest(found string, words []string) string {
 	best, least := "", len(found)/3+2
 	for _, w := range words {
@@ -22,7 +23,8 @@ func nearest(found string, words []string) string {
 	return best
 }
 
-// distance counts the letters to insert, delete, change or swap to get from a to b.
+// distance returns the number of letters to insert, delete, change or swap to get from a to b (the optimal string
+// alignment distance). Long texts are never similar, which bounds the work.
 func distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 64

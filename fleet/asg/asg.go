@@ -79,7 +79,7 @@ var (
 	_ muster.Expecter  = (*Fleet)(nil)
 )
 
-// refreshEvery is how often to ask for an instance refresh.
+// refreshEvery is how often to read whether an instance refresh runs. It is only for a note, so it may be late.
 const refreshEvery = 10 * time.Minute
 
 // Fleet returns the fleet of a group. It makes no call.
@@ -103,7 +103,7 @@ func (f *Fleet) Expect() { f.region.expect(f.o.Group, expectEvery) }
 
 // Members implements [muster.Fleet]: the instances that count towards the group's size, and those that are ending.
 func (f *Fleet) Members(ctx context.Context) (muster.Listing, error) {
-	s := f.region.look(ctx, f.o.Group, f.o.Every)
+	s := f.region.read(ctx, f.o.Group, f.o.Every)
 	switch {
 	case s.failure != nil:
 		return muster.Listing{}, s.failure
@@ -149,7 +149,7 @@ func (f *Fleet) Members(ctx context.Context) (muster.Listing, error) {
 func (f *Fleet) refresh(ctx context.Context) string {
 	f.mu.Lock()
 	if f.refreshAt.IsZero() {
-		// Many groups do not all ask at once.
+		// Many groups would otherwise read at the same moment.
 		f.refreshAt = time.Now().Add(f.region.share(f.o.Group, refreshEvery) - refreshEvery)
 	}
 	state, due := f.refreshing, time.Since(f.refreshAt) >= refreshEvery
@@ -216,7 +216,7 @@ func (f *Fleet) Owners(ctx context.Context) (owners []string, err error) {
 	for more := true; more; more = in.NextToken != nil {
 		out, err := f.region.client.DescribePolicies(ctx, in)
 		if err != nil {
-			return nil, f.explain("ask who else sizes", err)
+			return nil, f.explain("read what else sizes", err)
 		}
 		for _, p := range out.ScalingPolicies {
 			if p.Enabled == nil || *p.Enabled {

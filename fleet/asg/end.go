@@ -32,6 +32,8 @@ func (f *Fleet) End(ctx context.Context, members []string) error {
 	return errors.Join(failures...)
 }
 
+// endSome ends up to maxEnd instances under the lock for changes. Its order matters: the group is read anew, so that an
+// instance that has ended meanwhile is skipped and no size is lowered for it.
 func (f *Fleet) endSome(ctx context.Context, members []string) error {
 	s, done, err := f.hold(ctx)
 	if err != nil {
@@ -52,7 +54,7 @@ func (f *Fleet) endSome(ctx context.Context, members []string) error {
 	}
 	defer f.region.expect(f.o.Group, 0)
 	if f.reuses(s, ids) {
-		return f.giveBack(ctx, s, ids)
+		return f.returnToPool(ctx, s, ids)
 	}
 	var failures []error
 	units, desired := s.units, s.desired()
@@ -111,8 +113,9 @@ func (f *Fleet) reuses(s survey, ids []string) bool {
 	return units >= s.min() && s.desired() >= s.units
 }
 
-// giveBack makes the group's scale-in choose among the released instances alone. It is idempotent.
-func (f *Fleet) giveBack(ctx context.Context, s survey, ids []string) error {
+// returnToPool makes the group's scale-in move the released instances to the warm pool: it lifts their protection alone
+// and lowers the size by their weight. It is idempotent, because the size is absolute.
+func (f *Fleet) returnToPool(ctx context.Context, s survey, ids []string) error {
 	if err := f.setProtection(ctx, ids, false); err != nil {
 		return err
 	}
@@ -125,7 +128,7 @@ func (f *Fleet) giveBack(ctx context.Context, s survey, ids []string) error {
 		AutoScalingGroupName: aws.String(f.o.Group), DesiredCapacity: aws.Int32(int32(want)),
 		HonorCooldown: aws.Bool(false),
 	})
-	return f.explain("give instances back to the warm pool of", err)
+	return f.explain("return instances to the warm pool of", err)
 }
 
 // Protect implements [muster.Protector]. It skips instances that are not in service, which AWS cannot protect yet.
@@ -146,6 +149,7 @@ func (f *Fleet) Protect(ctx context.Context, members []string) error {
 	return f.setProtection(ctx, ids, true)
 }
 
+// setProtection protects instances from scale-in, or lifts their protection, 50 in a call.
 func (f *Fleet) setProtection(ctx context.Context, ids []string, protected bool) error {
 	var failures []error
 	for batch := range slices.Chunk(ids, maxProtect) {

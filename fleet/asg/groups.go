@@ -15,6 +15,9 @@ import (
 	"github.com/muster-scale/muster/internal/awsapi"
 )
 
+// This file reads Auto Scaling groups for all fleets together. AWS limits calls per account and region, so groups that
+// are due at about the same time share one call.
+
 const (
 	// maxNames bounds the groups of one call.
 	maxNames = 50
@@ -50,9 +53,10 @@ type region struct {
 
 // described is the state of one group.
 type described struct {
-	name    string
-	pace    awsapi.Pace
-	askedAt time.Time
+	name string
+	// pace says when the next reading is due. usedAt is when a fleet last wanted the group.
+	pace   awsapi.Pace
+	usedAt time.Time
 	seen
 	// fingerprint is the fingerprint of the group at the last reading, to detect changes.
 	fingerprint string
@@ -67,6 +71,7 @@ type seen struct {
 	failure error
 }
 
+// region returns the groups of a region; an empty name is the default region of the account.
 func (g *Groups) region(name string) (*region, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,8 +100,8 @@ func (r *region) entry(name string, every time.Duration) *described {
 	return d
 }
 
-// look returns the last reading of the group, or a new one when that is due.
-func (r *region) look(ctx context.Context, name string, every time.Duration) seen {
+// read returns the last reading of the group, or a new one when that is due.
+func (r *region) read(ctx context.Context, name string, every time.Duration) seen {
 	if s, fresh := r.cached(name, every); fresh {
 		return s
 	}
@@ -125,12 +130,13 @@ func (r *region) look(ctx context.Context, name string, every time.Duration) see
 	return seen{at: time.Now(), failure: ctx.Err()}
 }
 
+// cached returns the last reading of a group, and whether it still counts. It also marks the group as in use.
 func (r *region) cached(name string, every time.Duration) (seen, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	d := r.entry(name, every)
 	now := time.Now()
-	d.askedAt = now
+	d.usedAt = now
 	return d.seen, !d.at.IsZero() && !d.pace.Due(now)
 }
 
@@ -142,7 +148,7 @@ func (r *region) due(now time.Time) (names []string) {
 	defer r.mu.Unlock()
 	for name, d := range r.groups {
 		switch {
-		case now.Sub(d.askedAt) > forget:
+		case now.Sub(d.usedAt) > forget:
 			delete(r.groups, name)
 		case d.at.IsZero() || d.pace.Due(now) || d.pace.Due(now.Add(awsapi.Slow/2)) && now.Sub(d.at) >= awsapi.Fast:
 			names = append(names, name)
@@ -191,7 +197,7 @@ func (r *region) describe(ctx context.Context, names []string) {
 func (r *region) now(ctx context.Context, name string) (*types.AutoScalingGroup, error) {
 	r.expect(name, 0)
 	r.mu.Lock()
-	r.entry(name, awsapi.Fast).askedAt = time.Now()
+	r.entry(name, awsapi.Fast).usedAt = time.Now()
 	r.mu.Unlock()
 	r.describe(ctx, []string{name})
 	r.mu.Lock()
@@ -217,6 +223,7 @@ func (r *region) expect(name string, apart time.Duration) {
 	}
 }
 
+// missing is the error for a group that does not exist.
 func missing(name, region string) error {
 	return fmt.Errorf("find the Auto Scaling group %s: there is none in the region %s and the account of these "+
 		"credentials; create it, or put asg.group and asg.region right", name, region)

@@ -22,7 +22,7 @@ type Config struct {
 	Protect bool
 	// Reports is "required" (the default) if workers report to the controller, else "none".
 	Reports string
-	// WarmPool configures the group's warm pool; nil leaves it alone.
+	// WarmPool configures the group's warm pool; nil leaves it as it is.
 	WarmPool *WarmPool
 }
 
@@ -42,7 +42,8 @@ const prepareTimeout = time.Minute
 // Kind is the row of the kind.
 func Kind() kind.MembersRow {
 	return kind.MembersRow{
-		Key: "asg", What: "an EC2 Auto Scaling group that the fleet consists of, in place of processes on this machine",
+		Key: "asg", What: "an EC2 Auto Scaling group whose instances are the fleet, instead of processes on this " +
+			"machine",
 		New:      func() kind.Members { return &Config{} },
 		Adapters: []kind.Adapter{kind.AdapterFor[*Fleet]("EC2 Auto Scaling groups")},
 	}
@@ -56,8 +57,7 @@ func (c *Config) Keys() []keys.Key {
 		keys.Text("region", &c.Region,
 			"where the group is; by default where the fleet's queue is").Check(config.CheckRegion),
 		keys.Text("launch", &c.Launch, "how instances are launched: by the group's size, by name so that a lack of "+
-			"capacity is "+
-			"known at once, or by name where the group allows it (auto, the default)").
+			"capacity is known at once, or by name where the group allows it (auto, the default)").
 			Default(string(Auto)).OneOf(string(Auto), string(BySize), string(ByName)),
 		keys.Text("zone", &c.Zone, "the zone in which instances are launched by name; by default all of the group's, "+
 			"the emptiest first"),
@@ -65,7 +65,7 @@ func (c *Config) Keys() []keys.Key {
 			"default").
 			DefaultOf(func() bool { return c.Reports != config.ReportsNone }).Check(c.checkProtect),
 		config.ReportsKey(&c.Reports, "instance"),
-		keys.Optional("warm_pool", &c.WarmPool, (*WarmPool).keys, "instances that are kept prepared; left alone by "+
+		keys.Optional("warm_pool", &c.WarmPool, (*WarmPool).keys, "instances that are kept prepared; unchanged by "+
 			"default"),
 	}
 }
@@ -79,6 +79,8 @@ func (w *WarmPool) keys() []keys.Key {
 	}
 }
 
+// checkProtect refuses protection without reports: nothing would tell Muster that an instance is idle, so none would
+// ever lose its protection.
 func (c *Config) checkProtect(s *keys.Source, path string, protect bool) {
 	if c.Reports == config.ReportsNone && protect {
 		s.Fault(path, "found true with reports: none, allowed is false: without reports it is unknown "+

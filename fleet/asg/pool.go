@@ -23,6 +23,9 @@ const (
 	maxPoolPages = 40
 )
 
+// This file reads the warm pool of a group. The controller learns boot times from the pool and of cold starts apart, so
+// it must know where each instance came from; the group itself does not say.
+
 // prepared is one reading of a group's warm pool.
 type prepared struct {
 	// at is when the reading began, and fingerprint that of the group then. due is when to read again in any case.
@@ -33,10 +36,10 @@ type prepared struct {
 	// ready is how many instances wait in the pool; nil if unknown, for the reason failure.
 	ready   *int
 	failure string
-	// from is when each instance from the pool was last seen, in the pool or in the group. strange are the instances of
-	// unknown origin.
-	from    map[string]time.Time
-	strange map[string]bool
+	// from is when each instance from the pool was last seen, in the pool or in the group. unsure are the instances of
+	// unknown origin: those that lived before the first reading, or appeared while the pool could not be read.
+	from   map[string]time.Time
+	unsure map[string]bool
 }
 
 // pool returns the state of the warm pool after a reading of the group. The caller does not hold the lock, and makes
@@ -57,10 +60,10 @@ func (f *Fleet) pool(ctx context.Context, s seen, v survey) prepared {
 	return p
 }
 
-// readPool reads the pool. It does not change last.
+// readPool reads the pool. It does not change last, which a reader without the lock may still have.
 func (f *Fleet) readPool(ctx context.Context, at time.Time, fingerprint string, v survey, last prepared) prepared {
 	p := prepared{at: at, due: at.Add(poolEvery), fingerprint: fingerprint, from: map[string]time.Time{},
-		strange: map[string]bool{}}
+		unsure: map[string]bool{}}
 	instances, err := f.poolInstances(ctx)
 	if err != nil {
 		p.failure, p.from = err.Error(), last.from
@@ -93,8 +96,8 @@ func (f *Fleet) readPool(ctx context.Context, at time.Time, fingerprint string, 
 	}
 	for _, i := range v.living {
 		id := aws.ToString(i.InstanceId)
-		if _, in := p.from[id]; !in && (last.at.IsZero() || last.strange[id] || err != nil && !f.knows(id)) {
-			p.strange[id] = true
+		if _, in := p.from[id]; !in && (last.at.IsZero() || last.unsure[id] || err != nil && !f.knows(id)) {
+			p.unsure[id] = true
 		}
 	}
 	return p
@@ -108,6 +111,7 @@ func (f *Fleet) knows(id string) bool {
 	return known
 }
 
+// poolInstances returns the instances in the pool, up to the bound of pages.
 func (f *Fleet) poolInstances(ctx context.Context) (all []types.Instance, err error) {
 	in := &autoscaling.DescribeWarmPoolInput{AutoScalingGroupName: aws.String(f.o.Group), MaxRecords: aws.Int32(50)}
 	for range maxPoolPages {
@@ -128,7 +132,7 @@ func (p prepared) tier(id string) muster.Tier {
 	switch _, in := p.from[id]; {
 	case in:
 		return muster.Warm
-	case p.at.IsZero() || p.failure != "" || p.strange[id]:
+	case p.at.IsZero() || p.failure != "" || p.unsure[id]:
 		return ""
 	}
 	return muster.Cold

@@ -21,12 +21,13 @@ import (
 // maxLaunch bounds the instances of one launch by name.
 const maxLaunch = 100
 
-// ordered is the newest order with launches, while its instances are awaited.
+// ordered is the newest order with launches, while its instances are awaited. The group does not tell which instance
+// belongs to which order, so instances are counted: the oldest names are filled first.
 type ordered struct {
 	at    time.Time
 	names []string
-	// looked is when the group's activities were last read.
-	looked time.Time
+	// checked is when the group's activities were last read.
+	checked time.Time
 	// failed are the names whose launch failed, with the reason.
 	failed map[string]string
 }
@@ -79,7 +80,7 @@ func (f *Fleet) SetDesired(ctx context.Context, order muster.Order) error {
 	return errors.Join(f.explain(fmt.Sprintf("set the size %d of", want), err), short)
 }
 
-// await records an order whose instances are still to come.
+// await records an order whose instances have not started yet.
 func (f *Fleet) await(order muster.Order) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -145,11 +146,11 @@ func token(order string, part int) string {
 }
 
 const (
-	// activitiesAfter is how long after an order to look for its failures; activitiesEvery is the interval while
+	// activitiesAfter is how long after an order its failures are read first; activitiesEvery is the interval while
 	// instances are missing.
 	activitiesAfter = 10 * time.Second
 	activitiesEvery = 30 * time.Second
-	// awaitFor is how long to look for failures of an order.
+	// awaitFor is how long failures of an order are read.
 	awaitFor = 15 * time.Minute
 )
 
@@ -160,9 +161,9 @@ func (f *Fleet) failedLaunches(ctx context.Context, at time.Time, s survey) (end
 	o := &f.order
 	short := min((max(0, s.desired()-s.units)+s.weight-1)/s.weight, len(o.names))
 	due := short > 0 && at.Sub(o.at) >= activitiesAfter && at.Sub(o.at) < awaitFor &&
-		at.Sub(o.looked) >= activitiesEvery
+		at.Sub(o.checked) >= activitiesEvery
 	if due {
-		o.looked = at
+		o.checked = at
 	}
 	since := o.at
 	f.mu.Unlock()

@@ -26,6 +26,8 @@ type survey struct {
 	weight int
 }
 
+// surveyOf sorts the instances of a group by their lifecycle states. A state that is unknown here counts as living, so
+// that no instance is overlooked when the size is computed.
 func surveyOf(g *types.AutoScalingGroup) survey {
 	s := survey{AutoScalingGroup: g, name: aws.ToString(g.AutoScalingGroupName), weight: weightOf(g)}
 	for _, i := range g.Instances {
@@ -43,6 +45,7 @@ func surveyOf(g *types.AutoScalingGroup) survey {
 	return s
 }
 
+// unitsOf returns the weight of an instance in the group's units; 1 without weights.
 func unitsOf(i types.Instance) int {
 	if w, err := strconv.Atoi(aws.ToString(i.WeightedCapacity)); err == nil && w > 0 {
 		return w
@@ -69,7 +72,7 @@ func (s survey) desired() int { return int(aws.ToInt32(s.DesiredCapacity)) }
 func (s survey) min() int     { return int(aws.ToInt32(s.MinSize)) }
 func (s survey) max() int     { return int(aws.ToInt32(s.MaxSize)) }
 
-// aim is the group's desired size in members: the living ones, and the missing ones at the smallest weight.
+// aim returns the group's desired size in members: the living ones, and the missing ones at the smallest weight.
 func (s survey) aim() int {
 	missing := s.desired() - s.units
 	if missing >= 0 {
@@ -78,13 +81,13 @@ func (s survey) aim() int {
 	return max(0, len(s.living)-(-missing)/s.weight)
 }
 
-// unitsFor is the desired size for total members. It is never below the weight of the living ones, because a lower size
-// would end some.
+// unitsFor returns the desired size in units for total members. It is never below the weight of the living ones,
+// because a lower size would end some.
 func (s survey) unitsFor(total int) int {
 	return s.units + max(0, total-len(s.living))*s.weight
 }
 
-// unitsBelow is the desired size for fewer members than live: the group chooses which ones end.
+// unitsBelow returns the desired size in units for fewer members than live: the group chooses which ones end.
 func (s survey) unitsBelow(total int) int {
 	return max(0, s.units-max(0, len(s.living)-total)*s.weight)
 }
@@ -98,6 +101,7 @@ func (s survey) find(id string) (types.Instance, bool) {
 	return s.living[i], true
 }
 
+// suspended tells whether a process of the group is suspended, such as Launch or AZRebalance.
 func (s survey) suspended(process string) bool {
 	return slices.ContainsFunc(s.SuspendedProcesses,
 		func(p types.SuspendedProcess) bool { return aws.ToString(p.ProcessName) == process })
@@ -155,16 +159,17 @@ func (s survey) notes(o Options, refreshing string) []string {
 	note(life > 0, "instances of the group %s live for %s at most: the group replaces older ones, busy or not", s.name,
 		render.Seconds(float64(life)))
 	note(aws.ToBool(s.CapacityRebalance), "the group %s replaces Spot instances that are at risk: a busy one gets "+
-		"two minutes to hand its message back", s.name)
+		"two minutes to return its message", s.name)
 	note(!protected, "new instances of the group %s are not protected from scale-in: its own policies may end busy "+
 		"ones", s.name)
-	note(s.min() > o.Min, "the group %s keeps at least %d instances, and the fleet asks for as few as %d: lower the "+
+	note(s.min() > o.Min, "the group %s keeps at least %d instances, and the fleet needs as few as %d: lower the "+
 		"group's minimum", s.name, s.min(), o.Min)
-	note(s.max() < o.Max*s.weight, "the group %s allows at most %d, and the fleet asks for up to %d: raise the "+
+	note(s.max() < o.Max*s.weight, "the group %s allows at most %d, and the fleet needs up to %d: raise the "+
 		"group's maximum", s.name, s.max(), o.Max*s.weight)
-	note(s.weight > 1, "instances of the group %s have weights: a further one is taken to weigh %d, the least", s.name,
+	note(s.weight > 1, "instances of the group %s have weights: a further one is assumed to weigh %d, the least",
+		s.name,
 		s.weight)
-	note(len(s.aside) > 0, "%s of the group %s in standby or retained: they are left alone",
+	note(len(s.aside) > 0, "%s of the group %s in standby or retained: Muster does not change them",
 		render.Plural(len(s.aside), "instance"), s.name)
 	return notes
 }

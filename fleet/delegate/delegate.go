@@ -157,11 +157,12 @@ func (d *Delegate) HandOver(ctx context.Context, h muster.Handover) error {
 	return published
 }
 
+// explain adds the attempted operation and its object to an error.
 func (d *Publisher) explain(what string, err error) error {
 	return awsapi.Explain(what+" "+d.what, d.region, err)
 }
 
-// near tells whether the current target may stay.
+// near tells whether the present target may stay: it differs from the new one by at most ChangePercent.
 func (d *Delegate) near(has, target float64) bool {
 	return math.Abs(has-target) <= has*d.o.ChangePercent/100
 }

@@ -16,6 +16,7 @@ type groupPolicy struct {
 	client *autoscaling.Client
 }
 
+// ensure implements tracker. It compares the present policy, with its own target, with the one that it would put.
 func (g groupPolicy) ensure(ctx context.Context, name string, target float64) (bool, error) {
 	out, err := g.client.DescribePolicies(ctx,
 		&autoscaling.DescribePoliciesInput{AutoScalingGroupName: aws.String(g.o.Group), PolicyNames: []string{name}})
@@ -43,6 +44,7 @@ func same(a, b any) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
+// tracking returns the configuration that tracks a target; the API has a type of its own for each service.
 func (g groupPolicy) tracking(target float64) *types.TargetTrackingConfiguration {
 	c := &types.TargetTrackingConfiguration{TargetValue: number(target), DisableScaleIn: aws.Bool(g.o.KeepUp),
 		CustomizedMetricSpecification: &types.CustomizedMetricSpecification{}}

@@ -63,21 +63,18 @@ func Kind() kind.SizerRow {
 func (c *Config) Keys() []keys.Key {
 	return []keys.Key{
 		keys.Text("metric", &c.Metric, "what is tracked: a metric that Muster publishes (the default), or one that "+
-			"CloudWatch computes "+
-			"from those of the queue and the fleet").Default(MetricPublished).OneOf(MetricPublished, MetricMath),
+			"CloudWatch computes from those of the queue and the fleet").Default(MetricPublished).OneOf(MetricPublished,
+			MetricMath),
 		keys.Text("namespace", &c.Namespace,
 			"where Muster publishes metrics, by default Muster").Default("Muster").Check(checkNamespace),
 		keys.Duration("period", &c.Period, "the period of the metric: 10s, 30s or 60s (the default); a group with a "+
-			"published metric "+
-			"alone has the shorter ones").Default(time.Minute),
+			"published metric alone has the shorter ones").Default(time.Minute),
 		keys.Number("change", &c.ChangePercent, "by how many per hundred the target must move before it is set "+
-			"again: 1 to 100, by "+
-			"default 20; setting it resets the alarms").Default(policy.DefaultChangePercent),
+			"again: 1 to 100, by default 20; setting it resets the alarms").Default(policy.DefaultChangePercent),
 		keys.Duration("every", &c.MinAge,
 			"how long a target stays at least: 0s to 24h, by default 5m").Default(policy.DefaultEvery),
 		keys.Duration("cooldown", &c.Cooldown, "for a service how long AWS waits after a rise before the next: 1s to "+
-			"24h; AWS's own "+
-			"default is 5m"),
+			"24h; AWS's own default is 5m"),
 		keys.Truth("scale_in", &c.ScaleIn, "whether AWS may lower the size too; true by default").Default(true),
 	}
 }
@@ -97,7 +94,7 @@ func (c *Config) Check(s *keys.Source, at string, f *config.Fleet) {
 	if at := at + ".cooldown"; c.Cooldown != 0 {
 		keys.Within(s, at, c.Cooldown, time.Second, 24*time.Hour, keys.Span)
 		if tracked.Group != "" {
-			s.Fault(at, "found a cooldown for a group, allowed is one for a service", "a group goes by its default "+
+			s.Fault(at, "found a cooldown for a group, allowed is one for a service", "a group uses its default "+
 				"instance warm-up")
 		}
 	}
@@ -163,8 +160,7 @@ func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, lines i
 	for _, q := range f.Queues {
 		if q.Region != "" && q.Region != o.Region {
 			return nil, fmt.Errorf("delegate the fleet %s: found the queue %s in %s and the fleet in %s; target "+
-				"tracking reads metrics "+
-				"of its own region alone", f.Name, q.Name, q.Region, o.Region)
+				"tracking reads metrics of its own region alone", f.Name, q.Name, q.Region, o.Region)
 		}
 		o.Queues = append(o.Queues, q.Name)
 	}

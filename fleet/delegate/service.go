@@ -15,12 +15,15 @@ type servicePolicy struct {
 	client *applicationautoscaling.Client
 }
 
+// desiredCount is the dimension of a service that scaling policies change.
 const desiredCount = types.ScalableDimensionECSServiceDesiredCount
 
+// resource returns the name of the service in Application Auto Scaling.
 func (s servicePolicy) resource() *string {
 	return aws.String("service/" + last(s.o.Cluster) + "/" + last(s.o.Service))
 }
 
+// ensure implements tracker. A policy needs a registered target first, which also holds min and max.
 func (s servicePolicy) ensure(ctx context.Context, name string, target float64) (bool, error) {
 	if err := s.register(ctx); err != nil {
 		return false, err
@@ -68,6 +71,7 @@ func (s servicePolicy) register(ctx context.Context) error {
 	return s.explain("register", err)
 }
 
+// tracking returns the configuration that tracks a target, as [groupPolicy.tracking] does for a group.
 func (s servicePolicy) tracking(target float64) *types.TargetTrackingScalingPolicyConfiguration {
 	c := &types.TargetTrackingScalingPolicyConfiguration{
 		TargetValue: number(target), DisableScaleIn: aws.Bool(s.o.KeepUp),

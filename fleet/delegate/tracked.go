@@ -6,6 +6,8 @@ import (
 	"strings"
 )
 
+// This file says what AWS tracks: a metric that Muster publishes, or metric math that CloudWatch computes.
+
 // stat is a metric with the statistic that is tracked.
 type stat struct {
 	namespace, name, stat string

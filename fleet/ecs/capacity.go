@@ -13,6 +13,9 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
+// This file sizes the instances under a service. Two sizes follow each other: instances rise before tasks, and fall
+// only after the last task has left them.
+
 // Capacity is the Auto Scaling group on whose instances the tasks of a service run.
 type Capacity struct {
 	// TasksPerInstance is how many tasks fit on one instance, at least 1.
@@ -23,7 +26,7 @@ type Capacity struct {
 	Ender muster.Releaser
 	// Name is the group's name, for messages.
 	Name string
-	// Keep leaves idle instances to others, such as ECS's managed scaling.
+	// Keep leaves idle instances to another system, such as ECS's managed scaling.
 	Keep bool
 }
 
@@ -34,7 +37,7 @@ func (c *Capacity) expect() {
 	}
 }
 
-// instances is how many instances that many tasks need.
+// instances returns how many instances that many tasks need. The last one may have room for more.
 func (c *Capacity) instances(tasks int) int {
 	return (tasks + c.TasksPerInstance - 1) / c.TasksPerInstance
 }
@@ -64,7 +67,7 @@ func (c *Capacity) raise(ctx context.Context, p place, id string, tasks int) err
 	return nil
 }
 
-// hosts are the instances of a group.
+// hosts is one reading of the instances of a group.
 type hosts struct {
 	// living is the number of the group's instances; idle are the ids of those without a task.
 	living int

@@ -13,6 +13,9 @@ import (
 	"github.com/muster-scale/muster/internal/awsapi"
 )
 
+// This file has the clients of AWS that all fleets of a controller share, and the lock that makes changes of one fleet
+// follow each other.
+
 // Clusters makes the fleets of a controller, which share one client per region. Several goroutines may use it.
 type Clusters struct {
 	account *awsapi.Account
@@ -33,6 +36,7 @@ func NewClusters(account *awsapi.Account) *Clusters {
 	return &Clusters{account: account, regions: map[string]*region{}}
 }
 
+// region returns the clients of a region; an empty name is the default region of the account.
 func (c *Clusters) region(name string) (*region, error) {
 	cfg, err := c.account.Region(name)
 	if err != nil {
@@ -54,7 +58,7 @@ type place struct {
 	cluster string
 	// what names the fleet's part of the cluster, as in "the service web of the cluster prod".
 	what string
-	// turn is a lock for changes.
+	// turn is a lock for changes: a channel, so that a waiting call ends with its context.
 	turn chan struct{}
 }
 
@@ -80,4 +84,5 @@ func (p place) explain(what string, err error) error {
 // last returns the last part of an ARN or a path.
 func last(arn string) string { return arn[strings.LastIndexByte(arn, '/')+1:] }
 
+// lastOf is last for an ARN of the SDK; nil gives an empty text.
 func lastOf(arn *string) string { return last(aws.ToString(arn)) }

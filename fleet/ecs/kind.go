@@ -12,6 +12,9 @@ import (
 	"github.com/muster-scale/muster/kind"
 )
 
+// This file has the keys of fleets on Amazon ECS and opens their ports. A fleet is a service or a task definition; most
+// keys belong to one of them, and Check refuses them with the other.
+
 // Config is a fleet on Amazon ECS: the tasks of a service, or tasks that are started without one. The tasks start their
 // own workers.
 type Config struct {
@@ -26,10 +29,9 @@ type Config struct {
 	LaunchType string
 	Providers  []Provider
 	Network    Network
-	// Protect protects tasks of a service from scale-in; true by default. Reports is "required" (the default) if
-	// workers report to the controller, else "none".
+	// Protect protects tasks of a service from scale-in; true by default.
 	Protect bool
-	// Reports is "required" (the default) where workers report to the controller, "none" where they do not.
+	// Reports is "required" (the default) if workers report to the controller, else "none".
 	Reports string
 	// Under is the Auto Scaling group on which a service's tasks run; nil on Fargate.
 	Under *Under
@@ -56,7 +58,7 @@ const (
 // Kind is the row of the kind.
 func Kind() kind.MembersRow {
 	return kind.MembersRow{
-		Key: "ecs", What: "a service or tasks on Amazon ECS that the fleet consists of, in place of processes on " +
+		Key: "ecs", What: "a service or tasks on Amazon ECS that are the fleet, instead of processes on " +
 			"this machine",
 		New: func() kind.Members { return &Config{} },
 		Adapters: []kind.Adapter{
@@ -75,13 +77,12 @@ func (c *Config) Keys() []keys.Key {
 		keys.Text("region", &c.Region,
 			"where the cluster is; by default where the fleet's queue is").Check(config.CheckRegion),
 		keys.Text("service", &c.Service, "the service whose tasks are the fleet"),
-		keys.Text("task_definition", &c.TaskDefinition, "what is started, in place of a service: FAMILY, "+
+		keys.Text("task_definition", &c.TaskDefinition, "the task definition to start, instead of a service: FAMILY, "+
 			"FAMILY:REVISION or an ARN"),
 		keys.Text("launch_type", &c.LaunchType, "where tasks without a service run; by default as the cluster says").
 			OneOf("fargate", "ec2", "external"),
 		keys.List("capacity_providers", &c.Providers, maxProviders, (*Provider).keys, "the capacity providers of "+
-			"tasks without a "+
-			"service, in place of launch_type"),
+			"tasks without a service, in place of launch_type"),
 		keys.Into("network", &c.Network, (*Network).keys, "where tasks without a service are; required on Fargate"),
 		keys.Truth("protect", &c.Protect, "whether tasks of the service are protected from its scale-in; true by "+
 			"default").
@@ -92,14 +93,16 @@ func (c *Config) Keys() []keys.Key {
 	}
 }
 
+// keys declare a provider of a strategy. Their ranges are those of ECS.
 func (p *Provider) keys() []keys.Key {
 	return []keys.Key{
 		keys.Text("name", &p.Name, "FARGATE, FARGATE_SPOT, or the name of one on a group").Required(),
-		keys.Whole("base", &p.Base, "how many tasks are its own before others get any: 0 to 100000"),
+		keys.Whole("base", &p.Base, "how many tasks it gets before others get any: 0 to 100000"),
 		keys.Whole("weight", &p.Weight, "its share of the tasks beyond the base: 0 to 1000"),
 	}
 }
 
+// keys declare the network of tasks in the mode awsvpc.
 func (n *Network) keys() []keys.Key {
 	return []keys.Key{
 		keys.Texts("subnets", &n.Subnets, maxSubnets, "up to 16 subnets").Required(),
@@ -108,14 +111,14 @@ func (n *Network) keys() []keys.Key {
 	}
 }
 
+// keys declare the group under a service.
 func (u *Under) keys() []keys.Key {
 	return []keys.Key{
 		keys.Text("group", &u.Group, "the name of the Auto Scaling group").Required(),
 		keys.Whole("tasks_per_instance", &u.TasksPerInstance,
 			"how many tasks fit on one instance: 1 to 1000").Required(),
 		keys.Truth("shrink", &u.Shrink, "whether instances that hold no task are ended; true by default, false "+
-			"leaves that to ECS's "+
-			"managed scaling").Default(true),
+			"leaves that to ECS's managed scaling").Default(true),
 	}
 }
 
@@ -262,7 +265,8 @@ func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, _ *kind
 	return &kind.Ports{Fleet: service, Releaser: service, Protector: service, Trimmer: service, Expecter: service}, nil
 }
 
-// open opens the group under a service, with the service's limits in instances.
+// open opens the group under a service, with the service's limits in instances. It launches by size, because the
+// members are tasks, and no instance needs the name of an order. Limits round up: a part of an instance is one.
 func (u *Under) open(ctx context.Context, h *kind.Host, f config.Fleet) (*Capacity, error) {
 	groups, err := asg.GroupsOf(ctx, h)
 	if err != nil {
@@ -281,6 +285,7 @@ func (u *Under) open(ctx context.Context, h *kind.Host, f config.Fleet) (*Capaci
 		Keep: !u.Shrink}, nil
 }
 
+// openTasks opens tasks without a service, which need no protection: nothing but Muster stops them.
 func (c *Config) openTasks(clusters *Clusters, f config.Fleet) (*kind.Ports, error) {
 	tasks, err := clusters.Tasks(TaskOptions{
 		Fleet: f.Name, Cluster: c.Cluster, Region: kind.HomeOf(f), Definition: c.TaskDefinition,

@@ -16,20 +16,26 @@ import (
 	"github.com/muster-scale/muster"
 )
 
+// This file collects notes: settings and events that a person should know because they keep Muster from sizing the
+// service, or change it as well. Notes never change a decision, and what they need is read rarely, since it needs calls
+// and permissions of its own.
+
 // notes list, for a person, settings that prevent sizing or have surprising effects.
 type notes []string
 
+// add adds a note when its condition holds, within the bounds of notes. The text is cut at a byte, because it is shown
+// only.
 func (n *notes) add(when bool, format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); when && len(*n) < muster.MaxNotes {
 		*n = append(*n, text[:min(len(text), muster.MaxNoteBytes)])
 	}
 }
 
-// telling is how long an event of a service is reported. service adds notes on the service, and on other systems that
-// change its count.
-const telling = 10 * time.Minute
+// reportedFor is how long an event of a service is reported. service adds notes on the service, and on other systems
+// that change its count.
+const reportedFor = 10 * time.Minute
 
-// service notes what the service says of itself, and who else changes its count.
+// service notes the state of the service, and other systems that change its count.
 func (n *notes) service(svc types.Service, o ServiceOptions, owners []string) {
 	name := last(o.Service)
 	n.add(deploying(svc), "a deployment of the service %s is under way: tasks of both kinds live, and the count "+
@@ -46,7 +52,7 @@ func (n *notes) service(svc types.Service, o ServiceOptions, owners []string) {
 			"have tasks protected", name)
 	n.add(svc.SchedulingStrategy == types.SchedulingStrategyDaemon, "the service %s is a DAEMON service, which "+
 		"cannot be sized", name)
-	if why, ok := trouble(svc, time.Now().Add(-telling)); ok {
+	if why, ok := trouble(svc, time.Now().Add(-reportedFor)); ok {
 		n.add(true, "ECS says: %s%s", why, remedy(why))
 	}
 }
@@ -66,7 +72,8 @@ func trouble(svc types.Service, since time.Time) (string, bool) {
 	return "", false
 }
 
-// unplacedAfter is how long after an order its missing tasks are looked for.
+// unplacedAfter is how long after an order missing tasks count as not placed: ECS tries for some seconds before it says
+// so.
 const unplacedAfter = 20 * time.Second
 
 // unplaced returns the ordered members that ECS reports it cannot place, as ended members. ECS keeps trying; the
@@ -153,7 +160,7 @@ func (f *Service) policies(ctx context.Context) ([]scaling.ScalingPolicy, error)
 		ScalableDimension: scaling.ScalableDimensionECSServiceDesiredCount,
 	})
 	if err != nil {
-		return nil, f.explain("ask who else sizes", err)
+		return nil, f.explain("read what else sizes", err)
 	}
 	suspended := func(t scaling.ScalableTarget) bool {
 		s := t.SuspendedState
@@ -167,7 +174,7 @@ func (f *Service) policies(ctx context.Context) ([]scaling.ScalingPolicy, error)
 		ScalableDimension: scaling.ScalableDimensionECSServiceDesiredCount,
 	})
 	if err != nil {
-		return nil, f.explain("ask who else sizes", err)
+		return nil, f.explain("read what else sizes", err)
 	}
 	return policies.ScalingPolicies, nil
 }
@@ -176,7 +183,7 @@ func (f *Service) policies(ctx context.Context) ([]scaling.ScalingPolicy, error)
 func (n *notes) capacity(c *Capacity, svc types.Service, providers []types.CapacityProvider) {
 	names := strategy(svc)
 	n.add(len(names) > 1, "the service %s has several capacity providers: %s; instances are counted for one, and the "+
-		"others surprise", aws.ToString(svc.ServiceName), strings.Join(names, ", "))
+		"others have surprising effects", aws.ToString(svc.ServiceName), strings.Join(names, ", "))
 	n.add(len(names) == 0, "the service %s has no capacity provider: its tasks fail where no instance has room, in "+
 		"place of waiting for one", aws.ToString(svc.ServiceName))
 	for _, p := range providers {
@@ -214,6 +221,7 @@ func (f *Service) providedBy(ctx context.Context, svc types.Service) []types.Cap
 	return f.providers
 }
 
+// provider adds notes on the group of a capacity provider and on its managed scaling, which changes the same size.
 func (n *notes) provider(c *Capacity, p types.CapacityProvider) {
 	g, name := p.AutoScalingGroupProvider, aws.ToString(p.Name)
 	if g == nil {
@@ -225,8 +233,8 @@ func (n *notes) provider(c *Capacity, p types.CapacityProvider) {
 	}
 	m := g.ManagedScaling
 	managed := m != nil && m.Status == types.ManagedScalingStatusEnabled
-	n.add(managed && !c.Keep, "ECS sizes the group %s too (managed scaling of the capacity provider %s): it waits "+
-		"with tasks until there is room, which is wanted, and it ends idle instances later than Muster; "+
+	n.add(managed && !c.Keep, "ECS sizes the group %s too (managed scaling of the capacity provider %s): it keeps "+
+		"tasks waiting until there is room, which is right, and it ends idle instances later than Muster; "+
 		"a target of %d %% keeps more than are needed, unless ecs.capacity.shrink is false", c.Name, name, target(m))
 	n.add(!managed, "managed scaling of the capacity provider %s is off: a task that finds no room fails at once and "+
 		"is tried again, until the instance is there", name)
@@ -235,6 +243,7 @@ func (n *notes) provider(c *Capacity, p types.CapacityProvider) {
 			"instances without tasks", name)
 }
 
+// target returns the target capacity of managed scaling in per cent, by default 100. A lower one keeps spare instances.
 func target(m *types.ManagedScaling) int32 {
 	if m == nil || m.TargetCapacity == nil {
 		return 100

@@ -23,6 +23,9 @@ const (
 	renewAt    = 20 * time.Minute
 )
 
+// This file protects tasks of a service from scale-in and deployments by ECS. Protection decides which tasks ECS may
+// choose when the count falls. It does not stop a person, a lost instance or a failed health check.
+
 // expose marks the running members that ECS may stop. It makes no call unless the controller protects tasks.
 func (f *Service) expose(ctx context.Context, at time.Time, s seen) error {
 	if !f.o.Protect {
@@ -52,7 +55,7 @@ func (f *Service) protectedUntil(ctx context.Context, ids []string) (map[string]
 		out, err := f.ecs.GetTaskProtection(ctx, &ecs.GetTaskProtectionInput{Cluster: aws.String(f.cluster),
 			Tasks: batch})
 		if err != nil {
-			return nil, f.explain("ask for the protection of tasks of", err)
+			return nil, f.explain("read the protection of tasks of", err)
 		}
 		for _, t := range out.ProtectedTasks {
 			if t.ProtectionEnabled {
@@ -74,7 +77,8 @@ func (f *Service) Protect(ctx context.Context, members []string) error {
 	return f.protection(ctx, members, true)
 }
 
-// shield protects the tasks whose protection ends within five minutes.
+// shield protects the tasks whose protection ends within five minutes, so that all of them outlast the fall that
+// follows.
 func (f *Service) shield(ctx context.Context, ids []string) error {
 	until, err := f.protectedUntil(ctx, ids)
 	if err != nil {

@@ -12,8 +12,11 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// wholeEvery is how often to read everything although nothing has changed. It is well below the time before the end of
-// a protection at which that is renewed.
+// This file decides whether the tasks must be read, or the last reading still holds. A fleet of a hundred tasks costs
+// one cheap call a poll while it is quiet, instead of several, and AWS limits the calls of an account.
+
+// wholeEvery is how often to read everything although nothing has changed. It is well below renewAt, so that a
+// protection that is about to end is seen in time.
 const wholeEvery = 6 * time.Minute
 
 // quietService returns a fingerprint of a quiet service; it is empty for one that is changing. ECS reports every action

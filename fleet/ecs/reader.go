@@ -27,10 +27,11 @@ const (
 	settle = 2 * time.Minute
 )
 
-// taskReader keeps the last reading of tasks, and says when the next is due.
+// taskReader keeps the last reading of a fleet's tasks, says when the next is due, and remembers tasks across readings:
+// ECS lists a started task late, and forgets an ended one.
 type taskReader struct {
-	// looking is held by the one who looks.
-	looking chan struct{}
+	// reading is a lock for a reading, so that several callers at once cost one.
+	reading chan struct{}
 
 	mu          sync.Mutex
 	pace        awsapi.Pace
@@ -56,7 +57,7 @@ type ending struct {
 
 func newTaskReader(every time.Duration) *taskReader {
 	return &taskReader{
-		looking: make(chan struct{}, 1), pace: awsapi.Pace{Fast: every, Slow: awsapi.Slow},
+		reading: make(chan struct{}, 1), pace: awsapi.Pace{Fast: every, Slow: awsapi.Slow},
 		known: map[string]time.Time{}, ended: map[string]ending{},
 	}
 }
@@ -69,6 +70,7 @@ func (l *taskReader) expect() {
 	l.expected = true
 }
 
+// cached returns the last reading or its failure; the last result tells whether it still counts.
 func (l *taskReader) cached() (muster.Listing, error, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,19 +78,19 @@ func (l *taskReader) cached() (muster.Listing, error, bool) {
 	return l.listing, l.failure, listed && !l.pace.Due(time.Now())
 }
 
-// members returns the last reading, or calls look when the next is due.
-func (l *taskReader) members(ctx context.Context, look func(context.Context) (muster.Listing, error)) (muster.Listing,
+// members returns the last reading, or calls read when the next is due.
+func (l *taskReader) members(ctx context.Context, read func(context.Context) (muster.Listing, error)) (muster.Listing,
 	error) {
 	select {
-	case l.looking <- struct{}{}:
-		defer func() { <-l.looking }()
+	case l.reading <- struct{}{}:
+		defer func() { <-l.reading }()
 	case <-ctx.Done():
 		return muster.Listing{}, fmt.Errorf("list tasks: %w", ctx.Err())
 	}
 	if listing, err, fresh := l.cached(); fresh {
 		return listing, err
 	}
-	listing, err := look(ctx)
+	listing, err := read(ctx)
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,9 +12,12 @@ import (
 	"github.com/muster-scale/muster/internal/awsapi"
 )
 
+// This file turns the reasons of ECS into text with advice. The texts of ECS are no contract, so advice is found by
+// parts of them, and a reason without a match is passed on as it is.
+
 // whyEnded says why a task ended. It is empty for a normal end: exit code 0, or a stop by ECS or a person.
 func whyEnded(t types.Task) string {
-	said := strings.TrimRight(aws.ToString(t.StoppedReason), ".")
+	reason := strings.TrimRight(aws.ToString(t.StoppedReason), ".")
 	switch t.StopCode {
 	case types.TaskStopCodeEssentialContainerExited:
 		i := slices.IndexFunc(t.Containers, func(c types.Container) bool {
@@ -25,18 +28,19 @@ func whyEnded(t types.Task) string {
 		}
 		c := t.Containers[i]
 		if c.ExitCode == nil {
+			// It did not run, or ECS did not see its end.
 			return fmt.Sprintf("its container %s ended: %s", aws.ToString(c.Name), aws.ToString(c.Reason))
 		}
 		return fmt.Sprintf("its container %s ended with the code %d", aws.ToString(c.Name), *c.ExitCode)
 	case types.TaskStopCodeTaskFailedToStart:
-		return "ECS could not start it: " + said + remedy(said)
+		return "ECS could not start it: " + reason + remedy(reason)
 	case types.TaskStopCodeSpotInterruption:
-		return "its Spot capacity was taken back: " + said
+		return "its Spot capacity was taken back: " + reason
 	case types.TaskStopCodeTerminationNotice:
-		return "its instance ends: " + said
+		return "its instance ends: " + reason
 	}
 	if t.StopCode == types.TaskStopCodeInfrastructureHealth {
-		return "what it ran on failed: " + said
+		return "its instance or host failed: " + reason
 	}
 	return ""
 }
@@ -67,26 +71,27 @@ var remedies = [...]struct{ part, do string }{
 		"turn on ENI trunking"},
 	{"resource:gpu", "no instance of the cluster has a GPU free: add instances"},
 	{"resource:port", "a fixed host port is taken on every instance: add instances, or let ECS choose the port"},
-	{"attribute", "no instance has what the task definition or a placement constraint asks for: look at the launch " +
+	{"attribute", "no instance has what the task definition or a placement constraint requires: check the launch " +
 		"type, the operating system and the constraints"},
-	{"agent", "the agents of the instances are not connected to ECS: look after the instances"},
+	{"agent", "the agents of the instances are not connected to ECS: check the instances"},
 	{"no container instances",
 		"the cluster has no instances: give it some through a capacity provider, or use Fargate"},
 	{"empty capacity provider", "the capacity provider has no instances and does not scale by itself: turn managed " +
 		"scaling on, or state ecs.capacity"},
 	{"capacity is unavailable", "AWS has no such capacity in these zones at the moment: add subnets in other zones, " +
 		"or another capacity provider"},
-	{"concurrent tasks", "the account's quota is used up: ask for a higher quota in Service Quotas, or lower max"},
-	{"vcpu", "the account's quota of vCPUs is used up: ask for a higher quota in Service Quotas, or lower max"},
-	{"location", "the task definition asks for a place that the subnets do not have: look at the platform version " +
+	{"concurrent tasks", "the account's quota is used up: request a higher quota in Service Quotas, or lower max"},
+	{"vcpu", "the account's quota of vCPUs is used up: request a higher quota in Service Quotas, or lower max"},
+	{"location", "the task definition requires a place that the subnets do not have: check the platform version " +
 		"and the zones"},
-	{"cannotpullcontainer", "the image cannot be had: look at its name, the execution role, and the way from the " +
+	{"cannotpullcontainer", "the image cannot be pulled: check its name, the execution role, and the route from the " +
 		"subnets to the registry"},
-	{"resourceinitializationerror", "what the task needs before it starts cannot be had: look at its secrets, its " +
-		"execution role and the way out of its subnets"},
+	{"resourceinitializationerror", "a resource that the task needs before it starts is missing: check its secrets, " +
+		"its " +
+		"execution role and the route out of its subnets"},
 	{"outofmemory", "raise the memory in the task definition"},
-	{"missing", "it is gone: look at the task definition and the cluster"},
-	{"inactive", "it is being deleted: give the fleet another"},
+	{"missing", "it is gone: check the task definition and the cluster"},
+	{"inactive", "it is being deleted: configure another for the fleet"},
 }
 
 // remedy returns what to do about a reason, after a colon; empty if unknown.

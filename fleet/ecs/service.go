@@ -18,6 +18,16 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
+// This file sizes the tasks of a service. A rise is one call: the desired count. A fall is three, in this order, so
+// that a crash between any two of them leaves no busy task unprotected:
+//
+//	protect   all running tasks that stay
+//	expose    the released tasks, by lifting their protection
+//	lower     the desired count by the number of released tasks
+//
+// A deployment changes the rules: tasks of the old and the new definition live at once, and ECS stops the old ones, so
+// the count is not lowered until it is over.
+
 // ServiceOptions describe the fleet of a service. Cluster and Service are required.
 type ServiceOptions struct {
 	// Cluster and Service are names or ARNs. Region is their region; empty means that of the SDK's configuration.
@@ -37,7 +47,7 @@ type ServiceOptions struct {
 type Service struct {
 	o ServiceOptions
 	place
-	look *taskReader
+	reader *taskReader
 
 	mu sync.Mutex
 	// order is the newest order that launched a task.
@@ -50,7 +60,8 @@ type Service struct {
 	providersAt time.Time
 }
 
-// ordered is the newest order with launches, while its tasks are awaited.
+// ordered is the newest order with launches, while its tasks are awaited. ECS does not tell which task belongs to which
+// order, so tasks are counted: the oldest names are placed first.
 type ordered struct {
 	at    time.Time
 	names []string
@@ -82,12 +93,12 @@ func (c *Clusters) Service(o ServiceOptions) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("size %s: %w", what, err)
 	}
-	return &Service{o: o, place: newPlace(r, o.Cluster, what), look: newTaskReader(cmp.Or(o.Every, awsapi.Fast))}, nil
+	return &Service{o: o, place: newPlace(r, o.Cluster, what), reader: newTaskReader(cmp.Or(o.Every, awsapi.Fast))}, nil
 }
 
 // Expect implements [muster.Expecter].
 func (f *Service) Expect() {
-	f.look.expect()
+	f.reader.expect()
 	if f.o.Capacity != nil {
 		f.o.Capacity.expect()
 	}
@@ -95,16 +106,16 @@ func (f *Service) Expect() {
 
 // Members implements [muster.Fleet]: the tasks of the service in all its deployments, and recently ended ones.
 func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
-	return f.look.members(ctx, func(ctx context.Context) (muster.Listing, error) {
+	return f.reader.members(ctx, func(ctx context.Context) (muster.Listing, error) {
 		at := time.Now().UTC().Round(0)
 		svc, err := f.now(ctx)
 		if err != nil {
 			return muster.Listing{}, err
 		}
-		if l, same := f.look.same(at, quietService(svc)); same {
+		if l, same := f.reader.same(at, quietService(svc)); same {
 			return l, nil
 		}
-		f.look.begin()
+		f.reader.begin()
 		s, err := f.tasks(ctx, at, svc)
 		if err != nil {
 			return muster.Listing{}, err
@@ -126,11 +137,11 @@ func (f *Service) Members(ctx context.Context) (muster.Listing, error) {
 			notes.capacity(c, svc, f.providedBy(ctx, svc))
 		}
 		l.Service.Notes = notes
-		return f.look.whole(l, quietService(svc)), nil
+		return f.reader.whole(l, quietService(svc)), nil
 	})
 }
 
-// survey reads the service and its tasks.
+// survey reads the service and its tasks, without regard to the last reading: a change must not rest on old data.
 func (f *Service) survey(ctx context.Context, at time.Time) (types.Service, seen, error) {
 	svc, err := f.now(ctx)
 	if err != nil {
@@ -147,7 +158,8 @@ func (f *Service) tasks(ctx context.Context, at time.Time, svc types.Service) (s
 		return seen{}, err
 	}
 	if int(svc.RunningCount+svc.PendingCount) < int(svc.DesiredCount) {
-		// Tasks that ended between two readings say why others are missing.
+		// Tasks that ended between two readings say why others are missing. Up to one call of descriptions is enough
+		// for that.
 		ended, err := f.list(ctx, ecs.ListTasksInput{ServiceName: aws.String(f.o.Service),
 			DesiredStatus: types.DesiredStatusStopped})
 		if err != nil {
@@ -155,7 +167,7 @@ func (f *Service) tasks(ctx context.Context, at time.Time, svc types.Service) (s
 		}
 		arns = append(arns, ended[:min(len(ended), maxDescribed)]...)
 	}
-	return f.look.sort(ctx, f.place, at, arns)
+	return f.reader.sort(ctx, f.place, at, arns)
 }
 
 // now describes the service.
@@ -213,6 +225,7 @@ func (f *Service) SetDesired(ctx context.Context, order muster.Order) error {
 		return err
 	}
 	defer done()
+	// Living tasks count even when the order has fewer: only End stops tasks.
 	want := max(order.Total, order.Desired, len(s.living))
 	if order.Shrink && order.Total < len(s.living) {
 		want = order.Total
@@ -222,6 +235,7 @@ func (f *Service) SetDesired(ctx context.Context, order muster.Order) error {
 	}
 	f.await(order)
 	defer f.Expect()
+	// Instances first, because they boot for minutes and tasks can wait for them.
 	short := error(nil)
 	if f.o.Capacity != nil && want > 0 {
 		short = f.o.Capacity.raise(ctx, f.place, order.ID, want)
@@ -239,6 +253,7 @@ func (f *Service) set(ctx context.Context, svc types.Service, want int) error {
 	return f.explain(fmt.Sprintf("set the count %d of", want), err)
 }
 
+// await remembers an order with launches, so that a task that ECS cannot place is reported under the name of the order.
 func (f *Service) await(order muster.Order) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -284,8 +299,9 @@ func (f *Service) End(ctx context.Context, members []string) error {
 	return f.set(ctx, svc, lowered(int(svc.DesiredCount), len(s.living), len(going)))
 }
 
-// lowered returns the count that makes ECS stop going of the living tasks. The count desired may have been lowered for
-// some of them already.
+// lowered returns the count that makes ECS stop exactly going of the living tasks. A count at or above the living ones
+// is lowered by going. A count below them was lowered before, for some of the same tasks, and must not be lowered
+// twice.
 func lowered(desired, living, going int) int {
 	if desired >= living {
 		return desired - going

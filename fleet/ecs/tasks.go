@@ -18,6 +18,9 @@ import (
 	"github.com/muster-scale/muster/internal/awsapi"
 )
 
+// This file starts tasks without a service. ECS replaces none of them, so a worker may exit by itself, and the number
+// of living tasks is the size. The controller keeps the desired size in its history.
+
 // maxRun bounds the tasks of one call.
 const maxRun = 10
 
@@ -57,8 +60,8 @@ type Network struct {
 type Tasks struct {
 	o TaskOptions
 	place
-	look *taskReader
-	// startedBy is the mark of the fleet's tasks.
+	reader *taskReader
+	// startedBy is the mark of the fleet's tasks in ECS, by which a restarted controller finds them.
 	startedBy string
 }
 
@@ -83,7 +86,7 @@ func (c *Clusters) Tasks(o TaskOptions) (*Tasks, error) {
 		return nil, fmt.Errorf("start %s: %w", what, err)
 	}
 	return &Tasks{
-		o: o, place: newPlace(r, o.Cluster, what), look: newTaskReader(cmp.Or(o.Every, awsapi.Fast)),
+		o: o, place: newPlace(r, o.Cluster, what), reader: newTaskReader(cmp.Or(o.Every, awsapi.Fast)),
 		startedBy: mark(o.Fleet),
 	}, nil
 }
@@ -110,21 +113,21 @@ func token(order string, part int) string {
 }
 
 // Expect implements [muster.Expecter].
-func (f *Tasks) Expect() { f.look.expect() }
+func (f *Tasks) Expect() { f.reader.expect() }
 
 // Members implements [muster.Fleet]: the tasks with the fleet's mark, and recently ended ones.
 func (f *Tasks) Members(ctx context.Context) (muster.Listing, error) {
-	return f.look.members(ctx, func(ctx context.Context) (muster.Listing, error) {
+	return f.reader.members(ctx, func(ctx context.Context) (muster.Listing, error) {
 		at := time.Now().UTC().Round(0)
 		arns, err := f.list(ctx, ecs.ListTasksInput{StartedBy: aws.String(f.startedBy)})
 		if err != nil {
 			return muster.Listing{}, err
 		}
-		if l, same := f.look.same(at, quietTasks(arns)); same {
+		if l, same := f.reader.same(at, quietTasks(arns)); same {
 			return l, nil
 		}
-		f.look.begin()
-		s, err := f.look.sort(ctx, f.place, at, arns)
+		f.reader.begin()
+		s, err := f.reader.sort(ctx, f.place, at, arns)
 		if err != nil {
 			return muster.Listing{}, err
 		}
@@ -135,7 +138,7 @@ func (f *Tasks) Members(ctx context.Context) (muster.Listing, error) {
 			}
 		}
 		// ECS names the tasks, as it does for a service. The desired count is the number of living ones.
-		return f.look.whole(muster.Listing{At: at, Members: s.members, Service: &muster.Service{Desired: living}},
+		return f.reader.whole(muster.Listing{At: at, Members: s.members, Service: &muster.Service{Desired: living}},
 			quietTasks(arns)), nil
 	})
 }
@@ -165,7 +168,7 @@ func (f *Tasks) SetDesired(ctx context.Context, order muster.Order) error {
 		}
 		started += len(out.Tasks)
 		for _, t := range out.Tasks {
-			f.look.started(time.Now().UTC().Round(0), aws.ToString(t.TaskArn))
+			f.reader.started(time.Now().UTC().Round(0), aws.ToString(t.TaskArn))
 		}
 		if failures = append(failures, out.Failures...); len(failures) > 0 {
 			break // if some find no place, others will not either
@@ -178,7 +181,8 @@ func (f *Tasks) SetDesired(ctx context.Context, order muster.Order) error {
 		cmp.Or(refused(failures), "ECS does not say why"))
 }
 
-// run returns the request that starts n tasks, the part-th of an order.
+// run returns the request that starts n tasks, the part-th of an order. Its client token makes ECS answer a repeated
+// request with the tasks that it has started already.
 func (f *Tasks) run(order muster.Order, part, n int) *ecs.RunTaskInput {
 	in := &ecs.RunTaskInput{
 		Cluster: aws.String(f.cluster), TaskDefinition: aws.String(f.o.Definition), Count: aws.Int32(int32(n)),
@@ -222,7 +226,7 @@ func (f *Tasks) End(ctx context.Context, members []string) error {
 			continue
 		}
 		_, err := f.ecs.StopTask(ctx, &ecs.StopTaskInput{Cluster: aws.String(f.cluster), Task: t.TaskArn,
-			Reason: aws.String("released: it holds no message and takes no more")})
+			Reason: aws.String("released: it has no message in progress and receives no more")})
 		failures = append(failures, f.explain("end the task "+lastOf(t.TaskArn)+" of", err))
 	}
 	return errors.Join(failures...)

@@ -46,6 +46,7 @@ func (*Config) Writes(bool) []string { return nil }
 // parts are the process fleets of a fleet: one, or one for each part of its split.
 type parts []part
 
+// part is one part with its processes, and close of its log.
 type part struct {
 	split.Part
 	processes *Fleet
@@ -78,6 +79,7 @@ func (*Config) Open(_ context.Context, h *kind.Host, f config.Fleet, left *kind.
 	return ports, nil
 }
 
+// open opens the processes of one part, with its log.
 func open(h *kind.Host, f config.Fleet, p config.Part) (part, error) {
 	start, err := h.Local().Start(f, p)
 	if err != nil {
@@ -95,6 +97,7 @@ func open(h *kind.Host, f config.Fleet, p config.Part) (part, error) {
 	return part{share, processes, closeLog}, nil
 }
 
+// shares returns the parts as the split of one total needs them.
 func (p parts) shares() []split.Part {
 	var all []split.Part
 	for _, one := range p {
@@ -127,7 +130,7 @@ func (p parts) end() {
 	all.Wait()
 }
 
-// closeLogs closes the logs of parts when opening failed. Adopted workers go on.
+// closeLogs closes the logs of parts when opening failed. Adopted workers keep running.
 func (p parts) closeLogs() error {
 	var failures []error
 	for _, one := range p {

@@ -20,6 +20,7 @@ import (
 )
 
 const (
+	// memberSuffix and logSuffix end the names of the two files of a member.
 	memberSuffix = ".member"
 	logSuffix    = ".log"
 	// MemberFD is the descriptor of a worker's member file, whose lock shows that the worker lives. The environment
@@ -40,6 +41,7 @@ type memberFile struct {
 	LaunchedAt time.Time `json:"launched_at"`
 }
 
+// path returns the path of a member's file.
 func (f *Fleet) path(id string) string { return filepath.Join(f.o.Dir, id+memberSuffix) }
 
 // forget removes the file of a member, and its log unless that holds the uncollected reason of a failure.
@@ -172,6 +174,8 @@ func (f *Fleet) lastLine(m *member) string {
 	}, last[:min(len(last), logTail)])
 }
 
+// writeMember writes the content of a member's file over its old content. It must not replace the file, because the
+// lock belongs to the file and not to its name.
 func writeMember(file *os.File, m *member) error {
 	text, err := json.Marshal(memberFile{ID: m.id, PID: m.pid, LaunchedAt: m.launchedAt})
 	if err != nil {
@@ -209,7 +213,7 @@ func held(path string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for the worker of %s: %w", path, err)
+		return false, fmt.Errorf("find the worker of %s: %w", path, err)
 	}
 	defer file.Close()
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
@@ -217,7 +221,7 @@ func held(path string) (bool, error) {
 		return true, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for the worker of %s: try its lock: %w", path, err)
+		return false, fmt.Errorf("find the worker of %s: try its lock: %w", path, err)
 	}
 	return false, nil
 }

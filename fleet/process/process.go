@@ -40,12 +40,15 @@ type Options struct {
 type Fleet struct {
 	o Options
 
-	mu      sync.Mutex
-	argv    []string
-	env     func(member string) []string
+	mu sync.Mutex
+	// argv and env are for members that start from now on.
+	argv []string
+	env  func(member string) []string
+	// members are alive as far as is known, by id. ended are the latest members that have ended, oldest first.
 	members map[string]*member
 	ended   []muster.Member
-	waits   sync.WaitGroup
+	// waits are the goroutines that wait for the ends of children.
+	waits sync.WaitGroup
 }
 
 var (
@@ -173,6 +176,7 @@ func (f *Fleet) Close(ctx context.Context) (killed int) {
 	return killed
 }
 
+// living returns the ids of the living members, sorted.
 func (f *Fleet) living() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -185,7 +189,7 @@ func (f *Fleet) living() []string {
 }
 
 // signal sends sig to each member that is alive, SIGKILL to its whole process group, and returns those it signalled.
-// The lock tells who is alive, because process ids are reused.
+// The lock tells whether a process is alive, because process ids are reused.
 func (f *Fleet) signal(sig syscall.Signal, ids []string) (sent []string) {
 	for _, id := range ids {
 		f.mu.Lock()
@@ -286,6 +290,8 @@ func (f *Fleet) launch(id string) error {
 	return nil
 }
 
+// known tells whether a member of that id lives or has ended lately. The caller holds the lock. Ids are not reused, so
+// a known one is a repeated order.
 func (f *Fleet) known(id string) bool {
 	if f.members[id] != nil {
 		return true
@@ -299,7 +305,8 @@ func (f *Fleet) known(id string) bool {
 }
 
 // start runs the program. Its output goes to a file and not to a pipe, because a pipe would break, and end the worker,
-// when the controller dies. It does not get the mark of a program in which this one may run: by that it would be ended.
+// when the controller dies. It does not get the mark of a program in which this one may run, which would end the worker
+// together with that program.
 func (f *Fleet) start(id string, lock *os.File) (*exec.Cmd, error) {
 	log, err := os.OpenFile(filepath.Join(f.o.Dir, id+logSuffix), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

@@ -28,7 +28,7 @@ type Part struct {
 }
 
 // Shares shares total out among the parts: the bases first, in order, then the rest by weight, rounded so that the
-// shares add up, never above a part's maximum. What no part can take is left out.
+// shares add up, never above a part's maximum. Workers that no part can take are left out.
 func Shares(total int, parts []Part) []int {
 	shares := make([]int, len(parts))
 	left := total

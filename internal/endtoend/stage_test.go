@@ -45,10 +45,10 @@ type stage struct {
 	members func(w *model.World) []string
 	exits   func(w *model.World, member string)
 	began   time.Time
-	// reports is a table of DynamoDB; outlets are whom workers tell in place of the loop, nil for those that report to
-	// it.
-	reports *mustertest.ReportTable
-	outlets []worker.Outlet
+	// reports is a table of DynamoDB; destinations are where workers report instead of to the loop, nil for those that
+	// report to it.
+	reports      *mustertest.ReportTable
+	destinations []worker.Destination
 	// measured puts something in front of the source of the queue; nil for nothing.
 	measured func(base muster.Source) muster.Source
 	// spared is true where AWS decides who ends, busy or not.
@@ -206,8 +206,8 @@ func (s *stage) work(ctx context.Context, member string) {
 				}
 			},
 		}
-		if s.outlets != nil {
-			o.Reporter, o.Outlets = nil, s.outlets
+		if s.destinations != nil {
+			o.Reporter, o.Destinations = nil, s.destinations
 		}
 		if err := worker.Run(ctx, o); err != nil {
 			s.t.Error(err)

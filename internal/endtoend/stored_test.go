@@ -13,6 +13,7 @@ import (
 	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/internal/awsmetrics"
+	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/policy"
 	model "github.com/muster-scale/muster/sim/cloud"
@@ -34,7 +35,7 @@ func (s *stage) unanswered() func(context.Context) ([]protocol.Report, error) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.outlets = []worker.Outlet{{Sink: table, Name: "the table", Every: 10 * time.Second, Changes: true}}
+	s.destinations = []worker.Destination{{Sink: table, Name: "the table", Every: 10 * time.Second, Changes: true}}
 	f := dynamoreport.NewReader(table, region).Follow("work")
 	return func(ctx context.Context) ([]protocol.Report, error) { return f.Reports(ctx, time.Now()) }
 }
@@ -123,7 +124,7 @@ func TestFiguresThatWorkersPublishAreRead(t *testing.T) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		s.outlets = []worker.Outlet{{Sink: sink, Name: "CloudWatch", Every: time.Minute}}
+		s.destinations = []worker.Destination{{Sink: sink, Name: "CloudWatch", Every: time.Minute}}
 		metric := func(id, name, stat string) metricmath.Query {
 			return metricmath.Query{ID: id, MetricStat: &metricmath.MetricStat{Stat: stat, PeriodSeconds: 60,
 				Metric: metricmath.Metric{
@@ -137,7 +138,7 @@ func TestFiguresThatWorkersPublishAreRead(t *testing.T) {
 			q.ReturnData = new(true)
 			source, err := cloudwatch.New(cloudwatch.Options{
 				Queue: "work", Region: region, Reader: reader, Base: base,
-				Measures: []cloudwatch.Measure{{Signal: cloudwatch.Processing, Queries: []metricmath.Query{q}}},
+				Measures: []cloudwatch.Measure{{Quantity: kind.Processing, Queries: []metricmath.Query{q}}},
 			})
 			if err != nil {
 				s.t.Fatal(err)

@@ -11,24 +11,13 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/awsmetrics"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/metricmath"
 )
 
-// Signal is the meaning of a number for a queue.
-type Signal string
-
-// The signals. Counts are of messages, ages and durations in seconds.
-const (
-	Backlog    Signal = "backlog"
-	InFlight   Signal = "in_flight"
-	Delayed    Signal = "delayed"
-	OldestAge  Signal = "oldest_age"
-	Processing Signal = "processing"
-)
-
-// Measure says how to measure one signal.
+// Measure says how to measure one quantity.
 type Measure struct {
-	Signal Signal
+	Quantity kind.Quantity
 	// Queries are the queries for GetMetricData: metrics and expressions, exactly one of which returns its points.
 	Queries []metricmath.Query
 	// ByAWS makes CloudWatch evaluate the queries; otherwise this package does.
@@ -64,6 +53,7 @@ type part struct {
 	// returns is the id of the query that returns its points.
 	returns string
 
+	// read is the last answer of CloudWatch to a measure with ByAWS, at most byAWSEvery old; mu guards it.
 	mu   sync.Mutex
 	read awsmetrics.Read
 }
@@ -81,21 +71,21 @@ const (
 // New returns the source, or an error about its measures.
 func New(o Options) (*Source, error) {
 	s := &Source{o: o}
-	seen := map[Signal]bool{}
+	seen := map[kind.Quantity]bool{}
 	for _, m := range o.Measures {
-		switch m.Signal {
-		case Backlog, InFlight, Delayed, OldestAge, Processing:
+		switch m.Quantity {
+		case kind.Backlog, kind.InFlight, kind.Delayed, kind.OldestAge, kind.Processing:
 		default:
 			return nil, fmt.Errorf("measure %s by CloudWatch: found the signal %q, allowed are %s, %s, %s, %s and %s",
-				o.Queue, m.Signal, Backlog, InFlight, Delayed, OldestAge, Processing)
+				o.Queue, m.Quantity, kind.Backlog, kind.InFlight, kind.Delayed, kind.OldestAge, kind.Processing)
 		}
-		if seen[m.Signal] {
-			return nil, fmt.Errorf("measure %s by CloudWatch: found %s twice, once is allowed", o.Queue, m.Signal)
+		if seen[m.Quantity] {
+			return nil, fmt.Errorf("measure %s by CloudWatch: found %s twice, once is allowed", o.Queue, m.Quantity)
 		}
-		seen[m.Signal] = true
+		seen[m.Quantity] = true
 		p, err := partOf(m)
 		if err != nil {
-			return nil, fmt.Errorf("measure the %s of %s by CloudWatch: %w", m.Signal, o.Queue, err)
+			return nil, fmt.Errorf("measure the %s of %s by CloudWatch: %w", m.Quantity, o.Queue, err)
 		}
 		s.parts = append(s.parts, p)
 	}
@@ -105,6 +95,8 @@ func New(o Options) (*Source, error) {
 	return s, nil
 }
 
+// partOf compiles a measure. Queries that CloudWatch evaluates are not compiled here, because they may use functions
+// that only it knows; they must only name the one query whose points are returned, by the rule of GetMetricData.
 func partOf(m Measure) (*part, error) {
 	p := &part{Measure: m}
 	if m.ByAWS {
@@ -131,12 +123,10 @@ func partOf(m Measure) (*part, error) {
 	return p, nil
 }
 
-// Observe implements [muster.Source]. Signals without a measure or a base are unknown.
+// Observe implements [muster.Source]. Quantities without a measure are those of the base, or unknown without one. All
+// metrics are read in one call; a measure whose metrics fail is unknown with the reason, and the others stay known.
 func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
-	q := s.base(ctx)
-	shown := q.Published.Value()
-	into := map[Signal]*muster.Sample{Backlog: &q.Backlog, InFlight: &q.InFlight, Delayed: &q.Delayed,
-		OldestAge: &q.OldestAge, Processing: &shown.ProcessingMean}
+	q := kind.ObserveBase(ctx, s.o.Base, s.o.Queue, "no metric was named for it", time.Now)
 	q.LateSeconds = max(q.LateSeconds, s.late().Seconds())
 	var stats []metricmath.MetricStat
 	for _, p := range s.parts {
@@ -150,42 +140,26 @@ func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 		own := reads[:len(p.stats)]
 		reads = reads[len(p.stats):]
 		if p.ByAWS {
-			*into[p.Signal] = s.byAWS(ctx, p)
+			p.Quantity.Put(&q, s.byAWS(ctx, p))
 		} else {
-			*into[p.Signal] = p.compute(own)
+			p.Quantity.Put(&q, p.compute(own))
 		}
-	}
-	if shown != (muster.Published{}) {
-		q.Published = &shown
 	}
 	return q, ctx.Err()
-}
-
-// base returns the observation to which the measures are added.
-func (s *Source) base(ctx context.Context) muster.QueueObservation {
-	why := "no metric was named for it"
-	if s.o.Base != nil {
-		q, err := s.o.Base.Observe(ctx)
-		if err == nil {
-			return q
-		}
-		why = err.Error()
-	}
-	none := muster.Unknown(time.Now().UTC().Round(0), why)
-	return muster.QueueObservation{Queue: s.o.Queue, Backlog: none, InFlight: none, Delayed: none, OldestAge: none}
 }
 
 // late is the lag of the measured counts; 0 if no count is measured.
 func (s *Source) late() time.Duration {
 	for _, p := range s.parts {
-		if p.Signal == Backlog || p.Signal == InFlight {
+		if p.Quantity == kind.Backlog || p.Quantity == kind.InFlight {
 			return late
 		}
 	}
 	return 0
 }
 
-// compute evaluates the program on the metrics that were read.
+// compute evaluates the program on the metrics that were read. The sample is as old as the oldest read, and its instant
+// is the end of the newest complete period. One unreadable metric makes the whole measure unknown.
 func (p *part) compute(reads []awsmetrics.Read) muster.Sample {
 	in := metricmath.Inputs{Series: map[string]metricmath.Series{}}
 	var at time.Time
@@ -211,7 +185,8 @@ func (p *part) compute(reads []awsmetrics.Read) muster.Sample {
 	return muster.Measured(start.Add(p.program.Period()), point.Value)
 }
 
-// byAWS makes CloudWatch evaluate the queries, once a minute.
+// byAWS makes CloudWatch evaluate the queries, once a minute: each evaluation is a call of its own with a price. Calls
+// in between return the last answer. A cancelled call is not kept, so that the next one tries again.
 func (s *Source) byAWS(ctx context.Context, p *part) muster.Sample {
 	p.mu.Lock()
 	defer p.mu.Unlock()

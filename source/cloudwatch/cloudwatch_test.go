@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/internal/awsmetrics"
+	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/source/cloudwatch"
@@ -47,12 +48,12 @@ func expression(id, text string) metricmath.Query { return metricmath.Query{ID: 
 func TestSignalsAreMeasuredByMetricsAndExpressions(t *testing.T) {
 	inTime(t, func(t *testing.T, r *awsmetrics.Reader, m *mustertest.Metrics) {
 		s, err := cloudwatch.New(cloudwatch.Options{Queue: "work", Reader: r, Measures: []cloudwatch.Measure{
-			{Signal: cloudwatch.Backlog, Queries: []metricmath.Query{metric("a", "Waiting"), metric("b", "Parked"),
+			{Quantity: kind.Backlog, Queries: []metricmath.Query{metric("a", "Waiting"), metric("b", "Parked"),
 				shown(expression("e", "a + b"))}},
-			{Signal: cloudwatch.InFlight,
+			{Quantity: kind.InFlight,
 				Queries: []metricmath.Query{metric("a", "Running"), shown(expression("e", "FILL(a, 0)"))}},
-			{Signal: cloudwatch.Processing, Queries: []metricmath.Query{shown(metric("mpd", "MPD"))}},
-			{Signal: cloudwatch.OldestAge, ByAWS: true,
+			{Quantity: kind.Processing, Queries: []metricmath.Query{shown(metric("mpd", "MPD"))}},
+			{Quantity: kind.OldestAge, ByAWS: true,
 				Queries: []metricmath.Query{shown(expression("e", "SEARCH('{App} Age', 'Maximum', 60)"))}},
 		}})
 		if err != nil {
@@ -111,7 +112,7 @@ func TestMeasuresGoOverWhatTheQueueSaysOfItself(t *testing.T) {
 		for _, err := range []error{nil, errors.New("no such queue")} {
 			s, fault := cloudwatch.New(cloudwatch.Options{Queue: "work", Reader: r, Base: counts{err},
 				Measures: []cloudwatch.Measure{
-					{Signal: cloudwatch.Processing, Queries: []metricmath.Query{shown(metric("mpd", "MPD"))}},
+					{Quantity: kind.Processing, Queries: []metricmath.Query{shown(metric("mpd", "MPD"))}},
 				}})
 			if fault != nil {
 				t.Fatal(fault)
@@ -137,17 +138,17 @@ func TestAMeasureThatCannotWorkIsRefused(t *testing.T) {
 	}{
 		{"none", nil, "at least one is needed"},
 		{"a signal that does not exist",
-			[]cloudwatch.Measure{{Signal: "size", Queries: []metricmath.Query{shown(metric("a", "A"))}}},
+			[]cloudwatch.Measure{{Quantity: "size", Queries: []metricmath.Query{shown(metric("a", "A"))}}},
 			"allowed are backlog"},
-		{"a signal twice", []cloudwatch.Measure{{Signal: cloudwatch.Backlog, Queries: []metricmath.Query{two}},
-			{Signal: cloudwatch.Backlog, Queries: []metricmath.Query{two}}}, "twice"},
-		{"an unknown id", []cloudwatch.Measure{{Signal: cloudwatch.Backlog,
+		{"a signal twice", []cloudwatch.Measure{{Quantity: kind.Backlog, Queries: []metricmath.Query{two}},
+			{Quantity: kind.Backlog, Queries: []metricmath.Query{two}}}, "twice"},
+		{"an unknown id", []cloudwatch.Measure{{Quantity: kind.Backlog,
 			Queries: []metricmath.Query{shown(expression("e", "x + 1"))}}}, "x"},
 		{"two that return for AWS",
-			[]cloudwatch.Measure{{Signal: cloudwatch.Backlog, ByAWS: true,
+			[]cloudwatch.Measure{{Quantity: kind.Backlog, ByAWS: true,
 				Queries: []metricmath.Query{two, shown(metric("c", "C"))}}}, "allowed is one"},
 		{"none that returns for AWS",
-			[]cloudwatch.Measure{{Signal: cloudwatch.Backlog, ByAWS: true,
+			[]cloudwatch.Measure{{Quantity: kind.Backlog, ByAWS: true,
 				Queries: []metricmath.Query{metric("a", "A"), metric("b", "B")}}}, "exactly one"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -163,7 +164,7 @@ func TestSourceKeepsTheContract(t *testing.T) {
 	mustertest.SourceConformance(t, func(t *testing.T, test func(*testing.T, muster.Source, func(int))) {
 		inTime(t, func(t *testing.T, r *awsmetrics.Reader, m *mustertest.Metrics) {
 			s, fault := cloudwatch.New(cloudwatch.Options{Queue: "work", Reader: r, Measures: []cloudwatch.Measure{
-				{Signal: cloudwatch.Backlog, Queries: []metricmath.Query{shown(metric("waiting", "Waiting"))}},
+				{Quantity: kind.Backlog, Queries: []metricmath.Query{shown(metric("waiting", "Waiting"))}},
 			}})
 			if fault != nil {
 				t.Fatal(fault)

@@ -2,8 +2,8 @@
 // over them.
 //
 // Use it for a fleet whose work is not on SQS, or whose own programs publish how long their work takes. [Config] is
-// what a fleet states: for each [Signal] what is [Stated], a metric or an expression. [Source] is the muster.Source of
-// it; [Meter] reads the metrics that the policy metric-math asks for.
+// what a fleet states: for each [kind.Quantity] what is [Stated], a metric or an expression. [Source] is the
+// muster.Source of it; [Meter] reads the metrics of the policy metric-math.
 //
 //	metrics: {backlog: {namespace: Jobs, metric: Waiting, dimensions: [Queue=mail], stat: Maximum}}
 //

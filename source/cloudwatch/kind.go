@@ -23,11 +23,11 @@ import (
 type Config struct {
 	// Region is the region of the metrics; empty means that of the fleet's queue on SQS, or else of the account.
 	Region string
-	// Measured holds the configured signals.
-	Measured map[Signal]*Stated
+	// Measured holds the configured quantities; one that is absent is not measured.
+	Measured map[kind.Quantity]*Stated
 }
 
-// Stated is one configured signal: a metric, or an expression over several.
+// Stated is one configured quantity: a metric, or an expression over several.
 type Stated struct {
 	// Queries are queries for GetMetricData; exactly one returns its points. They compile, unless ByAWS.
 	Queries []metricmath.Query
@@ -35,34 +35,34 @@ type Stated struct {
 	ByAWS bool
 }
 
-// signals are the signals that metrics can give, in the order of their keys, with their descriptions.
-func signals() []struct {
-	Signal
+// quantities returns the keys of the measured quantities in their order, with their descriptions.
+func quantities() []struct {
+	kind.Quantity
 	what string
 } {
 	return []struct {
-		Signal
+		kind.Quantity
 		what string
 	}{
-		{Backlog, "messages that wait"},
-		{InFlight, "messages in work"},
-		{Delayed, "messages that are not visible yet"},
-		{OldestAge, "the age of the oldest waiting message, in seconds"},
-		{Processing, "the mean processing duration, in seconds"},
+		{kind.Backlog, "waiting messages"},
+		{kind.InFlight, "messages in progress"},
+		{kind.Delayed, "messages that are not visible yet"},
+		{kind.OldestAge, "the age of the oldest waiting message, in seconds"},
+		{kind.Processing, "the mean processing duration, in seconds"},
 	}
 }
 
 const (
 	maxMetrics    = 20
 	maxDimensions = 30
-	// resultID is the id of a signal's expression.
+	// resultID is the id of the expression; an id of using cannot be the same by accident.
 	resultID = "muster_result"
 )
 
 // Kind is the row of the kind.
 func Kind() kind.SignalRow {
 	return kind.SignalRow{
-		Key: "metrics", What: "signals from CloudWatch, in place of what the queue says of itself, or beside it",
+		Key: "metrics", What: "signals from CloudWatch, instead of the queue's own counts or in addition to them",
 		New:      func() kind.Signal { return &Config{} },
 		Adapters: []kind.Adapter{kind.AdapterFor[*Source]("any metric or expression of CloudWatch")},
 	}
@@ -74,22 +74,22 @@ func (c *Config) Keys() []keys.Key {
 		keys.Text("region", &c.Region,
 			"where the metrics are; by default where the fleet's queue is").Check(config.CheckRegion),
 	}
-	for _, s := range signals() {
+	for _, s := range quantities() {
 		decode := func(d *keys.Decoder, n *yaml.Node, path string) {
 			if c.Measured == nil {
-				c.Measured = map[Signal]*Stated{}
+				c.Measured = map[kind.Quantity]*Stated{}
 			}
 			var w written
 			d.Mapping(n, path, w.keys())
-			c.Measured[s.Signal] = w.stated(d, path)
+			c.Measured[s.Quantity] = w.stated(d, path)
 		}
-		rows = append(rows, keys.Custom(string(s.Signal), keys.MappingForm, s.what, decode).
+		rows = append(rows, keys.Custom(string(s.Quantity), keys.MappingForm, s.what, decode).
 			Of(func() []keys.Key { return new(written).keys() }))
 	}
 	return rows
 }
 
-// written is a signal as the configuration states it.
+// written is a quantity as the configuration states it: the keys of one metric, or an expression with its metrics.
 type written struct {
 	metric     metric
 	expression string
@@ -104,6 +104,8 @@ type metric struct {
 	period                    time.Duration
 }
 
+// keys declare one quantity. The keys of a single metric and those of an expression stand in one mapping, so that the
+// frequent case is short.
 func (w *written) keys() []keys.Key {
 	begin := func() metric { return metric{stat: "Average", period: time.Minute} }
 	w.metric = begin()
@@ -128,7 +130,8 @@ func (m *metric) keys() []keys.Key {
 	}
 }
 
-// stated converts a signal to queries.
+// stated converts a quantity to queries. With an expression, the metrics are hidden and only the expression returns its
+// points, as GetMetricData requires.
 func (w *written) stated(d *keys.Decoder, path string) *Stated {
 	shown, hidden := true, false
 	if !d.Has(keys.Join(path, "expression")) {
@@ -146,6 +149,7 @@ func (w *written) stated(d *keys.Decoder, path string) *Stated {
 	return s
 }
 
+// query converts a metric to a query with the given id, and adds the faults of its dimensions.
 func (m metric) query(d *keys.Decoder, path, id string) metricmath.Query {
 	s := &metricmath.MetricStat{Stat: m.stat, PeriodSeconds: int(m.period / time.Second)}
 	s.Metric.Namespace, s.Metric.MetricName = m.namespace, m.name
@@ -161,13 +165,7 @@ func (m metric) query(d *keys.Decoder, path, id string) metricmath.Query {
 }
 
 // Measures implements [config.Signal].
-func (c *Config) Measures() []string {
-	var all []string
-	for s := range c.Measured {
-		all = append(all, string(s))
-	}
-	return all
-}
+func (c *Config) Measures() []string { return kind.Quantities(c.Measured) }
 
 // Check implements [config.Signal]: each measure is complete and its expression compiles.
 func (c *Config) Check(s *keys.Source, at string, f *config.Fleet) {
@@ -178,14 +176,16 @@ func (c *Config) Check(s *keys.Source, at string, f *config.Fleet) {
 		s.Fault(at, fmt.Sprintf("found metrics for a fleet of %d queues, allowed is one queue, or none", len(f.Queues)),
 			"put the sum into an expression")
 	}
-	for _, signal := range slices.Sorted(maps.Keys(c.Measured)) {
-		c.Measured[signal].check(s, keys.Join(at, string(signal)))
+	for _, quantity := range slices.Sorted(maps.Keys(c.Measured)) {
+		c.Measured[quantity].check(s, keys.Join(at, string(quantity)))
 	}
-	if c.Measured[Backlog] == nil && len(f.Queues) == 0 && !f.Policy.NeedsNoQueue() {
+	if c.Measured[kind.Backlog] == nil && len(f.Queues) == 0 && !f.Policy.NeedsNoQueue() {
 		s.Fault(at, "found no backlog for a fleet without a queue, allowed is one of the two", "")
 	}
 }
 
+// check checks that a quantity is complete and, unless CloudWatch evaluates it, compiles. It is compiled only when it
+// has no other fault.
 func (m *Stated) check(s *keys.Source, path string) {
 	before := s.Count()
 	for i, q := range m.Queries {
@@ -212,8 +212,8 @@ func (m *Stated) check(s *keys.Source, path string) {
 			where += ".expression"
 		}
 		problem := strings.ReplaceAll(err.Error(), "\n", "; ")
-		s.Fault(where, "found what CloudWatch would not compute ("+problem+"), allowed is metric math that gives one "+
-			"series",
+		s.Fault(where, "found an expression that CloudWatch does not compute ("+problem+"), allowed is metric math "+
+			"that gives one series",
 			"SEARCH and the like need by_aws: true")
 	}
 }
@@ -228,9 +228,9 @@ func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, base mu
 		return nil, err
 	}
 	o := Options{Queue: f.Name, Region: kind.RegionOf(f, c.Region), Reader: reader, Base: base}
-	for _, signal := range slices.Sorted(maps.Keys(c.Measured)) {
-		m := c.Measured[signal]
-		o.Measures = append(o.Measures, Measure{Signal: signal, Queries: m.Queries, ByAWS: m.ByAWS})
+	for _, quantity := range slices.Sorted(maps.Keys(c.Measured)) {
+		m := c.Measured[quantity]
+		o.Measures = append(o.Measures, Measure{Quantity: quantity, Queries: m.Queries, ByAWS: m.ByAWS})
 	}
 	return New(o)
 }

@@ -13,7 +13,7 @@ import (
 type Source struct {
 	queues *queue.Service
 	name   string
-	// dead is a further dead-letter queue, beside the queue's own; empty for none.
+	// dead is a further dead-letter queue, in addition to the queue's own; empty for none.
 	dead string
 }
 

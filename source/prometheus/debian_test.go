@@ -15,6 +15,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/host"
+	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/source/prometheus"
 )
 
@@ -35,9 +36,9 @@ func TestARealPrometheusIsAsked(t *testing.T) {
 	defer page.Close()
 	url := runPrometheus(t, program, strings.TrimPrefix(page.URL, "http://"))
 	look := func() muster.QueueObservation {
-		return observe(t, prometheus.Options{Queue: "f", URL: url, Queries: map[prometheus.Signal]string{
-			prometheus.Backlog: `sum(waiting)`, prometheus.InFlight: `empty`, prometheus.Delayed: `waiting`,
-			prometheus.OldestAge: `broken`, prometheus.Processing: `vector(`,
+		return observe(t, prometheus.Options{Queue: "f", URL: url, Queries: map[kind.Quantity]string{
+			kind.Backlog: `sum(waiting)`, kind.InFlight: `empty`, kind.Delayed: `waiting`,
+			kind.OldestAge: `broken`, kind.Processing: `vector(`,
 		}})
 	}
 	q := until(t, look, func(q muster.QueueObservation) bool { return q.Backlog.Known })
@@ -47,7 +48,7 @@ func TestARealPrometheusIsAsked(t *testing.T) {
 	for _, unknown := range []struct{ got, want string }{
 		{q.Delayed.Reason, "2 series where one is meant"},
 		{q.OldestAge.Reason, `"NaN", which is no number`},
-		{q.Published.Value().ProcessingMean.Reason, "does not compute it: "},
+		{q.Published.Value().ProcessingMean.Reason, "refuses the query: "},
 	} {
 		if !strings.Contains(unknown.got, unknown.want) {
 			t.Errorf("found %q, want %q", unknown.got, unknown.want)

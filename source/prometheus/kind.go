@@ -24,7 +24,7 @@ type Config struct {
 	// Interval is the scrape interval of the queried targets: 1 s to 1 h, by default 1 min.
 	Interval time.Duration
 	// Queries are PromQL queries by signal.
-	Queries map[Signal]string
+	Queries map[kind.Quantity]string
 }
 
 // maxQuery bounds a query, in bytes.
@@ -33,8 +33,8 @@ const maxQuery = 16 << 10
 // Kind is the row of the kind.
 func Kind() kind.SignalRow {
 	return kind.SignalRow{
-		Key: "prometheus", What: "signals from Prometheus, in place of what the queue says of itself, or beside it: " +
-			"a query each",
+		Key: "prometheus", What: "signals from Prometheus, instead of the queue's own counts or in addition to them, " +
+			"by one query each",
 		New:      func() kind.Signal { return &Config{} },
 		Adapters: []kind.Adapter{kind.AdapterFor[*Source]("any query of Prometheus")},
 	}
@@ -51,22 +51,22 @@ func (c *Config) Keys() []keys.Key {
 			Default(time.Minute).Within(time.Second, time.Hour),
 	}
 	for _, s := range []struct {
-		Signal
+		kind.Quantity
 		what string
 	}{
-		{Backlog, "messages that wait, in PromQL, as in sum(rabbitmq_queue_messages_ready{queue=\"work\"})"},
-		{InFlight, "messages in work, in PromQL"},
-		{Delayed, "messages that are not visible yet, in PromQL"},
-		{OldestAge, "the age of the oldest waiting message in seconds, in PromQL"},
-		{Processing, "the mean processing duration in seconds, in PromQL"},
+		{kind.Backlog, "waiting messages, in PromQL, as in sum(rabbitmq_queue_messages_ready{queue=\"work\"})"},
+		{kind.InFlight, "messages in progress, in PromQL"},
+		{kind.Delayed, "messages that are not visible yet, in PromQL"},
+		{kind.OldestAge, "the age of the oldest waiting message in seconds, in PromQL"},
+		{kind.Processing, "the mean processing duration in seconds, in PromQL"},
 	} {
 		decode := func(d *keys.Decoder, n *yaml.Node, path string) {
 			if c.Queries == nil {
-				c.Queries = map[Signal]string{}
+				c.Queries = map[kind.Quantity]string{}
 			}
-			c.Queries[s.Signal] = d.Text(n, path)
+			c.Queries[s.Quantity] = d.Text(n, path)
 		}
-		rows = append(rows, keys.Custom(string(s.Signal), keys.TextForm, s.what,
+		rows = append(rows, keys.Custom(string(s.Quantity), keys.TextForm, s.what,
 			decode).Check(func(s *keys.Source, path string) {
 			c.checkQuery(s, path)
 		}))
@@ -93,20 +93,14 @@ func (c *Config) checkToken(s *keys.Source, path, token string) {
 }
 
 func (c *Config) checkQuery(s *keys.Source, path string) {
-	query := c.Queries[Signal(keys.Last(path))]
+	query := c.Queries[kind.Quantity(keys.Last(path))]
 	if s.Has(path) && (strings.TrimSpace(query) == "" || len(query) > maxQuery) {
 		s.Fault(path, fmt.Sprintf("found a query of %d bytes, allowed are 1 to %d", len(query), maxQuery), "")
 	}
 }
 
 // Measures implements [config.Signal].
-func (c *Config) Measures() []string {
-	var all []string
-	for s := range c.Queries {
-		all = append(all, string(s))
-	}
-	return all
-}
+func (c *Config) Measures() []string { return kind.Quantities(c.Queries) }
 
 // Check implements [config.Statement].
 func (c *Config) Check(s *keys.Source, at string, f *config.Fleet) {
@@ -117,7 +111,7 @@ func (c *Config) Check(s *keys.Source, at string, f *config.Fleet) {
 		s.Fault(at, fmt.Sprintf("found queries for a fleet of %d queues, allowed is one queue, or none", len(f.Queues)),
 			"put the sum into a query")
 	}
-	if c.Queries[Backlog] == "" && len(f.Queues) == 0 && !f.Policy.NeedsNoQueue() {
+	if c.Queries[kind.Backlog] == "" && len(f.Queues) == 0 && !f.Policy.NeedsNoQueue() {
 		s.Fault(at, "found no backlog for a fleet without a queue, allowed is one of the two", "")
 	}
 }

@@ -14,18 +14,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-)
-
-// Signal is the meaning of a number for a queue.
-type Signal string
-
-// The signals. Counts are of messages, ages and durations in seconds.
-const (
-	Backlog    Signal = "backlog"
-	InFlight   Signal = "in_flight"
-	Delayed    Signal = "delayed"
-	OldestAge  Signal = "oldest_age"
-	Processing Signal = "processing"
+	"github.com/muster-scale/muster/kind"
 )
 
 // Options say what a [Source] measures. Queue, URL and at least one query are required.
@@ -39,7 +28,7 @@ type Options struct {
 	// Interval is the server's scrape interval, by which its numbers lag behind.
 	Interval time.Duration
 	// Queries are PromQL queries by signal.
-	Queries map[Signal]string
+	Queries map[kind.Quantity]string
 	// Base measures the signals without a query; nil leaves them unknown.
 	Base muster.Source
 	// HTTP makes the requests; nil means a default client.
@@ -78,49 +67,19 @@ func New(o Options) (*Source, error) {
 	return s, nil
 }
 
-// Observe implements [muster.Source]. Signals without a query or a base are unknown.
+// Observe implements [muster.Source]. Quantities without a query are those of the base, or unknown without one.
 func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
-	q := s.base(ctx)
-	shown := q.Published.Value()
-	for signal, query := range s.o.Queries {
-		sample := s.sample(ctx, query)
-		switch signal {
-		case Backlog:
-			q.Backlog = sample
-		case InFlight:
-			q.InFlight = sample
-		case Delayed:
-			q.Delayed = sample
-		case OldestAge:
-			q.OldestAge = sample
-		case Processing:
-			shown.ProcessingMean = sample
-		}
-	}
-	if shown != (muster.Published{}) {
-		q.Published = &shown
+	q := kind.ObserveBase(ctx, s.o.Base, s.o.Queue, "no query was stated for it", time.Now)
+	for quantity, query := range s.o.Queries {
+		quantity.Put(&q, s.sample(ctx, query))
 	}
 	q.LateSeconds = max(q.LateSeconds, s.o.Interval.Seconds())
 	return q, ctx.Err()
 }
 
-// base returns the observation to which the queries are added.
-func (s *Source) base(ctx context.Context) muster.QueueObservation {
-	why := "no query was stated for it"
-	if s.o.Base != nil {
-		q, err := s.o.Base.Observe(ctx)
-		if err == nil {
-			return q
-		}
-		why = err.Error()
-	}
-	none := muster.Unknown(time.Now().UTC().Round(0), why)
-	return muster.QueueObservation{Queue: s.o.Queue, Backlog: none, InFlight: none, Delayed: none, OldestAge: none}
-}
-
 // sample makes a query for one number.
 func (s *Source) sample(ctx context.Context, query string) muster.Sample {
-	a, err := s.ask(ctx, query)
+	a, err := s.query(ctx, query)
 	at := time.Now().UTC().Round(0) // samples carry the instant they were received
 	if err != nil {
 		return muster.Unknown(at, err.Error())
@@ -142,12 +101,13 @@ type answer struct {
 	}
 }
 
-// ask makes one query.
-func (s *Source) ask(ctx context.Context, query string) (answer, error) {
+// query sends one query to the API for instant queries, by POST, because a query may be longer than a URL may be. An
+// answer with a warning is refused: it may have only part of the series.
+func (s *Source) query(ctx context.Context, query string) (answer, error) {
 	form := url.Values{"query": {query}, "timeout": {timeout.String()}}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.api, strings.NewReader(form.Encode()))
 	if err != nil {
-		return answer{}, fmt.Errorf("ask Prometheus: %w", err)
+		return answer{}, fmt.Errorf("query Prometheus: %w", err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if s.o.Token != "" {
@@ -157,29 +117,30 @@ func (s *Source) ask(ctx context.Context, query string) (answer, error) {
 	if err != nil {
 		var failed *url.Error
 		if errors.As(err, &failed) {
-			err = failed.Err // the URL is said once
+			err = failed.Err // the message below has the URL already
 		}
-		return answer{}, fmt.Errorf("ask Prometheus at %s: %w", s.o.URL, err)
+		return answer{}, fmt.Errorf("query Prometheus at %s: %w", s.o.URL, err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	var a answer
 	switch decoded := json.Unmarshal(text, &a); {
 	case err != nil:
-		return answer{}, fmt.Errorf("ask Prometheus at %s: %w", s.o.URL, err)
+		return answer{}, fmt.Errorf("query Prometheus at %s: %w", s.o.URL, err)
 	case decoded == nil && a.Error != "":
-		return answer{}, fmt.Errorf("Prometheus does not compute it: %s", a.Error)
+		return answer{}, fmt.Errorf("Prometheus refuses the query: %s", a.Error)
 	case response.StatusCode != http.StatusOK:
 		return answer{}, fmt.Errorf("Prometheus at %s answers %s", s.o.URL, response.Status)
 	case decoded != nil || a.Status != "success":
-		return answer{}, fmt.Errorf("what is at %s does not answer as Prometheus does", s.o.URL)
+		return answer{}, fmt.Errorf("the server at %s does not answer as Prometheus does", s.o.URL)
 	case len(a.Warnings) > 0:
 		return answer{}, fmt.Errorf("Prometheus warns: %s", strings.Join(a.Warnings, "; "))
 	}
 	return a, nil
 }
 
-// number returns the number of an answer, or why there is none.
+// number returns the number of an answer, or the reason why there is none. An absent series is unknown, never zero: no
+// worker stops because a target vanished.
 func (a answer) number() (v float64, reason string) {
 	var point [2]any
 	switch a.Data.ResultType {

@@ -45,7 +45,7 @@ func TestWhatGivesNoNumberIsUnknown(t *testing.T) {
 		{"a histogram", vector(`{"metric":{},"histogram":[1,{"count":"3"}]}`), 200, false, 0, "no number"},
 		{"a query that is none", `{"status":"error","errorType":"bad_data","error":"parse error: unexpected end"}`, 400,
 			false, 0,
-			"does not compute it: parse error"},
+			"refuses the query: parse error"},
 		{"a partial answer", strings.Replace(vector(one("1")), "{", `{"warnings":["one store did not answer"],`, 1),
 			200, false, 0,
 			"warns: one store did not answer"},
@@ -66,7 +66,7 @@ func TestWhatGivesNoNumberIsUnknown(t *testing.T) {
 			defer web.Close()
 			q := observe(t, prometheus.Options{
 				Queue: "f", URL: web.URL + "/sub/", Token: "secret", Interval: 15 * time.Second,
-				Queries: map[prometheus.Signal]string{prometheus.Backlog: "sum(up)"},
+				Queries: map[kind.Quantity]string{kind.Backlog: "sum(up)"},
 			})
 			if q.Backlog.Known != row.known || q.Backlog.Value != row.value ||
 				!strings.Contains(q.Backlog.Reason, row.reason) {
@@ -96,7 +96,7 @@ func TestAServerThatIsAwayIsUnknown(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
 	web.Close()
 	q := observe(t, prometheus.Options{Queue: "f", URL: web.URL,
-		Queries: map[prometheus.Signal]string{prometheus.OldestAge: "x"}})
+		Queries: map[kind.Quantity]string{kind.OldestAge: "x"}})
 	if q.OldestAge.Known || strings.Count(q.OldestAge.Reason, web.URL) != 1 {
 		t.Errorf("found %+v, want unknown, with the place said once", q.OldestAge)
 	}
@@ -110,7 +110,7 @@ func TestKeepsTheContractOfASource(t *testing.T) {
 		}))
 		defer web.Close()
 		s, err := prometheus.New(prometheus.Options{Queue: "f", URL: web.URL,
-			Queries: map[prometheus.Signal]string{prometheus.Backlog: "x"}})
+			Queries: map[kind.Quantity]string{kind.Backlog: "x"}})
 		if err != nil {
 			t.Fatal(err)
 		}

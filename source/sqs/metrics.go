@@ -24,6 +24,8 @@ type queueMetrics struct {
 // period is the period of SQS's own metrics, in seconds.
 const period = 60
 
+// metricsOf returns the three metrics of a queue: the oldest age, and the numbers of sent and deleted messages a
+// minute.
 func metricsOf(from Metrics, region, queue string) *queueMetrics {
 	m := &queueMetrics{from: from, region: region}
 	for _, s := range [][2]string{{"ApproximateAgeOfOldestMessage", "Maximum"}, {"NumberOfMessagesSent", "Sum"},

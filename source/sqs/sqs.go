@@ -20,12 +20,12 @@ import (
 )
 
 const (
-	// emptyLooks and emptyFor are how many readings in a row, over how long, must show a queue empty.
-	emptyLooks = 3
-	emptyFor   = 20 * time.Second
-	// secondLook is how long after a change a FIFO queue is read again.
-	secondLook = time.Second
-	fifoSuffix = ".fifo"
+	// emptyReadings and emptyFor are how many readings in a row, over how long, must show a queue empty.
+	emptyReadings = 3
+	emptyFor      = 20 * time.Second
+	// secondReading is how long after a change a FIFO queue is read again.
+	secondReading = time.Second
+	fifoSuffix    = ".fifo"
 	// settles is the usual lag of the counts; AWS promises no more than a minute after the last send.
 	settles = time.Second
 	// exactEvery is the shortest interval between readings of a queue on this machine.
@@ -85,6 +85,7 @@ func (q *Queues) Queue(queueURL string, every time.Duration) (*Source, error) {
 	return s, nil
 }
 
+// atLeast makes every the longest interval between readings while the queue changes.
 func (s *Source) atLeast(every time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,11 +114,12 @@ type Source struct {
 	last    *muster.QueueObservation
 	failure error
 	// counts are those of the last successful reading. zeros is how many readings in a row were all zero, since zeroAt.
-	counts   [3]float64
-	seen     bool
-	lookedAt time.Time
-	zeros    int
-	zeroAt   time.Time
+	counts [3]float64
+	// seen is true after the first reading, whose time and those of later ones is readAt.
+	seen   bool
+	readAt time.Time
+	zeros  int
+	zeroAt time.Time
 	// emptyAt is when the queue last counted as empty.
 	emptyAt time.Time
 	// again is true while a second reading is due; waking is true while a timer for one runs.
@@ -142,7 +144,7 @@ func (s *Source) Observe(ctx context.Context) (muster.QueueObservation, error) {
 	}
 	q, err, fresh := s.cached(time.Now())
 	if !fresh {
-		q, err = s.look(ctx)
+		q, err = s.read(ctx)
 	}
 	if err != nil {
 		return muster.QueueObservation{}, err
@@ -184,7 +186,9 @@ var counted = [3]types.QueueAttributeName{
 	types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
 }
 
-func (s *Source) look(ctx context.Context) (muster.QueueObservation, error) {
+// read reads the counts once. A count that is missing or no number is unknown for itself alone. The caller has the
+// turn.
+func (s *Source) read(ctx context.Context) (muster.QueueObservation, error) {
 	out, err := s.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: aws.String(s.url),
 		AttributeNames: counted[:]})
 	now := time.Now()
@@ -218,11 +222,11 @@ func (s *Source) look(ctx context.Context) (muster.QueueObservation, error) {
 	}
 	s.failure = nil
 	late := 0.0
-	if !s.exact && !s.lookedAt.IsZero() {
+	if !s.exact && !s.readAt.IsZero() {
 		// A new message may have come right after the last reading.
-		late = (settles + min(max(0, now.Sub(s.lookedAt)), awsapi.Slow)).Seconds()
+		late = (settles + min(max(0, now.Sub(s.readAt)), awsapi.Slow)).Seconds()
 	}
-	s.lookedAt = now
+	s.readAt = now
 	s.last = &muster.QueueObservation{
 		Queue: s.url, Backlog: samples[0], InFlight: samples[1], Delayed: samples[2],
 		LateSeconds: late,
@@ -240,8 +244,8 @@ func (s *Source) paced(now time.Time, counts [3]float64) {
 	s.again = false
 	if changed && !second && strings.HasSuffix(s.name, fifoSuffix) {
 		s.again = true
-		s.pace.Within(now, secondLook)
-		time.AfterFunc(secondLook, s.wake)
+		s.pace.Within(now, secondReading)
+		time.AfterFunc(secondReading, s.wake)
 	}
 }
 
@@ -256,10 +260,10 @@ func (s *Source) believe(at time.Time, samples *[3]muster.Sample) {
 		s.zeroAt = at
 	}
 	s.zeros++
-	if over := at.Sub(s.zeroAt); s.zeros < emptyLooks || over < emptyFor {
+	if over := at.Sub(s.zeroAt); s.zeros < emptyReadings || over < emptyFor {
 		why := fmt.Sprintf("SQS shows the queue empty; its counts are approximate and late, so that is believed "+
-			"after %d looks over %s in a row, this was number %d after %s",
-			emptyLooks, render.Seconds(emptyFor.Seconds()), s.zeros, render.Seconds(over.Seconds()))
+			"after %d readings in a row over %s, this was number %d after %s",
+			emptyReadings, render.Seconds(emptyFor.Seconds()), s.zeros, render.Seconds(over.Seconds()))
 		s.pace.Within(at, s.pace.Fast)
 		for i := range samples {
 			samples[i] = muster.Doubt(at, why)
@@ -275,7 +279,7 @@ func (s *Source) Expect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	wait := max(0, s.lookedAt.Add(secondLook).Sub(now))
+	wait := max(0, s.readAt.Add(secondReading).Sub(now))
 	s.pace.ExpectAt(now.Add(wait))
 	s.again = false
 	fifo := strings.HasSuffix(s.name, fifoSuffix)
@@ -283,13 +287,13 @@ func (s *Source) Expect() {
 		return
 	}
 	if wait == 0 {
-		wait = secondLook
+		wait = secondReading
 	}
 	s.waking = true
 	time.AfterFunc(wait, func() {
 		s.mu.Lock()
 		s.waking = false
-		if now := time.Now(); now.Sub(s.lookedAt) >= secondLook { // unless it has just been read
+		if now := time.Now(); now.Sub(s.readAt) >= secondReading { // unless it has just been read
 			s.pace.Within(now, 0)
 		}
 		s.mu.Unlock()
@@ -310,6 +314,7 @@ func (s *Source) Wakes() (<-chan struct{}, func()) {
 	}
 }
 
+// wake wakes all listeners; one that has not consumed the last wake-up needs no second one.
 func (s *Source) wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -134,8 +134,8 @@ func TestAnEmptyQueueIsBelievedWhenSeveralLooksHaveShownIt(t *testing.T) {
 		observe(t, s)
 		aws.set(0, 0, 0)
 		q := watch(t, s, 10*time.Second)
-		if q.Backlog.Known || !q.Backlog.Doubted || !strings.Contains(q.Backlog.Reason, "believed after 3 looks") ||
-			q.InFlight.Known {
+		if q.Backlog.Known || !q.Backlog.Doubted || q.InFlight.Known ||
+			!strings.Contains(q.Backlog.Reason, "believed after 3 readings in a row") {
 			t.Errorf("after 10 s found %+v, want a doubt that says what it waits for", q.Backlog)
 		}
 		if q = watch(t, s, 25*time.Second); !q.Backlog.Known || q.Backlog.Value != 0 || !q.InFlight.Known ||

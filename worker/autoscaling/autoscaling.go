@@ -1,5 +1,3 @@
-// Package autoscaling keeps an instance of an EC2 Auto Scaling group alive while its workers work. Scale-in protection
-// makes the group choose another instance; the group's lifecycle hook delays a termination until the workers finish.
 package autoscaling
 
 import (
@@ -31,6 +29,7 @@ type Actions interface {
 		...func(*awsautoscaling.Options)) (*awsautoscaling.RecordLifecycleActionHeartbeatOutput, error)
 }
 
+// groupAPI is the call that finds the group of an instance.
 type groupAPI interface {
 	DescribeAutoScalingInstances(context.Context, *awsautoscaling.DescribeAutoScalingInstancesInput,
 		...func(*awsautoscaling.Options)) (*awsautoscaling.DescribeAutoScalingInstancesOutput, error)
@@ -53,12 +52,13 @@ type API interface {
 type Options struct {
 	// Instance is the id of this instance.
 	Instance string
-	// Group is the name of the instance's group; when empty, AWS is asked for it.
+	// Group is the name of the instance's group; when empty, it is read from AWS.
 	Group string
 	// Name is the name of the hook; when it is empty, the group must have exactly one for terminating instances.
 	Name string
 }
 
+// check checks the forms of the names; whether they exist shows in the first call.
 func (o Options) check() error {
 	if !strings.HasPrefix(o.Instance, "i-") || len(o.Instance) > 19 || len(o.Group) > 255 || len(o.Name) > 255 {
 		return fmt.Errorf("found the instance %.40q, the group %.40q and the hook %.40q; allowed are an id as in "+
@@ -74,7 +74,8 @@ type Hook struct {
 	api API
 	o   Options
 
-	mu    sync.Mutex
+	mu sync.Mutex
+	// found is the hook, once it was read.
 	found *types.LifecycleHook
 }
 

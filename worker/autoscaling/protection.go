@@ -87,7 +87,7 @@ func (p *Protection) Protect(ctx context.Context, term time.Duration) error {
 	return p.lift(ctx)
 }
 
-// find asks AWS for the group until it is known.
+// find reads the group from AWS until it is known. An instance in no group cannot be protected, which is no failure.
 func (p *Protection) find(ctx context.Context) (err error) {
 	if p.group != "" {
 		return nil
@@ -120,6 +120,8 @@ func (p *Protection) turn(ctx context.Context) (*os.File, error) {
 	}
 }
 
+// raise locks the file of this worker and protects the instance. The lock comes first: another worker that becomes idle
+// in between then sees that the instance is needed.
 func (p *Protection) raise(ctx context.Context) (err error) {
 	if p.lock == nil {
 		if p.lock, err = join(p.dir); err != nil {
@@ -151,7 +153,7 @@ func (p *Protection) lift(ctx context.Context) error {
 	}
 	n, err := others(p.dir)
 	if err != nil {
-		return fmt.Errorf("look for the other workers of this instance: %w", err)
+		return fmt.Errorf("find the other workers of this instance: %w", err)
 	}
 	if n > 0 {
 		return nil // the last of them lifts it
@@ -181,6 +183,7 @@ func (p *Protection) unsureUntil() (time.Time, error) {
 	return stat.ModTime().Add(unsureFor), nil
 }
 
+// set sets the protection of the instance in its group.
 func (p *Protection) set(ctx context.Context, on bool) error {
 	_, err := p.api.SetInstanceProtection(ctx, &awsautoscaling.SetInstanceProtectionInput{
 		AutoScalingGroupName: &p.group, InstanceIds: []string{p.o.Instance}, ProtectedFromScaleIn: aws.Bool(on),

@@ -81,7 +81,7 @@ func (s *Shared) Complete(ctx context.Context) error {
 	n, err := others(s.dir)
 	switch {
 	case err != nil:
-		return fmt.Errorf("look for the other workers of this instance: %w", err)
+		return fmt.Errorf("find the other workers of this instance: %w", err)
 	case n > 0:
 		return fmt.Errorf("let the instance end: found %d at work in %s: %w", n, s.dir, worker.ErrOthersWork)
 	}

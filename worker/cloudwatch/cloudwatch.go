@@ -1,10 +1,3 @@
-// Package cloudwatch publishes metrics of workers to Amazon CloudWatch: MPD, the mean processing duration, and
-// TotalWorkers, the number of slots. Formulas for target tracking use both.
-//
-// [Sink] calls PutMetricData once in each period. [Lines] writes lines in the embedded metric format, which CloudWatch
-// Logs turns into metrics. Both use the dimension Fleet, so that the statistic Sum of TotalWorkers covers all workers
-// of the fleet. A worker publishes TotalWorkers once per period, at its beginning: a second datum, or a repeated call,
-// would count it twice.
 package cloudwatch
 
 import (
@@ -58,6 +51,7 @@ type Options struct {
 	Fleet string
 }
 
+// complete returns the options with their defaults, or an error for what CloudWatch would refuse.
 func (o Options) complete() (Options, error) {
 	if o.Namespace == "" {
 		o.Namespace = DefaultNamespace
@@ -107,6 +101,7 @@ func (s *Sink) Take(ctx context.Context, d worker.Digest) error {
 	return nil
 }
 
+// data returns the data of a period: TotalWorkers once, unless the digest is an extra one, and the durations.
 func (s *Sink) data(d worker.Digest) []types.MetricDatum {
 	datum := func(name string, unit types.StandardUnit) types.MetricDatum {
 		m := types.MetricDatum{MetricName: &name, Timestamp: aws.Time(d.Period), Unit: unit,

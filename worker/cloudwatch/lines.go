@@ -83,6 +83,7 @@ func (l *Lines) lines(d worker.Digest) []map[string]any {
 	return all
 }
 
+// line returns one object of the embedded metric format: the values as members, and their declaration in _aws.
 func (l *Lines) line(d worker.Digest, metrics []metric, members map[string]any) map[string]any {
 	dimensions := []string{}
 	line := map[string]any{}

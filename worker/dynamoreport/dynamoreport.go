@@ -1,9 +1,3 @@
-// Package dynamoreport stores the reports of workers in an Amazon DynamoDB table, where a controller that workers
-// cannot reach reads them.
-//
-// The table has the partition key "fleet" and the sort key "worker", both text, and "expires" as its time-to-live
-// attribute. Each worker overwrites its one entry with its current report and its counts since it started, so a missed
-// entry loses nothing. A write succeeds only if it is newer than the stored entry.
 package dynamoreport
 
 import (
@@ -165,7 +159,7 @@ func (t *Table) failed(what string, err error) error {
 }
 
 // Read returns the entries of a fleet that have not expired at now, by member and worker. It leaves out invalid
-// entries: the error names them, beside a result with the valid ones.
+// entries: the error names them, and the result has the valid ones.
 func (t *Table) Read(ctx context.Context, fleet string, now time.Time) ([]Entry, error) {
 	return t.read(ctx, fleet, now, func(context.Context) error { return nil })
 }

@@ -65,8 +65,9 @@ type Follower struct {
 // Its counts are those since the last read. The first read cannot tell how much of a worker's counts an earlier
 // controller has recorded already, so their counts are zero.
 //
-// Invalid entries are left out; the error names them, beside the valid reports. When nothing could be read, the error
-// is an [awsapi.Error], and the reads back off to one in five minutes. An error is repeated until the next read.
+// Invalid entries are left out; the error names them, and the result has the valid reports. When nothing could be read,
+// the error is an [awsapi.Error], and the reads back off to one in five minutes. An error is repeated until the next
+// read.
 func (f *Follower) Reports(ctx context.Context, now time.Time) ([]protocol.Report, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

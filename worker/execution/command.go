@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// killAfter is how long after SIGTERM a command is killed.
+	// killAfter is the time from SIGTERM to SIGKILL.
 	killAfter = 5 * time.Second
 	// drainOutput is how long output is read after the command ended: a child outside the process group may keep the
 	// pipe open.
@@ -59,7 +59,7 @@ type Command struct {
 	Print func(Printed)
 }
 
-// Printed is a line that a program printed.
+// Printed is a line of a program's output.
 type Printed struct {
 	// Message is the id of the message that the program was working on; empty if there was none or several.
 	Message string
@@ -274,6 +274,7 @@ func endGroup(ctx context.Context, group int, ended <-chan struct{}) bool {
 // signalGroup signals a process group. It ignores the error of a group that has ended.
 func signalGroup(group int, signal syscall.Signal) { _ = syscall.Kill(-group, signal) }
 
+// failure returns the error of a program that ended with err, or that was stopped because of cause.
 func (c Command) failure(cmd *exec.Cmd, err error, p *pipes, cause error) error {
 	if cmd.ProcessState == nil {
 		return fmt.Errorf("wait for command %q: %w", c.Argv[0], err)
@@ -290,7 +291,8 @@ func (c Command) failure(cmd *exec.Cmd, err error, p *pipes, cause error) error 
 
 // pipes are the parent's ends of a running command's standard streams.
 type pipes struct {
-	in             io.WriteCloser
+	in io.WriteCloser
+	// outs are the read ends of the two outputs; copiers are the goroutines that use the streams.
 	outs           []*os.File
 	copiers        sync.WaitGroup
 	stdout, stderr *output
@@ -326,6 +328,7 @@ func startReading(cmd *exec.Cmd, readOut, readErr func(io.Reader)) (*pipes, erro
 		}
 		return cmd.Start()
 	}()
+	// Without its own copies closed, this process would never read the end of the outputs.
 	for _, f := range childEnds {
 		_ = f.Close()
 	}
@@ -354,6 +357,7 @@ func (p *pipes) close() {
 	p.closeOuts()
 }
 
+// closeOuts closes the read ends, which also ends their readers.
 func (p *pipes) closeOuts() {
 	for _, f := range p.outs {
 		_ = f.Close()

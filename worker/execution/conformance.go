@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,6 +21,9 @@ const (
 	quiet = 300 * time.Millisecond
 	// largeSample is the size of the largest sample body, in bytes.
 	largeSample = 256 << 10
+	// unreadBody is the size above which a server may refuse a body without reading it, in bytes. Smaller bodies must
+	// get an answer.
+	unreadBody = 64 << 10
 	// conformanceLimit is the default time limit of a call.
 	conformanceLimit = 10 * time.Second
 )
@@ -76,6 +80,7 @@ func (c *Conformance) Passed() bool {
 // Findings returns the findings so far, in order.
 func (c *Conformance) Findings() []Finding { return c.findings }
 
+// found records a finding and passes it on.
 func (c *Conformance) found(f Finding) {
 	c.findings = append(c.findings, f)
 	if c.Tell != nil {
@@ -83,6 +88,7 @@ func (c *Conformance) found(f Finding) {
 	}
 }
 
+// rule records the result of a rule, and tells whether it is kept.
 func (c *Conformance) rule(name string, err error) bool {
 	c.found(Finding{Rule: name, Err: err})
 	return err == nil
@@ -103,6 +109,7 @@ func (c *Conformance) message(body string) worker.Message {
 // calls does the work on a batch, as Options.DoBatch does.
 type calls func(ctx context.Context, batch []worker.Message) []error
 
+// call makes one call with the time limit of calls.
 func (c *Conformance) call(ctx context.Context, do calls, batch ...worker.Message) []error {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(c.TimeLimit, conformanceLimit), worker.ErrTimeLimit)
 	defer cancel()
@@ -127,7 +134,27 @@ func (c *Conformance) OfCommand(ctx context.Context, command Command) {
 
 // OfEndpoint checks an HTTP endpoint.
 func (c *Conformance) OfEndpoint(ctx context.Context, e *Endpoint) {
-	c.common(ctx, e.DoBatch, e.o.Batch)
+	c.common(ctx, func(ctx context.Context, batch []worker.Message) []error {
+		errs := e.DoBatch(ctx, batch)
+		for i, err := range errs {
+			if refusedUnread(batch[i].Body, err) && answered(e.Do(ctx, c.message(c.Samples[0]))) {
+				errs[i] = &said{err.Error()}
+			}
+		}
+		return errs
+	}, e.o.Batch)
+}
+
+// refusedUnread tells whether err may be the refusal of a body that the server did not read to its end.
+//
+// A server may answer and close the connection before it has read a large body. Data that arrives after the close
+// makes its system reset the connection, and then the answer is lost (RFC 9112, section 9.6). A server that crashes
+// looks the same, so [Conformance.OfEndpoint] also requires an answer to the next message.
+func refusedUnread(body string, err error) bool {
+	// When the client reads the end of the connection before its own write fails, it closes the connection itself, and
+	// the write fails with net.ErrClosed: the body was still being written.
+	ended := errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed)
+	return len(body) > unreadBody && ended
 }
 
 // common checks the rules that hold for commands, programs and endpoints.
@@ -170,6 +197,7 @@ func (c *Conformance) anyBody(ctx context.Context, do calls) error {
 	return errors.Join(errs...)
 }
 
+// mustFail returns the breach of the rule failure, given the result of the sample that must fail. A crash is no answer.
 func mustFail(err error) error {
 	switch {
 	case err == nil:
@@ -183,6 +211,7 @@ func mustFail(err error) error {
 // oddBody is a body that every worker must survive, whether it succeeds or fails.
 type oddBody struct{ name, body string }
 
+// oddBodies returns bodies that break careless programs: those that quote by hand, read lines, or assume UTF-8.
 func oddBodies() []oddBody {
 	return []oddBody{
 		{"an empty body", ""},
@@ -195,8 +224,7 @@ func oddBodies() []oddBody {
 }
 
 // OfLines checks a program that speaks JSON lines. It starts the program as [StartLines] does, and again after each
-// rule
-// that ended it.
+// rule that ended it.
 func (c *Conformance) OfLines(ctx context.Context, o LinesOptions) {
 	o.Batch, o.StartLimit = cmp.Or(o.Batch, 1), cmp.Or(o.StartLimit, defaultStartLimit)
 	s := &session{o: o}
@@ -232,12 +260,14 @@ func (s *session) start(ctx context.Context) (err error) {
 	return err
 }
 
+// end ends the program, if one was started.
 func (s *session) end() {
 	if s.p != nil {
 		s.p.end()
 	}
 }
 
+// call makes a call with an unchanged line.
 func (s *session) call(ctx context.Context, batch []worker.Message) []error {
 	return s.send(ctx, batch, func(line []byte) []byte { return line })
 }
@@ -299,12 +329,13 @@ func (c *Conformance) stop(ctx context.Context, s *session) error {
 	return c.ends(s.p, "SIGTERM")
 }
 
+// ends waits for the end of the program, and kills it when that takes too long.
 func (c *Conformance) ends(p *program, after string) error {
 	select {
 	case <-p.gone:
 		return nil
 	case <-time.After(killAfter):
-		p.blame(fmt.Errorf("it did not end within %s after %s", killAfter, after))
+		p.kill(fmt.Errorf("it did not end within %s after %s", killAfter, after))
 		<-p.gone
 		return p.failure()
 	}

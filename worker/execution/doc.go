@@ -12,10 +12,23 @@
 //	command := execution.Command{Argv: []string{"./resize.sh"}}
 //	err := worker.Run(ctx, worker.Options{Queue: queue, Do: command.Run})
 //
-// A program that fails is an error, as [ExitError] or [AnswerError], with what it printed last; the message is then
-// tried again. When the context ends, a command and what it started are asked to end, and are killed five seconds
-// later; when the lease is lost, they are killed at once. What a program prints is passed on as [Printed], line by
-// line.
+// A program that fails is an error, as [ExitError] or [AnswerError], with the end of its output; the message is then
+// tried again. Each line of output is passed on as a [Printed].
+//
+// The context of a call says when the work must stop, and its cause says how:
+//
+//	worker.ErrLeaseLost   another worker may have the message: the program and all it started are killed at once
+//	any other cause       SIGTERM to its process group, and SIGKILL five seconds later
+//
+// The package keeps these invariants:
+//
+//   - No process of a [Command] outlives its call, except one that leaves its process group where the system cannot
+//     track it. Otherwise two workers would work on one message.
+//   - Nothing of a message becomes part of a command line, and there is no shell.
+//   - A program that breaks the protocol is killed, because its later answers could belong to any message.
+//   - worker.ErrNotBegun is returned only when the program certainly got nothing of the message, so that the attempt
+//     does not count.
+//   - No error text and no log line repeats a message's body; the output of the program itself may.
 //
 // [Conformance] checks a program against the protocol, rule by rule, and returns a [Finding] for each: muster work
 // --conformance prints them.

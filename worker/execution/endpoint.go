@@ -60,14 +60,14 @@ type Endpoint struct {
 	dialer     *net.Dialer
 	deliveries atomic.Int64
 	up         atomic.Bool
-	// hindered is why nothing can be reached, once that has lasted for some seconds; nil before.
+	// hindered is why nothing can be reached, once that has lasted for some seconds; nil otherwise.
 	hindered atomic.Pointer[error]
-	// down asks for a check of the endpoint.
+	// down requests a check of the endpoint.
 	down    chan struct{}
 	changed chan struct{}
 	life    context.Context
 	stop    context.CancelFunc
-	watch   sync.WaitGroup
+	checks  sync.WaitGroup
 }
 
 // errElsewhere refuses a connection to another machine, whatever a name resolves to.
@@ -95,7 +95,7 @@ func NewEndpoint(ctx context.Context, o EndpointOptions) (*Endpoint, error) {
 		o: o, host: net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")),
 		log:  cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 		down: make(chan struct{}, 1), changed: make(chan struct{}, 1),
-		dialer: &net.Dialer{Timeout: connectTimeout, Control: stayHere},
+		dialer: &net.Dialer{Timeout: connectTimeout, Control: refuseOtherMachines},
 	}
 	e.client = &http.Client{
 		Transport: &http.Transport{
@@ -106,11 +106,13 @@ func NewEndpoint(ctx context.Context, o EndpointOptions) (*Endpoint, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	e.life, e.stop = context.WithCancel(context.WithoutCancel(ctx))
-	e.watch.Go(e.look)
+	e.checks.Go(e.keepChecking)
 	return e, nil
 }
 
-func stayHere(_, address string, _ syscall.RawConn) error {
+// refuseOtherMachines refuses a connection to another machine. It runs after the name was resolved, so a name of this
+// machine that resolves to another address is refused, too.
+func refuseOtherMachines(_, address string, _ syscall.RawConn) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil || !trouble.Loopback(host) {
 		return fmt.Errorf("connect to %s: %w", address, errElsewhere)
@@ -118,8 +120,8 @@ func stayHere(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// look keeps track of whether something listens. While nothing does, it checks again, with back-off.
-func (e *Endpoint) look() {
+// keepChecking keeps track of whether something listens. While nothing does, it checks again, with back-off.
+func (e *Endpoint) keepChecking() {
 	var fault trouble.Trouble
 	fault.What = "reaching the endpoint"
 	for failures := 0; ; {
@@ -137,7 +139,7 @@ func (e *Endpoint) look() {
 			again = time.After(worker.ReceivePause(failures, rand.Float64()))
 		}
 		e.set(err == nil)
-		e.hinder(err, failures)
+		e.setHindered(err, failures)
 		select {
 		case <-e.down:
 		case <-again:
@@ -150,26 +152,26 @@ func (e *Endpoint) look() {
 // set records whether something listens.
 func (e *Endpoint) set(up bool) {
 	if e.up.Swap(up) != up {
-		e.tell()
+		e.notify()
 	}
 }
 
 // lasting is how many failed checks in a row are more than a slow start: a few seconds.
 const lasting = 4
 
-// hinder records why nothing listens, once that is more than a slow start.
-func (e *Endpoint) hinder(err error, failures int) {
+// setHindered records why nothing listens, once that is more than a slow start.
+func (e *Endpoint) setHindered(err error, failures int) {
 	switch {
 	case err == nil:
 		e.hindered.Store(nil)
 	case failures == lasting:
 		e.hindered.Store(&err)
-		e.tell()
+		e.notify()
 	}
 }
 
-// tell signals a change.
-func (e *Endpoint) tell() {
+// notify signals a change.
+func (e *Endpoint) notify() {
 	select {
 	case e.changed <- struct{}{}:
 	default:
@@ -198,7 +200,7 @@ func (e *Endpoint) Changed() <-chan struct{} { return e.changed }
 // Close stops the checks of the endpoint. Call it when no request is running.
 func (e *Endpoint) Close() {
 	e.stop()
-	e.watch.Wait()
+	e.checks.Wait()
 }
 
 // Do does the work for one message; see [Options].
@@ -210,7 +212,7 @@ func (e *Endpoint) Do(ctx context.Context, m worker.Message) error {
 // that were not sent, because nothing listens, fail with [ErrNotBegun].
 func (e *Endpoint) DoBatch(ctx context.Context, batch []worker.Message) []error {
 	if e.o.Batch > 1 {
-		return e.together(ctx, batch)
+		return e.postBatch(ctx, batch)
 	}
 	errs := make([]error, len(batch))
 	for i, m := range batch {
@@ -278,8 +280,8 @@ func headerText(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-// together sends a batch in one request and reads which messages failed.
-func (e *Endpoint) together(ctx context.Context, batch []worker.Message) []error {
+// postBatch sends a batch in one request and reads which messages failed.
+func (e *Endpoint) postBatch(ctx context.Context, batch []worker.Message) []error {
 	n := int64(len(batch))
 	deliveries := deliveryNames(e.deliveries.Add(n)-n+1, len(batch))
 	body, err := wireWorkOf(ctx, batch, deliveries)
@@ -339,7 +341,7 @@ func (e *Endpoint) post(ctx context.Context, header http.Header, body []byte, ch
 	if err != nil {
 		return nil, fmt.Errorf("work by HTTP: %w", err)
 	}
-	request.Header = header
+	request.Header = header // built by header or postBatch for this request alone
 	request.Header.Set("User-Agent", "muster/"+strconv.Itoa(ProtocolVersion))
 	response, err := e.client.Do(request)
 	if err != nil {
@@ -368,7 +370,7 @@ type AnswerError struct {
 // maxFault bounds the stored body of a failed answer, in bytes.
 const maxFault = 2 << 10
 
-// Error names the status. It leaves out the body, which may repeat a message.
+// Error names the status. It leaves out the body, which may repeat the message.
 func (e *AnswerError) Error() string {
 	return fmt.Sprintf("the endpoint answered %d %s; 200 is success", e.Status, http.StatusText(e.Status))
 }

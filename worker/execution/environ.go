@@ -13,7 +13,8 @@ import (
 	"github.com/muster-scale/muster/worker"
 )
 
-// passedOn are the variables that every command inherits.
+// passedOn are the variables that every command inherits. Others may hold credentials of the worker, which are not the
+// command's, so Command.Env must name them.
 var passedOn = []string{"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "USER"}
 
 const (
@@ -36,7 +37,8 @@ func inherited(names []string) []string {
 	return env
 }
 
-// environment returns the environment of a command that works on m.
+// environment returns the environment of a command that works on m. It refuses a value that the system would cut or
+// refuse: the command must not work on half of a message.
 func environment(names []string, m worker.Message) ([]string, error) {
 	env := inherited(names)
 	variables, err := attributes(m)
@@ -98,6 +100,7 @@ func attributes(m worker.Message) (map[string]string, error) {
 	return variables, nil
 }
 
+// variableRune maps a character of an attribute's name to one that every shell allows in the name of a variable.
 func variableRune(r rune) rune {
 	switch {
 	case r >= 'a' && r <= 'z':

@@ -28,7 +28,7 @@ type LinesOptions struct {
 	Command Command
 	// Slots is how many programs run, each with one call at a time: 1 to MaxSlots, by default 1.
 	Slots int
-	// Batch is how many messages a call holds at most: 1 to 10, by default 1. The program is told the number.
+	// Batch is how many messages a call holds at most: 1 to 10, by default 1. The hello tells the program the number.
 	Batch int
 	// StartLimit is how long a program may take until it is ready, by default a minute.
 	StartLimit time.Duration
@@ -48,9 +48,10 @@ type Lines struct {
 	// up counts the programs that are ready or working. deliveries counts the deliveries, for their names.
 	up, deliveries atomic.Int64
 	changed        chan struct{}
-	life           context.Context
-	stop           context.CancelFunc
-	running        sync.WaitGroup
+	// life ends when Lines is closed; running are the goroutines that keep the programs.
+	life    context.Context
+	stop    context.CancelFunc
+	running sync.WaitGroup
 }
 
 // errClosed is why a program that is still starting ends when Lines is closed.

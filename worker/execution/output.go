@@ -90,6 +90,7 @@ func (o *output) lines(b []byte) []byte {
 	}
 }
 
+// line logs and passes on one line without its end.
 func (o *output) line(line []byte) {
 	if o.log != nil {
 		o.log.Debug("command output", "line", escape(string(line)))

@@ -67,9 +67,9 @@ func startProgram(ctx context.Context, c Command, slot, batch int, limit time.Du
 		return p, nil
 	case <-p.gone:
 	case <-patience.C:
-		p.blame(fmt.Errorf("it did not answer the hello within %s", limit))
+		p.kill(fmt.Errorf("it did not answer the hello within %s", limit))
 	case <-ctx.Done():
-		p.blame(context.Cause(ctx))
+		p.kill(context.Cause(ctx))
 	}
 	<-p.gone
 	return nil, fmt.Errorf("start program %q: %w", c.Argv[0], p.failure())
@@ -88,7 +88,7 @@ func (p *program) start(slot int) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd, p.in = cmd, w
 	started := make(chan error)
-	go p.live(p.command.output(p.working, "stderr", "slot", slot), started)
+	go p.run(p.command.output(p.working, "stderr", "slot", slot), started)
 	err = <-started
 	_ = r.Close()
 	if err != nil {
@@ -97,9 +97,9 @@ func (p *program) start(slot int) error {
 	return err
 }
 
-// live starts the process, sends the result to started, and returns when the process is gone. Until then it keeps the
+// run starts the process, sends the result to started, and returns when the process is gone. Until then it keeps the
 // thread that started the process.
-func (p *program) live(errOut *output, started chan<- error) {
+func (p *program) run(errOut *output, started chan<- error) {
 	defer withThisThread(p.cmd)()
 	streams, err := startReading(p.cmd, p.listen, errOut.read)
 	if err == nil {
@@ -130,7 +130,7 @@ func (p *program) wait() {
 	close(p.exited)
 	p.streams.close()
 	_ = p.in.Close()
-	p.suspect(p.command.failure(p.cmd, err, p.streams, nil))
+	p.setFault(p.command.failure(p.cmd, err, p.streams, nil))
 	close(p.gone)
 }
 
@@ -139,23 +139,23 @@ func (p *program) listen(r io.Reader) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 4<<10), maxChildLine)
 	for lines.Scan() {
-		if err := p.hear(lines.Bytes()); err != nil {
-			p.blame(err)
+		if err := p.handle(lines.Bytes()); err != nil {
+			p.kill(err)
 			return
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		p.blame(fmt.Errorf("it wrote a line of more than %d bytes", maxChildLine))
+		p.kill(fmt.Errorf("it wrote a line of more than %d bytes", maxChildLine))
 		return
 	}
 	// Usually the program has ended. If it goes on, it cannot answer any more.
-	late := time.AfterFunc(drainOutput, func() { p.blame(errors.New("it closed its standard output")) })
+	late := time.AfterFunc(drainOutput, func() { p.kill(errors.New("it closed its standard output")) })
 	<-p.exited
 	late.Stop()
 }
 
-// hear handles one line.
-func (p *program) hear(line []byte) error {
+// handle handles one line of the program.
+func (p *program) handle(line []byte) error {
 	a, err := parseAnswer(line)
 	if err != nil {
 		return err
@@ -212,25 +212,26 @@ func (p *program) name(a wireAnswer) error {
 		}
 		return worker.ErrNoNode
 	}
-	p.refuse(place, n.Name(ctx, a.Child))
+	p.fail(place, n.Name(ctx, a.Child))
 	return nil
 }
 
 // flush registers and sends the children of a finished delivery.
 func (p *program) flush(delivery string) {
 	if ctx, n, place := p.node(delivery); n != nil {
-		p.refuse(place, n.Flush(ctx))
+		p.fail(place, n.Flush(ctx))
 	}
 }
 
-func (p *program) refuse(place int, err error) {
+// fail makes err the result of a message, unless it failed before.
+func (p *program) fail(place int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.results[place] = cmp.Or(p.results[place], err)
 }
 
-// suspect sets why the program ends, if that is not known yet.
-func (p *program) suspect(fault error) {
+// setFault sets why the program ends, if that is not known yet.
+func (p *program) setFault(fault error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.fault == nil {
@@ -238,9 +239,9 @@ func (p *program) suspect(fault error) {
 	}
 }
 
-// blame kills the program because of a fault.
-func (p *program) blame(fault error) {
-	p.suspect(fault)
+// kill kills the program because of a fault.
+func (p *program) kill(fault error) {
+	p.setFault(fault)
 	select {
 	case <-p.exited:
 	default:
@@ -248,6 +249,7 @@ func (p *program) blame(fault error) {
 	}
 }
 
+// failure returns why the program ended or is about to end; nil while it is well.
 func (p *program) failure() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -274,13 +276,14 @@ func (p *program) call(ctx context.Context, line []byte, deliveries []string, ba
 	case <-answered:
 	case <-p.gone:
 	case <-ctx.Done():
-		p.suspect(context.Cause(ctx))
+		p.setFault(context.Cause(ctx))
 		endGroup(ctx, p.cmd.Process.Pid, p.exited)
 		<-p.gone
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fault := fmt.Errorf("program %q was ended before it answered: %w", p.command.Argv[0], p.fault)
+	// Not a single byte was taken, so the work cannot have begun.
 	if len(p.waiting) == len(deliveries) && <-wrote == 0 {
 		fault = fmt.Errorf("%w: %w", worker.ErrNotBegun, fault)
 	}
@@ -291,6 +294,7 @@ func (p *program) call(ctx context.Context, line []byte, deliveries []string, ba
 	return p.results
 }
 
+// expect prepares for the answers of a call, before its line is written: an answer may come at once.
 func (p *program) expect(ctx context.Context, deliveries []string, batch []worker.Message) (answered <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -314,7 +318,7 @@ func (p *program) alive() bool {
 	}
 }
 
-// end closes the program's input, which asks it to exit, and kills it if it does not.
+// end closes the program's input, at which it must exit, and stops it with signals if it does not.
 func (p *program) end() {
 	_ = p.in.Close()
 	patience := time.NewTimer(killAfter)

@@ -19,6 +19,9 @@ import (
 // Later versions only add fields.
 const ProtocolVersion = 1
 
+// The types below are JSON forms of docs/worker-protocol.md. Their names of fields are a contract with programs in
+// other languages.
+
 const (
 	// maxAnswer bounds an answer line of a program, in bytes; maxChildLine bounds one that names a child.
 	maxAnswer    = 64 << 10

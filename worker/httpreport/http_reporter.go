@@ -1,4 +1,3 @@
-// Package httpreport reports to a controller over HTTP, and returns its directives.
 package httpreport
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// maxDirective bounds a reply, in bytes.
+// maxDirective bounds a reply, in bytes; a directive has a few hundred.
 const maxDirective = 64 << 10
 
 // HTTPReporter reports to a controller over HTTP. Several goroutines may use it.

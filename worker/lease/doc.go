@@ -10,8 +10,8 @@
 //   - [Visibility] is the lease of one message: when to extend it, and when the work must be stopped because the
 //     message may soon be seen by another worker.
 //
-// [Options] are what a Lease goes by; [Billing] says in which periods its member is paid for, and [End] what became of
-// a message.
+// [Options] are the settings of a Lease; [Billing] says in which periods its member is paid for, and [End] what became
+// of a message.
 //
 // Lease keeps one promise: a token is minted only when no message is held and none can arrive any more. No message is
 // taken after a token was minted, unless the controller answered that very token with more work. So a member that is

@@ -107,7 +107,7 @@ func (l *Lease) Token() string { return l.token }
 // Epoch returns the lease epoch, which grows each time the worker begins to receive.
 func (l *Lease) Epoch() int64 { return l.epoch }
 
-// Ready says that the worker has warmed up. It begins to receive, unless it was told to drain before.
+// Ready says that the worker has warmed up. It begins to receive, unless it got a stop request before.
 func (l *Lease) Ready(now time.Time) {
 	l.ready = true
 	if l.state == protocol.Starting {
@@ -120,7 +120,7 @@ func (l *Lease) receive(now time.Time) {
 	l.epoch++
 }
 
-// CanReceive returns how many messages may be asked for: the slots that are neither busy nor reserved by a running
+// CanReceive returns how many messages may be received: the slots that are neither busy nor reserved by a running
 // receive call. It is 0 unless the worker is receiving.
 func (l *Lease) CanReceive() int {
 	if l.state != protocol.Receiving {
@@ -129,7 +129,7 @@ func (l *Lease) CanReceive() int {
 	return l.Slots - l.busy - l.reserved
 }
 
-// BeginReceive announces a receive call and returns how many messages it may ask for, at most limit. When it returns 0,
+// BeginReceive announces a receive call and returns how many messages it may request, at most limit. When it returns 0,
 // there must be no call; otherwise pass the same number to [Lease.EndReceive] or [Lease.FailReceive] later.
 func (l *Lease) BeginReceive(limit int) int {
 	n := min(l.CanReceive(), limit)

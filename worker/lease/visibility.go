@@ -34,7 +34,7 @@ type Visibility struct {
 	alone time.Time
 }
 
-// Hold returns the lease on a message from a receive call that began at begun and asked for the given timeout.
+// Hold returns the lease on a message from a receive call that began at begun and requested the given timeout.
 func Hold(begun time.Time, timeout time.Duration) Visibility {
 	return Visibility{Timeout: timeout, received: begun}.Extended(begun, timeout)
 }

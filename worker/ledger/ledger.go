@@ -1,4 +1,3 @@
-// Package ledger counts the attempts at each message in an SQLite file, so that the counts survive the worker.
 package ledger
 
 import (

@@ -1,5 +1,3 @@
-// Package placement reads the identity of a worker's machine or task, and notices that it will end. It uses the
-// metadata of EC2 instances and ECS tasks, and the task protection of ECS.
 package placement
 
 import (

@@ -64,11 +64,12 @@ func (x exchange) do(ctx context.Context, c *http.Client, timeout time.Duration)
 	return answer.StatusCode, answer.Header, text, nil
 }
 
-// look calls once immediately and then at each interval, until ctx ends, and tells the results as [Notices] says.
-func look(ctx context.Context, every time.Duration, once func(ctx context.Context) (worker.Notice, error),
+// poll calls once immediately and then at each interval, until ctx ends. It passes each change to tell, as
+// [worker.Notices] requires: every failure, and a result only when it differs from the last one or follows a failure.
+func poll(ctx context.Context, every time.Duration, once func(ctx context.Context) (worker.Notice, error),
 	tell func(worker.Notice, error)) {
 	var last worker.Notice
-	quiet := false // true while the last result was told
+	quiet := false // true after a result that was passed on
 	for {
 		n, err := once(ctx)
 		switch {

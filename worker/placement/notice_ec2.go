@@ -17,8 +17,8 @@ const (
 	imdsAddress = "http://169.254.169.254"
 	// imdsTTL is the life of a token, in seconds: six hours, the longest.
 	imdsTTL = "21600"
-	// spotLead is how long before an interruption EC2 announces it.
-	spotLead = 2 * time.Minute
+	// spotWarning is how long before an interruption EC2 announces it.
+	spotWarning = 2 * time.Minute
 )
 
 // EC2Notices reads the notices in an instance's metadata, by IMDSv2: the interruption of a Spot instance, the
@@ -35,7 +35,7 @@ type EC2Notices struct {
 // Watch implements [Notices].
 func (n EC2Notices) Watch(ctx context.Context, tell func(worker.Notice, error)) {
 	s := newIMDSSession(n.Endpoint, n.Client)
-	look(ctx, cmp.Or(n.Every, worker.NoticeEvery), s.notice, tell)
+	poll(ctx, cmp.Or(n.Every, worker.NoticeEvery), s.notice, tell)
 }
 
 // imdsSession reads metadata with a token that it renews.
@@ -108,16 +108,18 @@ func (s *imdsSession) get(ctx context.Context, path string) (string, http.Header
 	}
 }
 
+// renew gets a new token. A token answer does not cross more network hops than the instance allows, so it fails in a
+// container with a network of its own.
 func (s *imdsSession) renew(ctx context.Context) error {
 	x := exchange{method: http.MethodPut, url: s.base + "api/token",
 		header: http.Header{"X-Aws-Ec2-Metadata-Token-Ttl-Seconds": {imdsTTL}}}
 	status, _, text, err := x.do(ctx, s.client, metadataTimeout)
 	switch {
 	case err != nil:
-		return fmt.Errorf("take a token of the instance metadata: %w; in a container the instance must allow 2 hops "+
+		return fmt.Errorf("get a token of the instance metadata: %w; in a container the instance must allow 2 hops "+
 			"(HttpPutResponseHopLimit), or the container use the host's network", err)
 	case status != http.StatusOK || len(text) == 0:
-		return fmt.Errorf("take a token of the instance metadata: PUT %s: status %d, want 200; 403 means that the "+
+		return fmt.Errorf("get a token of the instance metadata: PUT %s: status %d, want 200; 403 means that the "+
 			"service is off", x.url, status)
 	}
 	s.token = string(text)
@@ -136,13 +138,13 @@ func (s *imdsSession) interruption(now time.Time, header http.Header, text strin
 	}
 	if err := json.Unmarshal([]byte(text), &action); err != nil || action.Time.IsZero() {
 		// The announcement cannot be read, but the end is certainly near.
-		action.Action, action.Time = "an action that cannot be read", now.Add(spotLead)
+		action.Action, action.Time = "an action that cannot be read", now.Add(spotWarning)
 	}
 	theirs, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
 		theirs = now
 	}
-	left := min(max(0, action.Time.Sub(theirs)), spotLead)
+	left := min(max(0, action.Time.Sub(theirs)), spotWarning)
 	if action.Action == "hibernate" {
 		left = 0 // it begins at once
 	}
@@ -164,6 +166,7 @@ func lifecycle(_ time.Time, _ http.Header, state string) (worker.Notice, error) 
 	return worker.Notice{}, nil
 }
 
+// rebalance reads the recommendation to rebalance. It has no deadline: an interruption may follow, or not.
 func rebalance(time.Time, http.Header, string) (worker.Notice, error) {
 	return worker.Notice{Kind: worker.AtRisk, Why: "EC2 recommends to rebalance: the Spot instance may be interrupted"},
 		nil

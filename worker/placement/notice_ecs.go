@@ -40,9 +40,10 @@ func (n ECSNotices) Watch(ctx context.Context, tell func(worker.Notice, error)) 
 		}
 		return worker.Notice{}, err
 	}
-	look(ctx, cmp.Or(n.Every, worker.NoticeEvery), once, tell)
+	poll(ctx, cmp.Or(n.Every, worker.NoticeEvery), once, tell)
 }
 
+// readTask reads the metadata of this process's task.
 func readTask(ctx context.Context, c *http.Client, uri string) (task ecsTask, err error) {
 	x := exchange{method: http.MethodGet, url: strings.TrimSuffix(uri, "/") + "/task"}
 	status, _, text, err := x.do(ctx, c, metadataTimeout)
@@ -93,7 +94,8 @@ type agentAnswer struct {
 	Error      *struct{ Code, Message string }   `json:"error"`
 }
 
-// Protect implements [Protection].
+// Protect implements [worker.Protection]. The term is in whole minutes for ECS. The answer must confirm the new state,
+// because the agent also answers 200 with a failure in its body.
 func (p ECSProtection) Protect(ctx context.Context, term time.Duration) error {
 	what, body := "lift the protection of the task", `{"ProtectionEnabled":false}`
 	if term > 0 {

@@ -11,7 +11,7 @@ const (
 	LeaseLost IncidentKind = "lease_lost"
 	// DeleteFailed: a finished message could not be deleted, so the work is repeated.
 	DeleteFailed IncidentKind = "delete"
-	// ReportFailed: a digest to an outlet, other than the controller, failed.
+	// ReportFailed: a digest to a destination, other than the controller, failed.
 	ReportFailed IncidentKind = "report"
 	// HookFailed: the lifecycle hook that keeps the machine could not be extended.
 	HookFailed IncidentKind = "hook"

@@ -1,4 +1,3 @@
-// Package sqsqueue implements a worker's queue, and its dead-letter queue, on an SQS endpoint of Amazon or of Muster.
 package sqsqueue
 
 import (
@@ -84,6 +83,8 @@ func SQSClient(ctx context.Context, queueURL string) (*sqs.Client, error) {
 	return q.client, nil
 }
 
+// needCredentials finds credentials once. Without this check a worker without credentials would retry forever, and its
+// log would show an error of signing instead of what to do.
 func (q *SQS) needCredentials(ctx context.Context, cfg aws.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, credentialsTimeout)
 	defer cancel()
@@ -117,8 +118,8 @@ func (q *SQS) Receive(ctx context.Context, max int, wait, visibility time.Durati
 // TakeTogether allows receives of up to n messages from a FIFO queue, for batches. Call it before the first receive.
 func (q *SQS) TakeTogether(n int) { q.together = n }
 
-// most returns how many messages a call may ask for. The default for a FIFO queue is one: messages of one group would
-// wait for each other here, and other workers could take those of other groups.
+// most returns how many messages a receive may request. The default for a FIFO queue is one: messages of one group
+// would wait for each other here, and other workers could take those of other groups.
 func (q *SQS) most(wanted int) int32 {
 	if strings.HasSuffix(q.name, worker.FifoSuffix) {
 		return int32(min(wanted, max(1, q.together), worker.MaxBatch))
@@ -188,10 +189,13 @@ func (q *SQS) once(o *sqs.Options) {
 	}
 }
 
+// seconds converts d for SQS, rounded up and limited to the 12 h of the longest visibility timeout. Rounding down would
+// make a message visible while its worker still counts on the lease.
 func seconds(d time.Duration) int32 {
 	return int32(min(max(0, math.Ceil(d.Seconds())), lease.MaxHold.Seconds()))
 }
 
+// message converts a received message. Attributes that the endpoint does not send stay empty.
 func (q *SQS) message(m types.Message) worker.Message {
 	system := func(name types.MessageSystemAttributeName) string { return m.Attributes[string(name)] }
 	out := worker.Message{
@@ -274,6 +278,8 @@ func away(err error) bool {
 	return ok && to.IP.IsLoopback()
 }
 
+// badCredentials tells whether an error code means wrong or missing credentials, in the words of SQS and of its
+// protocols.
 func badCredentials(code string) bool {
 	switch code {
 	case "InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "InvalidSecurity",
@@ -283,7 +289,7 @@ func badCredentials(code string) bool {
 	return false
 }
 
-// queueError has its own text and wraps the original error.
+// queueError has its own text and wraps the original error, whose text has request ids and would differ each time.
 type queueError struct {
 	text string
 	err  error

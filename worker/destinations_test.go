@@ -49,7 +49,7 @@ func TestAnOutletIsToldOncePerPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, sink := newFakeQueue("a", "b", "c"), &fakeSink{}
 		r := run(t, worker.Options{Queue: q, Do: takes(25 * time.Second), WarmUp: 10 * time.Second,
-			Outlets: []worker.Outlet{{Sink: sink, Name: "metrics", Every: time.Minute}}})
+			Destinations: []worker.Destination{{Sink: sink, Name: "metrics", Every: time.Minute}}})
 		after(9 * time.Second)
 		if d, _ := sink.all(); len(d) > 0 {
 			t.Errorf("told %d digests before the first receive, want none", len(d))
@@ -92,7 +92,7 @@ func TestAnOutletIsToldWhatItMissed(t *testing.T) {
 			return nil
 		}
 		r := run(t, worker.Options{Queue: q, Do: takes(20 * time.Second),
-			Outlets: []worker.Outlet{{Sink: sink, Name: "metrics", Every: 10 * time.Second}}})
+			Destinations: []worker.Destination{{Sink: sink, Name: "metrics", Every: 10 * time.Second}}})
 		after(3 * time.Minute)
 		r.told()
 		r.left(5 * time.Second)
@@ -122,10 +122,10 @@ func TestAnOutletThatHangsKeepsNothingFromGoingOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, sink := newFakeQueue("a", "b", "c"), &fakeSink{hangs: true}
 		r := run(t, worker.Options{Queue: q, Do: takes(time.Second),
-			Outlets: []worker.Outlet{{Sink: sink, Name: "table", Every: 10 * time.Second, Changes: true}}})
+			Destinations: []worker.Destination{{Sink: sink, Name: "table", Every: 10 * time.Second, Changes: true}}})
 		after(5 * time.Second)
 		if deleted, _ := q.state(); len(deleted) != 3 {
-			t.Errorf("%d messages were done with beside an outlet that hangs, want 3", len(deleted))
+			t.Errorf("%d messages were done with beside a destination that hangs, want 3", len(deleted))
 		}
 		r.told()
 		r.left(5 * time.Second)
@@ -136,8 +136,8 @@ func TestAnOutletIsToldOfChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, sink := newFakeQueue("a"), &fakeSink{}
 		r := run(t, worker.Options{Queue: q, Do: takes(3 * time.Second), WarmUp: 2 * time.Second,
-			IdleStop: 5 * time.Second,
-			Outlets:  []worker.Outlet{{Sink: sink, Name: "table", Every: time.Minute, Changes: true}}})
+			IdleStop:     5 * time.Second,
+			Destinations: []worker.Destination{{Sink: sink, Name: "table", Every: time.Minute, Changes: true}}})
 		r.left(15 * time.Second)
 		digests, _ := sink.all()
 		var states []protocol.WorkerState
@@ -164,14 +164,14 @@ func TestAnOutletIsToldOfChanges(t *testing.T) {
 }
 
 func TestOutletsThatAreNotAllowed(t *testing.T) {
-	for _, o := range [][]worker.Outlet{
+	for _, o := range [][]worker.Destination{
 		{{Name: "no sink", Every: time.Second}}, {{Name: "no period", Sink: &fakeSink{}}},
-		make([]worker.Outlet, worker.MaxOutlets+1),
+		make([]worker.Destination, worker.MaxDestinations+1),
 	} {
 		if err := worker.Run(t.Context(),
-			worker.Options{Queue: newFakeQueue(), Do: takes(0), Outlets: o}); err == nil ||
-			!strings.Contains(err.Error(), "outlet") {
-			t.Errorf("%d outlets gave the error %v", len(o), err)
+			worker.Options{Queue: newFakeQueue(), Do: takes(0), Destinations: o}); err == nil ||
+			!strings.Contains(err.Error(), "destination") {
+			t.Errorf("%d destinations gave the error %v", len(o), err)
 		}
 	}
 }

@@ -17,7 +17,7 @@ const (
 	digestTimeout = 10 * time.Second
 	// maxDigestPause bounds the back-off after failed digests, unless a period is longer.
 	maxDigestPause = 10 * time.Minute
-	// changeGap is the least time between two digests of an outlet with Changes.
+	// changeGap is the least time between two digests of a destination with Changes.
 	changeGap = time.Second
 )
 
@@ -29,8 +29,8 @@ type Sink interface {
 	Take(ctx context.Context, d Digest) error
 }
 
-// Outlet is a [Sink] and how often it gets a digest.
-type Outlet struct {
+// Destination is a [Sink] and how often it gets a digest.
+type Destination struct {
 	Sink Sink
 	// Name is its name in the log, as in "CloudWatch".
 	Name string
@@ -65,9 +65,9 @@ type Digest struct {
 	Extra bool
 }
 
-// outlets send the digests of a run. They never delay the work. Only the goroutine of the run's loop uses them.
-type outlets struct {
-	all     []outlet
+// destinations send the digests of a run. They never delay the work. Only the goroutine of the run's loop uses them.
+type destinations struct {
+	all     []destination
 	total   Counts
 	started time.Time
 	seq     int64
@@ -77,31 +77,31 @@ type outlets struct {
 	stop context.CancelFunc
 }
 
-// outlet is one outlet with its state.
-type outlet struct {
-	Outlet
+// destination is one destination with its state.
+type destination struct {
+	Destination
 	// taken are the counts that its sink has taken.
 	taken   Counts
 	sending bool
 	// period is the period of its last digest; notBefore is the end of the pause after a failure.
 	period, notBefore, sentAt time.Time
-	said                      protocol.WorkerState
+	reported                  protocol.WorkerState
 	// failures counts the failed digests in a row.
 	failures int
 	fault    trouble.Trouble
 }
 
-func newOutlets(base context.Context, o Options, now time.Time) outlets {
-	s := outlets{started: now, seq: now.UnixMilli(), log: o.Logger}
+func newDestinations(base context.Context, o Options, now time.Time) destinations {
+	s := destinations{started: now, seq: now.UnixMilli(), log: o.Logger}
 	s.life, s.stop = context.WithCancel(base)
-	for _, one := range o.Outlets {
-		s.all = append(s.all, outlet{Outlet: one, fault: trouble.Trouble{What: "reporting to " + one.Name}})
+	for _, one := range o.Destinations {
+		s.all = append(s.all, destination{Destination: one, fault: trouble.Trouble{What: "reporting to " + one.Name}})
 	}
 	return s
 }
 
 // count counts a finished attempt.
-func (s *outlets) count(d time.Duration, ok bool, class string) {
+func (s *destinations) count(d time.Duration, ok bool, class string) {
 	if len(s.all) == 0 {
 		return
 	}
@@ -133,7 +133,7 @@ func (c Counts) Less(before Counts) Counts {
 }
 
 // advance sends the digests that are due.
-func (s *outlets) advance(now time.Time, next *alarm, r *runner) {
+func (s *destinations) advance(now time.Time, next *alarm, r *runner) {
 	for i := range s.all {
 		o := &s.all[i]
 		if o.sending {
@@ -148,8 +148,8 @@ func (s *outlets) advance(now time.Time, next *alarm, r *runner) {
 }
 
 // dueAt returns when the next digest is due; false if none is.
-func (o *outlet) dueAt(now time.Time, state protocol.WorkerState, worker string) (time.Time, bool) {
-	if o.Changes && state != o.said {
+func (o *destination) dueAt(now time.Time, state protocol.WorkerState, worker string) (time.Time, bool) {
+	if o.Changes && state != o.reported {
 		return later(o.notBefore, o.sentAt.Add(changeGap)), true
 	}
 	switch {
@@ -175,8 +175,8 @@ func offset(worker string, every time.Duration) time.Duration {
 	return time.Duration(float64(every/2) * float64(h.Sum32()) / (1 << 32))
 }
 
-// digest returns the digest of an outlet at now.
-func (s *outlets) digest(now time.Time, o *outlet, l *lease.Lease) Digest {
+// digest returns the digest of a destination at now.
+func (s *destinations) digest(now time.Time, o *destination, l *lease.Lease) Digest {
 	s.seq++
 	more := s.total.Less(o.taken)
 	report := l.Says(now)
@@ -190,10 +190,10 @@ func (s *outlets) digest(now time.Time, o *outlet, l *lease.Lease) Digest {
 	}
 }
 
-func (s *outlets) send(now time.Time, i int, r *runner) {
+func (s *destinations) send(now time.Time, i int, r *runner) {
 	o := &s.all[i]
 	d := s.digest(now, o, &r.lease)
-	o.sending, o.period, o.sentAt, o.said = true, d.Period, now, d.Report.State
+	o.sending, o.period, o.sentAt, o.reported = true, d.Period, now, d.Report.State
 	r.wg.Go(func() {
 		ctx, cancel := context.WithTimeout(s.life, digestTimeout)
 		defer cancel()
@@ -205,8 +205,8 @@ func (s *outlets) send(now time.Time, i int, r *runner) {
 	})
 }
 
-// taken handles the result of the digest of the i-th outlet.
-func (s *outlets) taken(now time.Time, i int, d Digest, err error, r *runner) {
+// taken handles the result of the digest of the i-th destination.
+func (s *destinations) taken(now time.Time, i int, d Digest, err error, r *runner) {
 	o := &s.all[i]
 	o.sending = false
 	o.fault.See(s.log, now, err)
@@ -216,7 +216,7 @@ func (s *outlets) taken(now time.Time, i int, d Digest, err error, r *runner) {
 	}
 	r.lease.Incident(protocol.ReportFailed, o.Name+": "+err.Error())
 	o.failures++
-	o.said = "" // a change is told again
+	o.reported = "" // a change is reported again
 	pause := changeGap
 	if !o.Changes {
 		pause = o.Every
@@ -225,7 +225,7 @@ func (s *outlets) taken(now time.Time, i int, d Digest, err error, r *runner) {
 }
 
 // last sends every sink its last counts, all at once, without a retry. The loop is over.
-func (s *outlets) last(base context.Context, now time.Time, r *runner) {
+func (s *destinations) last(base context.Context, now time.Time, r *runner) {
 	ctx, cancel := context.WithTimeout(base, lastReportTimeout)
 	defer cancel()
 	for i := range s.all {

@@ -9,14 +9,17 @@ import (
 	"github.com/muster-scale/muster/config/keys"
 )
 
-// checkMeant refuses a command that cannot be meant for a queue on SQS. There other programs wait for the outcome: a
-// command that fails every message sends them all to the dead-letter queue, and one that does nothing deletes them
-// undone. A queue of muster up itself holds nothing else than what its user sent to try.
-func (f *Fleet) checkMeant(s *keys.Source, at string, w *Workers) {
+// This file recognizes commands that cannot be what the user wants: placeholders from a page that was copied, and
+// programs that do nothing or always fail.
+
+// checkUseless refuses a useless command for a queue on SQS, where other programs depend on the outcome. A command that
+// fails every message sends them all to the dead-letter queue, and one that does nothing deletes them unprocessed. An
+// embedded queue is exempt: people try Muster with such commands, and its messages are their own.
+func (f *Fleet) checkUseless(s *keys.Source, at string, w *Workers) {
 	if len(w.Command) == 0 || !slices.ContainsFunc(f.Queues, func(q QueueRef) bool { return !q.Own() }) {
 		return
 	}
-	why := notMeant(w.Command)
+	why := uselessBecause(w.Command)
 	if why == "" {
 		return
 	}
@@ -29,18 +32,18 @@ func (f *Fleet) checkMeant(s *keys.Source, at string, w *Workers) {
 			),
 			why,
 		),
-		"to decide and record beside the system that sizes the fleet today, leave the command out and state "+
+		"to only decide and record while another system sizes the fleet, leave the command out and state "+
 			"shadow: true",
 	)
 }
 
-// notMeant says why a command cannot be meant; empty when it can.
-func notMeant(command []string) string {
+// uselessBecause says why a command is useless; empty when it may be useful.
+func uselessBecause(command []string) string {
 	first := strings.TrimSpace(command[0])
 	if rest, is := shellScript(command); is {
 		words := strings.Fields(rest)
 		if len(words) == 0 {
-			return "does nothing: every message would be deleted undone"
+			return "does nothing: every message would be deleted unprocessed"
 		}
 		command, first = words, words[0]
 		if first == "exit" {
@@ -55,21 +58,21 @@ func notMeant(command []string) string {
 	}
 	switch path.Base(first) {
 	case ".":
-		if command[0] != "" { // without a word it is a fault of its own
+		if command[0] != "" { // an empty program has a fault of its own
 			return "names no program: every message would fail"
 		}
 	case "false":
 		return "fails: every message would go to the dead-letter queue, or come again until it is too old"
 	case "true", ":":
-		return "does nothing: every message would be deleted undone"
+		return "does nothing: every message would be deleted unprocessed"
 	}
 	return ""
 }
 
-// exits says what a script that only exits makes of a message.
+// exits says what the script "exit" or "exit STATUS" does to every message.
 func exits(words []string) string {
 	if len(words) == 1 || words[1] == "0" {
-		return "does nothing: every message would be deleted undone"
+		return "does nothing: every message would be deleted unprocessed"
 	}
 	if len(words) == 2 {
 		return "fails: every message would go to the dead-letter queue, or come again until it is too old"
@@ -77,7 +80,8 @@ func exits(words []string) string {
 	return ""
 }
 
-// shellScript is the text that a shell is given with -c, unless it is more than one simple command.
+// shellScript returns the script of a command like sh -c SCRIPT. is tells whether the command is one, with a script of
+// a single simple command: a longer script may do anything, so it is not judged.
 func shellScript(command []string) (script string, is bool) {
 	if len(command) != 3 || command[1] != "-c" ||
 		!slices.Contains([]string{"sh", "bash", "dash", "zsh", "ash"}, path.Base(command[0])) {
@@ -87,8 +91,8 @@ func shellScript(command []string) (script string, is bool) {
 	return script, !strings.ContainsAny(script, ";&|\n`$(")
 }
 
-// placeholder tells whether a program stands in the place of one that was to be written: <program>, your-command,
-// CHANGEME, ./path/to/worker.
+// placeholder tells whether a program is a placeholder that was never replaced: <program>, your-command, CHANGEME,
+// ./path/to/worker.
 func placeholder(program string) bool {
 	bare := strings.NewReplacer("-", "", "_", "", ".", "", "/", "").Replace(strings.ToLower(program))
 	words := []string{
@@ -99,7 +103,7 @@ func placeholder(program string) bool {
 		strings.HasPrefix(strings.TrimLeft(program, "./"), "path/to/")
 }
 
-// bracketed tells whether a word is a name in angle brackets, as <program>.
+// bracketed tells whether a word is a name in angle brackets, such as <program>.
 func bracketed(word string) bool {
 	inner, opened := strings.CutPrefix(word, "<")
 	inner, closed := strings.CutSuffix(inner, ">")

@@ -13,11 +13,11 @@ func TestACommandThatCannotBeMeantIsRefusedOnSQS(t *testing.T) {
 	for _, row := range []struct{ name, queue, rest, want string }{
 		{"false", sqs, `workers: {command: ["false"]}`, "fails: every message would go to the dead-letter queue"},
 		{"false by its path", sqs, `workers: {command: [/bin/false]}`, "fails: every message"},
-		{"true", sqs, `workers: {command: ["true"]}`, "does nothing: every message would be deleted undone"},
+		{"true", sqs, `workers: {command: ["true"]}`, "does nothing: every message would be deleted unprocessed"},
 		{"false in a shell", sqs, `workers: {command: [sh, -c, " false; "]}`, "fails: every message"},
 		{"an exit in a shell", sqs, `workers: {command: [bash, -c, exit 1]}`, "fails: every message"},
 		{"nothing in a shell", sqs, `workers: {command: [sh, -c, ""]}`, "does nothing: every message would be " +
-			"deleted undone"},
+			"deleted unprocessed"},
 		{"blanks", sqs, `workers: {command: [" "]}`, "names no program"},
 		{"an empty program", sqs, `workers: {command: [""]}`, "found no program"},
 		{"no command", sqs, ``, "found no command"},

@@ -30,36 +30,36 @@ func reportPeriods() []time.Duration {
 	return []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute}
 }
 
-// surroundingRows declare what a worker is to the machine that it runs on, and whom else it tells what it does.
-func (w *Workers) surroundingRows() []keys.Key {
+// This file has the keys of a worker that concern its machine: where it reports to besides the controller, the billing
+// periods of the machine, and the lifecycle hook of its Auto Scaling group. It also has reports_from, by which a fleet
+// reads reports from a table.
+
+// placementRows declare the keys of a worker that concern its machine and its reports.
+func (w *Workers) placementRows() []keys.Key {
 	const aGroup = "the name of an Auto Scaling group, 1 to 255 characters"
 	named := func(name string) bool { return name != "" && len(name) <= maxName }
 	return []keys.Key{
 		keys.Texts("report", &w.Report, maxReport, "where workers report to besides the controller: cloudwatch, "+
-			"cloudwatch:NAMESPACE "+
-			"or dynamodb:TABLE"),
+			"cloudwatch:NAMESPACE or dynamodb:TABLE"),
 		keys.Duration("report_every", &w.ReportEvery, "the period of the metrics of cloudwatch: 5s, 10s, 30s or 1m, "+
 			"the default").
 			DefaultOf(w.reportEveryByDefault),
-		keys.Duration("billing_period", &w.BillingPeriod, "what the machine is paid by, as in 1h: an idle worker "+
-			"offers to leave "+
-			"shortly before the end of a period; 0s, the default, is by the second"),
+		keys.Duration("billing_period", &w.BillingPeriod, "the period that the machine is billed by, as in 1h: an "+
+			"idle worker becomes ready to stop shortly before the end of a period; 0s, the default, is by the second"),
 		keys.Duration("billing_margin", &w.BillingMargin, "with billing_period, how long before its end: 1s to half "+
-			"of it, by default "+
-			"2m at most"),
+			"of it, by default 2m at most"),
 		keys.Instant("billing_start", &w.BillingStart, "with billing_period, when the first one began, as in "+
-			"2026-01-02T03:04:05Z; by "+
-			"default when the worker started"),
+			"2026-01-02T03:04:05Z; by default when the worker started"),
 		keys.Text("lifecycle_hook", &w.LifecycleHook, "the lifecycle hook that keeps this machine, an instance of an "+
-			"Auto Scaling "+
-			"group, until its workers have finished: its name, or auto for the only one").
+			"Auto Scaling group, until its workers have finished: its name, or auto for the only one").
 			May("the name of a lifecycle hook, 1 to 255 characters, or auto", named),
 		keys.Text("auto_scaling_group", &w.Group,
-			"with lifecycle_hook, the name of the group; asked for by default").May(aGroup, named),
+			"with lifecycle_hook, the name of the group; read from AWS by default").May(aGroup, named),
 	}
 }
 
-// reportEveryByDefault is a minute where there is something to report to.
+// reportEveryByDefault returns 1 min for workers that report to something besides the controller, and the present value
+// otherwise. A part of a fleet starts with the fleet's value, which it keeps.
 func (w *Workers) reportEveryByDefault() time.Duration {
 	if len(w.Report) > 0 && w.ReportEvery == 0 {
 		return time.Minute
@@ -67,7 +67,8 @@ func (w *Workers) reportEveryByDefault() time.Duration {
 	return w.ReportEvery
 }
 
-// decodeReportsTable decodes the table of reports: what comes after dynamodb:.
+// decodeReportsTable decodes reports_from, which is dynamodb:TABLE, into the name of the table. After a fault it marks
+// the path as bad, so that checkReportsTable adds no second one.
 func (f *Fleet) decodeReportsTable(d *keys.Decoder, n *yaml.Node, path string) {
 	text := d.Text(n, path)
 	if d.Bad(path) {
@@ -83,37 +84,37 @@ func (f *Fleet) decodeReportsTable(d *keys.Decoder, n *yaml.Node, path string) {
 	f.ReportsTable = name
 }
 
+// isTable tells whether name can be the name of a DynamoDB table, by the rules of the service.
 func isTable(name string) bool {
 	return len(name) >= 3 && len(name) <= 255 && keys.Consists(name, "-_.")
 }
 
-// checkReportsTable checks that the workers can report in no other way, and that the fleet does not need their answers.
+// checkReportsTable refuses reports_from where a table cannot serve. Local workers report to the controller directly.
+// Workers that need a stop permit would never get one, because a table only stores reports.
 func (f *Fleet) checkReportsTable(s *keys.Source, at string) {
 	if !s.Has(at) || s.Bad(at) {
 		return
 	}
 	switch facts := f.Facts(); {
 	case facts.Local:
-		s.Fault(at, "found reports_from for processes of this machine, allowed is it with asg or ecs: those that "+
-			"muster up starts "+
-			"report to it", "workers.report has them keep their reports in a table, too")
+		s.Fault(at, "found reports_from for processes of this machine, allowed is it with asg or ecs: local workers "+
+			"report to muster up itself", "workers.report has them keep their reports in a table, too")
 	case facts.Answered:
-		s.Fault(at, fmt.Sprintf("found reports_from with %s.reports: required, allowed is it with none: nobody "+
-			"answers an entry in a "+
-			"table, so no worker could be released", facts.Key), fmt.Sprintf("state %s: {reports: none}, and have "+
-			"the workers protect "+
-			"themselves while they are busy; or have them report to the controller", facts.Key))
+		s.Fault(at, fmt.Sprintf("found reports_from with %s.reports: required, allowed is it with none: an "+
+			"entry in a table gets no answer, so no worker could be released", facts.Key), fmt.Sprintf("state "+
+			"%s: {reports: none}, and have the workers protect themselves while they are busy; or have them report "+
+			"to the controller", facts.Key))
 	}
 }
 
-// checkSurroundings checks what is stated below path, and refuses it where the command is no worker of Muster's.
-func (f *Fleet) checkSurroundings(s *keys.Source, path string, w *Workers) {
+// checkPlacement checks the keys of placementRows below path. A fleet without a queue runs its command as the worker
+// itself, not below muster work, so these keys would have no effect and are refused.
+func (f *Fleet) checkPlacement(s *keys.Source, path string, w *Workers) {
 	if len(f.Queues) == 0 {
-		for _, name := range keys.Names(w.surroundingRows()) {
+		for _, name := range keys.Names(w.placementRows()) {
 			if at := path + "." + name; s.Has(at) {
 				s.Fault(at, fmt.Sprintf("found %s in a fleet without a queue, allowed is it with one: the command is "+
-					"the worker "+
-					"itself there", name), "a worker of your own does that itself")
+					"the worker itself there", name), "a worker of your own does that itself")
 			}
 		}
 		return
@@ -126,6 +127,7 @@ func (f *Fleet) checkSurroundings(s *keys.Source, path string, w *Workers) {
 	}
 }
 
+// checkReport checks the destinations of reports besides the controller, and the period of their metrics.
 func (w Workers) checkReport(s *keys.Source, path string) {
 	metrics := false
 	for i, to := range w.Report {
@@ -136,10 +138,10 @@ func (w Workers) checkReport(s *keys.Source, path string) {
 		case slices.Contains(w.Report[:i], to):
 			s.Fault(at, "found "+keys.Quote(to)+" twice, allowed is once", "")
 		case kind == "http":
-			s.Fault(at, "found http, allowed is what is told besides the controller: workers report to it anyway", "")
+			s.Fault(at, "found http, allowed is a destination besides the controller: workers report to it anyway", "")
 		case kind == "emf":
-			s.Fault(at, "found emf for processes of this machine, allowed is cloudwatch: what they print is in a log "+
-				"file of their own, which goes with them", "")
+			s.Fault(at, "found emf for processes of this machine, allowed is cloudwatch: their output is in a log "+
+				"file of their own, which CloudWatch does not read", "")
 		case kind == "cloudwatch" && (!named || isNamespace(name)):
 			metrics = true
 		case kind == "dynamodb" && isTable(name):
@@ -156,11 +158,14 @@ func (w Workers) checkReport(s *keys.Source, path string) {
 	}
 }
 
+// isNamespace tells whether name can be a namespace of CloudWatch. Those that begin with AWS/ belong to AWS.
 func isNamespace(name string) bool {
 	visible := !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' })
 	return visible && len(name) >= 1 && len(name) <= maxNamespace && !strings.HasPrefix(name, "AWS/")
 }
 
+// checkBilling checks the billing period and its margin. The margin is at most half the period: a longer one would make
+// every idle worker ready to stop for most of the time that was paid for.
 func (w Workers) checkBilling(s *keys.Source, path string) {
 	period, margin := path+".billing_period", path+".billing_margin"
 	if w.BillingPeriod == 0 {
