@@ -14,7 +14,7 @@ import (
 
 // judge refuses what can be refused by the head of a request: a browser, a foreign host, a signature that is
 // missing, not well-formed, of an unknown key or too old. Nothing of the body need be read for it.
-func (a *api) judge(r *http.Request) (*sigv4.Claim, error) {
+func (a *api) checkHead(r *http.Request) (*sigv4.Claim, error) {
 	if err := a.guard(r); err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func (a *api) judge(r *http.Request) (*sigv4.Claim, error) {
 // identify judges a request by its head, then reads the body and checks the signature. Until then the body counts as
 // unverified.
 func (a *api) identify(w http.ResponseWriter, r *http.Request) ([]byte, *sigv4.Claim, error) {
-	claim, err := a.judge(r)
+	claim, err := a.checkHead(r)
 	if err != nil {
 		leaveBody(w, r)
 		return nil, nil, err
@@ -38,14 +38,14 @@ func (a *api) identify(w http.ResponseWriter, r *http.Request) ([]byte, *sigv4.C
 	if err := a.signatures.Verify(claim, r, body); err != nil {
 		return nil, nil, err
 	}
-	transport.LetIn(r.Context())
+	transport.MarkAuthenticated(r.Context())
 	return body, claim, nil
 }
 
 // leaveBody lets the server of net/http answer without the rest of a body, for which it would wait. A [Front]
 // sees to that itself.
 func leaveBody(w http.ResponseWriter, r *http.Request) {
-	if !transport.ServedByFront(r) && r.ContentLength != 0 {
+	if !transport.ServedHere(r) && r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 	}
 }
@@ -53,7 +53,7 @@ func leaveBody(w http.ResponseWriter, r *http.Request) {
 // overloadEvery is the least number of seconds between two log lines about it.
 const overloadEvery = 60
 
-func (a *api) sayOverload() {
+func (a *api) logOverload() {
 	now := time.Now().Unix()
 	if before := a.overload.Load(); now-before >= overloadEvery && a.overload.CompareAndSwap(before, now) {
 		a.Logger.Warn("large requests are refused: too much is held of requests whose signature is not checked yet",
@@ -63,7 +63,7 @@ func (a *api) sayOverload() {
 
 // readBody reads a body and returns how many bytes of the budget it takes, also with an error.
 func (a *api) readBody(r *http.Request) (body []byte, held int64, err error) {
-	if b, ok := transport.BodyInMemory(r); ok {
+	if b, ok := transport.BufferedBody(r); ok {
 		return b, 0, nil
 	}
 	if r.ContentLength > transport.MaxRequestBytes {

@@ -17,7 +17,7 @@ import (
 )
 
 // dialFront connects to a front.
-func dialFront(t *testing.T, f *Front) (*net.TCPConn, *bufio.Reader) {
+func dialFront(t *testing.T, f *TCPServer) (*net.TCPConn, *bufio.Reader) {
 	t.Helper()
 	c, err := net.Dial("tcp", start(t, f))
 	if err == nil {
@@ -30,10 +30,10 @@ func dialFront(t *testing.T, f *Front) (*net.TCPConn, *bufio.Reader) {
 	return c.(*net.TCPConn), bufio.NewReader(c)
 }
 
-func newTestFront(t *testing.T) (*Front, *queue.Service) {
+func newTestFront(t *testing.T) (*TCPServer, *queue.Service) {
 	t.Helper()
 	q := openQueue(t)
-	return NewFront(New(Options{Queues: q, AnyCredentials: true}), nil), q
+	return NewTCPServer(New(Options{Queues: q, AnyCredentials: true}), nil), q
 }
 
 // heard reads one answer.
@@ -139,7 +139,7 @@ func TestAConnectionIsEndedAfterATime(t *testing.T) {
 			post("SendMessage", "{}")[:50]},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := frontOf(New(Options{Queues: openQueue(t), AnyCredentials: true}), nil)
+			o := tcpOptions(New(Options{Queues: openQueue(t), AnyCredentials: true}), nil)
 			o.Request, o.Idle = time.Hour, time.Hour
 			row.set(&o)
 			c, in := dialFront(t, transport.New(o))
@@ -180,7 +180,7 @@ func TestAShutdownAnswersWhatIsUnderWay(t *testing.T) {
 	q := openQueue(t)
 	begun, let := make(chan struct{}), make(chan struct{})
 	endpoint := New(Options{Queues: q, AnyCredentials: true})
-	f := NewFront(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	f := NewTCPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(begun)
 		<-let
 		endpoint.ServeHTTP(w, r)
@@ -234,7 +234,7 @@ func TestCloseEndsARequestUnderWay(t *testing.T) {
 func TestAPanicEndsItsConnectionAlone(t *testing.T) {
 	endpoint := newAPI(Options{Queues: openQueue(t), Keys: Keys{"key", "secret"}})
 	endpoint.signatures.Now = func() time.Time { panic("a bug") } // where signatures are checked
-	f := NewFront(endpoint, nil)
+	f := NewTCPServer(endpoint, nil)
 	signed := "Authorization: AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/sqs/aws4_request, " +
 		"SignedHeaders=host, Signature=" + strings.Repeat("0", 64)
 	for _, row := range []struct{ action, answer string }{{"SendMessage", ""}, {"ReceiveMessage", ""},

@@ -15,39 +15,39 @@ import (
 type loopCalls struct {
 	api     *api
 	call    action.Call
-	courier *queue.Courier
+	batcher *queue.Batcher
 	reader  protocol.Reader
 	body    []byte // of the request that decode reads
 	decode  func(into any) error
 }
 
 // NewCalls returns what begins the calls of one loop, which ring wakes when some of them are done.
-func (a *api) NewCalls(ring func()) transport.Calls {
-	p := &loopCalls{api: a, call: action.Call{Service: a.Service}, courier: a.Queues.NewCourier(ring)}
+func (a *api) NewCalls(wake func()) transport.Calls {
+	p := &loopCalls{api: a, call: action.Call{Service: a.Service}, batcher: a.Queues.NewBatcher(wake)}
 	p.decode = func(into any) error { return p.reader.Parse(p.body, into) }
 	return p
 }
 
-// Courier returns what the calls hand to the queue.
-func (p *loopCalls) Courier() *queue.Courier { return p.courier }
+// Batcher returns what the calls hand to the queue.
+func (p *loopCalls) Batcher() *queue.Batcher { return p.batcher }
 
 // Begin begins a call of the JSON protocol and reports whether r is one that the loop may run. It keeps nothing of r
 // and its body.
 func (p *loopCalls) Begin(r *http.Request, body []byte, who transport.Caller) bool {
 	name, ok := strings.CutPrefix(r.Header.Get(protocol.TargetHeader), protocol.TargetPrefix)
 	act := p.api.Actions[name]
-	if !ok || !act.Promptly || r.Header.Get("Content-Type") != protocol.JSONType {
+	if !ok || !act.NonBlocking || r.Header.Get("Content-Type") != protocol.JSONType {
 		return false
 	}
-	claim, err := p.api.judge(r)
+	claim, err := p.api.checkHead(r)
 	if err == nil {
 		err = p.api.signatures.Verify(claim, r, body)
 	}
 	if err == nil {
-		who.LetIn()
+		who.MarkAuthenticated()
 		p.call.At, p.call.Trace = p.api.placeOf(r, claim), r.Header.Get(traceIDHeader)
 		p.body = body
-		err = act.Begin(&p.call, p.decode, p.courier, who)
+		err = act.Begin(&p.call, p.decode, p.batcher, who)
 		p.body = nil
 	}
 	if err != nil {
@@ -63,7 +63,7 @@ func (p *loopCalls) Conclude(w http.ResponseWriter, action string, result any, e
 
 // Refusal returns why the endpoint refuses a request whatever its body; nil if it may not.
 func (a *api) Refusal(r *http.Request) error {
-	_, err := a.judge(r)
+	_, err := a.checkHead(r)
 	return err
 }
 

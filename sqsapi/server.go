@@ -71,7 +71,7 @@ func newAPI(o Options) *api {
 	a := &api{
 		Service: &action.Service{
 			Queues: o.Queues, Region: o.Region, Account: o.Account, Actions: action.Table, Serving: o.Serving,
-			Logger: o.Logger, Watch: transport.Watched,
+			Logger: o.Logger, WithHangUp: transport.WithHangUp,
 		},
 		signatures: &sigv4.Verifier{
 			AccessKeyID: o.Keys.AccessKeyID, SecretAccessKey: o.Keys.SecretAccessKey, AnyCredentials: o.AnyCredentials,
@@ -104,19 +104,19 @@ func NewServer(endpoint http.Handler) *http.Server {
 // the endpoint needs, and starts no goroutine for each. It is for plain TCP; the two are tested to answer alike. Serve
 // answers the connections of a listener until Shutdown, which waits for the requests under way, or Close, which does
 // not; then its error matches [http.ErrServerClosed]. These methods are safe for concurrent use.
-type Front = transport.Front
+type TCPServer = transport.Server
 
 // headerBytes bounds the request line and headers of a request to [NewServer].
 const headerBytes = 64 << 10
 
 // NewFront returns a server of the endpoint with the limits of [NewServer], save that request line and headers may have
 // 16 KiB together. The logger, which may be nil, receives what went wrong inside.
-func NewFront(endpoint http.Handler, log *slog.Logger) *Front {
-	return transport.New(frontOf(endpoint, log))
+func NewTCPServer(endpoint http.Handler, log *slog.Logger) *TCPServer {
+	return transport.New(tcpOptions(endpoint, log))
 }
 
 // frontOf are the options of a front of the endpoint.
-func frontOf(endpoint http.Handler, log *slog.Logger) transport.Options {
+func tcpOptions(endpoint http.Handler, log *slog.Logger) transport.Options {
 	o := transport.Options{Endpoint: endpoint, Logger: log}
 	if a, ok := endpoint.(*api); ok {
 		o.Unverified = a.unverified
@@ -143,7 +143,7 @@ func (a *api) conclude(w http.ResponseWriter, codec protocol.Codec, id, action s
 		a.hint(e.Queue)
 	}
 	if protocol.IsBusy(err) {
-		a.sayOverload()
+		a.logOverload()
 	} else if !f.Sender() {
 		a.Logger.Error("sqs request failed", "request", id, "action", protocol.Quote(action), "error", err)
 	}
@@ -161,7 +161,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, codec protocol.Codec
 		return asked.Action, nil, err
 	}
 	row, ok := a.Actions[asked.Action]
-	if !ok || asked.AtQueue && row.OfNoQueue {
+	if !ok || asked.AtQueue && row.RefusedAtQueueURL {
 		return asked.Action, nil, asked.Unknown()
 	}
 	scheme := "http"

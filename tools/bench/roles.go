@@ -41,7 +41,7 @@ func serveSQS(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(serve(sqsapi.NewFront(sqsapi.New(sqsapi.Options{Queues: queues, AnyCredentials: true}), nil),
+	return errors.Join(serve(sqsapi.NewTCPServer(sqsapi.New(sqsapi.Options{Queues: queues, AnyCredentials: true}), nil),
 		out), queues.Close())
 }
 

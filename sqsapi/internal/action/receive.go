@@ -49,27 +49,27 @@ func (c *Call) receiveMessage(r *receiveMessageRequest, s Store, who Caller) err
 		return err
 	}
 	own := *c // the loop uses c for other requests while this one waits
-	patiently := func(ctx context.Context) (any, error) {
+	longPoll := func(ctx context.Context) (any, error) {
 		own.Context = ctx
 		messages, err := own.wait(name, o)
 		if err != nil {
 			return nil, err
 		}
 		if own.Context.Err() != nil {
-			own.handBack(name, messages)
+			own.returnMessages(name, messages)
 			return nil, own.Context.Err()
 		}
 		return own.receivedAll(name, messages, r), nil
 	}
-	if !c.looksFirst(o) {
-		who.Waits(patiently)
+	if !c.triesFirst(o) {
+		who.AnswerLater(longPoll)
 		return nil
 	}
-	patient := o.Wait == nil || *o.Wait > 0 // as far as is known here
+	mayWait := o.Wait == nil || *o.Wait > 0 // as far as is known here
 	s.Receive(name, o, func(messages []queue.Message, err error) {
-		if len(messages) == 0 && (err == nil || errors.Is(err, queue.ErrOverLimit)) && patient &&
+		if len(messages) == 0 && (err == nil || errors.Is(err, queue.ErrOverLimit)) && mayWait &&
 			own.Serving.Err() == nil {
-			who.Waits(patiently)
+			who.AnswerLater(longPoll)
 			return
 		}
 		who.Answer(func() (any, error) {
@@ -93,13 +93,13 @@ func (s *Service) receivedAll(key string, messages []queue.Message, r *receiveMe
 }
 
 // looksFirst says whether a receive takes what is there before it waits; one that is to be refused does not.
-func (c *Call) looksFirst(o queue.ReceiveOptions) bool {
+func (c *Call) triesFirst(o queue.ReceiveOptions) bool {
 	return o.Wait == nil || *o.Wait >= 0 && *o.Wait <= queue.MaxWait || c.Serving.Err() != nil
 }
 
 // wait receives, and waits for as long as o or the queue says; when the server is about to stop, it waits no more.
 func (c *Call) wait(name string, o queue.ReceiveOptions) ([]queue.Message, error) {
-	watch, stop := c.Watch(c.Context)
+	watch, stop := c.WithHangUp(c.Context)
 	defer stop()
 	c.Context = watch
 	ctx, cancel := context.WithCancel(c.Context)
@@ -145,15 +145,15 @@ func (r *receiveMessageRequest) options() (queue.ReceiveOptions, error) {
 }
 
 // handBackTimeout bounds the effort for a caller who is gone.
-const handBackTimeout = 5 * time.Second
+const returnTimeout = 5 * time.Second
 
 // handBack makes messages visible again that a caller who hung up will never
 // see, so that they need not wait for their visibility timeout.
-func (c *Call) handBack(name string, messages []queue.Message) {
+func (c *Call) returnMessages(name string, messages []queue.Message) {
 	if len(messages) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context), handBackTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context), returnTimeout)
 	defer cancel()
 	changes := make([]queue.VisibilityChange, len(messages))
 	for i := range messages {

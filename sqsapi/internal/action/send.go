@@ -137,7 +137,7 @@ func sentOf(id string, o *outgoing, m *queue.Outgoing, s queue.Sent) sentResult 
 }
 
 func (c *Call) sendMessage(r *sendMessageRequest, s Store, who Caller) error {
-	name, m, err := r.stored(c)
+	name, m, err := r.prepare(c)
 	if err != nil {
 		return err
 	}
@@ -155,8 +155,8 @@ func (c *Call) traced() string {
 	return c.Trace
 }
 
-// stored is what is to be stored, and where.
-func (r *sendMessageRequest) stored(c *Call) (name string, m queue.Outgoing, err error) {
+// prepare is what is to be stored, and where.
+func (r *sendMessageRequest) prepare(c *Call) (name string, m queue.Outgoing, err error) {
 	if name, err = c.queueName(r.QueueURL); err == nil {
 		m, err = r.message(c.traced())
 	}
@@ -190,7 +190,7 @@ type sendBatchResult struct {
 }
 
 func (c *Call) sendMessageBatch(r *sendMessageBatchRequest, s Store, who Caller) error {
-	b, err := r.stored(c)
+	b, err := r.prepare(c)
 	if err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func (c *Call) sendNothing(b *sendingBatch) (any, error) {
 	return b.result, err
 }
 
-func (r *sendMessageBatchRequest) stored(c *Call) (*sendingBatch, error) {
+func (r *sendMessageBatchRequest) prepare(c *Call) (*sendingBatch, error) {
 	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err

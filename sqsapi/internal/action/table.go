@@ -14,11 +14,11 @@ type Row struct {
 	// Begin decodes the parameters and begins to answer; an error is the answer. What is stored goes to s.
 	Begin func(c *Call, decode func(into any) error, s Store, who Caller) error
 	// Promptly says that Begin waits for nothing: a loop that serves many callers may run it.
-	Promptly bool
+	NonBlocking bool
 	// grant says whether a permission may name the action.
 	grant grant
 	// OfNoQueue says that AWS refuses the action at the URL of a queue.
-	OfNoQueue bool
+	RefusedAtQueueURL bool
 }
 
 // grant says to whom an action may be given.
@@ -45,7 +45,7 @@ type Service struct {
 	Logger *slog.Logger
 	// Watch returns a context that ends when the caller of a request with that context hangs up, and what ends the
 	// watching, which must be called before the request is answered.
-	Watch func(context.Context) (_ context.Context, stop func())
+	WithHangUp func(context.Context) (_ context.Context, stop func())
 }
 
 // Call is one request as the actions see it.
@@ -65,33 +65,33 @@ type Call struct {
 
 // Table has every action that is offered, by its name; a new one is a row here.
 var Table = map[string]Row{
-	"CreateQueue":                  {Begin: asked((*Call).createQueue), grant: ownerOnly, OfNoQueue: true},
-	"GetQueueUrl":                  {Begin: asked((*Call).getQueueURL), grant: grantable},
-	"ListQueues":                   {Begin: asked((*Call).listQueues), grant: ownerOnly, OfNoQueue: true},
-	"DeleteQueue":                  {Begin: asked((*Call).deleteQueue), grant: ownerOnly},
-	"PurgeQueue":                   {Begin: asked((*Call).purgeQueue), grant: grantable},
-	"GetQueueAttributes":           {Begin: asked((*Call).getQueueAttributes), grant: grantable},
-	"SetQueueAttributes":           {Begin: asked((*Call).setQueueAttributes), grant: ownerOnly},
-	"ListQueueTags":                {Begin: asked((*Call).listQueueTags), grant: ownerOnly},
-	"TagQueue":                     {Begin: asked((*Call).tagQueue), grant: ownerOnly},
-	"UntagQueue":                   {Begin: asked((*Call).untagQueue), grant: ownerOnly},
-	"ListDeadLetterSourceQueues":   {Begin: asked((*Call).listDeadLetterSourceQueues), grant: grantable},
-	"SendMessage":                  {Begin: stored((*Call).sendMessage), grant: grantable, Promptly: true},
-	"SendMessageBatch":             {Begin: stored((*Call).sendMessageBatch), Promptly: true},
-	"ReceiveMessage":               {Begin: stored((*Call).receiveMessage), grant: grantable, Promptly: true},
-	"DeleteMessage":                {Begin: stored((*Call).deleteMessage), grant: grantable, Promptly: true},
-	"DeleteMessageBatch":           {Begin: stored((*Call).deleteMessageBatch), Promptly: true},
-	"ChangeMessageVisibility":      {Begin: asked((*Call).changeMessageVisibility), grant: grantable},
-	"ChangeMessageVisibilityBatch": {Begin: asked((*Call).changeMessageVisibilityBatch)},
-	"StartMessageMoveTask":         {Begin: asked((*Call).startMessageMoveTask), grant: ownerOnly},
-	"ListMessageMoveTasks":         {Begin: asked((*Call).listMessageMoveTasks), grant: ownerOnly},
-	"CancelMessageMoveTask":        {Begin: asked((*Call).cancelMessageMoveTask), grant: ownerOnly},
-	"AddPermission":                {Begin: asked((*Call).addPermission), grant: ownerOnly},
-	"RemovePermission":             {Begin: asked((*Call).removePermission), grant: ownerOnly},
+	"CreateQueue":                  {Begin: blocking((*Call).createQueue), grant: ownerOnly, RefusedAtQueueURL: true},
+	"GetQueueUrl":                  {Begin: blocking((*Call).getQueueURL), grant: grantable},
+	"ListQueues":                   {Begin: blocking((*Call).listQueues), grant: ownerOnly, RefusedAtQueueURL: true},
+	"DeleteQueue":                  {Begin: blocking((*Call).deleteQueue), grant: ownerOnly},
+	"PurgeQueue":                   {Begin: blocking((*Call).purgeQueue), grant: grantable},
+	"GetQueueAttributes":           {Begin: blocking((*Call).getQueueAttributes), grant: grantable},
+	"SetQueueAttributes":           {Begin: blocking((*Call).setQueueAttributes), grant: ownerOnly},
+	"ListQueueTags":                {Begin: blocking((*Call).listQueueTags), grant: ownerOnly},
+	"TagQueue":                     {Begin: blocking((*Call).tagQueue), grant: ownerOnly},
+	"UntagQueue":                   {Begin: blocking((*Call).untagQueue), grant: ownerOnly},
+	"ListDeadLetterSourceQueues":   {Begin: blocking((*Call).listDeadLetterSourceQueues), grant: grantable},
+	"SendMessage":                  {Begin: storing((*Call).sendMessage), grant: grantable, NonBlocking: true},
+	"SendMessageBatch":             {Begin: storing((*Call).sendMessageBatch), NonBlocking: true},
+	"ReceiveMessage":               {Begin: storing((*Call).receiveMessage), grant: grantable, NonBlocking: true},
+	"DeleteMessage":                {Begin: storing((*Call).deleteMessage), grant: grantable, NonBlocking: true},
+	"DeleteMessageBatch":           {Begin: storing((*Call).deleteMessageBatch), NonBlocking: true},
+	"ChangeMessageVisibility":      {Begin: blocking((*Call).changeMessageVisibility), grant: grantable},
+	"ChangeMessageVisibilityBatch": {Begin: blocking((*Call).changeMessageVisibilityBatch)},
+	"StartMessageMoveTask":         {Begin: blocking((*Call).startMessageMoveTask), grant: ownerOnly},
+	"ListMessageMoveTasks":         {Begin: blocking((*Call).listMessageMoveTasks), grant: ownerOnly},
+	"CancelMessageMoveTask":        {Begin: blocking((*Call).cancelMessageMoveTask), grant: ownerOnly},
+	"AddPermission":                {Begin: blocking((*Call).addPermission), grant: ownerOnly},
+	"RemovePermission":             {Begin: blocking((*Call).removePermission), grant: ownerOnly},
 }
 
-// asked makes a row's begin of a method that returns the result.
-func asked[Request any](run func(*Call, *Request) (any, error)) func(*Call, func(any) error, Store, Caller) error {
+// blocking makes a row's begin of a method that returns the result.
+func blocking[Request any](run func(*Call, *Request) (any, error)) func(*Call, func(any) error, Store, Caller) error {
 	return func(c *Call, decode func(into any) error, _ Store, who Caller) error {
 		var request Request
 		if err := decode(&request); err != nil {
@@ -103,7 +103,7 @@ func asked[Request any](run func(*Call, *Request) (any, error)) func(*Call, func
 }
 
 // stored makes a row's begin of a method that hands what is to be done to the store and answers when that is done.
-func stored[Request any](run func(*Call, *Request, Store, Caller) error) func(*Call, func(any) error, Store,
+func storing[Request any](run func(*Call, *Request, Store, Caller) error) func(*Call, func(any) error, Store,
 	Caller) error {
 	return func(c *Call, decode func(into any) error, s Store, who Caller) error {
 		var request Request
@@ -119,10 +119,10 @@ type Caller interface {
 	// Answer takes what makes the answer.
 	Answer(make func() (any, error))
 	// Waits takes what may wait for long and then answers.
-	Waits(answer func(context.Context) (any, error))
+	AnswerLater(answer func(context.Context) (any, error))
 }
 
-// Store does what is done to messages and then calls done: a [queue.Courier] later, on the loop, or direct at once.
+// Store does what is done to messages and then calls done: a [queue.Batcher] later, on the loop, or direct at once.
 type Store interface {
 	// Send is that of [queue.Service].
 	Send(name string, messages []queue.Outgoing, done func([]queue.Sent, error))
@@ -133,47 +133,49 @@ type Store interface {
 }
 
 // direct is the store of a call that may block.
-type direct struct{ call *Call }
+type blockingStore struct{ call *Call }
 
 // Send waits for the commit.
-func (d direct) Send(name string, messages []queue.Outgoing, done func([]queue.Sent, error)) {
+func (d blockingStore) Send(name string, messages []queue.Outgoing, done func([]queue.Sent, error)) {
 	done(d.call.Queues.Send(d.call.Context, name, messages))
 }
 
 // Receive takes what is there.
-func (d direct) Receive(name string, o queue.ReceiveOptions, done func([]queue.Message, error)) {
+func (d blockingStore) Receive(name string, o queue.ReceiveOptions, done func([]queue.Message, error)) {
 	o.Wait = new(time.Duration)
 	messages, err := d.call.Queues.Receive(d.call.Context, name, o)
 	if err == nil && d.call.Context.Err() != nil {
-		d.call.handBack(name, messages)
+		d.call.returnMessages(name, messages)
 		messages, err = nil, d.call.Context.Err()
 	}
 	done(messages, err)
 }
 
 // Delete waits for the commit.
-func (d direct) Delete(name string, receipts []string, done func([]error)) {
+func (d blockingStore) Delete(name string, receipts []string, done func([]error)) {
 	done(d.call.Queues.Delete(d.call.Context, name, receipts))
 }
 
 // answered is a caller that waits for the answer on the goroutine of the call.
-type answered struct {
+type syncCaller struct {
 	ctx    context.Context
 	result any
 	err    error
 }
 
 // Answer makes the answer at once.
-func (a *answered) Answer(make func() (any, error)) { a.result, a.err = make() }
+func (a *syncCaller) Answer(make func() (any, error)) { a.result, a.err = make() }
 
 // Waits waits.
-func (a *answered) Waits(answer func(context.Context) (any, error)) { a.result, a.err = answer(a.ctx) }
+func (a *syncCaller) AnswerLater(answer func(context.Context) (any, error)) {
+	a.result, a.err = answer(a.ctx)
+}
 
 // Run runs an action to its end, which may be a wait. decode fills in the request of the action, as that of a codec
 // does.
 func (c *Call) Run(act Row, decode func(into any) error) (any, error) {
-	a := answered{ctx: c.Context}
-	if err := act.Begin(c, decode, direct{c}, &a); err != nil {
+	a := syncCaller{ctx: c.Context}
+	if err := act.Begin(c, decode, blockingStore{c}, &a); err != nil {
 		return nil, err
 	}
 	return a.result, a.err

@@ -107,8 +107,8 @@ func (JSON) Fault(w http.ResponseWriter, f *Fault) {
 
 func sendJSON(w http.ResponseWriter, status int, value any) {
 	var text []byte
-	if quick, ok := value.(UsualResult); ok {
-		text = quick.AppendJSON(nil)
+	if fast, ok := value.(FastResult); ok {
+		text = fast.AppendJSON(nil)
 	} else if written, err := json.Marshal(value); err == nil {
 		text = written
 	} else { // only values of this package come here

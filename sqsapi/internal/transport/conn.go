@@ -12,13 +12,13 @@ import (
 )
 
 // frontListener knows its connections.
-type frontListener struct {
+type listener struct {
 	net.Listener
-	front *Front
+	server *Server
 }
 
 // Accept returns the next connection that no loop takes.
-func (l frontListener) Accept() (net.Conn, error) {
+func (l listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
 		if err != nil {
@@ -28,11 +28,11 @@ func (l frontListener) Accept() (net.Conn, error) {
 		if counted, ok := inner.(*accept.Conn); ok {
 			inner, ticket = counted.Detach()
 		}
-		if l.front.adopt(inner, ticket) {
+		if l.server.adopt(inner, ticket) {
 			continue
 		}
-		if l.front.unverified.Take(ConnBytes) {
-			return l.front.keep(inner, ticket, ConnBytes), nil
+		if l.server.unverified.Take(ConnBytes) {
+			return l.server.keep(inner, ticket, ConnBytes), nil
 		}
 		inner.Close()
 		ticket.End()
@@ -40,7 +40,7 @@ func (l frontListener) Accept() (net.Conn, error) {
 }
 
 // adopt gives a connection to a loop, if there is one that takes it.
-func (f *Front) adopt(c net.Conn, ticket *accept.Ticket) bool {
+func (f *Server) adopt(c net.Conn, ticket *accept.Ticket) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.loops) == 0 {
@@ -51,11 +51,11 @@ func (f *Front) adopt(c net.Conn, ticket *accept.Ticket) bool {
 }
 
 // ConnBytes is what a connection costs that the library serves: what it reads and writes with, and a goroutine.
-const ConnBytes = 2*frontBuffer + 8<<10
+const ConnBytes = 2*bufferBytes + 8<<10
 
 // keep remembers a connection until it is closed, which has a share of what may be held for unknown callers.
-func (f *Front) keep(inner net.Conn, ticket *accept.Ticket, share int64) *frontConn {
-	c := &frontConn{Conn: inner, front: f, ticket: ticket}
+func (f *Server) keep(inner net.Conn, ticket *accept.Ticket, share int64) *serverConn {
+	c := &serverConn{Conn: inner, server: f, ticket: ticket}
 	c.share.Store(share)
 	ticket.ClosedBy(func() {
 		inner.Close()
@@ -70,9 +70,9 @@ func (f *Front) keep(inner net.Conn, ticket *accept.Ticket, share int64) *frontC
 	return c
 }
 
-type frontConn struct {
+type serverConn struct {
 	net.Conn
-	front  *Front
+	server *Server
 	ticket *accept.Ticket
 	share  atomic.Int64 // of front.unverified
 	ahead  []byte       // read already
@@ -81,20 +81,20 @@ type frontConn struct {
 }
 
 // letIn says that the caller proved who it is.
-func (c *frontConn) letIn() {
+func (c *serverConn) markAuthenticated() {
 	c.ticket.Trust()
-	c.front.unverified.Give(c.share.Swap(0))
+	c.server.unverified.Give(c.share.Swap(0))
 }
 
 // rest says that a connection waits for a request.
-func rest(c net.Conn, state fasthttp.ConnState) {
-	if c, ok := c.(*frontConn); ok && state == fasthttp.StateIdle {
+func markIdle(c net.Conn, state fasthttp.ConnState) {
+	if c, ok := c.(*serverConn); ok && state == fasthttp.StateIdle {
 		c.ticket.Rest()
 	}
 }
 
 // Read reads what was read already first.
-func (c *frontConn) Read(b []byte) (int, error) {
+func (c *serverConn) Read(b []byte) (int, error) {
 	if len(c.ahead) > 0 {
 		n := copy(b, c.ahead)
 		c.ahead = c.ahead[n:]
@@ -105,17 +105,17 @@ func (c *frontConn) Read(b []byte) (int, error) {
 
 // lingers is how long a caller whose request was refused may still send: were the connection ended before, the answer
 // might be lost.
-const lingers = 500 * time.Millisecond
+const lingerTimeout = 500 * time.Millisecond
 
 // Close forgets the connection.
-func (c *frontConn) Close() error {
-	c.front.mu.Lock()
-	delete(c.front.open, c)
-	c.front.mu.Unlock()
+func (c *serverConn) Close() error {
+	c.server.mu.Lock()
+	delete(c.server.open, c)
+	c.server.mu.Unlock()
 	defer c.ticket.End()
-	defer func() { c.front.unverified.Give(c.share.Swap(0)) }()
+	defer func() { c.server.unverified.Give(c.share.Swap(0)) }()
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.refused.Load() && half.CloseWrite() == nil {
-		if c.SetReadDeadline(time.Now().Add(lingers)) == nil {
+		if c.SetReadDeadline(time.Now().Add(lingerTimeout)) == nil {
 			io.Copy(io.Discard, c.Conn) // until the caller has the answer, or time is over
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
-func (f *Front) exchange(c *fasthttp.RequestCtx) *exchange {
+func (f *Server) exchange(c *fasthttp.RequestCtx) *exchange {
 	x, ok := f.exchanges.Get().(*exchange)
 	if !ok {
 		x = newExchange() // the pool holds nothing else
@@ -22,7 +22,7 @@ func (f *Front) exchange(c *fasthttp.RequestCtx) *exchange {
 	return x
 }
 
-func (f *Front) release(x *exchange) {
+func (f *Server) release(x *exchange) {
 	x.reset()
 	f.exchanges.Put(x)
 }
@@ -32,7 +32,7 @@ type exchange struct {
 	fast    *fasthttp.RequestCtx
 	request *http.Request
 	target  url.URL
-	body    heldBody
+	body    memoryBody
 	stream  bodyStream
 	values  []string // those of the headers
 	header  http.Header
@@ -40,30 +40,30 @@ type exchange struct {
 }
 
 // heldBody is a body that is in memory.
-type heldBody struct {
+type memoryBody struct {
 	all []byte
 	bytes.Reader
 }
 
 // BodyInMemory returns the body of a request of a [Front], if it is all there.
-func BodyInMemory(r *http.Request) ([]byte, bool) {
-	if b, ok := r.Body.(*heldBody); ok {
+func BufferedBody(r *http.Request) ([]byte, bool) {
+	if b, ok := r.Body.(*memoryBody); ok {
 		return b.all, true
 	}
 	return nil, false
 }
 
 // ServedByFront says whether a [Front] serves r. It goes on after an answer without the rest of the body by itself.
-func ServedByFront(r *http.Request) bool {
+func ServedHere(r *http.Request) bool {
 	switch r.Body.(type) {
-	case *heldBody, *bodyStream:
+	case *memoryBody, *bodyStream:
 		return true
 	}
 	return false
 }
 
 // Close does nothing.
-func (*heldBody) Close() error { return nil }
+func (*memoryBody) Close() error { return nil }
 
 // bodyStream is a body that is read from the connection.
 type bodyStream struct {
@@ -96,7 +96,7 @@ func (s *bodyStream) drained() bool {
 func newExchange() *exchange {
 	x := &exchange{header: http.Header{}}
 	empty := http.Request{Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	x.request = empty.WithContext(watching{context.Background(), x})
+	x.request = empty.WithContext(exchangeContext{context.Background(), x})
 	return x
 }
 

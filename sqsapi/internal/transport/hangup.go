@@ -12,17 +12,17 @@ import (
 
 // watching is the context of a request of a [Front]. It never ends: whether the caller is still there is looked at only
 // while a call waits.
-type watching struct {
+type exchangeContext struct {
 	context.Context
 	exchange *exchange
 }
 
 // Watched ends when the caller hangs up. stop must be called before the request is answered.
-func Watched(ctx context.Context) (_ context.Context, stop func()) {
-	if l, ok := ctx.(leaving); ok {
+func WithHangUp(ctx context.Context) (_ context.Context, stop func()) {
+	if l, ok := ctx.(loopContext); ok {
 		return l.gone, func() {}
 	}
-	w, ok := ctx.(watching)
+	w, ok := ctx.(exchangeContext)
 	if !ok {
 		return ctx, func() {}
 	}
@@ -32,7 +32,7 @@ func Watched(ctx context.Context) (_ context.Context, stop func()) {
 	}
 	conn := w.exchange.fast.Conn()
 	conn.SetReadDeadline(time.Time{}) // that of the request is shorter than a caller may wait
-	watch, cancel := context.WithCancel(ctx)
+	register, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -40,7 +40,7 @@ func Watched(ctx context.Context) (_ context.Context, stop func()) {
 			cancel()
 		}
 	}()
-	return watch, func() {
+	return register, func() {
 		conn.SetReadDeadline(time.Unix(1, 0)) // ends the look; the next request sets its own
 		<-done
 		conn.SetReadDeadline(time.Time{})
@@ -50,8 +50,8 @@ func Watched(ctx context.Context) (_ context.Context, stop func()) {
 var errNotWatched = errors.New("the connection has no file descriptor")
 
 func rawConn(c net.Conn) (syscall.RawConn, error) {
-	if front, ok := c.(*frontConn); ok {
-		c = front.Conn
+	if server, ok := c.(*serverConn); ok {
+		c = server.Conn
 	}
 	s, ok := c.(syscall.Conn)
 	if !ok {

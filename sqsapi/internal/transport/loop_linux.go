@@ -24,13 +24,13 @@ import (
 // the answers when they are there. So a request costs one read and one write, and no goroutine is woken for it. What
 // may wait runs on a goroutine of its own, and a connection with another than plain requests goes to the other server.
 type loop struct {
-	front  *Front
+	server *Server
 	calls  Calls          // nil if the endpoint has none
-	queue  *queue.Courier // of calls
+	queue  *queue.Batcher // of calls
 	poll   int            // the epoll instance
-	bell   int            // an eventfd: ends the wait for events
+	wakeFD int            // an eventfd: ends the wait for events
 	asleep atomic.Bool    // it waits for events, or is about to
-	rung   atomic.Bool    // there is something to do besides events
+	woken  atomic.Bool    // there is something to do besides events
 	ended  chan struct{}
 
 	mu     sync.Mutex
@@ -52,48 +52,48 @@ type loop struct {
 
 const (
 	// patienceStep is how exactly connections are ended that are too slow.
-	patienceStep = 20 * time.Millisecond
+	timeoutStep = 20 * time.Millisecond
 	// handInAfter is how many requests are read before the first of them is committed: more at once cost less, but the
 	// disk must not wait for them.
-	handInAfter = 8
+	submitAfter = 8
 	// keptBytes is the largest answer whose memory is used again.
 	keptBytes = 256 << 10
 )
 
-func newLoop(f *Front) (*loop, error) {
+func newLoop(f *Server) (*loop, error) {
 	poll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
-	bell, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	wakeFD, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
 		return nil, errors.Join(os.NewSyscallError("eventfd", err), unix.Close(poll))
 	}
 	l := &loop{
-		front: f, poll: poll, bell: bell, ended: make(chan struct{}), conns: map[int]*loopConn{},
-		begun: time.Now(), in: make([]byte, plainBytes+frontBuffer),
+		server: f, poll: poll, wakeFD: wakeFD, ended: make(chan struct{}), conns: map[int]*loopConn{},
+		begun: time.Now(), in: make([]byte, maxSimpleBytes+bufferBytes),
 	}
 	if f.own != nil {
-		l.calls = f.own.NewCalls(l.ring)
-		l.queue = l.calls.Courier()
+		l.calls = f.own.NewCalls(l.wake)
+		l.queue = l.calls.Batcher()
 	}
-	if err := l.watch(bell, unix.EPOLLIN); err != nil {
-		return nil, errors.Join(err, unix.Close(bell), unix.Close(poll))
+	if err := l.register(wakeFD, unix.EPOLLIN); err != nil {
+		return nil, errors.Join(err, unix.Close(wakeFD), unix.Close(poll))
 	}
 	return l, nil
 }
 
 // watch reports events of a file descriptor from now on, each once.
-func (l *loop) watch(fd int, events uint32) error {
+func (l *loop) register(fd int, events uint32) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(l.poll, unix.EPOLL_CTL_ADD, fd,
 		&unix.EpollEvent{Events: events | unix.EPOLLET, Fd: int32(fd)}))
 }
 
 // ring lets the loop look at what is not an event. It is safe for concurrent use.
-func (l *loop) ring() {
-	l.rung.Store(true)
+func (l *loop) wake() {
+	l.woken.Store(true)
 	if l.asleep.Swap(false) {
-		unix.Write(l.bell, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // fails only if it was rung and not heard yet
+		unix.Write(l.wakeFD, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // fails only if it was rung and not heard yet
 	}
 }
 
@@ -106,7 +106,7 @@ func (l *loop) post(do func()) bool {
 	}
 	l.mu.Unlock()
 	if !gone {
-		l.ring()
+		l.wake()
 	}
 	return !gone
 }
@@ -119,7 +119,7 @@ func (l *loop) run() {
 		n := l.wait(events)
 		l.now = time.Now()
 		l.age = l.now.Sub(l.begun)
-		if l.rung.Swap(false) && l.queue != nil {
+		if l.woken.Swap(false) && l.queue != nil {
 			l.queue.Deliver()
 		}
 		for i := range events[:n] {
@@ -127,11 +127,11 @@ func (l *loop) run() {
 				l.ready(c, events[i].Events)
 			}
 		}
-		l.goOn()
+		l.stepAll()
 		l.runPosted()
 		if l.queue != nil {
 			l.queue.Submit()
-			if l.rung.Swap(false) { // it was committed at once
+			if l.woken.Swap(false) { // it was committed at once
 				l.queue.Deliver()
 			}
 		}
@@ -143,7 +143,7 @@ func (l *loop) run() {
 	l.gone = true
 	l.mu.Unlock()
 	l.runPosted()
-	unix.Close(l.bell)
+	unix.Close(l.wakeFD)
 	unix.Close(l.poll)
 }
 
@@ -158,7 +158,7 @@ func (l *loop) wait(events []unix.EpollEvent) int {
 	}
 	l.asleep.Store(true)
 	defer l.asleep.Store(false)
-	if l.rung.Load() {
+	if l.woken.Load() {
 		return 0
 	}
 	n, _ := unix.EpollWait(l.poll, events, most) // an error is an interruption
@@ -166,7 +166,7 @@ func (l *loop) wait(events []unix.EpollEvent) int {
 }
 
 // goOn lets the connections go on that need no event for it, each by one step at a time.
-func (l *loop) goOn() {
+func (l *loop) stepAll() {
 	for range 16 {
 		if len(l.todo) == 0 {
 			return
@@ -215,20 +215,20 @@ func (l *loop) adopt(c net.Conn, ticket *accept.Ticket) bool {
 
 // open begins with a connection.
 func (l *loop) open(fd int, ticket *accept.Ticket) {
-	c := &loopConn{loop: l, fd: fd, plain: newPlain(), ticket: ticket}
-	if l.stopping || l.watch(fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP) != nil {
+	c := &loopConn{loop: l, fd: fd, simpleRequest: newSimpleRequest(), ticket: ticket}
+	if l.stopping || l.register(fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP) != nil {
 		unix.Close(fd)
 		ticket.End()
 		return
 	}
-	ticket.ClosedBy(func() { l.post(func() { l.makeRoom(c) }) })
+	ticket.ClosedBy(func() { l.post(func() { l.yield(c) }) })
 	l.conns[fd] = c
-	l.expect(c, l.front.server.ReadTimeout)
+	l.setTimeout(c, l.server.fallback.ReadTimeout)
 }
 
 // expect ends the connection if nothing happens for a time.
-func (l *loop) expect(c *loopConn, within time.Duration) {
-	c.until = (l.age + within).Truncate(patienceStep) + patienceStep
+func (l *loop) setTimeout(c *loopConn, within time.Duration) {
+	c.until = (l.age + within).Truncate(timeoutStep) + timeoutStep
 	if l.sweepAt == 0 || c.until < l.sweepAt {
 		l.sweepAt = c.until
 	}
@@ -264,7 +264,7 @@ func (l *loop) end(c *loopConn) {
 }
 
 // makeRoom ends a connection whose place is needed, unless a request was let in at that moment.
-func (l *loop) makeRoom(c *loopConn) {
+func (l *loop) yield(c *loopConn) {
 	if c.ticket.Busy() {
 		c.ticket.Stay()
 		return
@@ -274,7 +274,7 @@ func (l *loop) makeRoom(c *loopConn) {
 
 // overloaded ends a connection for whose unverified bytes there is no room.
 func (l *loop) overloaded(c *loopConn) {
-	a := &written{header: http.Header{protocol.RequestIDHeader: {protocol.RequestID()}}}
+	a := &response{header: http.Header{protocol.RequestIDHeader: {protocol.RequestID()}}}
 	protocol.JSON{}.Fault(a, protocol.Busy())
 	l.reply(c, a)
 	l.end(c)
@@ -282,8 +282,8 @@ func (l *loop) overloaded(c *loopConn) {
 
 // handOver gives a connection to the other server, with what was read of it.
 func (l *loop) handOver(c *loopConn, read []byte) {
-	f, share := l.front, int64(ConnBytes)
-	if c.known || c.ticket.Trusted() {
+	f, share := l.server, int64(ConnBytes)
+	if c.verified || c.ticket.Trusted() {
 		share = 0
 	} else if !f.unverified.Take(share) {
 		l.overloaded(c)
@@ -308,7 +308,7 @@ func (l *loop) handOver(c *loopConn, read []byte) {
 	}
 	inner := f.keep(conn, c.ticket, share)
 	inner.ahead = ahead
-	go f.server.ServeConn(inner) // what fails is the connection's
+	go f.fallback.ServeConn(inner) // what fails is the connection's
 }
 
 // stop ends the loop when the requests under way are answered; now does not wait for them.
@@ -324,7 +324,7 @@ func (l *loop) stop(now bool) {
 }
 
 // startLoops returns the loops of a front.
-func startLoops(f *Front) []*loop {
+func startLoops(f *Server) []*loop {
 	var loops []*loop
 	for range max(1, min(runtime.GOMAXPROCS(0)/2, 8)) {
 		l, err := newLoop(f)

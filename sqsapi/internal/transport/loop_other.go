@@ -15,4 +15,4 @@ func (*loop) adopt(net.Conn, *accept.Ticket) bool { return false }
 
 func (*loop) stop(bool) {}
 
-func startLoops(*Front) []*loop { return nil }
+func startLoops(*Server) []*loop { return nil }

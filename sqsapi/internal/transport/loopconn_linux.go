@@ -16,21 +16,21 @@ import (
 
 // loopConn is a connection of a loop, which alone uses it.
 type loopConn struct {
-	loop     *loop
-	fd       int
-	state    connState
-	plain    *plain
-	held     []byte             // what was read and is not yet used
-	rest     []byte             // what is not yet written
-	readable bool               // there may be more to read
-	ended    bool               // nothing more will come
-	queued   bool               // it is in todo
-	until    time.Duration      // it is ended then, since the loop began; 0 is never
-	hangUp   context.CancelFunc // of a call that waits
-	ticket   *accept.Ticket     // nil if nobody counts connections
-	known    bool               // its caller proved who it is
-	judged   bool               // the head of the request that is coming in is fine
-	counted  int64              // of held, those in the front's budget
+	loop          *loop
+	fd            int
+	state         connState
+	simpleRequest *simpleRequest
+	unread        []byte             // what was read and is not yet used
+	unwritten     []byte             // what is not yet written
+	readable      bool               // there may be more to read
+	ended         bool               // nothing more will come
+	queued        bool               // it is in todo
+	until         time.Duration      // it is ended then, since the loop began; 0 is never
+	hangUp        context.CancelFunc // of a call that waits
+	ticket        *accept.Ticket     // nil if nobody counts connections
+	verified      bool               // its caller proved who it is
+	headChecked   bool               // the head of the request that is coming in is fine
+	counted       int64              // of held, those in the front's budget
 }
 
 type connState uint8
@@ -55,7 +55,7 @@ func (l *loop) ready(c *loopConn, events uint32) {
 	}
 	switch {
 	case c.state == writing && events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0:
-		l.write(c, c.rest)
+		l.write(c, c.unwritten)
 	case c.state == idle && c.readable:
 		l.step(c)
 	}
@@ -75,7 +75,7 @@ func (l *loop) step(c *loopConn) {
 	if c.state != idle {
 		return
 	}
-	b := l.in[:copy(l.in, c.held)]
+	b := l.in[:copy(l.in, c.unread)]
 	if c.readable {
 		n, err := unix.Read(c.fd, l.in[len(b):])
 		switch {
@@ -90,46 +90,46 @@ func (l *loop) step(c *loopConn) {
 			b = l.in[:len(b)+n]
 		}
 	}
-	n, f := c.plain.read(b)
+	n, f := c.simpleRequest.read(b)
 	switch {
-	case f == unusual:
+	case f == notSimple:
 		l.handOver(c, b)
-	case f == whole:
-		c.judged = false
-		if !c.hold(b[n:]) {
+	case f == complete:
+		c.headChecked = false
+		if !c.keepUnread(b[n:]) {
 			l.overloaded(c)
 			return
 		}
 		c.state, c.until = serving, 0
 		l.serve(c)
-	case f == headed && !c.judged && l.front.refuses(&c.plain.request):
+	case f == headOnly && !c.headChecked && l.server.refuses(&c.simpleRequest.request):
 		l.handOver(c, b) // which answers without the rest
 	default:
-		c.judged = f == headed
+		c.headChecked = f == headOnly
 		l.pause(c, b)
 	}
 }
 
 // pause waits for the rest of a request.
 func (l *loop) pause(c *loopConn, b []byte) {
-	began := len(c.held) == 0 && len(b) > 0
+	began := len(c.unread) == 0 && len(b) > 0
 	switch {
-	case !c.hold(b):
+	case !c.keepUnread(b):
 		l.overloaded(c)
 	case c.readable:
 		l.later(c)
 	case c.ended:
 		l.end(c)
 	case began:
-		l.expect(c, l.front.server.ReadTimeout)
+		l.setTimeout(c, l.server.fallback.ReadTimeout)
 	}
 }
 
 // hold keeps what is not yet used, and reports whether it may: of callers who have not proved who they are,
 // only so much is kept in all.
-func (c *loopConn) hold(b []byte) bool {
-	if want := int64(len(b)); !c.known && !c.ticket.Trusted() && want > c.counted {
-		if !c.loop.front.unverified.Take(want - c.counted) {
+func (c *loopConn) keepUnread(b []byte) bool {
+	if want := int64(len(b)); !c.verified && !c.ticket.Trusted() && want > c.counted {
+		if !c.loop.server.unverified.Take(want - c.counted) {
 			return false
 		}
 		c.counted = want
@@ -138,56 +138,56 @@ func (c *loopConn) hold(b []byte) bool {
 		c.forget()
 		return true
 	}
-	c.held = append(c.held[:0], b...)
+	c.unread = append(c.unread[:0], b...)
 	return true
 }
 
 // forget lets go of what is held.
 func (c *loopConn) forget() {
-	c.held = nil
-	c.loop.front.unverified.Give(c.counted)
+	c.unread = nil
+	c.loop.server.unverified.Give(c.counted)
 	c.counted = 0
 }
 
 // LetIn says that the caller proved who it is.
-func (c *loopConn) LetIn() {
-	c.known = true
+func (c *loopConn) MarkAuthenticated() {
+	c.verified = true
 	c.ticket.Trust()
 }
 
 // serve answers the request that was read.
 func (l *loop) serve(c *loopConn) {
 	defer c.endIfItFails()
-	r := &c.plain.request
-	if l.calls != nil && l.calls.Begin(r, c.plain.body, c) {
-		if l.queue.Gathered() >= handInAfter {
+	r := &c.simpleRequest.request
+	if l.calls != nil && l.calls.Begin(r, c.simpleRequest.body, c) {
+		if l.queue.Gathered() >= submitAfter {
 			l.queue.Submit()
 		}
 		return
 	}
-	body := &heldBody{all: slices.Clone(c.plain.body)}
+	body := &memoryBody{all: slices.Clone(c.simpleRequest.body)}
 	body.Reset(body.all)
 	r.Body = body
-	l.aside(c, func(ctx context.Context, w http.ResponseWriter) { l.front.endpoint.ServeHTTP(w, r.WithContext(ctx)) })
+	l.runAsync(c, func(ctx context.Context, w http.ResponseWriter) { l.server.endpoint.ServeHTTP(w, r.WithContext(ctx)) })
 }
 
 // aside runs what may wait on a goroutine of its own.
-func (l *loop) aside(c *loopConn, run func(context.Context, http.ResponseWriter)) {
+func (l *loop) runAsync(c *loopConn, run func(context.Context, http.ResponseWriter)) {
 	gone, hangUp := context.WithCancel(context.Background())
 	if c.ended {
 		hangUp()
 	}
 	c.hangUp = hangUp
 	go func() {
-		a := &written{header: http.Header{}}
+		a := &response{header: http.Header{}}
 		func() {
 			defer func() {
 				if failure := recover(); failure != nil {
-					l.front.log.Error("sqs request failed", "error", failure)
-					a = &written{header: http.Header{}, status: http.StatusInternalServerError}
+					l.server.log.Error("sqs request failed", "error", failure)
+					a = &response{header: http.Header{}, status: http.StatusInternalServerError}
 				}
 			}()
-			run(leaving{context.Background(), gone, c.ticket}, a)
+			run(loopContext{context.Background(), gone, c.ticket}, a)
 		}()
 		l.post(func() {
 			hangUp()
@@ -200,7 +200,7 @@ func (l *loop) aside(c *loopConn, run func(context.Context, http.ResponseWriter)
 // endIfItFails ends a connection whose request made the endpoint panic: one request must not end the program.
 func (c *loopConn) endIfItFails() {
 	if failure := recover(); failure != nil {
-		c.loop.front.log.Error("sqs request failed", "error", failure)
+		c.loop.server.log.Error("sqs request failed", "error", failure)
 		c.loop.end(c)
 	}
 }
@@ -210,15 +210,15 @@ func (c *loopConn) Answer(make func() (any, error)) {
 	defer c.endIfItFails()
 	l := c.loop
 	result, err := make()
-	quick, ok := result.(protocol.UsualResult)
+	fast, ok := result.(protocol.FastResult)
 	if err != nil || !ok && result != nil {
-		a := &written{header: http.Header{}}
-		l.calls.Conclude(a, c.plain.request.Header.Get(protocol.TargetHeader), result, err)
+		a := &response{header: http.Header{}}
+		l.calls.Conclude(a, c.simpleRequest.request.Header.Get(protocol.TargetHeader), result, err)
 		l.reply(c, a)
 		return
 	}
 	if ok {
-		l.body = quick.AppendJSON(l.body[:0])
+		l.body = fast.AppendJSON(l.body[:0])
 	} else {
 		l.body = append(l.body[:0], "{}"...)
 	}
@@ -232,17 +232,17 @@ func (c *loopConn) Answer(make func() (any, error)) {
 }
 
 // Waits answers a call that waits.
-func (c *loopConn) Waits(run func(context.Context) (any, error)) {
+func (c *loopConn) AnswerLater(run func(context.Context) (any, error)) {
 	l := c.loop
-	action := c.plain.request.Header.Get(protocol.TargetHeader)
-	l.aside(c, func(ctx context.Context, w http.ResponseWriter) {
+	action := c.simpleRequest.request.Header.Get(protocol.TargetHeader)
+	l.runAsync(c, func(ctx context.Context, w http.ResponseWriter) {
 		result, err := run(ctx)
 		l.calls.Conclude(w, action, result, err)
 	})
 }
 
 // reply writes an answer.
-func (l *loop) reply(c *loopConn, a *written) {
+func (l *loop) reply(c *loopConn, a *response) {
 	a.WriteHeader(http.StatusOK)
 	b := fmt.Appendf(l.out[:0], "HTTP/1.1 %d %s\r\n", a.status, http.StatusText(a.status))
 	b = l.appendDate(b)
@@ -293,9 +293,9 @@ func (l *loop) write(c *loopConn, b []byte) {
 		case err == unix.EAGAIN:
 			if c.state != writing {
 				c.state = writing
-				l.expect(c, l.front.server.WriteTimeout)
+				l.setTimeout(c, l.server.fallback.WriteTimeout)
 			}
-			c.rest = append([]byte(nil), b...)
+			c.unwritten = append([]byte(nil), b...)
 			return
 		case err != nil && err != unix.EINTR:
 			l.end(c)
@@ -303,18 +303,18 @@ func (l *loop) write(c *loopConn, b []byte) {
 		}
 		b = b[max(n, 0):]
 	}
-	c.state, c.rest = idle, nil
+	c.state, c.unwritten = idle, nil
 	c.ticket.Rest()
 	if l.stopping {
 		l.end(c)
 		return
 	}
-	wait := l.front.server.IdleTimeout
-	if len(c.held) > 0 {
-		wait = l.front.server.ReadTimeout
+	wait := l.server.fallback.IdleTimeout
+	if len(c.unread) > 0 {
+		wait = l.server.fallback.ReadTimeout
 	}
-	l.expect(c, wait)
-	if c.readable || c.ended || len(c.held) > 0 {
+	l.setTimeout(c, wait)
+	if c.readable || c.ended || len(c.unread) > 0 {
 		l.later(c)
 	}
 }

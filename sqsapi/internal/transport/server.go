@@ -20,17 +20,17 @@ import (
 // Front serves an endpoint as a server of net/http does, in less processor time: it takes from a request what the
 // endpoint needs, and starts no goroutine for each. It is for plain TCP; the two are tested to answer alike. Its
 // methods are safe for concurrent use.
-type Front struct {
+type Server struct {
 	endpoint  http.Handler
 	own       Endpoint // the same; nil if it is of another kind
 	log       *slog.Logger
-	server    *fasthttp.Server
+	fallback  *fasthttp.Server
 	exchanges sync.Pool
 	// unverified bounds what is held for callers who have not proved who they are.
 	unverified *accept.Budget
 
 	mu     sync.Mutex
-	open   map[*frontConn]struct{}
+	open   map[*serverConn]struct{}
 	loops  []*loop
 	next   int // which loop takes the next connection
 	closed bool
@@ -57,13 +57,13 @@ type Endpoint interface {
 	// Refuse answers r with such a refusal.
 	Refuse(w http.ResponseWriter, r *http.Request, err error)
 	// NewCalls returns what begins the calls of one loop, which ring wakes when some of them are done.
-	NewCalls(ring func()) Calls
+	NewCalls(wake func()) Calls
 }
 
 // Calls begins the calls of one loop, which alone uses it.
 type Calls interface {
-	// Courier returns what the calls hand to the queue; nothing is handed in before the loop says so.
-	Courier() *queue.Courier
+	// Batcher returns what the calls hand to the queue; nothing is handed in before the loop says so.
+	Batcher() *queue.Batcher
 	// Begin begins a call that waits for nothing but a commit, and reports whether r is one. It keeps nothing of r and
 	// its body.
 	Begin(r *http.Request, body []byte, who Caller) bool
@@ -75,11 +75,11 @@ type Calls interface {
 // once: at once, or when the call is done.
 type Caller interface {
 	// LetIn takes note that the caller proved who it is.
-	LetIn()
+	MarkAuthenticated()
 	// Answer takes what makes the answer.
 	Answer(make func() (any, error))
 	// Waits takes what may wait for long and then answers.
-	Waits(answer func(context.Context) (any, error))
+	AnswerLater(answer func(context.Context) (any, error))
 }
 
 const (
@@ -96,12 +96,12 @@ const (
 	MaxRequestBytes = 7 << 20
 	// frontBuffer is what a connection of a front has to read with and to write with: most requests and answers go
 	// through in one piece. It also bounds the headers, since they are looked at in place.
-	frontBuffer = 16 << 10
+	bufferBytes = 16 << 10
 )
 
 // New returns a server of an endpoint, which serves once [Front.Serve] is called.
-func New(o Options) *Front {
-	f := &Front{endpoint: o.Endpoint, log: o.Logger, open: map[*frontConn]struct{}{}, unverified: o.Unverified}
+func New(o Options) *Server {
+	f := &Server{endpoint: o.Endpoint, log: o.Logger, open: map[*serverConn]struct{}{}, unverified: o.Unverified}
 	f.own, _ = o.Endpoint.(Endpoint)
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
@@ -110,12 +110,12 @@ func New(o Options) *Front {
 		f.unverified = accept.NewBudget(UnverifiedBytes)
 	}
 	f.exchanges.New = func() any { return newExchange() }
-	f.server = &fasthttp.Server{
-		Handler: f.answer, ErrorHandler: f.refuse, HeaderReceived: f.patience, ExpectHandler: f.expect, ConnState: rest,
-		Logger:      quiet{},
+	f.fallback = &fasthttp.Server{
+		Handler: f.answer, ErrorHandler: f.refuse, HeaderReceived: f.readTimeout, ExpectHandler: f.setTimeout, ConnState: markIdle,
+		Logger:      discardLogger{},
 		ReadTimeout: cmp.Or(o.Request, HeaderTimeout), WriteTimeout: queue.MaxWait + 30*time.Second,
 		IdleTimeout:    cmp.Or(o.Idle, 2*time.Minute),
-		ReadBufferSize: frontBuffer, WriteBufferSize: frontBuffer, MaxRequestBodySize: MaxRequestBytes,
+		ReadBufferSize: bufferBytes, WriteBufferSize: bufferBytes, MaxRequestBodySize: MaxRequestBytes,
 		StreamRequestBody:     true,
 		NoDefaultServerHeader: true, NoDefaultContentType: true, DisablePreParseMultipartForm: true,
 		CloseOnShutdown: true,
@@ -124,20 +124,20 @@ func New(o Options) *Front {
 }
 
 // quiet drops what the library says of connections that broke.
-type quiet struct{}
+type discardLogger struct{}
 
 // Printf does nothing.
-func (quiet) Printf(string, ...any) {}
+func (discardLogger) Printf(string, ...any) {}
 
 // Serve answers the connections of l until [Front.Shutdown] or [Front.Close]; then the error matches
 // [http.ErrServerClosed].
-func (f *Front) Serve(l net.Listener) error {
+func (f *Server) Serve(l net.Listener) error {
 	f.mu.Lock()
 	if f.loops == nil && !f.closed {
 		f.loops = startLoops(f)
 	}
 	f.mu.Unlock()
-	err := f.server.Serve(frontListener{l, f})
+	err := f.fallback.Serve(listener{l, f})
 	if err == nil {
 		err = http.ErrServerClosed
 	}
@@ -145,9 +145,9 @@ func (f *Front) Serve(l net.Listener) error {
 }
 
 // Shutdown takes no more connections and waits, until ctx ends, for the requests under way.
-func (f *Front) Shutdown(ctx context.Context) error {
+func (f *Server) Shutdown(ctx context.Context) error {
 	loops := f.stopLoops(false)
-	err := f.server.ShutdownWithContext(ctx)
+	err := f.fallback.ShutdownWithContext(ctx)
 	for _, l := range loops {
 		select {
 		case <-l.ended:
@@ -159,7 +159,7 @@ func (f *Front) Shutdown(ctx context.Context) error {
 }
 
 // stopLoops stops the loops, and returns them.
-func (f *Front) stopLoops(now bool) []*loop {
+func (f *Server) stopLoops(now bool) []*loop {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, l := range f.loops {
@@ -169,13 +169,13 @@ func (f *Front) stopLoops(now bool) []*loop {
 }
 
 // Close ends all connections.
-func (f *Front) Close() error {
+func (f *Server) Close() error {
 	past, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, l := range f.stopLoops(true) {
 		<-l.ended
 	}
-	err := f.server.ShutdownWithContext(past)
+	err := f.fallback.ShutdownWithContext(past)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
@@ -189,7 +189,7 @@ func (f *Front) Close() error {
 }
 
 // patience gives a large request more time to arrive.
-func (f *Front) patience(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
+func (f *Server) readTimeout(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 	if n := h.ContentLength(); n < 0 || n > TrustedBytes {
 		c.ReadTimeout = BodyTimeout
 	}
@@ -198,7 +198,7 @@ func (f *Front) patience(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 
 // refuse answers what is not a request. A caller who sends none in time is not answered: it may not know that it has
 // the connection.
-func (f *Front) refuse(c *fasthttp.RequestCtx, err error) {
+func (f *Server) refuse(c *fasthttp.RequestCtx, err error) {
 	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
 		c.Conn().Close()
 		return
@@ -209,7 +209,7 @@ func (f *Front) refuse(c *fasthttp.RequestCtx, err error) {
 	}
 	if _, ok := errors.AsType[*fasthttp.ErrSmallBuffer](err); ok {
 		problem = protocol.InvalidHTTP(http.StatusRequestHeaderFieldsTooLarge, "The headers are larger than %d bytes.",
-			frontBuffer)
+			bufferBytes)
 	}
 	hangUpAfter(c)
 	x := f.exchange(c)
@@ -221,17 +221,17 @@ func (f *Front) refuse(c *fasthttp.RequestCtx, err error) {
 
 // hangUpAfter ends the connection after an answer to a request that was not read to its end.
 func hangUpAfter(c *fasthttp.RequestCtx) {
-	if conn, ok := c.Conn().(*frontConn); ok {
+	if conn, ok := c.Conn().(*serverConn); ok {
 		conn.refused.Store(true)
 	}
 	c.SetConnectionClose()
 }
 
 // refuses says whether the endpoint refuses a request whatever its body.
-func (f *Front) refuses(r *http.Request) bool { return f.own != nil && f.own.Refusal(r) != nil }
+func (f *Server) refuses(r *http.Request) bool { return f.own != nil && f.own.Refusal(r) != nil }
 
 // expect answers a caller who waits with the body until it is asked for: it is asked only if the request may be let in.
-func (f *Front) expect(c *fasthttp.RequestCtx) int {
+func (f *Server) setTimeout(c *fasthttp.RequestCtx) int {
 	x := f.exchange(c)
 	defer f.release(x)
 	if f.own == nil || x.read() != nil {
@@ -248,7 +248,7 @@ func (f *Front) expect(c *fasthttp.RequestCtx) int {
 }
 
 // answer answers one request.
-func (f *Front) answer(c *fasthttp.RequestCtx) {
+func (f *Server) answer(c *fasthttp.RequestCtx) {
 	x := f.exchange(c)
 	defer f.release(x)
 	defer func() {

@@ -12,7 +12,7 @@ import (
 
 // plain is a request of the form that nearly all have: a POST to a plain path in HTTP/1.1, with a host, a length and a
 // short body. Its memory is used again.
-type plain struct {
+type simpleRequest struct {
 	request http.Request
 	target  url.URL
 	body    []byte   // part of what was read
@@ -24,57 +24,57 @@ type form uint8
 
 const (
 	incomplete form = iota // more must come
-	headed                 // the head is there, but not the whole body
-	whole                  // a plain request
-	unusual                // something else, or nothing valid
+	headOnly               // the head is there, but not the whole body
+	complete               // a plain request
+	notSimple              // something else, or nothing valid
 )
 
 // plainBytes bounds a plain request.
-const plainBytes = 64 << 10
+const maxSimpleBytes = 64 << 10
 
-func newPlain() *plain {
-	return &plain{request: http.Request{Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+func newSimpleRequest() *simpleRequest {
+	return &simpleRequest{request: http.Request{Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{}}}
 }
 
 const (
-	plainStart = "POST /"
-	headEnd    = "\r\n\r\n"
+	simpleStart = "POST /"
+	headEnd     = "\r\n\r\n"
 )
 
 // read reads the request at the begin of b. If it is whole, n is its length.
-func (p *plain) read(b []byte) (n int, f form) {
-	if most := min(len(b), len(plainStart)); string(b[:most]) != plainStart[:most] {
-		return 0, unusual
+func (p *simpleRequest) read(b []byte) (n int, f form) {
+	if most := min(len(b), len(simpleStart)); string(b[:most]) != simpleStart[:most] {
+		return 0, notSimple
 	}
-	end := bytes.Index(b[:min(len(b), frontBuffer)], []byte(headEnd))
+	end := bytes.Index(b[:min(len(b), bufferBytes)], []byte(headEnd))
 	switch {
-	case end < 0 && len(b) >= frontBuffer:
-		return 0, unusual
+	case end < 0 && len(b) >= bufferBytes:
+		return 0, notSimple
 	case end < 0:
 		return 0, incomplete
 	}
 	length := p.head(string(b[:end]))
 	n = end + len(headEnd) + length
 	switch {
-	case length < 0 || n > plainBytes:
-		return 0, unusual // a long body is read in pieces
+	case length < 0 || n > maxSimpleBytes:
+		return 0, notSimple // a long body is read in pieces
 	case n > len(b):
-		return 0, headed
+		return 0, headOnly
 	}
 	p.body = b[end+len(headEnd) : n]
-	return n, whole
+	return n, complete
 }
 
 // head reads request line and headers and returns the length of the body; negative if they are not plain.
-func (p *plain) head(text string) (length int) {
+func (p *simpleRequest) head(text string) (length int) {
 	r := &p.request
 	clear(r.Header)
 	clear(p.values)
 	p.values, r.Host, r.ContentLength = p.values[:0], "", -1
 	line, rest, _ := strings.Cut(text, "\r\n")
 	target, ok := strings.CutSuffix(line[len("POST "):], " HTTP/1.1")
-	if !ok || !plainPath(target) {
+	if !ok || !simplePath(target) {
 		return -1
 	}
 	p.target = url.URL{Path: target}
@@ -93,7 +93,7 @@ func (p *plain) head(text string) (length int) {
 }
 
 // plainPath says whether a target means the same to everyone.
-func plainPath(target string) bool {
+func simplePath(target string) bool {
 	for i := range len(target) {
 		switch c := target[i]; {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
@@ -107,13 +107,13 @@ func plainPath(target string) bool {
 }
 
 // add takes a header over and reports whether it is one of a plain request.
-func (p *plain) add(name, value string) bool {
+func (p *simpleRequest) add(name, value string) bool {
 	for i := range len(value) {
 		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
 			return false
 		}
 	}
-	name = plainName(name)
+	name = canonicalName(name)
 	switch r := &p.request; name {
 	case "", "Transfer-Encoding", "Expect", "Upgrade", "Trailer", "Te", "Proxy-Connection":
 		return false
@@ -128,7 +128,7 @@ func (p *plain) add(name, value string) bool {
 		r.Host = value
 		return true
 	case "Content-Length":
-		if r.ContentLength = plainLength(value, r.ContentLength); r.ContentLength < 0 {
+		if r.ContentLength = contentLength(value, r.ContentLength); r.ContentLength < 0 {
 			return false
 		}
 	}
@@ -143,7 +143,7 @@ func (p *plain) add(name, value string) bool {
 }
 
 // plainLength is the length of a body, of which nothing was said before; -1 if it is not plain.
-func plainLength(value string, before int64) (n int64) {
+func contentLength(value string, before int64) (n int64) {
 	if before >= 0 || value == "" || len(value) > len("65536") {
 		return -1
 	}
@@ -157,7 +157,7 @@ func plainLength(value string, before int64) (n int64) {
 }
 
 // plainName is a header's name as net/http writes it; empty if it is none.
-func plainName(name string) string {
+func canonicalName(name string) string {
 	switch name {
 	case "Host", "Content-Type", "Content-Length", protocol.TargetHeader, "User-Agent", "Authorization", "X-Amz-Date":
 		return name

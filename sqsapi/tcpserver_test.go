@@ -203,9 +203,9 @@ func TestACallerOfTheFrontWhoHungUpTakesNoMessage(t *testing.T) {
 }
 
 // waitFor lets a receive wait at a front that gives requests so much time, or more on a busy machine, and hangs up.
-func waitFor(t *testing.T, q *queue.Service, patience time.Duration) *Front {
+func waitFor(t *testing.T, q *queue.Service, patience time.Duration) *TCPServer {
 	t.Helper()
-	o := frontOf(New(Options{Queues: q, AnyCredentials: true}), nil)
+	o := tcpOptions(New(Options{Queues: q, AnyCredentials: true}), nil)
 	o.Request = patience
 	f := transport.New(o)
 	c, err := net.Dial("tcp", start(t, f))
@@ -234,7 +234,7 @@ func waitFor(t *testing.T, q *queue.Service, patience time.Duration) *Front {
 // TestWhoSendsAheadIsStillThere makes a second request while the first one waits.
 func TestWhoSendsAheadIsStillThere(t *testing.T) {
 	q := openQueue(t)
-	address := start(t, NewFront(New(Options{Queues: q, AnyCredentials: true}), nil))
+	address := start(t, NewTCPServer(New(Options{Queues: q, AnyCredentials: true}), nil))
 	c, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func TestWhoSendsAheadIsStillThere(t *testing.T) {
 // TestAConnectionWithoutARequestIsEndedInSilence opens one, as clients do in advance, and sends nothing or half a
 // request.
 func TestAConnectionWithoutARequestIsEndedInSilence(t *testing.T) {
-	o := frontOf(New(Options{Queues: openQueue(t), AnyCredentials: true}), nil)
+	o := tcpOptions(New(Options{Queues: openQueue(t), AnyCredentials: true}), nil)
 	o.Request = 20 * time.Millisecond
 	address := start(t, transport.New(o))
 	for _, sent := range []string{"", "POST / HT", post("SendMessage", "{}")[:100]} {
@@ -283,7 +283,7 @@ func TestAConnectionWithoutARequestIsEndedInSilence(t *testing.T) {
 
 // TestARequestThatFailsInsideEndsNothingElse lets the endpoint panic.
 func TestARequestThatFailsInsideEndsNothingElse(t *testing.T) {
-	address := start(t, NewFront(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := start(t, NewTCPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/bad" {
 			panic("a bug")
 		}
@@ -300,7 +300,7 @@ func TestARequestThatFailsInsideEndsNothingElse(t *testing.T) {
 
 // TestTheFrontKeepsNothingOfTheRequestBefore asks twice over one connection, with other headers.
 func TestTheFrontKeepsNothingOfTheRequestBefore(t *testing.T) {
-	address := start(t, NewFront(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := start(t, NewTCPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-First") != "" {
 			w.Header().Set("X-Answer", "first")
 			w.WriteHeader(http.StatusTeapot)

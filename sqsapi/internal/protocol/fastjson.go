@@ -12,7 +12,7 @@ import (
 // UsualRequest is a request that nearly all calls make. Its usual form is read
 // without reflection; what is not of that form is left to encoding/json, and
 // what is read means the same there.
-type UsualRequest interface {
+type FastRequest interface {
 	// Members adds the parameters that the usual form has.
 	Members(to []Member) []Member
 	// Reset takes back what was read.
@@ -34,7 +34,7 @@ type List func(*Reader) bool
 // Read reads a request of the usual form, a [UsualRequest]. If body is of another form it reports
 // that, and into is as it was.
 func (q *Reader) Read(body []byte, into any) bool {
-	request, ok := into.(UsualRequest)
+	request, ok := into.(FastRequest)
 	if !ok {
 		return false
 	}
@@ -261,7 +261,7 @@ func plainText(s []byte) bool {
 }
 
 // UsualResult is the result of such a request, written as encoding/json does.
-type UsualResult interface {
+type FastResult interface {
 	// AppendJSON adds the result to b.
 	AppendJSON(b []byte) []byte
 }
