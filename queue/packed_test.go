@@ -201,8 +201,8 @@ func TestAPurgedBacklogIsSweptFromTheStore(t *testing.T) {
 func TestOnlyUntouchedMessagesArePacked(t *testing.T) {
 	const now = 1000
 	for name, c := range map[string]struct {
-		r    machine.Numbers
-		text machine.Label
+		r      machine.Numbers
+		text   machine.Label
 		packed bool
 	}{
 		"sent":                        {r: machine.Numbers{Sent: 1, Visible: 1}, packed: true},

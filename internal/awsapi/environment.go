@@ -16,7 +16,7 @@ import (
 // the certificates of AWS_CA_BUNDLE all the same, where a worker that somebody waits for loses milliseconds with what
 // this queue has no use for. In every other case it returns false. A nil client is one of the SDK's own.
 func environment(target string, client aws.HTTPClient) (aws.Config, bool) {
-	if endpoint := os.Getenv(endpointSQS); !plain(target) || endpoint != "" && !plain(endpoint) {
+	if endpoint := os.Getenv(endpointSQS); !plainHTTP(target) || endpoint != "" && !plainHTTP(endpoint) {
 		return aws.Config{}, false
 	}
 	env, err := config.NewEnvConfig()
@@ -33,7 +33,7 @@ func environment(target string, client aws.HTTPClient) (aws.Config, bool) {
 }
 
 // plain tells whether a URL is on this machine and without TLS.
-func plain(target string) bool {
+func plainHTTP(target string) bool {
 	u, err := url.Parse(target)
 	return err == nil && u.Scheme == "http" && Local(target)
 }

@@ -23,24 +23,24 @@ const (
 // damage decides the fates of one power cut. Each cut has a character of its own: purely random fates would almost
 // never keep a long row of writes whole, or lose all of them.
 type damage struct {
-	chance *rand.Rand
-	dull   bool // all that follows has the same fate
-	same   fate
-	turn   int // after so many changes the fate changes; negative is never
-	rate   int // of the random fates, those out of 100 that keep
+	chance      *rand.Rand
+	uniform     bool // all that follows has the same fate
+	uniformFate fate
+	switchAfter int // after so many changes the fate changes; negative is never
+	rate        int // of the random fates, those out of 100 that keep
 }
 
 func newDamage(seed uint64) *damage {
-	d := &damage{chance: rand.New(rand.NewPCG(seed, 0x706f776572)), turn: -1, rate: 50}
+	d := &damage{chance: rand.New(rand.NewPCG(seed, 0x706f776572)), switchAfter: -1, rate: 50}
 	switch d.chance.IntN(6) {
 	case 0:
-		d.dull, d.same = true, drop
+		d.uniform, d.uniformFate = true, drop
 	case 1:
-		d.dull, d.same = true, keep
+		d.uniform, d.uniformFate = true, keep
 	case 2: // the first ones arrive
-		d.dull, d.same, d.turn = true, keep, d.chance.IntN(60)
+		d.uniform, d.uniformFate, d.switchAfter = true, keep, d.chance.IntN(60)
 	case 3: // the last ones arrive
-		d.dull, d.same, d.turn = true, drop, d.chance.IntN(60)
+		d.uniform, d.uniformFate, d.switchAfter = true, drop, d.chance.IntN(60)
 	case 4:
 		d.rate = 90
 	}
@@ -48,13 +48,13 @@ func newDamage(seed uint64) *damage {
 }
 
 func (d *damage) fate() fate {
-	if d.turn == 0 && d.dull {
-		d.same = drop - d.same // between keep and drop
+	if d.switchAfter == 0 && d.uniform {
+		d.uniformFate = drop - d.uniformFate // between keep and drop
 	}
-	d.turn--
+	d.switchAfter--
 	switch {
-	case d.dull:
-		return d.same
+	case d.uniform:
+		return d.uniformFate
 	case d.chance.IntN(100) < d.rate:
 		return keep
 	}

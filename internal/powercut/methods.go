@@ -69,7 +69,7 @@ func (d *Disk) xWrite(_ *libc.TLS, pFile, pBuffer uintptr, n int32, to int64) in
 			return sqlite3.SQLITE_IOERR_WRITE
 		}
 		b := bytesAt(pBuffer, n)
-		b = b[:d.fitting(h.file, int64(n), to)]
+		b = b[:d.roomFor(h.file, int64(n), to)]
 		if len(b) > 0 {
 			h.change(change{to, slices.Clone(b)})
 		}

@@ -31,7 +31,7 @@ func (x *examination) readLog() {
 	x.replay(frames)
 	if x.placed && x.wantLog > 0 && x.wantLog != int64(len(x.log)) {
 		x.find(logFileName, "it was made with %d bytes, and has %d", x.wantLog, len(x.log))
-		if len(frames) == 0 || len(frames[len(frames)-1].Payload) > 0 { // the empty frame at the end of the log is missing
+		if len(frames) == 0 || len(frames[len(frames)-1].Payload) > 0 { // the final empty frame is missing
 			x.logGaps = append(x.logGaps, Gap{From: x.pending.Highest(), Why: "the end of " + logFileName})
 		}
 	}

@@ -132,7 +132,7 @@ func finishRepair(dir string, o Options, found *Result) (kept string, err error)
 	// The tables get their name last, since that ends the repair: only then RepairedName is gone.
 	for _, suffix := range []string{sqlitefile.MarkSuffix, ""} {
 		err := os.Rename(filepath.Join(dir, storage.RepairedName+suffix), filepath.Join(dir, tablesName+suffix))
-		if err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) { // an interrupted repair may have renamed the mark
+		if err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) { // the mark may be renamed already
 			return "", fmt.Errorf("rename the repaired file: %w", err)
 		}
 	}

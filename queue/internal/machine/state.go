@@ -200,7 +200,7 @@ func (st *State) unpackGarbage() {
 	for _, m := range st.GarbagePacks[last].Unpack(nil) {
 		st.Garbage = append(st.Garbage, m.Seq)
 	}
-	st.GarbagePacks = st.GarbagePacks[:last:last] // capacity ends here, so that the next append does not overwrite what an undo needs
+	st.GarbagePacks = st.GarbagePacks[:last:last] // an append must not overwrite what an undo needs
 }
 
 // addGarbage adds a dead row while loading, and packs full sets. Rows come in the order of their sequences.

@@ -47,10 +47,11 @@ func (st *State) Drop(q *Queue) {
 
 // discard empties q in memory and leaves its rows to Sweep.
 func (st *State) discard(q *Queue) {
-	old, sends, garbage, packs, stale, damaged := q.Backlog, q.Sends, st.Garbage, st.GarbagePacks, len(st.Stale), q.Damaged
+	old, sends, damaged := q.Backlog, q.Sends, q.Damaged
+	garbage, packs, stale := st.Garbage, st.GarbagePacks, len(st.Stale)
 	st.NoteUndo(func() {
-		q.Backlog, q.Sends, st.Garbage, st.GarbagePacks, st.Stale, q.Damaged = old, sends, garbage, packs, st.Stale[:stale],
-			damaged
+		q.Backlog, q.Sends, q.Damaged = old, sends, damaged
+		st.Garbage, st.GarbagePacks, st.Stale = garbage, packs, st.Stale[:stale]
 	})
 	for seq := range damaged {
 		st.Garbage = append(st.Garbage, seq)

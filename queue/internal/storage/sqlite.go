@@ -217,8 +217,8 @@ func openError(path string, pages *sqlitefile.Pages, err error) error {
 	}
 	switch {
 	case !damaged && PrimaryCode(err) == sqlitefile.CodeFull:
-		return fmt.Errorf("open queue file %s: %w: %w; SQLite needs about 100 KiB beside the file: free that much", path,
-			ErrStorageFull, err)
+		return fmt.Errorf("open queue file %s: %w: %w; SQLite needs about 100 KiB beside the file: free that much",
+			path, ErrStorageFull, err)
 	case !damaged:
 		return fmt.Errorf("open queue file %s: %w", path, err)
 	case !errors.Is(err, ErrCorruptFile):
@@ -327,7 +327,8 @@ func (s *SqliteStore) writeError(step string, err error) error {
 			err)
 	case sqlitefile.CodeCorrupt:
 		return fmt.Errorf("%s %s: %w: %w (pages found damaged: %v); stop the program, then `muster queue check "+
-			"--data %s` shows what is intact, and --repair moves it to new files", step, s.Path, ErrCorruptFile, err, s.Pages.Damaged(), Absolute(filepath.Dir(s.Path)))
+			"--data %s` shows what is intact, and --repair moves it to new files",
+			step, s.Path, ErrCorruptFile, err, s.Pages.Damaged(), Absolute(filepath.Dir(s.Path)))
 	}
 	return fmt.Errorf("%s %s: %w", step, s.Path, err)
 }

@@ -1,3 +1,5 @@
+// SendMessage and SendMessageBatch.
+
 package action
 
 import (
@@ -19,7 +21,7 @@ type attributeValue struct {
 	BinaryListValues [][]byte `json:",omitempty" query:"BinaryListValue"`
 }
 
-// traceHeader is the one system attribute that may be sent.
+// traceHeader is the one system attribute that a message may be sent with.
 const traceHeader = "AWSTraceHeader"
 
 // outgoing is a message on the wire.
@@ -32,8 +34,9 @@ type outgoing struct {
 	MessageGroupID          *string                   `json:"MessageGroupId"`
 }
 
-// message turns o into what the queue takes; the queue checks the limits. trace
-// is the header of the request.
+// message returns o as package queue takes it; package queue checks the limits. trace is the trace
+// header of the request. The empty ids that JSON can express are refused here, because package queue
+// takes an empty id as absent.
 func (o *outgoing) message(trace string) (queue.Outgoing, error) {
 	m := queue.Outgoing{Trace: trace}
 	if o.MessageBody != nil {
@@ -82,6 +85,8 @@ func (o *outgoing) message(trace string) (queue.Outgoing, error) {
 	return m, nil
 }
 
+// attribute returns a user attribute as package queue takes it. SQS reserves list values and does not
+// support them.
 func (v *attributeValue) attribute() (queue.Attribute, error) {
 	a := queue.Attribute{Type: v.DataType}
 	if len(v.StringListValues)+len(v.BinaryListValues) > 0 {
@@ -97,14 +102,15 @@ func (v *attributeValue) attribute() (queue.Attribute, error) {
 	return a, nil
 }
 
-// secondsOf keeps numbers far outside of every limit from overflowing.
+// secondsOf returns n seconds. It caps numbers far outside of every limit, which would overflow a
+// Duration and then look valid.
 func secondsOf(n int) *time.Duration {
 	const far = 1 << 30
 	d := time.Duration(max(-far, min(far, n))) * time.Second
 	return &d
 }
 
-// traceMD5 is the checksum of the system attributes.
+// traceMD5 returns the checksum of the system attributes, of which trace is the only one.
 func traceMD5(trace string) string {
 	if trace == "" {
 		return ""
@@ -117,7 +123,7 @@ type sendMessageRequest struct {
 	outgoing
 }
 
-// sentResult tells what was stored.
+// sentResult says what was stored of a message.
 type sentResult struct {
 	ID                           string `json:"Id,omitempty"` // in a batch
 	MessageID                    string `json:"MessageId"`
@@ -127,7 +133,8 @@ type sentResult struct {
 	SequenceNumber               string `json:",omitempty"`
 }
 
-// sentOf tells what was stored of o. What came in a header of the request has no checksum.
+// sentOf returns the result of sending o. A trace header of the HTTP request has no checksum, since the
+// caller did not send it as an attribute.
 func sentOf(id string, o *outgoing, m *queue.Outgoing, s queue.Sent) sentResult {
 	trace := ""
 	if len(o.MessageSystemAttributes) > 0 {
@@ -136,6 +143,7 @@ func sentOf(id string, o *outgoing, m *queue.Outgoing, s queue.Sent) sentResult 
 	return sentResult{id, s.ID, hexDigest(m.Digest), attributesMD5(m.Attributes), traceMD5(trace), s.SequenceNumber}
 }
 
+// sendMessage sends one message.
 func (c *Call) sendMessage(r *sendMessageRequest, s Store, who Caller) error {
 	name, m, err := r.prepare(c)
 	if err != nil {
@@ -147,7 +155,8 @@ func (c *Call) sendMessage(r *sendMessageRequest, s Store, who Caller) error {
 	return nil
 }
 
-// traced is the trace header of the request, if a message can have it.
+// traced returns the trace header of the request, or the empty text if a message cannot have it. A bad
+// header must not make a send fail.
 func (c *Call) traced() string {
 	if len(c.Trace) > queue.MaxTraceBytes || !utf8.ValidString(c.Trace) {
 		return ""
@@ -155,7 +164,7 @@ func (c *Call) traced() string {
 	return c.Trace
 }
 
-// prepare is what is to be stored, and where.
+// prepare returns the message to store, and the key of its queue.
 func (r *sendMessageRequest) prepare(c *Call) (name string, m queue.Outgoing, err error) {
 	if name, err = c.queueName(r.QueueURL); err == nil {
 		m, err = r.message(c.traced())
@@ -163,7 +172,7 @@ func (r *sendMessageRequest) prepare(c *Call) (name string, m queue.Outgoing, er
 	return name, m, err
 }
 
-// sent is the answer to the send of m.
+// sent returns the answer to the send of m.
 func (r *sendMessageRequest) sent(m *queue.Outgoing, sent []queue.Sent, err error) (any, error) {
 	if err == nil {
 		err = sent[0].Err
@@ -189,6 +198,7 @@ type sendBatchResult struct {
 	Failed     []failedEntry `json:",omitempty" query:"BatchResultErrorEntry"`
 }
 
+// sendMessageBatch sends up to ten messages. Each one succeeds or fails on its own.
 func (c *Call) sendMessageBatch(r *sendMessageBatchRequest, s Store, who Caller) error {
 	b, err := r.prepare(c)
 	if err != nil {
@@ -204,20 +214,23 @@ func (c *Call) sendMessageBatch(r *sendMessageBatchRequest, s Store, who Caller)
 	return nil
 }
 
-// sendingBatch are the messages of a batch that are to be stored, with their ids, and what is known of the others.
+// sendingBatch is a batch between validation and answer: the messages to store, and the failures so
+// far.
 type sendingBatch struct {
 	queue    string
 	messages []queue.Outgoing
-	entries  []*sendEntry // of messages
+	entries  []*sendEntry // entries[i] belongs to messages[i]
 	result   sendBatchResult
 }
 
-// sendNothing answers a batch of which every message is refused: at least the queue must exist.
+// sendNothing answers a batch of which every message was refused. The queue must still exist.
 func (c *Call) sendNothing(b *sendingBatch) (any, error) {
 	_, err := c.Queues.Counts(b.queue)
 	return b.result, err
 }
 
+// prepare validates the batch as a whole and each of its messages. A FIFO queue refuses the whole batch
+// if a message has no group, as AWS does.
 func (r *sendMessageBatchRequest) prepare(c *Call) (*sendingBatch, error) {
 	name, err := c.queueName(r.QueueURL)
 	if err != nil {
@@ -226,6 +239,8 @@ func (r *sendMessageBatchRequest) prepare(c *Call) (*sendingBatch, error) {
 	if err := checkIDs("SendMessageBatchRequestEntry", r.Entries); err != nil {
 		return nil, err
 	}
+	// The check is here and not in package queue because only the protocol distinguishes an absent
+	// group from an empty one.
 	if strings.HasSuffix(name, ".fifo") && slices.ContainsFunc(r.Entries,
 		func(e sendEntry) bool { return e.MessageGroupID == nil }) {
 		return nil, &queue.Error{Kind: queue.ErrInvalidParameter,
@@ -237,6 +252,7 @@ func (r *sendMessageBatchRequest) prepare(c *Call) (*sendingBatch, error) {
 	for i := range r.Entries {
 		m, err := r.Entries[i].message(c.traced())
 		if err != nil {
+			// An invalid entry fails alone; the others are sent.
 			b.result.Failed = append(b.result.Failed, failed(r.Entries[i].ID, err))
 			continue
 		}
@@ -245,7 +261,7 @@ func (r *sendMessageBatchRequest) prepare(c *Call) (*sendingBatch, error) {
 	return b, nil
 }
 
-// sent is the answer to the batch.
+// sent returns the answer to the batch.
 func (b *sendingBatch) sent(sent []queue.Sent, err error) (any, error) {
 	if err != nil {
 		return nil, err

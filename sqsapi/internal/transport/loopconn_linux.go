@@ -1,3 +1,7 @@
+// A connection of a loop. It moves from idle to serving when a complete request was read, to writing if
+// the answer does not fit into the socket buffer, and back to idle. It serves one request at a time, so
+// answers keep the order of requests.
+
 package transport
 
 import (
@@ -14,35 +18,36 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
-// loopConn is a connection of a loop, which alone uses it.
+// loopConn is a connection of a loop, and the Caller of its request. Only its loop uses it.
 type loopConn struct {
 	loop          *loop
 	fd            int
 	state         connState
 	simpleRequest *simpleRequest
-	unread        []byte             // what was read and is not yet used
-	unwritten     []byte             // what is not yet written
-	readable      bool               // there may be more to read
-	ended         bool               // nothing more will come
-	queued        bool               // it is in todo
-	until         time.Duration      // it is ended then, since the loop began; 0 is never
-	hangUp        context.CancelFunc // of a call that waits
-	ticket        *accept.Ticket     // nil if nobody counts connections
-	verified      bool               // its caller proved who it is
-	headChecked   bool               // the head of the request that is coming in is fine
-	counted       int64              // of held, those in the front's budget
+	unread        []byte             // bytes read that no request has used yet
+	unwritten     []byte             // bytes of the answer that are not written yet
+	readable      bool               // the socket may have more to read
+	ended         bool               // the caller will send no more
+	queued        bool               // the connection is in todo
+	until         time.Duration      // timeout, as loop.age; 0 is none
+	hangUp        context.CancelFunc // ends the context of a waiting call
+	ticket        *accept.Ticket     // nil if connections are not counted
+	verified      bool               // the caller is authenticated
+	headChecked   bool               // the head of the incomplete request is not refused
+	counted       int64              // bytes of unread that count against the budget
 }
 
+// connState is the state of a connection.
 type connState uint8
 
 const (
-	idle    connState = iota // or with a part of a request
-	serving                  // the answer is being made
-	writing                  // the answer does not fit into the socket
+	idle    connState = iota // no request, or a part of one
+	serving                  // the call is running
+	writing                  // the answer waits for room in the socket buffer
 	closed
 )
 
-// ready takes note of an event.
+// ready handles an event of a connection.
 func (l *loop) ready(c *loopConn, events uint32) {
 	if events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		c.readable = true
@@ -61,7 +66,7 @@ func (l *loop) ready(c *loopConn, events uint32) {
 	}
 }
 
-// later lets c go on in this round.
+// later continues c in this round without an event.
 func (l *loop) later(c *loopConn) {
 	if !c.queued {
 		c.queued = true
@@ -69,7 +74,7 @@ func (l *loop) later(c *loopConn) {
 	}
 }
 
-// step reads once and serves the first request, if it is whole.
+// step reads once, and serves the first request if it is complete.
 func (l *loop) step(c *loopConn) {
 	c.queued = false
 	if c.state != idle {
@@ -85,7 +90,7 @@ func (l *loop) step(c *loopConn) {
 			l.end(c)
 			return
 		default:
-			c.readable = n > 0 && (c.ended || n == len(l.in)-len(b)) // else it was all there is
+			c.readable = n > 0 && (c.ended || n == len(l.in)-len(b)) // a short read emptied the socket
 			c.ended = c.ended || n == 0
 			b = l.in[:len(b)+n]
 		}
@@ -103,14 +108,15 @@ func (l *loop) step(c *loopConn) {
 		c.state, c.until = serving, 0
 		l.serve(c)
 	case f == headOnly && !c.headChecked && l.server.refuses(&c.simpleRequest.request):
-		l.handOver(c, b) // which answers without the rest
+		l.handOver(c, b) // fasthttp answers without reading the body
 	default:
 		c.headChecked = f == headOnly
 		l.pause(c, b)
 	}
 }
 
-// pause waits for the rest of a request.
+// pause keeps the bytes of an incomplete request until more arrive. The timeout runs from the first
+// byte, so a slow caller cannot prolong it.
 func (l *loop) pause(c *loopConn, b []byte) {
 	began := len(c.unread) == 0 && len(b) > 0
 	switch {
@@ -125,8 +131,8 @@ func (l *loop) pause(c *loopConn, b []byte) {
 	}
 }
 
-// hold keeps what is not yet used, and reports whether it may: of callers who have not proved who they are,
-// only so much is kept in all.
+// keepUnread keeps bytes for later. It returns false if the caller is not authenticated and the budget
+// has no room for them.
 func (c *loopConn) keepUnread(b []byte) bool {
 	if want := int64(len(b)); !c.verified && !c.ticket.Trusted() && want > c.counted {
 		if !c.loop.server.unverified.Take(want - c.counted) {
@@ -142,20 +148,22 @@ func (c *loopConn) keepUnread(b []byte) bool {
 	return true
 }
 
-// forget lets go of what is held.
+// forget drops the kept bytes and returns them to the budget.
 func (c *loopConn) forget() {
 	c.unread = nil
 	c.loop.server.unverified.Give(c.counted)
 	c.counted = 0
 }
 
-// LetIn says that the caller proved who it is.
+// MarkAuthenticated notes that the caller proved its identity. Its connection is then not closed for
+// another one.
 func (c *loopConn) MarkAuthenticated() {
 	c.verified = true
 	c.ticket.Trust()
 }
 
-// serve answers the request that was read.
+// serve starts the call of the request that was read. A request that Calls does not take runs through
+// ServeHTTP on a goroutine of its own, with a copy of the body.
 func (l *loop) serve(c *loopConn) {
 	defer c.endIfItFails()
 	r := &c.simpleRequest.request
@@ -168,10 +176,12 @@ func (l *loop) serve(c *loopConn) {
 	body := &memoryBody{all: slices.Clone(c.simpleRequest.body)}
 	body.Reset(body.all)
 	r.Body = body
-	l.runAsync(c, func(ctx context.Context, w http.ResponseWriter) { l.server.endpoint.ServeHTTP(w, r.WithContext(ctx)) })
+	l.runAsync(c, func(ctx context.Context, w http.ResponseWriter) {
+		l.server.endpoint.ServeHTTP(w, r.WithContext(ctx))
+	})
 }
 
-// aside runs what may wait on a goroutine of its own.
+// runAsync runs a call on a goroutine of its own; the loop writes its answer.
 func (l *loop) runAsync(c *loopConn, run func(context.Context, http.ResponseWriter)) {
 	gone, hangUp := context.WithCancel(context.Background())
 	if c.ended {
@@ -197,7 +207,8 @@ func (l *loop) runAsync(c *loopConn, run func(context.Context, http.ResponseWrit
 	}()
 }
 
-// endIfItFails ends a connection whose request made the endpoint panic: one request must not end the program.
+// endIfItFails closes a connection whose request made the endpoint panic: one request must not end the
+// program.
 func (c *loopConn) endIfItFails() {
 	if failure := recover(); failure != nil {
 		c.loop.server.log.Error("sqs request failed", "error", failure)
@@ -205,7 +216,8 @@ func (c *loopConn) endIfItFails() {
 	}
 }
 
-// Answer answers a call of the loop.
+// Answer writes the answer of a call of the loop. The frequent case, a success with a fast encoder, is
+// written without http.Header.
 func (c *loopConn) Answer(make func() (any, error)) {
 	defer c.endIfItFails()
 	l := c.loop
@@ -231,7 +243,7 @@ func (c *loopConn) Answer(make func() (any, error)) {
 	l.shrink()
 }
 
-// Waits answers a call that waits.
+// AnswerLater runs a call that may block, and writes its answer.
 func (c *loopConn) AnswerLater(run func(context.Context) (any, error)) {
 	l := c.loop
 	action := c.simpleRequest.request.Header.Get(protocol.TargetHeader)
@@ -241,7 +253,7 @@ func (c *loopConn) AnswerLater(run func(context.Context) (any, error)) {
 	})
 }
 
-// reply writes an answer.
+// reply writes an answer with headers, in the order of their names.
 func (l *loop) reply(c *loopConn, a *response) {
 	a.WriteHeader(http.StatusOK)
 	b := fmt.Appendf(l.out[:0], "HTTP/1.1 %d %s\r\n", a.status, http.StatusText(a.status))
@@ -258,14 +270,14 @@ func (l *loop) reply(c *loopConn, a *response) {
 	l.shrink()
 }
 
-// shrink lets go of the memory of a large answer.
+// shrink drops the buffers after a large answer.
 func (l *loop) shrink() {
 	if cap(l.out) > keptBytes {
 		l.out, l.body = nil, nil
 	}
 }
 
-// appendDate adds the header that says what time it is.
+// appendDate appends the Date header, which is formatted once a second.
 func (l *loop) appendDate(b []byte) []byte {
 	if second := l.now.Unix(); second != l.dated {
 		l.dated = second
@@ -282,7 +294,8 @@ func (l *loop) appendEnd(b []byte) []byte {
 	return append(b, "\r\n"...)
 }
 
-// write writes what is left of an answer; when all is written the connection goes on.
+// write writes an answer, or the rest of one. Afterwards the connection waits for its next request, or
+// continues with one that has arrived already.
 func (l *loop) write(c *loopConn, b []byte) {
 	if c.state == closed {
 		return

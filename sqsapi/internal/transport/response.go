@@ -9,7 +9,7 @@ import (
 	"github.com/muster-scale/muster/internal/accept"
 )
 
-// written is an answer in memory, in the terms of net/http.
+// response is an answer in memory. It implements http.ResponseWriter.
 type response struct {
 	header http.Header
 	status int
@@ -26,24 +26,26 @@ func (a *response) WriteHeader(status int) {
 	}
 }
 
-// Write adds to the body.
+// Write appends to the body.
 func (a *response) Write(b []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	a.body = append(a.body, b...)
 	return len(b), nil
 }
 
+// sortedNames makes equal answers equal bytes.
 func sortedNames(h http.Header) []string { return slices.Sorted(maps.Keys(h)) }
 
-// leaving is the context of a request of a loop. It never ends; gone does when the caller hangs up, which matters only
-// while a call waits.
+// loopContext is the context of a request that a loop serves. It never ends by itself; gone ends when
+// the caller hangs up, see WithHangUp.
 type loopContext struct {
 	context.Context
 	gone   context.Context
 	ticket *accept.Ticket
 }
 
-// LetIn says of the connection of a request that its caller proved who it is.
+// MarkAuthenticated notes, for the connection of the request with context ctx, that its caller proved
+// its identity. The connection then costs nothing of the budget for unauthenticated callers.
 func MarkAuthenticated(ctx context.Context) {
 	switch c := ctx.(type) {
 	case loopContext:

@@ -17,89 +17,94 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
-// Front serves an endpoint as a server of net/http does, in less processor time: it takes from a request what the
-// endpoint needs, and starts no goroutine for each. It is for plain TCP; the two are tested to answer alike. Its
-// methods are safe for concurrent use.
+// Server serves an endpoint as a server of net/http does, with less processor time: it reads only the
+// parts of a request that the endpoint needs. It is for plain TCP. Its methods are safe for concurrent
+// use.
 type Server struct {
 	endpoint  http.Handler
-	own       Endpoint // the same; nil if it is of another kind
+	own       Endpoint // endpoint as an Endpoint; nil if it is none
 	log       *slog.Logger
 	fallback  *fasthttp.Server
 	exchanges sync.Pool
-	// unverified bounds what is held for callers who have not proved who they are.
+	// unverified bounds the memory for callers who are not authenticated yet.
 	unverified *accept.Budget
 
 	mu     sync.Mutex
 	open   map[*serverConn]struct{}
 	loops  []*loop
-	next   int // which loop takes the next connection
+	next   int // index of the loop that took the last connection
 	closed bool
 }
 
-// Options say what a front serves, and how patiently.
+// Options configure a Server.
 type Options struct {
-	// Endpoint answers the requests. One with the methods of [Endpoint] is served in less time.
+	// Endpoint answers the requests. An [Endpoint] is served on loops.
 	Endpoint http.Handler
-	// Unverified bounds what is held for callers who have not proved who they are; nil means one of [UnverifiedBytes].
+	// Unverified bounds the memory for callers who are not authenticated yet; nil means a new budget of
+	// [UnverifiedBytes].
 	Unverified *accept.Budget
-	// Request is how long a small request may take to arrive, and Idle how long a connection may wait for one; 0 means
-	// [HeaderTimeout] and two minutes.
+	// Request is the longest time for a small request to arrive, and Idle the longest time between two
+	// requests of a connection; 0 means [HeaderTimeout] and two minutes.
 	Request, Idle time.Duration
-	// Logger receives what went wrong inside; nil discards it.
+	// Logger receives internal faults; nil discards them.
 	Logger *slog.Logger
 }
 
-// Endpoint is what a front asks of the endpoint besides answers, so that it can refuse a request by its head and
-// serve usual calls on its loops. Its methods are safe for concurrent use.
+// Endpoint is a handler that a Server can serve on its loops. Its methods are safe for concurrent use.
 type Endpoint interface {
-	// Refusal returns why the endpoint refuses a request whatever its body; nil if it may not.
+	// Refusal returns the reason to refuse a request whatever its body, or nil.
 	Refusal(r *http.Request) error
-	// Refuse answers r with such a refusal.
+	// Refuse answers r with an error of Refusal.
 	Refuse(w http.ResponseWriter, r *http.Request, err error)
-	// NewCalls returns what begins the calls of one loop, which ring wakes when some of them are done.
+	// NewCalls returns the calls of one loop. They call wake, from any goroutine, when some of them
+	// have finished.
 	NewCalls(wake func()) Calls
 }
 
-// Calls begins the calls of one loop, which alone uses it.
+// Calls starts the calls of one loop. Only that loop uses it.
 type Calls interface {
-	// Batcher returns what the calls hand to the queue; nothing is handed in before the loop says so.
+	// Batcher returns the batcher to which the calls add requests. Only the loop submits it.
 	Batcher() *queue.Batcher
-	// Begin begins a call that waits for nothing but a commit, and reports whether r is one. It keeps nothing of r and
-	// its body.
+	// Begin starts a call that waits for nothing but a commit. It returns false if r is not such a
+	// call. It keeps nothing of r and body.
 	Begin(r *http.Request, body []byte, who Caller) bool
-	// Conclude writes an answer that is an error, or is not written without reflection.
+	// Conclude writes an error, or a result without a fast encoder.
 	Conclude(w http.ResponseWriter, action string, result any, err error)
 }
 
-// Caller is who makes a call. LetIn is called when the caller has proved who it is, and then one of the others,
-// once: at once, or when the call is done.
+// Caller receives the answer of a call. MarkAuthenticated is called first, if the caller is
+// authenticated. Then exactly one of the others is called, once, during Begin or later.
 type Caller interface {
-	// LetIn takes note that the caller proved who it is.
+	// MarkAuthenticated notes that the caller proved its identity.
 	MarkAuthenticated()
-	// Answer takes what makes the answer.
+	// Answer takes a function that makes the answer and does not block.
 	Answer(make func() (any, error))
-	// Waits takes what may wait for long and then answers.
+	// AnswerLater takes a function that may block for long, runs it on a goroutine of its own and
+	// writes its result.
 	AnswerLater(answer func(context.Context) (any, error))
 }
 
 const (
-	// HeaderTimeout is how long a request line and its headers, or a whole small request, may take to arrive.
+	// HeaderTimeout is the longest time for request line and headers, or a whole small request, to
+	// arrive.
 	HeaderTimeout = 5 * time.Second
-	// BodyTimeout is how long a large request may take.
+	// BodyTimeout is the longest time for a large request to arrive.
 	BodyTimeout = 30 * time.Second
-	// UnverifiedBytes is how much is held, over all connections, for callers who have not proved who they are.
+	// UnverifiedBytes bounds the memory, over all connections, for callers who are not authenticated
+	// yet.
 	UnverifiedBytes = 64 << 20
-	// TrustedBytes is how much room is made for a body because a header says so.
+	// TrustedBytes is the memory allocated for a body just because its Content-Length says so. More is
+	// allocated as bytes arrive.
 	TrustedBytes = 64 << 10
-	// MaxRequestBytes bounds a request body. A message of 1 MiB may take six
-	// times as much in JSON, where a character can be written as \u003c.
+	// MaxRequestBytes bounds a request body. A message of 1 MiB may take six times as much in JSON,
+	// where a character can be written as \u003c.
 	MaxRequestBytes = 7 << 20
-	// frontBuffer is what a connection of a front has to read with and to write with: most requests and answers go
-	// through in one piece. It also bounds the headers, since they are looked at in place.
+	// bufferBytes is the size of the read buffer and of the write buffer of a connection: most requests
+	// and answers pass in one piece. It also bounds the headers, which are parsed in place.
 	bufferBytes = 16 << 10
 )
 
-// New returns a server of an endpoint, which serves once [Front.Serve] is called.
+// New returns a server of an endpoint. Call [Server.Serve] to start it.
 func New(o Options) *Server {
 	f := &Server{endpoint: o.Endpoint, log: o.Logger, open: map[*serverConn]struct{}{}, unverified: o.Unverified}
 	f.own, _ = o.Endpoint.(Endpoint)
@@ -111,7 +116,8 @@ func New(o Options) *Server {
 	}
 	f.exchanges.New = func() any { return newExchange() }
 	f.fallback = &fasthttp.Server{
-		Handler: f.answer, ErrorHandler: f.refuse, HeaderReceived: f.readTimeout, ExpectHandler: f.setTimeout, ConnState: markIdle,
+		Handler: f.answer, ErrorHandler: f.refuse, HeaderReceived: f.readTimeout, ExpectHandler: f.answerExpect,
+		ConnState:   markIdle,
 		Logger:      discardLogger{},
 		ReadTimeout: cmp.Or(o.Request, HeaderTimeout), WriteTimeout: queue.MaxWait + 30*time.Second,
 		IdleTimeout:    cmp.Or(o.Idle, 2*time.Minute),
@@ -123,14 +129,14 @@ func New(o Options) *Server {
 	return f
 }
 
-// quiet drops what the library says of connections that broke.
+// discardLogger drops fasthttp's messages about broken connections.
 type discardLogger struct{}
 
 // Printf does nothing.
 func (discardLogger) Printf(string, ...any) {}
 
-// Serve answers the connections of l until [Front.Shutdown] or [Front.Close]; then the error matches
-// [http.ErrServerClosed].
+// Serve answers the connections of l until [Server.Shutdown] or [Server.Close]; its error then matches
+// [http.ErrServerClosed]. It may run for several listeners at once.
 func (f *Server) Serve(l net.Listener) error {
 	f.mu.Lock()
 	if f.loops == nil && !f.closed {
@@ -144,7 +150,7 @@ func (f *Server) Serve(l net.Listener) error {
 	return err
 }
 
-// Shutdown takes no more connections and waits, until ctx ends, for the requests under way.
+// Shutdown accepts no more connections and waits for the running requests, or until ctx ends.
 func (f *Server) Shutdown(ctx context.Context) error {
 	loops := f.stopLoops(false)
 	err := f.fallback.ShutdownWithContext(ctx)
@@ -158,7 +164,7 @@ func (f *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// stopLoops stops the loops, and returns them.
+// stopLoops stops the loops and returns them. now cuts running requests.
 func (f *Server) stopLoops(now bool) []*loop {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,7 +174,7 @@ func (f *Server) stopLoops(now bool) []*loop {
 	return f.loops
 }
 
-// Close ends all connections.
+// Close closes all connections at once.
 func (f *Server) Close() error {
 	past, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -183,12 +189,12 @@ func (f *Server) Close() error {
 		c.Conn.Close()
 	}
 	if errors.Is(err, context.Canceled) {
-		err = nil // it did not wait
+		err = nil // past has ended, so nothing was waited for
 	}
 	return err
 }
 
-// patience gives a large request more time to arrive.
+// readTimeout gives a large request more time to arrive.
 func (f *Server) readTimeout(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 	if n := h.ContentLength(); n < 0 || n > TrustedBytes {
 		c.ReadTimeout = BodyTimeout
@@ -196,8 +202,9 @@ func (f *Server) readTimeout(h *fasthttp.RequestHeader) (c fasthttp.RequestConfi
 	return c
 }
 
-// refuse answers what is not a request. A caller who sends none in time is not answered: it may not know that it has
-// the connection.
+// refuse answers bytes that are not a valid request. A caller that sends nothing in time gets no
+// answer: it may not have noticed yet that it holds a connection, and would take the answer for that of
+// its next request.
 func (f *Server) refuse(c *fasthttp.RequestCtx, err error) {
 	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
 		c.Conn().Close()
@@ -219,7 +226,7 @@ func (f *Server) refuse(c *fasthttp.RequestCtx, err error) {
 	x.finish()
 }
 
-// hangUpAfter ends the connection after an answer to a request that was not read to its end.
+// hangUpAfter closes the connection after an answer to a request that was not read to its end.
 func hangUpAfter(c *fasthttp.RequestCtx) {
 	if conn, ok := c.Conn().(*serverConn); ok {
 		conn.refused.Store(true)
@@ -230,12 +237,13 @@ func hangUpAfter(c *fasthttp.RequestCtx) {
 // refuses says whether the endpoint refuses a request whatever its body.
 func (f *Server) refuses(r *http.Request) bool { return f.own != nil && f.own.Refusal(r) != nil }
 
-// expect answers a caller who waits with the body until it is asked for: it is asked only if the request may be let in.
-func (f *Server) setTimeout(c *fasthttp.RequestCtx) int {
+// answerExpect answers a caller that waits with the body for a 100 Continue (Expect header). It asks
+// for the body only if the request may be accepted.
+func (f *Server) answerExpect(c *fasthttp.RequestCtx) int {
 	x := f.exchange(c)
 	defer f.release(x)
 	if f.own == nil || x.read() != nil {
-		return http.StatusContinue // what is wrong is found again
+		return http.StatusContinue // answer finds the fault again, and reports it
 	}
 	err := f.own.Refusal(x.request)
 	if err == nil {
@@ -247,12 +255,12 @@ func (f *Server) setTimeout(c *fasthttp.RequestCtx) int {
 	return x.status
 }
 
-// answer answers one request.
+// answer answers one request of fasthttp.
 func (f *Server) answer(c *fasthttp.RequestCtx) {
 	x := f.exchange(c)
 	defer f.release(x)
 	defer func() {
-		if failure := recover(); failure != nil { // as net/http does: one request must not end the program
+		if failure := recover(); failure != nil { // as in net/http, one request must not end the program
 			f.log.Error("sqs request failed", "error", failure)
 			c.Response.Reset()
 			c.Error("", http.StatusInternalServerError)

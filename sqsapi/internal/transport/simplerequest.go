@@ -1,3 +1,7 @@
+// Parsing of simple requests. The parser accepts only what every HTTP implementation reads alike, and
+// reports everything else as notSimple. So it needs no error handling, and cannot disagree with a proxy
+// about where a request ends (request smuggling).
+
 package transport
 
 import (
@@ -10,31 +14,32 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
-// plain is a request of the form that nearly all have: a POST to a plain path in HTTP/1.1, with a host, a length and a
-// short body. Its memory is used again.
+// simpleRequest is a request of the form that nearly all have: a POST in HTTP/1.1 to a plain path, with
+// one Host, a Content-Length and a body below maxSimpleBytes. Its memory is reused.
 type simpleRequest struct {
 	request http.Request
 	target  url.URL
-	body    []byte   // part of what was read
-	values  []string // those of the headers
+	body    []byte   // a part of the read buffer
+	values  []string // backing array of the header values
 }
 
-// form is what the bytes that came so far are.
+// form is what the bytes that have arrived are.
 type form uint8
 
 const (
-	incomplete form = iota // more must come
-	headOnly               // the head is there, but not the whole body
-	complete               // a plain request
-	notSimple              // something else, or nothing valid
+	incomplete form = iota // the head is incomplete
+	headOnly               // the head is complete, the body is not
+	complete               // a complete simple request
+	notSimple              // another request, or no valid one
 )
 
-// plainBytes bounds a plain request.
+// maxSimpleBytes bounds a simple request with its head.
 const maxSimpleBytes = 64 << 10
 
+// newSimpleRequest returns a request without headers.
 func newSimpleRequest() *simpleRequest {
-	return &simpleRequest{request: http.Request{Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{}}}
+	return &simpleRequest{request: http.Request{Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1,
+		ProtoMinor: 1, Header: http.Header{}}}
 }
 
 const (
@@ -42,7 +47,8 @@ const (
 	headEnd     = "\r\n\r\n"
 )
 
-// read reads the request at the begin of b. If it is whole, n is its length.
+// read parses the request at the beginning of b. If it is complete, n is its length and body points
+// into b.
 func (p *simpleRequest) read(b []byte) (n int, f form) {
 	if most := min(len(b), len(simpleStart)); string(b[:most]) != simpleStart[:most] {
 		return 0, notSimple
@@ -58,7 +64,7 @@ func (p *simpleRequest) read(b []byte) (n int, f form) {
 	n = end + len(headEnd) + length
 	switch {
 	case length < 0 || n > maxSimpleBytes:
-		return 0, notSimple // a long body is read in pieces
+		return 0, notSimple // fasthttp reads a long body in pieces
 	case n > len(b):
 		return 0, headOnly
 	}
@@ -66,7 +72,8 @@ func (p *simpleRequest) read(b []byte) (n int, f form) {
 	return n, complete
 }
 
-// head reads request line and headers and returns the length of the body; negative if they are not plain.
+// head parses request line and headers and returns the length of the body; negative if they are not
+// simple.
 func (p *simpleRequest) head(text string) (length int) {
 	r := &p.request
 	clear(r.Header)
@@ -92,12 +99,13 @@ func (p *simpleRequest) head(text string) (length int) {
 	return int(r.ContentLength)
 }
 
-// plainPath says whether a target means the same to everyone.
+// simplePath says whether a target means the same to every implementation: no escapes, no query, no
+// empty or dot segments.
 func simplePath(target string) bool {
 	for i := range len(target) {
 		switch c := target[i]; {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
-		case c == '.' && i > 0 && target[i-1] != '.' && target[i-1] != '/': // no segment that means another one
+		case c == '.' && i > 0 && target[i-1] != '.' && target[i-1] != '/': // no "." or ".." segment
 		case c == '/' && (i == 0 || target[i-1] != '/'):
 		default:
 			return false
@@ -106,7 +114,7 @@ func simplePath(target string) bool {
 	return target != ""
 }
 
-// add takes a header over and reports whether it is one of a plain request.
+// add adds a header, and returns false if a simple request cannot have it.
 func (p *simpleRequest) add(name, value string) bool {
 	for i := range len(value) {
 		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
@@ -142,7 +150,7 @@ func (p *simpleRequest) add(name, value string) bool {
 	return true
 }
 
-// plainLength is the length of a body, of which nothing was said before; -1 if it is not plain.
+// contentLength parses a Content-Length; -1 if it is not simple or, as before says, not the first.
 func contentLength(value string, before int64) (n int64) {
 	if before >= 0 || value == "" || len(value) > len("65536") {
 		return -1
@@ -156,7 +164,7 @@ func contentLength(value string, before int64) (n int64) {
 	return n
 }
 
-// plainName is a header's name as net/http writes it; empty if it is none.
+// canonicalName returns the name of a header as net/http writes it; empty if it is invalid.
 func canonicalName(name string) string {
 	switch name {
 	case "Host", "Content-Type", "Content-Length", protocol.TargetHeader, "User-Agent", "Authorization", "X-Amz-Date":

@@ -1,9 +1,3 @@
-// Package oplog is the log in front of the tables of a queue file. A [Log] takes the operations of a commit as one
-// frame, which [Read] finds again; a [Pending] is what the operations of a log add to the tables. [Place] and [File]
-// are where a log is kept, so that tests can keep one on a disk that loses its power.
-//
-// It knows neither tables nor directories. When a log begins, and when its operations are taken over, is decided by
-// package storage. See docs/decisions/0008.
 // Package oplog is the log in front of the tables of a queue file. A commit appends its operations to
 // the log as one frame and syncs it, which is much faster than a transaction.
 //
@@ -21,7 +15,6 @@
 //
 // The package knows neither tables nor directories. Package storage decides when a log starts and when
 // its operations move to the tables. docs/decisions/0008 has the reasons and measurements.
-
 package oplog
 
 import (

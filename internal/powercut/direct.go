@@ -19,7 +19,7 @@ func (d *Disk) WriteAt(name string, b []byte, at int64) error {
 	if f == nil {
 		return fmt.Errorf("write to %s: %w", name, fs.ErrNotExist)
 	}
-	fits := d.fitting(f, int64(len(b)), at)
+	fits := d.roomFor(f, int64(len(b)), at)
 	if fits > 0 {
 		f.change(change{at, slices.Clone(b[:fits])})
 	}
@@ -30,7 +30,7 @@ func (d *Disk) WriteAt(name string, b []byte, at int64) error {
 }
 
 // fitting is how many of n bytes there is room for.
-func (d *Disk) fitting(f *file, n, at int64) int64 {
+func (d *Disk) roomFor(f *file, n, at int64) int64 {
 	more := at + n - int64(len(f.content))
 	if d.limit == 0 || more <= 0 {
 		return n
