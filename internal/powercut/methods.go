@@ -1,3 +1,6 @@
+// The functions that SQLite calls for an open file. Their names are those of sqlite3_io_methods, which
+// documents their contracts; results are SQLite's codes.
+
 package powercut
 
 import (
@@ -15,8 +18,8 @@ func (d *Disk) locked(pFile uintptr, do func(*handle) int32) int32 {
 	return do(d.open[pFile])
 }
 
-// changed is locked for a change, after the hook; broken is the answer to a fault. SQLite on Unix tells a full disk
-// from a broken one at a write alone.
+// changed is locked for a change, after the hook; broken is the code for a fault. SQLite on Unix
+// distinguishes a full disk from a broken one only for writes.
 func (d *Disk) changed(pFile uintptr, op Op, broken int32, do func(*handle) int32) int32 {
 	switch err := d.hook(op); {
 	case op == Write && errors.Is(err, ErrNoSpace):
