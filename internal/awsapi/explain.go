@@ -181,7 +181,7 @@ func (e *Error) unanswered(what, region string, err error) {
 	e.Action = ""
 }
 
-// innermost returns the innermost error: the SDK wraps a connection error in five layers of text.
+// innermost returns the innermost error: the SDK wraps a connection error in several layers of text.
 func innermost(err error) error {
 	for {
 		inner := errors.Unwrap(err)

@@ -53,7 +53,7 @@ func load(ctx context.Context, region string, here bool, more ...func(*config.Lo
 		more = append(more, config.WithRegion(region))
 	}
 	if here || standIn && os.Getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT") == "" {
-		// A service on this machine accepts no instance role, and looking for one takes seconds.
+		// A service on this machine accepts no instance role, and looking for one only costs time.
 		more = append(more, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, more...)

@@ -154,6 +154,8 @@ func (f *Failures) run() {
 func (f *Failures) write() error {
 	f.mu.Lock()
 	order, pending := f.order, f.pending
+	// Changes that cannot be written are not kept: the log has the failures too, and memory stays
+	// bounded.
 	f.order, f.pending = nil, map[string]*Failure{}
 	f.mu.Unlock()
 	if len(order) == 0 {

@@ -91,6 +91,7 @@ func (l *Log) put(r Record, now time.Time) {
 	if r.Kind == Output {
 		limit, most = l.jobs, maxOutputBatch
 	}
+	// Full buffer or limit exceeded: the record is dropped, a job must not wait.
 	if err != nil || l.lines.Len()+len(line)+1 > most || !limit.AllowN(now, len(line)+1) {
 		l.leftOut += max(1, r.Repeated)
 		return
@@ -173,6 +174,7 @@ func (l *Log) flush() error {
 		return fmt.Errorf("write to the log in %s: %w", l.place.dir, err)
 	}
 	l.mu.Lock()
+	// Records that arrived during the write stay in the buffer.
 	l.lines.Next(len(lines))
 	l.mu.Unlock()
 	return nil

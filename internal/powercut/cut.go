@@ -35,14 +35,17 @@ type damage struct {
 func newDamage(seed uint64) *damage {
 	d := &damage{chance: rand.New(rand.NewPCG(seed, 0x706f776572)), switchAfter: -1, rate: 50}
 	switch d.chance.IntN(6) {
+	// Everything that was not synced is lost.
 	case 0:
 		d.uniform, d.uniformFate = true, drop
+	// Everything arrived.
 	case 1:
 		d.uniform, d.uniformFate = true, keep
 	case 2: // the first ones arrive
 		d.uniform, d.uniformFate, d.switchAfter = true, keep, d.chance.IntN(60)
 	case 3: // the last ones arrive
 		d.uniform, d.uniformFate, d.switchAfter = true, drop, d.chance.IntN(60)
+	// Most arrived, some is lost or damaged. In the remaining case each change has an even chance.
 	case 4:
 		d.rate = 90
 	}

@@ -64,6 +64,7 @@ var (
 
 // Disk is a directory of files in memory. It is safe for concurrent use.
 type Disk struct {
+	// mu guards the state. It is not held while a hook runs, so that a hook may call Cut.
 	mu         sync.Mutex
 	names      map[string]*file // the directory as programs see it
 	kept       map[string]*file // the directory as it was last synced
@@ -82,6 +83,7 @@ type move struct {
 	file     *file
 }
 
+// apply makes the change in a directory.
 func (m move) apply(names map[string]*file) {
 	if m.from != "" {
 		delete(names, m.from)
@@ -119,6 +121,7 @@ func (d *Disk) Used() int64 {
 	return d.used()
 }
 
+// used is Used with the lock held.
 func (d *Disk) used() int64 {
 	var sum int64
 	for _, f := range d.names {
@@ -153,6 +156,7 @@ func (d *Disk) Create(name string) error {
 	return nil
 }
 
+// create adds an empty file; the lock must be held.
 func (d *Disk) create(name string) *file {
 	f := &file{}
 	d.record(move{to: name, file: f})
@@ -181,7 +185,7 @@ func (d *Disk) Append(name string, b []byte) error {
 	return nil
 }
 
-// Remove deletes a file.
+// Remove deletes a file, which must exist. Open handles can still use it.
 func (d *Disk) Remove(name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -211,6 +215,7 @@ func (d *Disk) SyncDirectory() {
 	d.syncDirectory()
 }
 
+// syncDirectory is SyncDirectory with the lock held.
 func (d *Disk) syncDirectory() {
 	if d.ignoreSync {
 		return

@@ -36,6 +36,7 @@ func (d *Disk) changed(pFile uintptr, op Op, broken int32, do func(*handle) int3
 	return d.locked(pFile, do)
 }
 
+// xClose closes a file, and deletes it if it is temporary.
 func (d *Disk) xClose(tls *libc.TLS, pFile uintptr) int32 {
 	return d.locked(pFile, func(h *handle) int32 {
 		h.unmap(tls)
@@ -48,6 +49,7 @@ func (d *Disk) xClose(tls *libc.TLS, pFile uintptr) int32 {
 	})
 }
 
+// xRead fills a short read with zeros, as SQLite demands.
 func (d *Disk) xRead(_ *libc.TLS, pFile, pBuffer uintptr, n int32, from int64) int32 {
 	if d.beforeRead != nil && d.beforeRead() != nil {
 		return sqlite3.SQLITE_IOERR_READ
@@ -66,6 +68,7 @@ func (d *Disk) xRead(_ *libc.TLS, pFile, pBuffer uintptr, n int32, from int64) i
 	})
 }
 
+// xWrite writes what fits, and returns SQLITE_FULL for the rest.
 func (d *Disk) xWrite(_ *libc.TLS, pFile, pBuffer uintptr, n int32, to int64) int32 {
 	return d.changed(pFile, Write, sqlite3.SQLITE_IOERR_WRITE, func(h *handle) int32 {
 		if h.reads {
@@ -90,6 +93,7 @@ func (d *Disk) xTruncate(_ *libc.TLS, pFile uintptr, size int64) int32 {
 	})
 }
 
+// xSync makes the content durable; for a new journal the directory too.
 func (d *Disk) xSync(_ *libc.TLS, pFile uintptr, _ int32) int32 {
 	return d.changed(pFile, Sync, sqlite3.SQLITE_IOERR_FSYNC, func(h *handle) int32 {
 		if d.ignoreSync {
@@ -115,6 +119,7 @@ func (d *Disk) xLock(_ *libc.TLS, pFile uintptr, level int32) int32 {
 	return d.locked(pFile, func(h *handle) int32 { return h.lock(level) })
 }
 
+// xUnlock lowers the lock on the file.
 func (d *Disk) xUnlock(_ *libc.TLS, pFile uintptr, level int32) int32 {
 	return d.locked(pFile, func(h *handle) int32 {
 		h.level = min(h.level, level)
@@ -152,6 +157,7 @@ func (d *Disk) xShmLock(_ *libc.TLS, pFile uintptr, first, n, flags int32) int32
 	return d.locked(pFile, func(h *handle) int32 { return h.lockShared((1<<n-1)<<first, flags) })
 }
 
+// xShmBarrier orders accesses to the shared memory; taking the lock does that.
 func (d *Disk) xShmBarrier(_ *libc.TLS, pFile uintptr) {
 	d.locked(pFile, func(*handle) int32 { return 0 })
 }

@@ -142,12 +142,14 @@ func (d *Disk) xOpen(_ *libc.TLS, _, zName, pFile uintptr, flags int32, pOutFlag
 	switch {
 	case name == "":
 		h.file = &file{}
+	// The hook ran without the lock, so the file may have been created meanwhile.
 	case d.names[name] == nil:
 		h.file = d.create(name)
 	default:
 		h.file = d.names[name]
 	}
 	const journals = sqlite3.SQLITE_OPEN_MAIN_JOURNAL | sqlite3.SQLITE_OPEN_SUPER_JOURNAL | sqlite3.SQLITE_OPEN_WAL
+	// The first sync of a new journal includes the directory, as SQLite's Unix file system does it.
 	h.journal = flags&sqlite3.SQLITE_OPEN_CREATE != 0 && flags&journals != 0
 	if flags&sqlite3.SQLITE_OPEN_DELETEONCLOSE != 0 {
 		h.name = name

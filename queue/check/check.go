@@ -187,6 +187,7 @@ func openFiles(dir string) (*files, error) {
 	if err != nil {
 		return nil, errors.Join(err, tables.Close())
 	}
+	// The tables stay open: pages are read when they are needed.
 	f.tables, f.size = tables, stat.Size()
 	return f, nil
 }

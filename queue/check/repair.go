@@ -59,6 +59,7 @@ func (x *examination) copyTo(ctx context.Context, s *storage.SqliteStore) error 
 		return err
 	}
 	ops = nil
+	// x has read the small tables and counted the messages; this second pass copies their contents.
 	again, err := examine(ctx, x.dir, func(m machine.Row, content *machine.Record) error {
 		if ops = append(ops, machine.Op{Kind: machine.OpInsert, Row: m,
 			Record: content}); len(ops) < storage.UpgradeBatch {

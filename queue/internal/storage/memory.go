@@ -84,6 +84,7 @@ func (m *MemoryStore) apply(o *machine.Op) {
 		}
 	case machine.OpMove:
 		if old, ok := m.Messages[o.Seq]; ok {
+			// Readers may hold the old record, so it is copied.
 			moved := *old.Record
 			moved.Source = o.Source
 			delete(m.Messages, o.Seq)

@@ -108,6 +108,7 @@ func (f *fileReserve) Keep() {
 	if unix.Statfs(filepath.Dir(f.path), &disk) != nil {
 		return
 	}
+	// A quarter stays free, because other programs need some room too.
 	size := min(reserveBytes, int64(disk.Bavail)*int64(disk.Bsize)/4*3)
 	if size < leastReserve {
 		return

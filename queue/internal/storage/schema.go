@@ -120,6 +120,7 @@ func Inspect(ctx context.Context, path string) (standing, error) {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return absent, err
 	}
+	// The usual case: an intact file, whose header can be believed.
 	if sqlitefile.CheckPage(1, page[:n]) {
 		return present, checkHeader(page[:n])
 	}

@@ -170,6 +170,7 @@ func OpenFile(ctx context.Context, path, vfs string, l *oplog.Log, m sqlitefile.
 		return nil, err
 	}
 	s.Db.SetMaxOpenConns(1)
+	// Readers need connections of their own: a long read on the writer's would delay commits.
 	if s.readers = s.Db; !alone {
 		if s.readers, err = sql.Open("sqlite", Dsn(path, vfs, "query_only(ON)")+"&mode=ro"); err != nil {
 			return nil, err
@@ -204,6 +205,7 @@ func (s *SqliteStore) openError(err error) error { return openError(s.Path, s.Pa
 // openError explains an error on opening a file: it says whether the file is damaged, and what to do.
 // pages, if not nil, lists the damaged pages met so far.
 func openError(path string, pages *sqlitefile.Pages, err error) error {
+	// SQLite reports damage with codes of its own, and the seals with SQLITE_CORRUPT.
 	damaged := errors.Is(err, ErrCorruptFile)
 	switch PrimaryCode(err) {
 	case sqlitefile.CodeCorrupt, sqlitefile.CodeNotADB:

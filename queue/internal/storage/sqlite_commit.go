@@ -108,6 +108,7 @@ func (s *SqliteStore) transactAs(ops []machine.Op, next TableChange) error {
 // Execute runs one transaction and then notes its position in the mark. It repeats the transaction
 // without the rows that turn out to be damaged.
 func (s *SqliteStore) Execute(ops []machine.Op, next *TableChange) error {
+	// The first write after opening prepares the statements.
 	if err := s.arm(); err != nil {
 		return err
 	}
@@ -198,6 +199,8 @@ func (s *SqliteStore) nextLog() TableChange {
 		l.Seen = 0 // transactions are slower but sufficient; try again later
 		return TableChange{}
 	}
+	// The log counts only from the transaction that names it, so a crash before that leaves an unused
+	// file.
 	l.File, l.Made = f, l.Size
 	return TableChange{bytes: l.Made, version: loggedVersion}
 }
@@ -205,6 +208,7 @@ func (s *SqliteStore) nextLog() TableChange {
 // writeAll writes the pending changes of the log, then ops, then next, and returns the position after
 // them.
 func (s *SqliteStore) writeAll(ops []machine.Op, next *TableChange) (at sqlitefile.Position, err error) {
+	// The number of rows is counted along, so that verify and Load can compare it with the table.
 	at = s.at
 	at.Commit++
 	for o := range s.pending.Ops {

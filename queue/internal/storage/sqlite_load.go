@@ -26,6 +26,7 @@ func (s *SqliteStore) Load(begin func(machine.Saved) error, visit func(machine.R
 			err = s.openError(err)
 		}
 	}()
+	// Queues come first: without them the rows of messages have no place.
 	kept, err := s.saved()
 	if err != nil {
 		return err
@@ -208,7 +209,7 @@ func (f *fields) text() string {
 	return ""
 }
 
-// LoadQueues reads the queues by id.
+// LoadQueues reads the queues by id. Upgrades use it too.
 func LoadQueues(db *sql.DB) ([]machine.QueueRow, error) {
 	rows, err := db.Query(`SELECT id, name, attributes, tags, created, modified, floor FROM queues ORDER BY id`)
 	if err != nil {
@@ -230,6 +231,7 @@ func LoadQueues(db *sql.DB) ([]machine.QueueRow, error) {
 	return out, rows.Err()
 }
 
+// loadDedup reads deduplication; expired rows are dropped by machine.Load.
 func loadDedup(db *sql.DB) ([]machine.DedupRow, error) {
 	rows, err := db.Query(`SELECT queue_id, dedup_id, seq, message_id, expires FROM deduplication`)
 	if err != nil {
@@ -249,6 +251,7 @@ func loadDedup(db *sql.DB) ([]machine.DedupRow, error) {
 	return out, rows.Err()
 }
 
+// loadMoves reads the moves by id, so by age.
 func loadMoves(db *sql.DB) ([]machine.MoveRow, error) {
 	rows, err := db.Query(`SELECT id, queue_id, destination, rate, status, failure, started, moved, to_move FROM moves ORDER BY id`)
 	if err != nil {
@@ -281,6 +284,7 @@ func (s *SqliteStore) Record(seq uint64) (*machine.Record, error) {
 	case p.Change == machine.OpRemove:
 		return nil, nil
 	}
+	// The message was moved in the log. The table still has it under its old sequence.
 	r, err := s.stored(p.Origin)
 	if r == nil && err == nil {
 		return s.stored(seq) // the log was just moved to the tables

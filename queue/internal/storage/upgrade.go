@@ -127,6 +127,7 @@ func (f *olderFile) copyTo(ctx context.Context, s *SqliteStore) error {
 			return err
 		}
 	}
+	// Queues, deduplication and moves are few and fit into one transaction.
 	var ops []machine.Op
 	for i := range queues {
 		ops = append(ops, machine.Op{Kind: machine.OpPutQueue, Queue: &queues[i]})

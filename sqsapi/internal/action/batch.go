@@ -33,6 +33,7 @@ func checkIDs[E interface{ entryID() string }](kind string, entries []E) error {
 			Text: fmt.Sprintf("Maximum number of entries per request are %d. You have sent %d.", queue.MaxBatch,
 				len(entries))}
 	}
+	// A batch has at most ten entries, so comparing all pairs is fine.
 	for i, e := range entries {
 		id := e.entryID()
 		if len(id) < 1 || len(id) > maxBatchID || !isName(id) {

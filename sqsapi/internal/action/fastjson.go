@@ -82,6 +82,7 @@ func (r *receiveMessageRequest) Members(to []protocol.Member) []protocol.Member 
 // AppendJSON implements protocol.FastResult, here and below.
 func (s sentResult) AppendJSON(b []byte) []byte { return s.append(b) }
 
+// append writes by pointer: a batch has ten of them.
 func (s *sentResult) append(b []byte) []byte {
 	b = append(b, '{')
 	if s.ID != "" {
@@ -121,10 +122,12 @@ func appendBatch[E any](b []byte, successful []E, add func([]byte, *E) []byte, f
 	return append(b, '}')
 }
 
+// appendID appends an entry of a batch without details.
 func appendID(b []byte, id *batchID) []byte {
 	return append(protocol.AppendText(append(b, `{"Id":`...), id.ID), '}')
 }
 
+// appendFailed appends a failed entry.
 func appendFailed(b []byte, f *failedEntry) []byte {
 	b = protocol.AppendText(append(b, `{"Id":`...), f.ID)
 	b = strconv.AppendBool(append(b, `,"SenderFault":`...), f.SenderFault)
@@ -145,6 +148,7 @@ func (r receiveMessageResult) AppendJSON(b []byte) []byte {
 	return append(protocol.AppendList(append(b, `{"Messages":`...), r.Messages, appendReceived), '}')
 }
 
+// appendReceived appends a message. Its maps are rare enough for encoding/json.
 func appendReceived(b []byte, m *receivedMessage) []byte {
 	b = protocol.AppendText(append(b, `{"MessageId":`...), m.MessageID)
 	b = protocol.AppendPart(b, "ReceiptHandle", m.ReceiptHandle)

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
+// startMoveRequest has pointers, because a missing parameter and an empty one are refused differently.
 type startMoveRequest struct {
 	SourceARN                    *string `json:"SourceArn"`
 	DestinationARN               *string `json:"DestinationArn"`
@@ -35,6 +36,7 @@ func (c *Call) startMessageMoveTask(r *startMoveRequest) (any, error) {
 			return nil, err
 		}
 	}
+	// 0 means no limit to package queue.
 	rate := 0
 	if r.MaxNumberOfMessagesPerSecond != nil {
 		if rate = *r.MaxNumberOfMessagesPerSecond; rate == 0 {
@@ -81,6 +83,7 @@ func (c *Call) taskHandle(id, source string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// The highest bit of the second half is the variant of the UUID, so the number may use the others.
 	digits := strconv.FormatUint(n|1<<63, 16) // 16 digits; the set bit is the variant of a UUID
 	text, err := json.Marshal(task{taskIDStart + digits[:4] + "-" + digits[4:], c.arn(source)})
 	return base64.StdEncoding.EncodeToString(text), err

@@ -88,6 +88,7 @@ func (c *Call) addPermission(r *addPermissionRequest) (any, error) {
 	}
 	s.Principal.AWS, s.Action = oneOrMore(accounts), oneOrMore(actions)
 	return nil, c.editPolicy(name, func(p *policy) error {
+		// Both checks run inside the edit, so that two concurrent additions cannot pass them together.
 		if slices.ContainsFunc(p.Statement, func(raw json.RawMessage) bool { return sidOf(raw) == *r.Label }) {
 			return protocol.Invalid(*r.Label, "Label", "Already exists.")
 		}

@@ -56,6 +56,7 @@ func (c *Call) getQueueURL(r *getQueueURLRequest) (any, error) {
 	if r.QueueName == nil || *r.QueueName == "" {
 		return nil, noQueueName()
 	}
+	// A queue of another account is looked up in the caller's region.
 	at := c.At
 	if owner := r.QueueOwnerAWSAccountID; owner != nil && *owner != "" {
 		if at.Account = *owner; !IsAccount(at.Account) {
@@ -93,6 +94,7 @@ func (p page) of(names []string) (_ []string, next string, err error) {
 					"and 1000."}
 		}
 	}
+	// The token is opaque to callers and needs no secret: any name may be in it.
 	if p.NextToken != nil && *p.NextToken != "" {
 		last, err := base64.RawURLEncoding.DecodeString(*p.NextToken)
 		if err != nil {
@@ -107,6 +109,7 @@ func (p page) of(names []string) (_ []string, next string, err error) {
 	if len(names) <= size {
 		return names, "", nil
 	}
+	// AWS returns at most 1000 names without a token to callers that gave no MaxResults.
 	names = names[:size]
 	if p.MaxResults != nil {
 		next = base64.RawURLEncoding.EncodeToString([]byte(names[size-1]))
@@ -203,6 +206,7 @@ func (c *Call) getQueueAttributes(r *getQueueAttributesRequest) (any, error) {
 	return attributesResult{have}, nil
 }
 
+// setQueueAttributesRequest has attributes under their SQS names, as texts.
 type setQueueAttributesRequest struct {
 	queueRequest
 	Attributes map[string]string `query:"Attribute,Name,Value"`
@@ -265,6 +269,7 @@ func (c *Call) untagQueue(r *untagQueueRequest) (any, error) {
 	return nil, c.Queues.Untag(c.Context, name, r.TagKeys)
 }
 
+// listDeadLetterSourceQueuesRequest pages like listQueuesRequest.
 type listDeadLetterSourceQueuesRequest struct {
 	queueRequest
 	page

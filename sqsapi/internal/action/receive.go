@@ -54,6 +54,7 @@ func (c *Call) receiveMessage(r *receiveMessageRequest, s Store, who Caller) err
 	if err != nil {
 		return err
 	}
+	// own outlives the request on a loop: it is used when the store answers, and by the long poll.
 	own := *c
 	longPoll := func(ctx context.Context) (any, error) {
 		own.Context = ctx
@@ -68,11 +69,13 @@ func (c *Call) receiveMessage(r *receiveMessageRequest, s Store, who Caller) err
 		}
 		return own.receivedAll(name, messages, r), nil
 	}
+	// The long poll validates the options and reports the fault.
 	if !c.triesFirst(o) {
 		who.AnswerLater(longPoll)
 		return nil
 	}
-	mayWait := o.Wait == nil || *o.Wait > 0 // the queue's own default may still be no wait
+	// The wait of o, or unknown: then the queue's own, which the long poll looks up.
+	mayWait := o.Wait == nil || *o.Wait > 0
 	s.Receive(name, o, func(messages []queue.Message, err error) {
 		// Too many messages in flight is no error for a long poll: one may be deleted while it waits.
 		if len(messages) == 0 && (err == nil || errors.Is(err, queue.ErrOverLimit)) && mayWait &&
@@ -109,6 +112,8 @@ func (c *Call) triesFirst(o queue.ReceiveOptions) bool {
 // wait receives with the wait of o or of the queue. It ends early, without an error, when the server is
 // about to stop, and with an error when the caller hangs up.
 func (c *Call) wait(name string, o queue.ReceiveOptions) ([]queue.Message, error) {
+	// Two reasons end the wait: the caller hangs up, which is an error, or the server stops, which is
+	// an empty answer.
 	watch, stop := c.WithHangUp(c.Context)
 	defer stop()
 	c.Context = watch
@@ -126,6 +131,7 @@ func (c *Call) wait(name string, o queue.ReceiveOptions) ([]queue.Message, error
 func (r *receiveMessageRequest) options() (queue.ReceiveOptions, error) {
 	var o queue.ReceiveOptions
 	if r.MaxNumberOfMessages != nil {
+		// For package queue 0 means the default, so an explicit 0 must be refused here.
 		if o.Max = *r.MaxNumberOfMessages; o.Max == 0 {
 			return o, protocol.Invalid(0, "MaxNumberOfMessages", "Must be between 1 and 10, if provided.")
 		}
@@ -141,6 +147,7 @@ func (r *receiveMessageRequest) options() (queue.ReceiveOptions, error) {
 	if n := len(system) + len(r.MessageAttributeNames); n > maxSelectors {
 		return o, protocol.Invalid(n, "AttributeNames", "At most 100 names may be given.")
 	}
+	// Names of user attributes are not checked: they may be prefixes.
 	for _, name := range system {
 		if !systemAttributes[name] {
 			return o, protocol.UnknownAttribute(name)

@@ -72,6 +72,7 @@ func (o *outgoing) message(trace string) (queue.Outgoing, error) {
 		}
 		m.Trace = *v.StringValue
 	}
+	// A nil map keeps messages without attributes free of JSON in the store.
 	if len(o.MessageAttributes) > 0 {
 		m.Attributes = make(map[string]queue.Attribute, len(o.MessageAttributes))
 	}
@@ -136,6 +137,7 @@ type sentResult struct {
 // sentOf returns the result of sending o. A trace header of the HTTP request has no checksum, since the
 // caller did not send it as an attribute.
 func sentOf(id string, o *outgoing, m *queue.Outgoing, s queue.Sent) sentResult {
+	// See outgoing.message: the trace may come from the message or from the HTTP header.
 	trace := ""
 	if len(o.MessageSystemAttributes) > 0 {
 		trace = m.Trace

@@ -85,6 +85,7 @@ func (c *Call) changeMessageVisibility(r *changeMessageVisibilityRequest) (any, 
 	if r.VisibilityTimeout == nil {
 		return nil, protocol.Missing("VisibilityTimeout")
 	}
+	// Package queue checks the range of the timeout.
 	change := queue.VisibilityChange{
 		Receipt: r.ReceiptHandle, Timeout: *secondsOf(*r.VisibilityTimeout), Returned: c.Returned,
 	}

@@ -100,6 +100,7 @@ func blocking[Request any](run func(*Call, *Request) (any, error)) func(*Call, f
 		if err := decode(&request); err != nil {
 			return err
 		}
+		// Such a row is not NonBlocking, so only Call.Run gets here, whose caller may block in Answer.
 		who.Answer(func() (any, error) { return run(c, &request) })
 		return nil
 	}

@@ -125,6 +125,7 @@ func (l *loop) run() {
 		n := l.wait(events)
 		l.now = time.Now()
 		l.age = l.now.Sub(l.begun)
+		// Outcomes of the last round first: their answers free connections for this one.
 		if l.woken.Swap(false) && l.queue != nil {
 			l.queue.Deliver()
 		}
@@ -146,6 +147,7 @@ func (l *loop) run() {
 		}
 	}
 	l.mu.Lock()
+	// From here on post refuses; what was posted before still runs below.
 	l.gone = true
 	l.mu.Unlock()
 	l.runPosted()
@@ -226,6 +228,7 @@ func (l *loop) adopt(c net.Conn, ticket *accept.Ticket) bool {
 // open starts serving a connection.
 func (l *loop) open(fd int, ticket *accept.Ticket) {
 	c := &loopConn{loop: l, fd: fd, simpleRequest: newSimpleRequest(), ticket: ticket}
+	// The listener may hand over a connection after stop was posted.
 	if l.stopping || l.register(fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP) != nil {
 		unix.Close(fd)
 		ticket.End()

@@ -80,6 +80,7 @@ func (l *loop) step(c *loopConn) {
 	if c.state != idle {
 		return
 	}
+	// All connections share one read buffer; unfinished requests are copied in and out.
 	b := l.in[:copy(l.in, c.unread)]
 	if c.readable {
 		n, err := unix.Read(c.fd, l.in[len(b):])
