@@ -16,7 +16,7 @@ import (
 	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
-// errands lets callers who wait use a batcher.
+// errands lets callers that wait use a batcher.
 type errands struct {
 	s     *Service
 	tasks chan func(*Batcher)
@@ -193,9 +193,9 @@ func TestACourierHandsInTogether(t *testing.T) {
 	})
 }
 
-// TestACourierCommitsItself what nobody else has a part in, once that has been so for a while, so that the only client
-// waits for no other goroutine.
-func TestACourierCommitsItself(t *testing.T) {
+// TestABatcherCommitsItself checks that a batcher commits a single request itself when it has been the only caller for
+// a while, so that the only client waits for no other goroutine.
+func TestABatcherCommitsItself(t *testing.T) {
 	type scene struct {
 		s      *Service
 		commit func() // what the store does meanwhile

@@ -16,8 +16,8 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/transport"
 )
 
-// dialFront connects to a front.
-func dialFront(t *testing.T, f *TCPServer) (*net.TCPConn, *bufio.Reader) {
+// dialTCPServer connects to a TCPServer.
+func dialTCPServer(t *testing.T, f *TCPServer) (*net.TCPConn, *bufio.Reader) {
 	t.Helper()
 	c, err := net.Dial("tcp", start(t, f))
 	if err == nil {
@@ -56,7 +56,7 @@ func TestRequestsInPiecesAreAnsweredInTheirOrder(t *testing.T) {
 	chance := rand.New(rand.NewPCG(1, 2))
 	for range 30 {
 		f, _ := newTestFront(t)
-		c, in := dialFront(t, f)
+		c, in := dialTCPServer(t, f)
 		var all string
 		var want []string
 		for i := range 12 {
@@ -99,7 +99,7 @@ func TestRequestsInPiecesAreAnsweredInTheirOrder(t *testing.T) {
 // TestACallerWhoReadsSlowlyGetsAllOfAnAnswer that is larger than what the system holds for it.
 func TestACallerWhoReadsSlowlyGetsAllOfAnAnswer(t *testing.T) {
 	f, q := newTestFront(t)
-	c, in := dialFront(t, f)
+	c, in := dialTCPServer(t, f)
 	if err := c.SetReadBuffer(64 << 10); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestACallerWhoReadsSlowlyGetsAllOfAnAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Others are served meanwhile.
-	other, otherIn := dialFront(t, f)
+	other, otherIn := dialTCPServer(t, f)
 	if _, err := io.WriteString(other, post("GetQueueUrl", `{"QueueName":"q"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestAConnectionIsEndedAfterATime(t *testing.T) {
 			o := tcpOptions(New(Options{Queues: openQueue(t), AnyCredentials: true}), nil)
 			o.Request, o.Idle = time.Hour, time.Hour
 			row.set(&o)
-			c, in := dialFront(t, transport.New(o))
+			c, in := dialTCPServer(t, transport.New(o))
 			if _, err := io.WriteString(c, post("GetQueueUrl", `{"QueueName":"q"}`)+row.then); err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func TestAConnectionIsEndedAfterATime(t *testing.T) {
 // TestACallerWhoSendsNoMoreIsAnswered, and then the connection ends.
 func TestACallerWhoSendsNoMoreIsAnswered(t *testing.T) {
 	f, _ := newTestFront(t)
-	c, in := dialFront(t, f)
+	c, in := dialTCPServer(t, f)
 	if _, err := io.WriteString(c, strings.Repeat(post("SendMessage", `{"QueueUrl":"q","MessageBody":"x"}`),
 		3)); err != nil {
 		t.Fatal(err)
@@ -185,8 +185,8 @@ func TestAShutdownAnswersWhatIsUnderWay(t *testing.T) {
 		<-let
 		endpoint.ServeHTTP(w, r)
 	}), nil)
-	resting, _ := dialFront(t, f)
-	c, in := dialFront(t, f)
+	resting, _ := dialTCPServer(t, f)
+	c, in := dialTCPServer(t, f)
 	if _, err := io.WriteString(c, post("GetQueueUrl", `{"QueueName":"q"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestAShutdownAnswersWhatIsUnderWay(t *testing.T) {
 	}
 	select {
 	case err := <-ended:
-		t.Errorf("the front did not wait for a request under way: %v", err)
+		t.Errorf("the TCPServer did not wait for a running request: %v", err)
 	default:
 	}
 	close(let)
@@ -213,11 +213,11 @@ func TestAShutdownAnswersWhatIsUnderWay(t *testing.T) {
 // TestCloseEndsARequestUnderWay.
 func TestCloseEndsARequestUnderWay(t *testing.T) {
 	f, _ := newTestFront(t)
-	c, in := dialFront(t, f)
+	c, in := dialTCPServer(t, f)
 	if _, err := io.WriteString(c, post("ReceiveMessage", `{"QueueUrl":"q","WaitTimeSeconds":20}`)); err != nil {
 		t.Fatal(err)
 	}
-	other, otherIn := dialFront(t, f)
+	other, otherIn := dialTCPServer(t, f)
 	if _, err := io.WriteString(other, post("GetQueueUrl", `{"QueueName":"q"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func TestAPanicEndsItsConnectionAlone(t *testing.T) {
 		"SignedHeaders=host, Signature=" + strings.Repeat("0", 64)
 	for _, row := range []struct{ action, answer string }{{"SendMessage", ""}, {"ReceiveMessage", ""},
 		{"ListQueues", "500"}} {
-		c, in := dialFront(t, f)
+		c, in := dialTCPServer(t, f)
 		if _, err := io.WriteString(c, post(row.action, `{"QueueUrl":"q","MessageBody":"x"}`, signed)); err != nil {
 			t.Fatal(err)
 		}
@@ -255,11 +255,11 @@ func TestAPanicEndsItsConnectionAlone(t *testing.T) {
 	}
 }
 
-// TestAFrontServesSeveralListeners, as long as one is left.
-func TestAFrontServesSeveralListeners(t *testing.T) {
+// TestATCPServerServesSeveralListeners, as long as one is left.
+func TestATCPServerServesSeveralListeners(t *testing.T) {
 	f, _ := newTestFront(t)
 	for range 2 {
-		c, in := dialFront(t, f)
+		c, in := dialTCPServer(t, f)
 		if _, err := io.WriteString(c, post("GetQueueUrl", `{"QueueName":"q"}`)); err != nil {
 			t.Fatal(err)
 		}

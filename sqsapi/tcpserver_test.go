@@ -162,17 +162,17 @@ func TestBothServersAnswerAlike(t *testing.T) {
 			status, header, body := exchangeRaw(t, address["net/http"], row.request)
 			gotStatus, gotHeader, gotBody := exchangeRaw(t, address["front"], row.request)
 			if status != row.status || gotStatus != row.status {
-				t.Fatalf("net/http answers %d, the front %d, want %d: %s", status, gotStatus, row.status, gotBody)
+				t.Fatalf("net/http answers %d, the TCPServer %d, want %d: %s", status, gotStatus, row.status, gotBody)
 			}
 			if row.loose {
 				return
 			}
 			if want, got := ids.ReplaceAllString(body, "ID"), ids.ReplaceAllString(gotBody, "ID"); got != want {
-				t.Errorf("the front answers\n%s, net/http\n%s", got, want)
+				t.Errorf("the TCPServer answers\n%s, net/http\n%s", got, want)
 			}
 			for _, name := range []string{"Content-Type", "Content-Length", "X-Amzn-Query-Error"} {
 				if header.Get(name) != gotHeader.Get(name) {
-					t.Errorf("the front answers with %s %q, net/http with %q", name, gotHeader.Get(name),
+					t.Errorf("the TCPServer answers with %s %q, net/http with %q", name, gotHeader.Get(name),
 						header.Get(name))
 				}
 			}
@@ -184,9 +184,9 @@ func TestBothServersAnswerAlike(t *testing.T) {
 	}
 }
 
-// TestACallerOfTheFrontWhoHungUpTakesNoMessage hangs up while a receive waits, when it has waited for longer than a
+// TestACallerThatHungUpTakesNoMessage hangs up while a receive waits, when it has waited for longer than a
 // request may take to arrive.
-func TestACallerOfTheFrontWhoHungUpTakesNoMessage(t *testing.T) {
+func TestACallerThatHungUpTakesNoMessage(t *testing.T) {
 	q := openQueue(t)
 	f := waitFor(t, q, 50*time.Millisecond)
 	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
@@ -202,7 +202,7 @@ func TestACallerOfTheFrontWhoHungUpTakesNoMessage(t *testing.T) {
 	}
 }
 
-// waitFor lets a receive wait at a front that gives requests so much time, or more on a busy machine, and hangs up.
+// waitFor starts a long poll at a TCPServer with that request timeout, or a longer one on a busy machine, and hangs up.
 func waitFor(t *testing.T, q *queue.Service, patience time.Duration) *TCPServer {
 	t.Helper()
 	o := tcpOptions(New(Options{Queues: q, AnyCredentials: true}), nil)
@@ -298,8 +298,8 @@ func TestARequestThatFailsInsideEndsNothingElse(t *testing.T) {
 	}
 }
 
-// TestTheFrontKeepsNothingOfTheRequestBefore asks twice over one connection, with other headers.
-func TestTheFrontKeepsNothingOfTheRequestBefore(t *testing.T) {
+// TestNothingOfARequestIsKeptForTheNext asks twice over one connection, with other headers.
+func TestNothingOfARequestIsKeptForTheNext(t *testing.T) {
 	address := start(t, NewTCPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-First") != "" {
 			w.Header().Set("X-Answer", "first")

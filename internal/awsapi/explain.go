@@ -99,8 +99,8 @@ func Explain(what, region string, err error) error {
 	case Region:
 		remedy = fmt.Sprintf("found the region %s; state the one where it is", region)
 	case Missing:
-		remedy = fmt.Sprintf("there is none in the region %s and the account of these credentials; create it, or correct "+
-			"name, region or account", region)
+		remedy = fmt.Sprintf("there is none in the region %s and the account of these credentials; create it, or "+
+			"correct name, region or account", region)
 	case Throttled:
 		remedy = "AWS accepts no more calls of this account for now; Muster calls less often until it does"
 	}

@@ -140,9 +140,9 @@ func TestAttributesAreSelectedByNameOrPrefix(t *testing.T) {
 	}
 }
 
-// TestMessagesOfACallerWhoHungUpAreHandedBack spares them their visibility
-// timeout, and spares nobody else's.
-func TestMessagesOfACallerWhoHungUpAreHandedBack(t *testing.T) {
+// TestMessagesOfACallerWhoHungUpAreReturned checks that they are visible before
+// their visibility timeout ends, and that other messages are not.
+func TestMessagesOfACallerWhoHungUpAreReturned(t *testing.T) {
 	q, err := queue.Open(queue.Options{Ephemeral: true})
 	if err != nil {
 		t.Fatal(err)
