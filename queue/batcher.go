@@ -50,7 +50,7 @@ func (k *Batcher) Delete(name string, handles []string, done func([]error)) {
 }
 
 // Receive is Service.Receive without a wait: o.Wait is ignored. It calls done with the messages, during
-// this call if they are at hand in memory, otherwise during Deliver.
+// this call if they are in memory, otherwise during Deliver.
 func (k *Batcher) Receive(name string, o ReceiveOptions, done func([]Message, error)) {
 	o.Wait = nil
 	c, err := k.s.newReceive(name, o)

@@ -151,7 +151,7 @@ func (l *Log) count(all bool) {
 	}
 	if n := l.leftOut; n > 0 {
 		r := Record{At: now.UTC().Truncate(time.Millisecond), Kind: Worker, Level: "WARN", Member: l.member,
-			Text: fmt.Sprintf("%d lines are missing here: jobs printed more than %d KiB a second, or the log could "+
+			Text: fmt.Sprintf("%d lines are missing here: there were more than %d KiB a second, or the log could "+
 				"not be written",
 				n, bytesPerSecond>>10)}
 		if l.put(r, now); l.leftOut == n {

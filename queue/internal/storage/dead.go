@@ -88,5 +88,6 @@ func (s *SqliteStore) writeRow(o *machine.Op, next *TableChange) (grown int64, e
 	if o.Kind == machine.OpRemove {
 		next.dead = append(next.dead, seq)
 	}
+	// An update or move of a damaged row is dropped; see above.
 	return 0, nil
 }

@@ -19,6 +19,8 @@ func LockDir(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of queue directory %s: %w", dir, err)
 	}
+	// The lock belongs to the open file, so the kernel drops it with the process. A file that merely
+	// existed would outlive a crash.
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		holder, _ := io.ReadAll(io.LimitReader(f, 32)) // only for the error text

@@ -35,6 +35,7 @@ func (s *SqliteStore) admit(ops []machine.Op) error {
 	if needed == 0 || !s.spent {
 		return nil
 	}
+	// There may be room again: taking the reserve proves it, and ends the refusal of sends.
 	err := s.Reserve.Take()
 	if err == nil {
 		s.spent = false
