@@ -53,7 +53,7 @@ type App struct {
 	followed chan struct{}
 	servers  struct {
 		sqs, api *http.Server
-		front    *sqsapi.Front // the SQS endpoint on loopback; sqs serves the other addresses
+		front    *sqsapi.TCPServer // the SQS endpoint on loopback; sqs serves the other addresses
 	}
 	// serving ends when the servers must stop.
 	serving     context.Context

@@ -174,7 +174,7 @@ func TestABusyFleetIsChangedAgainAndAgainWithoutEndingAnything(t *testing.T) {
 			servingQueue("jobs", "fourth", 4),
 		); !strings.Contains(
 			said,
-			"fleet jobs has changed and begins anew once",
+			"fleet jobs has changed and restarts once",
 		) {
 			t.Errorf("it said %q", said)
 		}

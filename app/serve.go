@@ -63,7 +63,7 @@ func (a *App) openServers() error {
 		Queues: a.queues, Keys: a.keys, AnyCredentials: a.options.AnyCredentials, Logger: a.options.Logger,
 		Hosts: a.config.Listen.Beyond.Hosts, Serving: a.serving,
 	})
-	a.servers.sqs, a.servers.front = sqsapi.NewServer(endpoint), sqsapi.NewFront(endpoint, a.options.Logger)
+	a.servers.sqs, a.servers.front = sqsapi.NewServer(endpoint), sqsapi.NewTCPServer(endpoint, a.options.Logger)
 	// Errors of single connections, such as a failed TLS handshake, are for debugging only.
 	for _, s := range []*http.Server{a.servers.api, a.servers.sqs} {
 		s.ErrorLog = slog.NewLogLogger(a.options.Logger.Handler(), slog.LevelDebug)

@@ -1,3 +1,7 @@
+// The calls about messages: Send, Receive, Delete, ChangeVisibility and Counts. Each call of a batch
+// has three parts, which Batcher shares: a new... function validates and builds the writer's request,
+// the writer runs it, and a function such as sentOf turns the request into the result.
+
 package queue
 
 import (
@@ -12,7 +16,8 @@ import (
 	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
-// lookup returns the settings of a queue.
+// lookup returns the settings of a queue. They may change before the request runs; the writer looks the
+// queue up again.
 func (s *Service) lookup(name string) (machine.Settings, error) {
 	st := s.writer.Lock()
 	defer s.writer.Unlock()
@@ -23,11 +28,10 @@ func (s *Service) lookup(name string) (machine.Settings, error) {
 	return q.Settings, nil
 }
 
-// Send stores messages and returns one outcome for each, in order. A message
-// that is not valid is refused alone, in Sent.Err; the others are on disk when
-// Send returns. An error means that nothing was stored, unless ctx ended:
-// then the outcome is unknown. A FIFO queue without ContentBasedDeduplication
-// refuses all messages if one has no deduplication id.
+// Send stores messages and returns one outcome for each, in order. An invalid message is refused alone,
+// in Sent.Err; the others are on disk when Send returns. An error means that nothing was stored, unless
+// ctx ended: then the outcome is unknown. A FIFO queue without ContentBasedDeduplication refuses all
+// messages if one has no deduplication id, as AWS does.
 func (s *Service) Send(ctx context.Context, name string, messages []Outgoing) ([]Sent, error) {
 	c, out, err := s.newSend(name, messages)
 	if err != nil || c == nil {
@@ -37,7 +41,8 @@ func (s *Service) Send(ctx context.Context, name string, messages []Outgoing) ([
 	return sentOf(c, out, s.writer.Do(ctx, c, c.Answer))
 }
 
-// newSend validates messages. There is no request if every one is refused.
+// newSend validates messages and gives ids to the valid ones. c is nil if every message was refused;
+// out then is the complete result. The size limit of a batch counts all messages, refused ones too.
 func (s *Service) newSend(name string, messages []Outgoing) (c *writer.Send, out []Sent, err error) {
 	if err := checkBatch(len(messages)); err != nil {
 		return nil, nil, err
@@ -76,7 +81,7 @@ func (s *Service) newSend(name string, messages []Outgoing) (c *writer.Send, out
 	return c, out, nil
 }
 
-// sentOf is what became of the messages.
+// sentOf completes out with the outcome of c. err is that of the writer.
 func sentOf(c *writer.Send, out []Sent, err error) ([]Sent, error) {
 	if err != nil {
 		return nil, err
@@ -87,7 +92,9 @@ func sentOf(c *writer.Send, out []Sent, err error) ([]Sent, error) {
 	return out, nil
 }
 
-// numbered says of each message of a FIFO queue what it is stored as.
+// numbered fills in the sequence numbers of a FIFO queue. Refused messages have an entry in out and
+// none in c.Outgoing, so the two are walked side by side. A duplicate takes the id of the message that
+// was stored first.
 func numbered(c *writer.Send, out []Sent) {
 	next := 0
 	for i := range out {
@@ -100,7 +107,8 @@ func numbered(c *writer.Send, out []Sent) {
 	}
 }
 
-// prepare validates a message and turns it into what is stored.
+// prepare validates a message and returns the record to store. A negative delay means the delay of the
+// queue.
 func prepare(m *Outgoing, set *machine.Settings) (writer.Sending, error) {
 	if err := m.check(set); err != nil {
 		return writer.Sending{}, err
@@ -114,22 +122,22 @@ func prepare(m *Outgoing, set *machine.Settings) (writer.Sending, error) {
 		delay = m.Delay.Milliseconds()
 	}
 	if set.Fifo {
-		delay = -1 // only 0 is accepted, and means the queue's
+		delay = -1 // check accepts only 0 here, and AWS takes that as the queue's delay
 	}
 	return writer.Sending{Record: &machine.Record{Group: m.GroupID, Dedup: m.deduplicationID(set), Attributes: extra,
 		Body: m.Body, Digest: m.Digest}, Delay: delay}, nil
 }
 
+// newID returns a random version 4 UUID.
 func newID() (id [16]byte) {
-	rand.Read(id[:]) // never fails
+	rand.Read(id[:]) // never returns an error
 	return versionUUID(id)
 }
 
-// Receive takes up to o.Max visible messages, which then are in flight for
-// the visibility timeout. With a wait it returns as soon as there is at least
-// one message, or none when the time is over; receives that wait are served
-// in the order in which they came. When ctx ends while waiting, the result is
-// its error, or the messages if some were handed out at that moment.
+// Receive takes up to o.Max visible messages. They are then in flight for the visibility timeout. With
+// a wait it returns as soon as there is at least one message, or none when the wait is over. Waiting
+// receives are served in the order of their calls. If ctx ends during the wait, the result is its
+// error, or the messages if some were received at that moment.
 func (s *Service) Receive(ctx context.Context, name string, o ReceiveOptions) ([]Message, error) {
 	c, err := s.newReceive(name, o)
 	if err != nil {
@@ -147,7 +155,8 @@ func (s *Service) Receive(ctx context.Context, name string, o ReceiveOptions) ([
 	return s.open(c)
 }
 
-// newReceive validates what is asked for.
+// newReceive validates o and fills in the defaults of the queue. A timeout of -1 lets the writer take
+// the queue's timeout at the time of the receive.
 func (s *Service) newReceive(name string, o ReceiveOptions) (*writer.Receive, error) {
 	set, err := s.lookup(name)
 	if err != nil {
@@ -157,18 +166,21 @@ func (s *Service) newReceive(name string, o ReceiveOptions) (*writer.Receive, er
 		return nil, err
 	}
 	c := &writer.Receive{Queue: name, Fifo: set.Fifo, Max: max(1, o.Max), Timeout: -1, Attempt: o.Attempt}
-	c.Patience = time.Duration(set.Wait) * time.Millisecond
+	c.WaitFor = time.Duration(set.Wait) * time.Millisecond
 	if o.Wait != nil {
-		c.Patience = *o.Wait
+		c.WaitFor = *o.Wait
 	}
-	c.Wait = c.Patience > 0
+	c.Wait = c.WaitFor > 0
 	if o.Visibility != nil {
 		c.Timeout = o.Visibility.Milliseconds()
 	}
 	return c, nil
 }
 
-// open adds receipts and contents to what was received.
+// open turns deliveries into messages: it adds receipts, and reads from disk the contents that are not
+// in memory. A message that cannot be read is left out. Its error is returned only if no other message
+// remains; the left-out message becomes visible again when its timeout ends, unless it is damaged and
+// set aside.
 func (s *Service) open(c *writer.Receive) ([]Message, error) {
 	out := make([]Message, 0, len(c.Out))
 	var failed error
@@ -181,7 +193,7 @@ func (s *Service) open(c *writer.Receive) ([]Message, error) {
 				continue
 			}
 			if rec == nil {
-				continue // purged meanwhile
+				continue // purged or deleted after the receive
 			}
 		}
 		m, err := messageOf(rec, d, s.receipts.make(d), c.Fifo)
@@ -201,7 +213,8 @@ func (s *Service) open(c *writer.Receive) ([]Message, error) {
 	return out, nil
 }
 
-// unreadable sets a received message aside if its content is damaged, and returns what is wrong with it.
+// unreadable returns err as a *DamagedMessage if it says that the content of d is damaged. It then sets
+// the message aside, so that it is not delivered again.
 func (s *Service) unreadable(queue string, d machine.Delivery, err error) error {
 	err = damaged(queue, d, err)
 	if d, ok := errors.AsType[*DamagedMessage](err); ok {
@@ -210,28 +223,26 @@ func (s *Service) unreadable(queue string, d machine.Delivery, err error) error 
 	return err
 }
 
-// Delete deletes messages by the handles of their receives and returns one
-// error for each, nil for a deleted one. Deleting a message that is gone
-// succeeds. So does an outdated handle, of a message that was received again
-// since; it deletes nothing, since somebody else holds the message now. On a
-// FIFO queue a handle whose visibility timeout ran out fails with
-// ErrInvalidParameter.
+// Delete deletes messages by the handles of their receives and returns one error for each, nil for a
+// deleted one. Deleting a message that is gone succeeds. An outdated handle, of a message that was
+// received again since, succeeds too and deletes nothing: another receiver works on the message. On a
+// FIFO queue a handle whose visibility timeout has ended fails with ErrInvalidParameter.
 func (s *Service) Delete(ctx context.Context, name string, handles []string) []error {
 	return s.settleAll(ctx, &writer.Settle{Queue: name}, len(handles), func(i int) VisibilityChange {
 		return VisibilityChange{Receipt: handles[i]}
 	})
 }
 
-// ChangeVisibility makes messages in flight visible after a time and returns
-// one error for each. Changing to 0 hands a message back. On a standard queue
-// every handle of a message will do, also one of an earlier receive or one whose
-// time ran out. A FIFO queue refuses both with ErrInvalidParameter. So does every
-// queue for a message that is gone.
+// ChangeVisibility makes messages in flight visible after a time and returns one error for each. A
+// timeout of 0 makes a message visible at once. A standard queue accepts every handle of a message,
+// also one of an earlier receive or one whose timeout has ended. A FIFO queue refuses both with
+// ErrInvalidParameter. Every queue refuses the handle of a message that is gone.
 func (s *Service) ChangeVisibility(ctx context.Context, name string, changes []VisibilityChange) []error {
 	change := &writer.Settle{Queue: name, Change: true}
 	return s.settleAll(ctx, change, len(changes), func(i int) VisibilityChange { return changes[i] })
 }
 
+// settleAll runs c over n targets, which at returns, and waits for the commit.
 func (s *Service) settleAll(ctx context.Context, c *writer.Settle, n int, at func(int) VisibilityChange) []error {
 	if errs := s.newSettle(c, n, at); errs != nil {
 		return errs
@@ -240,7 +251,8 @@ func (s *Service) settleAll(ctx context.Context, c *writer.Settle, n int, at fun
 	return errorsOf(c, s.writer.Do(ctx, c, c.Answer))
 }
 
-// newSettle reads the receipts. If there is nothing to do it returns the errors.
+// newSettle reads the receipts into c. If no target is valid it returns the errors, and c must not be
+// submitted; otherwise it returns nil and keeps the errors of the refused targets in c.Refused.
 func (s *Service) newSettle(c *writer.Settle, n int, at func(int) VisibilityChange) []error {
 	errs := make([]error, n)
 	if n == 0 {
@@ -267,7 +279,7 @@ func (s *Service) newSettle(c *writer.Settle, n int, at func(int) VisibilityChan
 		valid++
 		c.Targets[i] = writer.Target{Delivery: d, Handle: to.Receipt, Timeout: to.Timeout.Milliseconds()}
 		if to.Returned {
-			c.Targets[i].Hands = machine.Returned
+			c.Targets[i].FlightState = machine.Returned
 		}
 	}
 	if valid == 0 {
@@ -277,7 +289,8 @@ func (s *Service) newSettle(c *writer.Settle, n int, at func(int) VisibilityChan
 	return nil
 }
 
-// errorsOf is what became of each target.
+// errorsOf returns one error for each target of c. err is that of the writer, and counts for every
+// target that was not refused before.
 func errorsOf(c *writer.Settle, err error) []error {
 	if err != nil {
 		return fill(c.Refused, err)
@@ -290,7 +303,7 @@ func errorsOf(c *writer.Settle, err error) []error {
 	return c.Refused
 }
 
-// fill gives err to every entry that has none yet.
+// fill sets err in every entry that has none, and returns errs.
 func fill(errs []error, err error) []error {
 	for i := range errs {
 		if errs[i] == nil {
@@ -300,8 +313,8 @@ func fill(errs []error, err error) []error {
 	return errs
 }
 
-// Counts returns the exact numbers of a queue. It is cheap and does not wait
-// for a commit; it may be ahead of one by a group of requests.
+// Counts returns the exact numbers of a queue. It is cheap and does not wait for a commit, so it may
+// include up to one group of requests that is not on disk yet.
 func (s *Service) Counts(name string) (Counts, error) {
 	st := s.writer.Lock()
 	defer s.writer.Unlock()
@@ -328,10 +341,9 @@ func (s *Service) Counts(name string) (Counts, error) {
 	return c, nil
 }
 
-// Subscribe returns a channel that is signalled whenever messages of the named
-// queue become receivable, or the queue goes from holding messages to holding
-// none. Signals are coalesced: one is kept while nobody reads. The queue need
-// not exist yet. cancel ends the subscription; the channel is never closed.
+// Subscribe returns a channel that is signalled when messages of the named queue become receivable, and
+// when the queue becomes empty. Signals are coalesced: at most one is pending. The queue need not exist
+// yet. cancel ends the subscription; the channel is never closed.
 func (s *Service) Subscribe(name string) (wake <-chan struct{}, cancel func()) {
 	return s.writer.Subscribe(name)
 }

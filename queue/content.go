@@ -1,3 +1,5 @@
+// Conversions between the messages of the API and the records that are stored.
+
 package queue
 
 import (
@@ -8,14 +10,14 @@ import (
 	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
-// extras are the parts of a message that most messages do not have; they are
-// kept as one JSON text, which a person can read in the file.
+// extras are the parts that most messages do not have. They are stored as one JSON text, which a person
+// can read in the file.
 type extras struct {
 	Attributes map[string]Attribute `json:"attributes,omitempty"`
 	Trace      string               `json:"trace,omitempty"`
 }
 
-// encodeExtras returns nil for a message without any.
+// encodeExtras returns nil for a message without extras, so that most rows need no JSON.
 func encodeExtras(m *Outgoing) ([]byte, error) {
 	if len(m.Attributes) == 0 && m.Trace == "" {
 		return nil, nil
@@ -23,7 +25,9 @@ func encodeExtras(m *Outgoing) ([]byte, error) {
 	return json.Marshal(extras{m.Attributes, m.Trace})
 }
 
-// messageOf puts together what a receiver sees.
+// messageOf returns the message that a receiver sees: the stored record r with the times and counts of
+// the delivery d. fifo adds the sequence number, which standard queues do not show. The error is
+// ErrStorage if the stored attributes are not valid JSON.
 func messageOf(r *machine.Record, d machine.Delivery, receipt string, fifo bool) (Message, error) {
 	m := Message{
 		ID: rules.FormatUUID(r.ID), Receipt: receipt, Body: r.Body, GroupID: r.Group, DeduplicationID: r.Dedup,
@@ -44,18 +48,18 @@ func messageOf(r *machine.Record, d machine.Delivery, receipt string, fifo bool)
 	return m, nil
 }
 
-// formatSequence makes the sequence number of a FIFO message; 20 digits hold
-// every sequence.
+// formatSequence returns the sequence number of a FIFO message as text. 20 digits hold every uint64,
+// and a fixed width makes texts sort as numbers do.
 func formatSequence(seq uint64) string { return fmt.Sprintf("%020d", seq) }
 
-// versionUUID turns 16 random bytes into a version 4 UUID.
+// versionUUID turns 16 random bytes into a version 4 UUID (RFC 9562, section 5.4).
 func versionUUID(b [16]byte) [16]byte {
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
 	return b
 }
 
-// identify gives a message that is sent its id and the checksum of what it is sent with.
+// identify gives a new message its id and checksum. The checksum covers the id, so it is computed last.
 func identify(r *machine.Record) {
 	r.ID = newID()
 	r.Sum = r.Checksum()

@@ -34,7 +34,7 @@ type logbook struct {
 	of     map[int][]porcupine.Operation // by message
 	doubts map[int][]porcupine.Operation // of this life, good only if it ends in order
 	next   int                           // message
-	gone   int                           // deletes asked for
+	gone   int                           // deletes started
 	held   []ticket
 	wrong  []error
 }
@@ -52,7 +52,7 @@ type question struct {
 	at       int64
 	messages []int // nil is all there are
 	asked    asked
-	gone     int  // deletes asked for before it
+	gone     int  // deletes started before it
 	alone    bool // none of them is still going on
 }
 
@@ -289,7 +289,7 @@ func (v *visitor) take(limit int, wait time.Duration) bool {
 	return true
 }
 
-// settle uses a receipt of anybody: of the latest ones more often.
+// settle uses a receipt of any client, of the latest ones more often.
 func (v *visitor) settle(kind deedKind) bool {
 	v.mu.Lock()
 	if len(v.held) == 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // The contract of one message of a standard queue, as a machine that does one
-// thing after the other: nobody receives it while somebody holds it, each
+// operation after the other: it is not received while it is in flight, each
 // receive counts one more, any receipt
 // changes when it is visible again, the newest alone deletes it, and a delete is
 // for ever. A history of calls at the same time is right if some
@@ -33,7 +33,7 @@ type asked struct {
 	from, to int64  // when it was called and answered
 	lasts    int64  // delay of a send, visibility of a receive or change
 	count    uint32 // of the receive whose receipt is used
-	unheard  bool   // nobody heard the answer: it may have happened or not
+	unheard  bool   // the answer was lost: the operation may have happened or not
 }
 
 // told is the answer.
@@ -54,7 +54,7 @@ const (
 type condition struct {
 	stage   stage
 	count   uint32
-	visible int64 // nobody receives it earlier
+	visible int64 // it is not received earlier
 	now     int64
 	lazy    bool // its first receive may be unwritten, and be lost with the power
 }

@@ -1,3 +1,5 @@
+// Damaged messages: how one is found, reported and taken out of its queue.
+
 package queue
 
 import (
@@ -14,29 +16,30 @@ import (
 	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
-// DamagedMessage is a message whose content is not what was sent: a bit of it changed on the disk, or cannot be read.
-// It is never delivered.
+// DamagedMessage reports a message whose stored content differs from what was sent: bits changed on the
+// disk, or cannot be read. It is never delivered.
 type DamagedMessage struct {
-	// Queue is where it is, and Sequence its number there.
+	// Queue is the queue that holds the message. Sequence is its number in the file.
 	Queue    string
 	Sequence uint64
-	// Sent is when it was sent.
+	// Sent is the time at which the message was sent.
 	Sent time.Time
-	// Cause says what was found.
+	// Cause says how the damage was noticed.
 	Cause error
 }
 
-// Error says which message it is and what becomes of it.
+// Error names the message, the damage and what happens next.
 func (d *DamagedMessage) Error() string {
-	return fmt.Sprintf("message %d of queue %s, sent %s: %v; it is set aside, and stays in the file until its queue "+
-		"is purged: `muster queue check` tells more",
+	return fmt.Sprintf("message %d of queue %s, sent %s: %v; it is set aside and stays in the file until its queue "+
+		"is purged; `muster queue check` shows details",
 		d.Sequence, d.Queue, d.Sent.UTC().Format(time.RFC3339), d.Cause)
 }
 
 // Unwrap returns ErrDamagedMessage and the cause, for errors.Is.
 func (d *DamagedMessage) Unwrap() []error { return []error{ErrDamagedMessage, d.Cause} }
 
-// damaged returns err as that of a message, if it says that its content is damaged.
+// damaged returns err as a *DamagedMessage if it says that the content of d is damaged, and err itself
+// otherwise.
 func damaged(queue string, d machine.Delivery, err error) error {
 	if !errors.Is(err, machine.ErrDamagedContent) {
 		return err
@@ -44,8 +47,8 @@ func damaged(queue string, d machine.Delivery, err error) error {
 	return &DamagedMessage{queue, d.Seq, rules.FromMillis(d.Sent), err}
 }
 
-// Damaged returns the messages of all queues that were set aside since the service was opened, because their content is
-// damaged.
+// Damaged returns the messages of all queues that were set aside since the service was opened, by queue
+// and sequence. A restart forgets the list: the message is found again when it is to be delivered.
 func (s *Service) Damaged() []*DamagedMessage {
 	st := s.writer.Lock()
 	defer s.writer.Unlock()
@@ -60,7 +63,8 @@ func (s *Service) Damaged() []*DamagedMessage {
 	return out
 }
 
-// setAside takes a message out of its queue whose content was found damaged when it was to be delivered.
+// setAside takes a damaged message out of its queue and logs it once. The message may be gone by now;
+// then nothing happens.
 func (s *Service) setAside(d *DamagedMessage) {
 	moved := false
 	c := &writer.Call{Answer: writer.NewReply(), Run: func(st *machine.State, _ int64) error {

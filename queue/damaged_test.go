@@ -55,9 +55,8 @@ func withDamaged(t *testing.T, name string, attributes map[string]string, log *s
 	return open(t, Options{Dir: dir, Logger: log}), damaged
 }
 
-// TestADamagedMessageIsSetAsideAndSaid holds that it is not delivered, keeps nothing waiting and is lost to nobody's
-// surprise.
-func TestADamagedMessageIsSetAsideAndSaid(t *testing.T) {
+// TestADamagedMessageIsSetAsideAndReported checks that it is not delivered, blocks no other message and is reported.
+func TestADamagedMessageIsSetAsideAndReported(t *testing.T) {
 	for name, attributes := range map[string]map[string]string{"q": nil, "q.fifo": {"FifoQueue": "true"}} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer

@@ -8,11 +8,11 @@ import (
 	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
-// The kinds of refusal. Every error of this package matches one of them with
-// errors.Is; those about a request are of type *Error and carry the text that
-// the SQS protocol shows.
+// The kinds of refusal. Every error of this package matches one of them with errors.Is. Errors about a
+// request are of type *Error and carry the text that the SQS protocol shows. Errors about storage are
+// wrapped with their cause.
 var (
-	// ErrQueueNotFound says that no queue of that name exists.
+	// ErrQueueNotFound says that no queue has that name.
 	ErrQueueNotFound = rules.ErrQueueNotFound
 	// ErrQueueExists says that a queue of that name exists with other attributes.
 	ErrQueueExists = rules.ErrQueueExists
@@ -21,7 +21,7 @@ var (
 	ErrReceiptHandleInvalid = rules.ErrReceiptHandleInvalid
 	// ErrOverLimit says that too many messages are in flight.
 	ErrOverLimit = rules.ErrOverLimit
-	// ErrUnsupported says that the request asks for something not offered.
+	// ErrUnsupported says that the operation is not offered, or not possible in this state.
 	ErrUnsupported = rules.ErrUnsupported
 	// ErrInvalidParameter says that a value is outside of what is allowed.
 	ErrInvalidParameter = rules.ErrInvalidParameter
@@ -39,15 +39,15 @@ var (
 	ErrTooManyEntries = rules.ErrTooManyEntries
 	// ErrBatchTooLong says that the messages of one call are larger than MaxBytes together.
 	ErrBatchTooLong = rules.ErrBatchTooLong
-	// ErrNotFound says that what a request names besides its queue does not exist.
+	// ErrNotFound says that an object of the request other than its queue does not exist.
 	ErrNotFound = rules.ErrNotFound
-	// ErrPurgeInProgress says that the queue was purged less than 60 s ago; only
-	// a strict service says so.
+	// ErrPurgeInProgress says that the queue was purged less than 60 s ago. Only a strict service
+	// refuses this.
 	ErrPurgeInProgress = rules.ErrPurgeInProgress
-	// ErrDeletedRecently says that a queue of that name was deleted less than
-	// 60 s ago; only a strict service says so.
+	// ErrDeletedRecently says that a queue of that name was deleted less than 60 s ago. Only a strict
+	// service refuses this.
 	ErrDeletedRecently = rules.ErrDeletedRecently
-	// ErrTooManyQueues says that the service holds as many queues as it may.
+	// ErrTooManyQueues says that the service already holds MaxQueues queues or MaxScopes scopes.
 	ErrTooManyQueues = rules.ErrTooManyQueues
 
 	// ErrStorage says that writing to disk failed. The outcome of the calls in
@@ -61,8 +61,8 @@ var (
 	ErrStorageBusy = storage.ErrStorageBusy
 	// ErrLocked says that another process has the directory open.
 	ErrLocked = storage.ErrLocked
-	// ErrUnsafeDirectory says that others than the owner may change the
-	// directory, or that a link is in the place of one of its files.
+	// ErrUnsafeDirectory says that users other than the owner may change the directory, or that one of
+	// its files is a link.
 	ErrUnsafeDirectory = storage.ErrUnsafeDirectory
 	// ErrForeignFile says that the file is not a queue file of this product.
 	ErrForeignFile = storage.ErrForeignFile
@@ -70,13 +70,14 @@ var (
 	ErrNewerFile = storage.ErrNewerFile
 	// ErrCorruptFile says that the file is damaged.
 	ErrCorruptFile = storage.ErrCorruptFile
-	// ErrDamagedMessage says that the content of a message is not what was sent.
-	// It is not delivered; see DamagedMessage.
+	// ErrDamagedMessage says that the content of a message differs from what was sent. The message is
+	// not delivered; see DamagedMessage.
 	ErrDamagedMessage = errors.New("message is damaged")
 	// ErrClosed says that the service was closed.
 	ErrClosed = writer.ErrClosed
 )
 
-// Error is a refused request: Kind is one of the sentinels above, Text says what was found and what is allowed in the
-// words of the SQS protocol. Queue is the name of a queue that does not exist; it is empty with other kinds.
+// Error is a refused request. Kind is one of the sentinels above. Text says what was found and what is
+// allowed, in the words of the SQS protocol. Queue is the name of a queue that does not exist; it is
+// empty with other kinds.
 type Error = rules.Error

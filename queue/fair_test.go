@@ -99,9 +99,9 @@ func TestNoTenantIsLost(t *testing.T) {
 				}
 				held = held[len(held)/2:]
 			}
-			if q.Ready.Live+q.Apart.Live != q.Visible() || q.Len() != len(left) {
-				t.Fatalf("%d ready, %d set aside, %d visible, %d of %d in all", q.Ready.Live, q.Apart.Live, q.Visible(),
-					q.Len(), len(left))
+			if q.Ready.Live+q.Deferred.Live != q.Visible() || q.Len() != len(left) {
+				t.Fatalf("%d ready, %d set aside, %d visible, %d of %d in all", q.Ready.Live, q.Deferred.Live,
+					q.Visible(), q.Len(), len(left))
 			}
 		}
 		for q.Visible() > 0 {

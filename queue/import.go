@@ -1,3 +1,5 @@
+// Import reads the lines that Export in peek.go writes.
+
 package queue
 
 import (
@@ -15,44 +17,43 @@ import (
 	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
-// MaxImportLine bounds a line of an import, in bytes: the largest message,
-// every byte of which may take six in JSON, and its other fields.
+// MaxImportLine bounds a line of an import, in bytes: the largest message, in which JSON may escape
+// each byte as six (\u0000), and 64 KiB for its other fields.
 const MaxImportLine = 6*MaxBytes + 64<<10
 
-// importBatch is how many messages of an import are stored with one sync.
+// importBatch is the number of messages that an import stores with one sync.
 const importBatch = 500
 
 // Imported counts what an Import did.
 type Imported struct {
 	// Sent is the number of messages stored.
 	Sent int
-	// Duplicates is the number of messages a FIFO queue had been sent within
-	// five minutes, and did not store again.
+	// Duplicates is the number of messages that a FIFO queue already had within five minutes, and did
+	// not store again.
 	Duplicates int
 }
 
-// LineError is why an Import ended early.
+// LineError says at which line an Import ended early, and why.
 type LineError struct {
-	// Line is the first line that was not taken, counted from 1. Those before it
-	// are stored; it and those after it are not, unless the context ended or
-	// Err is ErrStorage: then the outcome of the next 500 is unknown.
+	// Line is the first line that was not imported, counted from 1. The lines before it are stored. It
+	// and the lines after it are not, with two exceptions: if the context ended or Err is ErrStorage,
+	// the outcome of up to 500 lines from it on is unknown.
 	Line int
-	// Err says what is wrong.
+	// Err says why the line was not imported.
 	Err error
 }
 
-// Error says what is wrong with which line.
+// Error returns the line number and the cause.
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
-// Unwrap returns what is wrong with the line.
+// Unwrap returns the cause.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Import sends the messages written by Export, or by hand: only body is
-// needed, and group_id on a FIFO queue. They are new messages with new ids and
-// times; one that was delayed keeps, on a standard queue, what is left of its
-// delay at the time of the import. Empty lines are skipped. Up to 500 messages
-// are stored at a time, all or none of them. An error is ErrQueueNotFound, or
-// holds a *LineError.
+// Import sends the messages of lines that Export wrote or a person did: only body is required, and
+// group_id on a FIFO queue. Imported messages are new messages with new ids and times. On a standard
+// queue a message that was delayed keeps what is left of its delay at the time of the import. Empty
+// lines are skipped. Up to 500 messages are stored at a time, all or none of them. The error is
+// ErrQueueNotFound, or wraps a *LineError.
 func (s *Service) Import(ctx context.Context, name string, from io.Reader) (Imported, error) {
 	set, err := s.lookup(name)
 	if err != nil {
@@ -79,18 +80,19 @@ func (s *Service) Import(ctx context.Context, name string, from io.Reader) (Impo
 	return in.done, in.fail(in.after(ctx, err))
 }
 
-// importing collects messages into batches.
+// importing is the state of one Import. It collects messages into batches.
 type importing struct {
 	s     *Service
 	name  string
 	set   machine.Settings
-	line  int
+	line  int // the present line, from 1
 	batch []writer.Sending
 	first int // the line of the first message of the batch
-	bytes int
+	bytes int // the size of the batch, by the rules of MaxBytes
 	done  Imported
 }
 
+// fail names the queue in an error.
 func (in *importing) fail(err error) error {
 	if err == nil {
 		return nil
@@ -98,7 +100,8 @@ func (in *importing) fail(err error) error {
 	return fmt.Errorf("import into queue %s: %w", in.name, err)
 }
 
-// after stores the batch before it reports what is wrong with the present line.
+// after stores the batch before it reports that the present line is wrong: a LineError promises that
+// the lines before it are stored. wrong is nil at the end of the input.
 func (in *importing) after(ctx context.Context, wrong error) error {
 	if err := in.send(ctx); err != nil {
 		return err
@@ -109,6 +112,7 @@ func (in *importing) after(ctx context.Context, wrong error) error {
 	return &LineError{in.line, wrong}
 }
 
+// add puts the message of one line into the batch, and stores the batch first if it is full.
 func (in *importing) add(ctx context.Context, text []byte) error {
 	m, err := in.read(text)
 	if err != nil {
@@ -130,7 +134,7 @@ func (in *importing) add(ctx context.Context, text []byte) error {
 	return nil
 }
 
-// expected says what a line looks like.
+// expected describes a valid line, for errors.
 func (in *importing) expected() string {
 	if in.set.Fifo {
 		return `expected is a JSON object such as {"body":"hello","group_id":"a","deduplication_id":"1"}`
@@ -138,7 +142,7 @@ func (in *importing) expected() string {
 	return `expected is a JSON object such as {"body":"hello"}`
 }
 
-// read returns the message that a line holds.
+// read parses a line. Errors name the JSON type that was found and the key of the wrong field.
 func (in *importing) read(text []byte) (Outgoing, error) {
 	var x exported
 	err := json.Unmarshal(text, &x)
@@ -166,7 +170,7 @@ func (in *importing) read(text []byte) (Outgoing, error) {
 	return m, nil
 }
 
-// send stores the batch, all of it or nothing.
+// send stores the batch, all of it or nothing, and counts what was stored.
 func (in *importing) send(ctx context.Context) error {
 	if len(in.batch) == 0 {
 		return nil

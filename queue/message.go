@@ -1,3 +1,5 @@
+// The plain types of the API: messages, options and counts, and the limits of the SQS protocol.
+
 package queue
 
 import (
@@ -39,7 +41,7 @@ type Attribute struct {
 	Value []byte `json:"value"`
 }
 
-// IsBinary says whether the value is bytes, and no text.
+// IsBinary says whether the value is bytes rather than text.
 func (a Attribute) IsBinary() bool {
 	base, _, _ := strings.Cut(a.Type, ".")
 	return base == "Binary"
@@ -55,15 +57,13 @@ type Outgoing struct {
 	Attributes map[string]Attribute
 	// Trace is the system attribute AWSTraceHeader, if any.
 	Trace string
-	// GroupID is the group whose messages are received in order, which a FIFO
-	// queue needs. On a standard queue it names the tenant: one that takes more
-	// than its share is received after the others.
+	// GroupID is required on a FIFO queue: messages of one group are received in order. On a standard
+	// queue it names the tenant. A tenant that takes more than its share is received after the others.
 	GroupID string
-	// DeduplicationID is what a FIFO queue knows a message by that is sent twice
-	// within five minutes; with ContentBasedDeduplication it may be empty.
-	// Standard queues refuse it.
+	// DeduplicationID identifies a message on a FIFO queue: a second one within five minutes is a
+	// duplicate. It may be empty with ContentBasedDeduplication. Standard queues refuse it.
 	DeduplicationID string
-	// Digest is the MD5 of Body, or zero. Nobody checks it.
+	// Digest is the MD5 of Body, or zero. It is kept for the receiver's reply and not checked.
 	Digest [16]byte
 }
 
@@ -71,13 +71,12 @@ type Outgoing struct {
 type Sent struct {
 	// ID is the message's id, a UUID; empty if Err is set.
 	ID string
-	// SequenceNumber is a number of 20 digits that grows within a group; empty
-	// on standard queues.
+	// SequenceNumber is a number of 20 digits that grows within a group; empty on standard queues.
 	SequenceNumber string
-	// Duplicate says that the message was sent before, and is not stored again;
-	// ID and SequenceNumber are those of the first.
+	// Duplicate says that the message was sent before and is not stored again. ID and SequenceNumber
+	// are those of the first.
 	Duplicate bool
-	// Err is why this message, and only this one, was refused.
+	// Err says why this message alone was refused.
 	Err error
 }
 
@@ -100,21 +99,21 @@ type Message struct {
 	DeduplicationID string
 	// SequenceNumber is that of Sent; FIFO queues only.
 	SequenceNumber string
-	// Source is the queue it was dead-lettered from, if any.
+	// Source is the queue from which the message was moved to this dead-letter queue, if any.
 	Source string
-	// Sent is when it was sent; a move to a dead-letter queue keeps it, save on
-	// FIFO queues.
+	// Sent is the time of sending. A move to a dead-letter queue keeps it, except on FIFO queues.
 	Sent time.Time
-	// FirstReceived is when it was received for the first time in any queue.
+	// FirstReceived is the time of the first receive in any queue.
 	FirstReceived time.Time
 	// ReceiveCount counts the receives in all queues, this one included.
 	ReceiveCount int
-	// Digest is the one given on sending, or zero: it is kept in memory only, so
-	// that not every receive has to make it again.
+	// Digest is the one given on sending, or zero. It is kept in memory only, and saves the endpoint
+	// the hash on every receive.
 	Digest [16]byte
 }
 
-// ReceiveOptions says what a Receive asks for.
+// ReceiveOptions are the parameters of a Receive. The zero value receives one message with the settings
+// of the queue.
 type ReceiveOptions struct {
 	// Max is 1 to MaxBatch messages; 0 means 1.
 	Max int
@@ -122,50 +121,50 @@ type ReceiveOptions struct {
 	Visibility *time.Duration
 	// Wait is 0 to MaxWait; nil means the queue's ReceiveMessageWaitTimeSeconds.
 	Wait *time.Duration
-	// Attempt names the attempt, on FIFO queues. Repeated within five minutes it
-	// gives the same messages under the same receipts and a new visibility
-	// timeout, unless one of them was deleted, changed or has become visible. It
-	// is forgotten on a restart.
+	// Attempt is the ReceiveRequestAttemptId of a FIFO queue. A second receive with it within five
+	// minutes gets the same messages with the same receipts and a new visibility timeout, unless one of
+	// them was deleted, changed or has become visible. A restart forgets attempts.
 	Attempt string
 }
 
-// VisibilityChange asks that a message in flight becomes visible after Timeout.
+// VisibilityChange makes a message in flight visible after Timeout.
 type VisibilityChange struct {
-	// Receipt is the handle of the receive that holds the message.
+	// Receipt is the handle of the receive.
 	Receipt string
-	// Timeout is 0 to MaxVisibility from now; the sum since the receive may not
-	// exceed MaxVisibility.
+	// Timeout is 0 to MaxVisibility from now. The sum since the receive may not exceed MaxVisibility.
 	Timeout time.Duration
-	// Returned says that whoever received the message gives it back: until it is visible it waits for its retry, and
-	// nobody works on it. Otherwise it is held on.
+	// Returned says that the receiver returns the message (nack): until it is visible again it waits
+	// for its retry, and no worker works on it. If false, the receiver prolongs its lease.
 	Returned bool
 }
 
 // Counts are exact numbers of one queue at one instant.
 type Counts struct {
-	// At is when the numbers were taken.
+	// At is the time at which the numbers were taken.
 	At time.Time
-	// Visible, InFlight and Delayed count messages; every message is in one of
-	// them, save those of Damaged.
+	// Visible, InFlight and Delayed count messages. Every message is in exactly one of them, except the
+	// damaged ones.
 	Visible, InFlight, Delayed int
-	// Damaged counts the messages that were set aside since the service was
-	// opened, because their content is damaged.
+	// Damaged counts the messages that were set aside since the service was opened because their
+	// content is damaged.
 	Damaged int
-	// Runnable is how many receivers could each get a message now: Visible, or
-	// on a FIFO queue the number of groups that may be received from.
+	// Runnable is the number of receivers that could each get a message now. On a standard queue it is
+	// Visible, on a FIFO queue the number of groups whose first message is visible.
 	Runnable int
-	// OldestSent is when the oldest visible message was sent; zero when none is visible.
+	// OldestSent is the time of sending of the oldest visible message; zero if none is visible.
 	OldestSent time.Time
-	// Returned counts the messages in flight that their receivers gave back; ReturnedSent are they by the time they
-	// were sent, the oldest first, in at most MaxSentGroups groups.
+	// Returned counts the messages in flight that their receivers returned. ReturnedSent says when they
+	// were sent: at most MaxSentGroups groups, the oldest first.
 	Returned     int
 	ReturnedSent []SentGroup
-	// Unsure counts those in flight since before the service was opened, which may have been given back before.
+	// Unsure counts the messages that were in flight when the service was opened. The file does not say
+	// whether their receivers had returned them.
 	Unsure int
-	// DeadLetters counts the messages in the queue for dead letters, DeadLetterQueue; -1 when there is none.
+	// DeadLetters counts the messages in the dead-letter queue, whose name is DeadLetterQueue. It is -1
+	// if the queue has none.
 	DeadLetters     int
 	DeadLetterQueue string
-	// Sent, Deleted and Received count since the service was opened. Received
-	// counts redeliveries too; Deleted counts only deletes that removed a message.
+	// Sent, Deleted and Received count since the service was opened. Received includes redeliveries.
+	// Deleted includes only deletes that removed a message.
 	Sent, Deleted, Received uint64
 }

@@ -107,7 +107,7 @@ var worldQueues = []string{"work", "dead", "work.fifo", "dead.fifo"}
 func newWorld(t *rapid.T, stores ...machine.Store) *world {
 	w := &world{t: t, now: 1_800_000_000_000, stores: stores,
 		model: &naive{queues: map[string][]*naiveMessage{}, sent: map[string]naiveSent{}}}
-	w.warm = rapid.SampledFrom([]int{0, 1, 3, machine.ColdAfter}).Draw(t, "warm")
+	w.warm = rapid.SampledFrom([]int{0, 1, 3, machine.PackAfter}).Draw(t, "warm")
 	w.reopen()
 	for _, name := range worldQueues {
 		attributes := map[string]string{"MessageRetentionPeriod": fmt.Sprint(modelRetention / 1000)}
@@ -144,7 +144,7 @@ func (w *world) reopen() {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		st.KeepWarm = w.warm
+		st.KeepEntries = w.warm
 		if i == 0 {
 			w.st = st
 		} else if diff := gocmp.Diff(dump(w.st), dump(st)); diff != "" {
@@ -160,7 +160,7 @@ func (w *world) seq() uint64 { w.nextSeq++; return w.nextSeq }
 // would be received.
 func turns(b *machine.Backlog) []machine.Entry {
 	var cold, out []machine.Entry
-	for e := range b.Cold.All {
+	for e := range b.Packed.All {
 		cold = append(cold, *e)
 	}
 	slices.SortFunc(cold, func(a, b machine.Entry) int {
@@ -239,7 +239,7 @@ func (w *world) agree() {
 		if !slices.Equal(got, want) || oldest != wantOldest {
 			w.t.Fatalf("%s: visible %v oldest %d, want %v oldest %d", name, got, oldest, want, wantOldest)
 		}
-		if q.Visible() != len(got) || !q.Fifo && q.Ready.Live+q.Cold.N != len(got) ||
+		if q.Visible() != len(got) || !q.Fifo && q.Ready.Live+q.Packed.N != len(got) ||
 			q.Len() != len(w.model.queues[name]) || q.Visible()+q.Delayed.Len()+q.InFlight.Len() != q.Len() {
 			w.t.Fatalf("%s: counts %d+%d+%d of %d, want %d in all", name, q.Visible(), q.Delayed.Len(),
 				q.InFlight.Len(), q.Len(), len(w.model.queues[name]))
@@ -320,7 +320,7 @@ func (w *world) change() {
 	}
 	timeout := int64(rapid.SampledFrom([]int{0, 1, 60_000, 43_200_000}).Draw(w.t, "timeout"))
 	err := w.st.Change(w.st.Names[name], w.now, timeout, d.Seq, d.Count,
-		rapid.SampledFrom([]machine.Hands{machine.Received, machine.Returned}).Draw(w.t, "hands"))
+		rapid.SampledFrom([]machine.FlightState{machine.Received, machine.Returned}).Draw(w.t, "hands"))
 	m := w.model.find(name, d.Seq)
 	want := m != nil && w.now+timeout <= m.received+43_200_000
 	if rules.IsFIFO(name) && m != nil && (m.count != d.Count || m.visible <= w.now) {

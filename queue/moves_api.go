@@ -1,3 +1,6 @@
+// Moves of messages out of a dead-letter queue: as a task in the background (StartMove, as SQS offers
+// it), or at once (Redrive, for `muster queue redrive`).
+
 package queue
 
 import (
@@ -11,7 +14,7 @@ import (
 	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
-// MoveStatus says how far a move of messages has come.
+// MoveStatus is the state of a move.
 type MoveStatus = machine.MoveStatus
 
 // The statuses of a move, in the words of SQS.
@@ -22,8 +25,7 @@ const (
 	MoveFailed    = machine.MoveFailed
 )
 
-// MaxMoveRate is the largest number of messages per second a move may be
-// limited to.
+// MaxMoveRate is the largest rate limit of a move, in messages per second.
 const MaxMoveRate = 500
 
 // Move is a task that moves the messages of a dead-letter queue.
@@ -32,27 +34,25 @@ type Move struct {
 	ID string
 	// Source is the dead-letter queue.
 	Source string
-	// Destination is where the messages go; empty means where each came from.
+	// Destination is the queue to which the messages go; empty means the queue each came from.
 	Destination string
-	// PerSecond limits the messages moved in a second; 0 means no limit.
+	// PerSecond limits the rate, in messages per second; 0 means no limit.
 	PerSecond int
-	// Status says how far it has come.
+	// Status is the state of the move.
 	Status MoveStatus
-	// Failure is why it failed, in the words of SQS; empty otherwise.
+	// Failure is the reason of MoveFailed, in the words of SQS; empty otherwise.
 	Failure string
-	// Started is when it was started.
+	// Started is the time at which the move was started.
 	Started time.Time
-	// Moved and ToMove count messages: those moved so far, and those that were
-	// visible when it started.
+	// Moved counts the messages moved so far, ToMove those that were visible at the start.
 	Moved, ToMove int
 }
 
-// StartMove begins to move the messages that are visible in a dead-letter
-// queue, to another queue or, if destination is empty, back to where each came
-// from. They arrive as if sent now, keeping their ids. At most perSecond
-// messages are moved in a second, 1 to MaxMoveRate; 0 means no limit. The move
-// goes on after a restart. One move at a time may run for a queue. The error
-// is ErrNotFound if a queue does not exist, or ErrInvalidParameter.
+// StartMove starts to move the messages that are visible in a dead-letter queue, to another queue or,
+// if destination is empty, to the queue each came from. It returns the id of the move. Messages arrive
+// as if sent now, and keep their ids. At most perSecond messages are moved in a second, 1 to
+// MaxMoveRate; 0 means no limit. The move continues after a restart. A queue has at most one running
+// move. The error is ErrNotFound if a queue does not exist, otherwise ErrInvalidParameter.
 func (s *Service) StartMove(ctx context.Context, source, destination string, perSecond int) (string, error) {
 	if perSecond < 0 || perSecond > MaxMoveRate {
 		return "", rules.Refuse(ErrInvalidParameter,
@@ -82,7 +82,8 @@ func (s *Service) StartMove(ctx context.Context, source, destination string, per
 	return id, nil
 }
 
-// movable is the source of a move, if it and the destination may be so.
+// movable returns the source queue if its messages may be moved to the destination: both exist, differ
+// and are of the same type. An empty destination is checked later, message by message.
 func movable(st *machine.State, source, destination string) (*machine.Queue, error) {
 	q := st.Names[source]
 	if q == nil {
@@ -105,8 +106,8 @@ func movable(st *machine.State, source, destination string) (*machine.Queue, err
 	return q, nil
 }
 
-// Moves returns the last moves out of a queue, the newest first; at most ten
-// are kept. The error is ErrNotFound if the queue does not exist.
+// Moves returns the last moves out of a queue, the newest first; at most ten are kept. The error is
+// ErrNotFound if the queue does not exist.
 func (s *Service) Moves(source string) ([]Move, error) {
 	st := s.writer.Lock()
 	defer s.writer.Unlock()
@@ -126,9 +127,8 @@ func (s *Service) Moves(source string) ([]Move, error) {
 	return out, nil
 }
 
-// CancelMove ends a running move; what it moved stays moved. It returns how
-// many that are. The error is ErrNotFound for an unknown move and
-// ErrUnsupported for one that is over.
+// CancelMove ends a running move and returns the number of messages it moved; they stay moved. The
+// error is ErrNotFound for an unknown move and ErrUnsupported for one that has ended.
 func (s *Service) CancelMove(ctx context.Context, id string) (moved int, err error) {
 	c := &writer.Call{Answer: writer.NewReply(), Run: func(st *machine.State, _ int64) error {
 		q, m := findMove(st, id)
@@ -148,7 +148,8 @@ func (s *Service) CancelMove(ctx context.Context, id string) (moved int, err err
 	return moved, err
 }
 
-// findMove returns the move with that id and the queue it takes from; nil if there is none.
+// findMove returns the move with that id and its source queue, or nil. Moves are few, so a scan will
+// do.
 func findMove(st *machine.State, id string) (*machine.Queue, *machine.MoveRow) {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
@@ -164,10 +165,10 @@ func findMove(st *machine.State, id string) (*machine.Queue, *machine.MoveRow) {
 	return nil, nil
 }
 
-// Redrive moves up to limit visible messages out of a queue at once, and
-// returns when they are on disk: to another queue or, if destination is empty,
-// back to where each came from. It stops, with an error and the number moved
-// so far, at a message that has nowhere to go.
+// Redrive moves up to limit visible messages out of a queue and returns when they are on disk. They go
+// to destination or, if that is empty, to the queue each came from. It stops with an error and the
+// number moved so far at a message without a destination. It moves in steps, between which other
+// requests are served.
 func (s *Service) Redrive(ctx context.Context, source, destination string, limit int) (moved int, err error) {
 	for moved < limit {
 		var step int
@@ -190,7 +191,8 @@ func (s *Service) Redrive(ctx context.Context, source, destination string, limit
 	return moved, nil
 }
 
-// redriveSome moves up to limit messages. It fails only if it can move none.
+// redriveSome moves up to limit messages in one step. It returns an error only if it could move none:
+// the next step then starts at that message and reports it.
 func redriveSome(st *machine.State, q *machine.Queue, now int64, destination string, limit int) (moved int, err error) {
 	st.Expire(q, now)
 	for moved < limit {

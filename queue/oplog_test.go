@@ -65,9 +65,9 @@ func anyOp(t *rapid.T) machine.Op {
 	}
 }
 
-// TestALogGivesBackWhatWasWritten also cuts the last frame short, damages one before it, and asks for another
+// TestALogReturnsWhatWasWritten also cuts the last frame short, damages one before it, and reads another
 // generation.
-func TestALogGivesBackWhatWasWritten(t *testing.T) {
+func TestALogReturnsWhatWasWritten(t *testing.T) {
 	all := gocmp.AllowUnexported(machine.Op{}, machine.Row{}, machine.Numbers{}, machine.Record{}, machine.DedupRow{})
 	rapid.Check(t, func(rt *rapid.T) {
 		file := &memoryLog{bytes.Repeat([]byte{0xa5}, 64<<10)} // what an older generation left
@@ -190,7 +190,7 @@ func busy(t *testing.T, dir string) *Service {
 	return s
 }
 
-// version is the one that the file in dir says it has, to whoever reads it alone.
+// version returns the user_version of the file in dir without its write-ahead log.
 func version(t *testing.T, dir string) int {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "queues.db"))

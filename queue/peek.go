@@ -1,3 +1,6 @@
+// Looking at messages without receiving them: Peek for people, PeekEach for programs, and Export, whose
+// lines Import reads.
+
 package queue
 
 import (
@@ -15,7 +18,7 @@ import (
 	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
-// State says where a message is.
+// State is the state of a message.
 type State string
 
 // The states of a message; AnyState selects all of them.
@@ -24,29 +27,30 @@ const (
 	StateVisible State = "visible"
 	StateFlight  State = "in flight"
 	StateDelayed State = "delayed"
-	// StateDamaged is that of a message that was set aside.
+	// StateDamaged is the state of a message that was set aside.
 	StateDamaged State = "damaged"
 )
 
+// stateOf names the places of the state machine.
 var stateOf = map[machine.Place]State{machine.Visible: StateVisible, machine.InFlight: StateFlight,
 	machine.Delayed: StateDelayed}
 
-// Peeked is a message that was looked at and not received. It has no receipt.
+// Peeked is a message that was read without being received. It has no receipt.
 type Peeked struct {
 	Message
-	// State is where it was.
+	// State is the state of the message when it was read.
 	State State
-	// VisibleAt is when it becomes, or became, visible.
+	// VisibleAt is the time at which the message becomes, or became, visible.
 	VisibleAt time.Time
-	// Damaged says why the content is missing, and the id with it; nil for a message that is whole.
+	// Damaged says why content and id are missing; nil for an intact message.
 	Damaged *DamagedMessage
 }
 
 // MaxPeek is the largest number of messages of one Peek.
 const MaxPeek = 1000
 
-// Peek returns up to limit messages of a queue, 1 to MaxPeek, in the order in
-// which they were sent, without receiving them.
+// Peek returns up to limit messages of a queue that are in a state, in send order, without receiving
+// them. limit is 1 to MaxPeek. When ctx ends, the messages read so far come with its error.
 func (s *Service) Peek(ctx context.Context, name string, limit int, in State) ([]Peeked, error) {
 	if limit < 1 || limit > MaxPeek {
 		return nil, rules.Outside("limit", limit, fmt.Sprintf("Must be between 1 and %d.", MaxPeek))
@@ -62,12 +66,10 @@ func (s *Service) Peek(ctx context.Context, name string, limit int, in State) ([
 	return out, err
 }
 
-// PeekEach calls visit with the messages of a queue that are in a state, in the
-// order in which they were sent, until it returns false. None is received. One
-// message at a time is in memory, besides eight bytes for each. One whose
-// content is damaged comes without it. The error is
-// ErrQueueNotFound, ErrInvalidParameter for a state that there is not, that of
-// ctx, or ErrStorage.
+// PeekEach calls visit with the messages of a queue that are in a state, in send order, until it
+// returns false. No message is received. Memory holds one message at a time, and eight bytes for each
+// of the queue. A damaged message comes without its content. The error is ErrQueueNotFound,
+// ErrInvalidParameter for an unknown state, that of ctx, or ErrStorage.
 func (s *Service) PeekEach(ctx context.Context, name string, in State, visit func(Peeked) bool) error {
 	seqs, err := s.sequences(name, in)
 	if err != nil {
@@ -88,18 +90,18 @@ func (s *Service) PeekEach(ctx context.Context, name string, in State, visit fun
 	return ctx.Err()
 }
 
-// sequences names the messages of a queue that are in a state, in the order of
-// sending.
+// sequences returns the sequences of the messages that are in a state, in send order.
 func (s *Service) sequences(name string, in State) ([]uint64, error) {
 	if in != AnyState && in != StateVisible && in != StateFlight && in != StateDelayed && in != StateDamaged {
 		return nil, rules.Outside("state", rules.Clip(string(in)),
 			"Must be visible, in flight, delayed or damaged, if provided.")
 	}
 	out, err := s.unsorted(name, in)
-	slices.SortFunc(out, cmp.Compare[uint64]) // without the lock: it takes a second for ten million
+	slices.SortFunc(out, cmp.Compare[uint64]) // after unlocking: ten million take a second
 	return out, err
 }
 
+// unsorted collects the sequences under the lock, in no order.
 func (s *Service) unsorted(name string, in State) ([]uint64, error) {
 	st := s.writer.Lock()
 	defer s.writer.Unlock()
@@ -120,7 +122,8 @@ func (s *Service) unsorted(name string, in State) ([]uint64, error) {
 	return out, nil
 }
 
-// peekOne looks at one message; it may be gone.
+// peekOne reads one message. ok is false if it was deleted since its sequence was collected. The
+// content is read without the lock, so the state may be slightly older than the content.
 func (s *Service) peekOne(name string, seq uint64) (p Peeked, ok bool, err error) {
 	st := s.writer.Lock()
 	var d machine.Delivery
@@ -147,19 +150,19 @@ func (s *Service) peekOne(name string, seq uint64) (p Peeked, ok bool, err error
 			return p, err == nil, err
 		}
 		if rec == nil || err != nil {
-			return p, false, err // not committed yet, or deleted meanwhile
+			return p, false, err // not committed yet, or deleted since
 		}
 	}
 	p.Message, err = messageOf(rec, d, "", fifo)
 	return p, err == nil, err
 }
 
-// maxToldDamaged bounds the damaged messages that an error names.
+// maxToldDamaged bounds the damaged messages that the error of an Export lists.
 const maxToldDamaged = 20
 
 var errMoreDamaged = errors.New("there are more")
 
-// exported is a line of an export; times are those of the message when it was written.
+// exported is a line of an export. Its fields are a contract: Import and users read them.
 type exported struct {
 	ID              string                       `json:"id"`
 	Body            string                       `json:"body"`
@@ -176,14 +179,14 @@ type exported struct {
 	ReceiveCount    int                          `json:"receive_count"`
 }
 
-// exportedAttribute is an attribute that a person can read and write: only
-// bytes are in base 64.
+// exportedAttribute is an attribute that a person can read and write: only bytes are in base 64.
 type exportedAttribute struct {
 	Type   string `json:"type"`
 	Value  string `json:"value,omitempty"`
 	Binary []byte `json:"binary,omitempty"`
 }
 
+// exportAttributes returns the attributes as an export shows them.
 func exportAttributes(all map[string]Attribute) map[string]exportedAttribute {
 	out := map[string]exportedAttribute{}
 	for name, a := range all {
@@ -196,6 +199,7 @@ func exportAttributes(all map[string]Attribute) map[string]exportedAttribute {
 	return out
 }
 
+// importAttributes is the inverse of exportAttributes. It returns nil for no attributes.
 func importAttributes(all map[string]exportedAttribute) map[string]Attribute {
 	var out map[string]Attribute
 	for name, a := range all {
@@ -207,10 +211,9 @@ func importAttributes(all map[string]exportedAttribute) map[string]Attribute {
 	return out
 }
 
-// Export writes the messages of a queue, one JSON object a line, in the order
-// of sending, and returns how many it wrote. Messages in flight and delayed
-// ones are among them. What is sent or deleted meanwhile may be missing. Those
-// whose content is damaged are left out: then the error says which.
+// Export writes the messages of a queue, one JSON object a line, in send order, and returns the number
+// written. It includes messages in flight and delayed ones. A message that is sent or deleted during
+// the export may be missing. Damaged messages are left out, and the error lists them.
 func (s *Service) Export(ctx context.Context, name string, to io.Writer) (written int, err error) {
 	lines := json.NewEncoder(to)
 	lines.SetEscapeHTML(false)

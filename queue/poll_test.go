@@ -181,7 +181,7 @@ func TestALongPollPassesOverAnyNumberOfDeadLetters(t *testing.T) {
 	inTime(t, func(t *testing.T, s *Service) {
 		mustCreate(t, s, "dead", nil)
 		mustCreate(t, s, "q", nil)
-		const poison = 2*machine.MaxPassed + 500
+		const poison = 2*machine.MaxSkipped + 500
 		for range poison / MaxBatch {
 			if _, err := s.Send(t.Context(), "q", slices.Repeat([]Outgoing{{Body: "poison"}}, MaxBatch)); err != nil {
 				t.Fatal(err)

@@ -155,7 +155,7 @@ func TestAFaultWhileOpeningChangesNothing(t *testing.T) {
 }
 
 // TestAReadThatFailsWhileOpeningIsNoDamage makes each read fail that opening makes: the file must not be called
-// damaged, or somebody would move it away.
+// damaged, or an operator would move it away.
 func TestAReadThatFailsWhileOpeningIsNoDamage(t *testing.T) {
 	base, err := makeDisk(t.Context())
 	if err != nil {

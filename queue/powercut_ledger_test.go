@@ -16,7 +16,7 @@ type fact struct {
 	body      string
 	batch     int // number of the send, whose messages come together
 	acked     bool
-	removing  bool   // somebody began to delete it, or to purge its queue
+	removing  bool   // a delete, or a purge of its queue, was started
 	deleted   uint32 // an acknowledged delete used the receipt of this receive
 	purged    bool   // a purge of its queue was acknowledged
 	received  uint32 // the newest receive that was answered

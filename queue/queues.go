@@ -1,3 +1,6 @@
+// The calls about queues: creating, changing, purging and deleting them, their attributes and their
+// tags.
+
 package queue
 
 import (
@@ -11,14 +14,14 @@ import (
 	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
-// strictPause is how long, in milliseconds, AWS refuses a second purge, and
-// the name of a deleted queue.
+// strictPause is the time, in milliseconds, for which AWS refuses a second purge and the name of a
+// deleted queue.
 const strictPause = 60_000
 
-// CreateQueue creates a queue with SQS attributes and tags; one with FifoQueue
-// true and a name that ends in .fifo is a FIFO queue. It succeeds if the queue
-// exists and every attribute given equals the existing one; otherwise the
-// error is ErrQueueExists and names the attribute that differs.
+// CreateQueue creates a queue with SQS attributes and tags. FifoQueue true and a name that ends in
+// .fifo make a FIFO queue. If the queue exists, CreateQueue succeeds when every given attribute equals
+// the existing one; otherwise the error is ErrQueueExists and names the attribute that differs. Tags of
+// an existing queue are not compared, as at AWS.
 func (s *Service) CreateQueue(ctx context.Context, name string, attributes, tags map[string]string) error {
 	fifo := rules.IsTrue(attributes["FifoQueue"])
 	if err := rules.CheckName(name, fifo); err != nil {
@@ -60,14 +63,18 @@ func (s *Service) CreateQueue(ctx context.Context, name string, attributes, tags
 	return s.writer.Do(ctx, c, c.Answer)
 }
 
+// withoutEmpty drops attributes with an empty value. An empty value is the request to remove an
+// attribute.
 func withoutEmpty(attributes map[string]string) map[string]string {
 	out := maps.Clone(attributes)
 	maps.DeleteFunc(out, func(_, value string) bool { return value == "" })
 	return out
 }
 
+// sameAttributes returns ErrQueueExists if an attribute in wanted differs from q's, the first by name.
 func sameAttributes(q *machine.Queue, wanted map[string]string) error {
 	defaults := defaultsFor(q)
+	// EncryptionDefaults has this default only with a key; a comparison needs it in any case.
 	defaults["KmsDataKeyReusePeriodSeconds"] = rules.DefaultReusePeriod
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		have, ok := q.Saved.Attributes[key]
@@ -82,15 +89,16 @@ func sameAttributes(q *machine.Queue, wanted map[string]string) error {
 	return nil
 }
 
-// defaultsFor are the attributes that q has unless it says otherwise.
+// defaultsFor returns the attributes that q has by default.
 func defaultsFor(q *machine.Queue) map[string]string {
 	out := rules.DefaultsOf(q.Fifo)
 	maps.Copy(out, rules.EncryptionDefaults(q.Saved.Attributes))
 	return out
 }
 
-// checkTarget says whether name may use the dead-letter queue of r, which is read from policy. A queue may be its own,
-// as at AWS; its messages then stay where they are.
+// checkTarget returns an error unless the queue name may use the dead-letter queue of r. policy is the
+// text r was read from, for the error. A queue may name itself, as at AWS; its messages then stay where
+// they are.
 func checkTarget(st *machine.State, name, policy string, r *machine.Redrive) error {
 	if r == nil {
 		return nil
@@ -101,7 +109,7 @@ func checkTarget(st *machine.State, name, policy string, r *machine.Redrive) err
 		return rules.InvalidRedrive(policy, "Dead letter target does not exist.")
 	case rules.IsFIFO(r.Target) != rules.IsFIFO(name):
 		return rules.InvalidRedrive(policy,
-			"Dead-letter queue must be same type of queue as the source..") // two points, as AWS has it
+			"Dead-letter queue must be same type of queue as the source..") // two full stops, as in AWS's text
 	}
 	allow := target.Settings.Allow
 	_, _, source := CutScope(name)
@@ -119,8 +127,7 @@ func (s *Service) Queues() []string {
 	return slices.Sorted(maps.Keys(st.Names))
 }
 
-// DeadLetterSources returns the names of the queues, sorted, whose
-// RedrivePolicy names the given queue.
+// DeadLetterSources returns the names, sorted, of the queues whose RedrivePolicy names the given queue.
 func (s *Service) DeadLetterSources(name string) ([]string, error) {
 	st := s.writer.Lock()
 	defer s.writer.Unlock()
@@ -137,10 +144,9 @@ func (s *Service) DeadLetterSources(name string) ([]string, error) {
 	return out, nil
 }
 
-// Attributes returns the attributes of a queue under their SQS names: the
-// settable ones with their defaults, CreatedTimestamp and
-// LastModifiedTimestamp in Unix seconds, and the three
-// ApproximateNumberOfMessages counts, which here are exact.
+// Attributes returns the attributes of a queue under their SQS names: the settable ones with their
+// defaults, CreatedTimestamp and LastModifiedTimestamp in Unix seconds, and the three
+// ApproximateNumberOfMessages counts, which are exact here.
 func (s *Service) Attributes(name string) (map[string]string, error) {
 	counts, err := s.Counts(name)
 	if err != nil {
@@ -155,7 +161,7 @@ func (s *Service) Attributes(name string) (map[string]string, error) {
 	out := defaultsFor(q)
 	maps.Copy(out, q.Saved.Attributes)
 	if out["KmsMasterKeyId"] == "" {
-		delete(out, "KmsDataKeyReusePeriodSeconds") // AWS shows it together with a key only
+		delete(out, "KmsDataKeyReusePeriodSeconds") // AWS shows it only together with a key
 	}
 	out["CreatedTimestamp"] = strconv.FormatInt(q.Saved.Created/1000, 10)
 	out["LastModifiedTimestamp"] = strconv.FormatInt(q.Saved.Modified/1000, 10)
@@ -165,9 +171,9 @@ func (s *Service) Attributes(name string) (map[string]string, error) {
 	return out, nil
 }
 
-// SetAttributes changes attributes of a queue; those not given stay. An empty
-// RedrivePolicy or RedriveAllowPolicy removes it. A new VisibilityTimeout or
-// DelaySeconds applies to later receives and sends, a new retention to all.
+// SetAttributes changes attributes of a queue; attributes not given stay. An empty RedrivePolicy or
+// RedriveAllowPolicy removes it. A new VisibilityTimeout or DelaySeconds applies to later receives and
+// sends, a new retention to all messages.
 func (s *Service) SetAttributes(ctx context.Context, name string, attributes map[string]string) error {
 	now, err := s.lookup(name)
 	if err != nil {
@@ -202,7 +208,8 @@ func (s *Service) SetAttributes(ctx context.Context, name string, attributes map
 	})
 }
 
-// alter changes a copy of what is saved of a queue.
+// alter replaces the saved row of a queue by a changed copy. change runs on the writer with the lock
+// held and must not wait. If it returns an error, nothing changes.
 func (s *Service) alter(ctx context.Context, name string,
 	change func(*machine.State, *machine.QueueRow) (machine.Settings, error)) error {
 	c := &writer.Call{Answer: writer.NewReply(), Run: func(st *machine.State, now int64) error {
@@ -247,6 +254,7 @@ func (s *Service) Untag(ctx context.Context, name string, keys []string) error {
 	})
 }
 
+// retag applies change to a copy of the tags and checks the result.
 func (s *Service) retag(ctx context.Context, name string, change func(map[string]string)) error {
 	return s.alter(ctx, name, func(st *machine.State, saved *machine.QueueRow) (machine.Settings, error) {
 		tags := maps.Clone(saved.Tags)
@@ -259,9 +267,8 @@ func (s *Service) retag(ctx context.Context, name string, change func(map[string
 	})
 }
 
-// EditPolicy replaces the Policy attribute of a queue by what edit makes of
-// it; no other change comes in between. An error of edit is returned and
-// changes nothing. edit must not wait for anything.
+// EditPolicy replaces the Policy attribute of a queue by the result of edit, atomically. An error of
+// edit is returned and changes nothing. edit must not wait.
 func (s *Service) EditPolicy(ctx context.Context, name string, edit func(policy string) (string, error)) error {
 	return s.alter(ctx, name, func(st *machine.State, saved *machine.QueueRow) (machine.Settings, error) {
 		policy, err := edit(saved.Attributes["Policy"])
@@ -281,7 +288,8 @@ func (s *Service) EditPolicy(ctx context.Context, name string, edit func(policy 
 	})
 }
 
-// DeleteQueue deletes a queue with all its messages, at once and for good.
+// DeleteQueue deletes a queue with all its messages, at once and for good. A strict service then
+// refuses the name for 60 s.
 func (s *Service) DeleteQueue(ctx context.Context, name string) error {
 	return s.withQueue(ctx, name, func(st *machine.State, q *machine.Queue, now int64) error {
 		st.Drop(q)
@@ -293,9 +301,8 @@ func (s *Service) DeleteQueue(ctx context.Context, name string) error {
 	})
 }
 
-// Purge deletes all messages of a queue, those in flight and delayed included,
-// and forgets what a FIFO queue was sent. It may be repeated at any time, save
-// on a strict service.
+// Purge deletes all messages of a queue, also those in flight and delayed, and the deduplication ids of
+// a FIFO queue. Only a strict service refuses a second purge within 60 s.
 func (s *Service) Purge(ctx context.Context, name string) error {
 	return s.withQueue(ctx, name, func(st *machine.State, q *machine.Queue, now int64) error {
 		if s.strict && q.Purged != 0 && now < q.Purged+strictPause {
@@ -311,6 +318,7 @@ func (s *Service) Purge(ctx context.Context, name string) error {
 	})
 }
 
+// withQueue runs do on the writer with the named queue, and waits for the commit.
 func (s *Service) withQueue(ctx context.Context, name string,
 	do func(*machine.State, *machine.Queue, int64) error) error {
 	c := &writer.Call{Answer: writer.NewReply(), Run: func(st *machine.State, now int64) error {

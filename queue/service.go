@@ -15,24 +15,25 @@ import (
 	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
-// Options say where queues are kept.
+// Options say where queues are kept and how strict the service is.
 type Options struct {
-	// Dir is the directory of queues.db; it is created with mode 0700. One
-	// process at a time may have it open.
+	// Dir is the directory of queues.db; it is created with mode 0700. Only one process at a time may
+	// have it open.
 	Dir string
-	// Ephemeral keeps everything in memory instead; Dir must be empty.
+	// Ephemeral keeps all queues in memory instead. Dir must be empty then.
 	Ephemeral bool
-	// MemoryBytes bounds the message contents held in memory. With Dir it is a
-	// cache (0 means 64 MiB) and what exceeds it is read from disk; with
-	// Ephemeral (0 means 1 GiB) a send beyond it fails with ErrStorageFull.
+	// MemoryBytes bounds the message contents in memory. With Dir it is the size of the cache (0 means
+	// 64 MiB); other contents are read from disk. With Ephemeral (0 means 1 GiB) a send beyond it fails
+	// with ErrStorageFull.
 	MemoryBytes int64
-	// Strict refuses, as AWS does, a second purge of a queue and the name of a
-	// deleted one for 60 s. A restart forgets these times.
+	// Strict makes the service refuse for 60 s, as AWS does, a second purge of a queue and the name of
+	// a deleted queue. A restart forgets these times.
 	Strict bool
-	// Logger receives what the operator must know; nil discards it.
+	// Logger receives faults that an operator must know of; nil discards them.
 	Logger *slog.Logger
 }
 
+// The defaults of Options.MemoryBytes.
 const (
 	defaultCacheBytes     = 64 << 20
 	defaultEphemeralBytes = 1 << 30
@@ -40,21 +41,23 @@ const (
 
 // Service is a set of durable queues. All methods are safe for concurrent use.
 type Service struct {
-	log      *slog.Logger
-	strict   bool
+	log    *slog.Logger
+	strict bool
+	// store is written by the writer alone; contents are read by every caller.
 	store    machine.Store
 	contents machine.Contents
 	receipts *receipts
 	lock     *os.File // nil when ephemeral
 	writer   *writer.Writer
+	// once guards Close, and closeErr is its result for later calls.
 	once     sync.Once
 	closeErr error
 }
 
-// Open opens the queues kept in a directory, or an empty ephemeral service.
-// Errors match ErrLocked, ErrUnsafeDirectory, ErrForeignFile, ErrNewerFile or
-// ErrCorruptFile where they apply; in those cases nothing was changed. On a full
-// disk it opens, if SQLite has a little room: what needs none can be done then.
+// Open opens the queues of a directory, or an empty ephemeral service. Errors match ErrLocked,
+// ErrUnsafeDirectory, ErrForeignFile, ErrNewerFile or ErrCorruptFile where they apply; in those cases
+// nothing was changed. On a full disk it opens if SQLite still has a little room. Calls that need no
+// room then work, such as deletes.
 func Open(o Options) (*Service, error) {
 	if o.Ephemeral != (o.Dir == "") {
 		return nil, fmt.Errorf("open queues: exactly one of a directory and ephemeral must be given; found directory "+
@@ -65,7 +68,7 @@ func Open(o Options) (*Service, error) {
 	}
 	if o.Ephemeral {
 		secret := make([]byte, storage.SecretBytes)
-		rand.Read(secret) // never fails
+		rand.Read(secret) // never returns an error
 		if o.MemoryBytes == 0 {
 			o.MemoryBytes = defaultEphemeralBytes
 		}
@@ -93,7 +96,7 @@ func Open(o Options) (*Service, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	full := db.Epoch != 0 // the writer has it from here on
+	full := db.Epoch != 0 // read now: from start on, db belongs to the writer
 	s, err := start(db, db, lock, o.MemoryBytes, o.Logger)
 	if err != nil {
 		return nil, errors.Join(err, db.Close(), lock.Close())
@@ -105,11 +108,11 @@ func Open(o Options) (*Service, error) {
 	return s, nil
 }
 
-// Full says whether the disk had no room for the last thing that was written:
-// sends are refused, and deletes too if the room kept for them is gone.
+// Full says whether the disk had no room for the last write. Sends are then refused, and deletes too if
+// the reserve is used up.
 func (s *Service) Full() bool { return s.writer.Full() }
 
-// start loads the state and runs the writer.
+// start loads the state and starts the writer. cacheBytes is the size of the content cache.
 func start(st machine.Store, c machine.Contents, lock *os.File, cacheBytes int64, log *slog.Logger) (*Service, error) {
 	w, secret, err := writer.New(st, cacheBytes, log)
 	if err != nil {
@@ -118,8 +121,8 @@ func start(st machine.Store, c machine.Contents, lock *os.File, cacheBytes int64
 	return &Service{log: log, store: st, contents: c, lock: lock, writer: w, receipts: newReceipts(secret)}, nil
 }
 
-// Close answers what was accepted, writes what is pending and closes the
-// store. Calls after it, and receives that wait, fail with ErrClosed.
+// Close answers the accepted requests, writes what is pending and closes the store. Later calls and
+// waiting receives fail with ErrClosed.
 func (s *Service) Close() error {
 	s.once.Do(func() {
 		s.writer.Close()

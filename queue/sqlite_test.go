@@ -209,7 +209,7 @@ func TestFilesAreForTheOwnerOnly(t *testing.T) {
 	}
 }
 
-// Whoever may put files into the directory could have the queue write elsewhere, or read what it did not write.
+// A user who may put files into the directory could make the queue write elsewhere, or read foreign files.
 func TestADirectoryThatOthersCouldPrepareIsRefused(t *testing.T) {
 	victim := filepath.Join(t.TempDir(), "victim")
 	for _, row := range []struct {

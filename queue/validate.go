@@ -1,3 +1,7 @@
+// Checks of messages and parameters of calls. Texts of refusals are those of AWS, as clients compare
+// them; do not improve their wording. The state machine relies on these checks and does not repeat
+// them.
+
 package queue
 
 import (
@@ -10,7 +14,8 @@ import (
 	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
-// size is what counts towards the limits: the body and the user attributes.
+// size is the number of bytes that count towards the limits: body, and name, type and value of each
+// user attribute.
 func (m *Outgoing) size() int {
 	n := len(m.Body)
 	for name, a := range m.Attributes {
@@ -19,7 +24,8 @@ func (m *Outgoing) size() int {
 	return n
 }
 
-// check validates one message for a queue with settings s.
+// check validates one message for a queue with settings s. The order of the checks decides which error
+// a message with several faults gets.
 func (m *Outgoing) check(s *machine.Settings) error {
 	if m.Body == "" {
 		return rules.Refuse(ErrMissingParameter, "The request must contain the parameter MessageBody.")
@@ -57,14 +63,14 @@ func (m *Outgoing) check(s *machine.Settings) error {
 	return nil
 }
 
-// otherKind is why a parameter does not fit a queue.
+// otherKind is AWS's reason when a parameter does not fit the type of the queue.
 const otherKind = "The request include parameter that is not valid for this queue type."
 
-// noDeduplication is why a FIFO queue cannot tell a message from one sent before.
+// noDeduplication is AWS's reason when a FIFO message has no deduplication id.
 const noDeduplication = "The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId " +
 	"provided explicitly"
 
-// checkKind validates what differs between standard and FIFO queues.
+// checkKind validates the parameters that differ between standard and FIFO queues.
 func (m *Outgoing) checkKind(s *machine.Settings) error {
 	if !s.Fifo {
 		if m.DeduplicationID != "" {
@@ -83,7 +89,8 @@ func (m *Outgoing) checkKind(s *machine.Settings) error {
 	return rules.CheckToken("MessageDeduplicationId", m.DeduplicationID)
 }
 
-// deduplicationID is what the message is known by: nothing on a standard queue.
+// deduplicationID returns the id by which duplicates are found: the given one, or the SHA-256 of the
+// body on a FIFO queue. It is empty on a standard queue.
 func (m *Outgoing) deduplicationID(s *machine.Settings) string {
 	if !s.Fifo || m.DeduplicationID != "" {
 		return m.DeduplicationID
@@ -92,6 +99,7 @@ func (m *Outgoing) deduplicationID(s *machine.Settings) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// check validates a user attribute with the given name.
 func (a Attribute) check(name string) error {
 	if err := rules.CheckAttributeName(name); err != nil {
 		return err
@@ -127,6 +135,7 @@ func (a Attribute) check(name string) error {
 	return nil
 }
 
+// checkReceive validates the options of a receive.
 func checkReceive(o ReceiveOptions, fifo bool) error {
 	if o.Attempt != "" && !fifo {
 		return rules.Outside("ReceiveRequestAttemptId", rules.Clip(o.Attempt), otherKind)
@@ -146,6 +155,8 @@ func checkReceive(o ReceiveOptions, fifo bool) error {
 	return nil
 }
 
+// checkVisibility returns an error with the given reason unless d is 0 to MaxVisibility. The reason
+// differs between the calls.
 func checkVisibility(d time.Duration, reason string) error {
 	if d < 0 || d > MaxVisibility {
 		return rules.Outside("VisibilityTimeout", seconds(d), reason)
@@ -153,7 +164,8 @@ func checkVisibility(d time.Duration, reason string) error {
 	return nil
 }
 
-// seconds shows a duration as the protocol does, rounded away from zero.
+// seconds returns d in whole seconds, rounded away from zero. Rounding towards zero would show a
+// refused 900.5 s as an allowed 900.
 func seconds(d time.Duration) int64 {
 	s := int64(d / time.Second)
 	switch rest := d % time.Second; {

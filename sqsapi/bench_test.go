@@ -23,7 +23,7 @@ func BenchmarkCycle(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer q.Close()
-	f := NewFront(New(Options{Queues: q, AnyCredentials: true}), nil)
+	f := NewTCPServer(New(Options{Queues: q, AnyCredentials: true}), nil)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)

@@ -9,13 +9,12 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/sigv4"
 )
 
-// LocalRegion stands for the default region. A client that goes to the real
-// service in every region it knows, whatever endpoint it is given, does not know
-// this one: the AWS command line of version 1 is such a client.
+// LocalRegion is another name of the default region. Some clients ignore the endpoint in every region
+// they know and call AWS there; version 1 of the AWS command line does. They do not know this region.
 const LocalRegion = "local"
 
-// placeOf is the place that a request is about. A nil claim is of a request whose
-// signature is not checked; what it says of the region counts all the same.
+// placeOf returns the region and account that a request is about. A nil claim means that signatures are
+// not checked; the region in the credential counts all the same.
 func (a *api) placeOf(r *http.Request, c *sigv4.Claim) action.Place {
 	at := action.Place{Region: a.Region, Account: a.Account}
 	var key string
@@ -27,7 +26,7 @@ func (a *api) placeOf(r *http.Request, c *sigv4.Claim) action.Place {
 	if account, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/"); action.IsAccount(account) {
 		at.Account = account
 	} else if action.IsAccount(key) {
-		at.Account = key // by which other stand-ins for AWS tell accounts apart
+		at.Account = key // other emulators of AWS tell accounts apart by an access key of 12 digits
 	}
 	if at.Region == LocalRegion || !queue.ValidScope(at.Region, at.Account) {
 		at.Region = a.Region
@@ -35,7 +34,7 @@ func (a *api) placeOf(r *http.Request, c *sigv4.Claim) action.Place {
 	return at
 }
 
-// credentialOf is the credential that a request states, checked or not.
+// credentialOf returns the credential of a request, from its header or its URL, without checking it.
 func credentialOf(r *http.Request) string {
 	_, after, found := strings.Cut(r.Header.Get("Authorization"), "Credential=")
 	if !found {
@@ -48,8 +47,8 @@ func credentialOf(r *http.Request) string {
 	return strings.TrimSpace(credential)
 }
 
-// hint logs, for a while, that a queue was asked for in a place that lacks it and
-// the default one has it: most often the caller's region is set to another one.
+// hint logs that a queue is missing in the place of a request but exists in the default place. Most
+// often the caller's region is set to another one. It logs at most maxHints times.
 func (a *api) hint(key string) {
 	at, name := a.Placed(key)
 	if key == name || name == "" {

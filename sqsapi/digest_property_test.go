@@ -68,7 +68,7 @@ func attribute(t *rapid.T) types.MessageAttributeValue {
 
 // TestChecksumsAreThoseThatClientsCompute sends random messages with the SDK,
 // which verifies the checksum of the body itself, and computes those of the
-// attributes once more: of all that were sent, and of those that are received.
+// attributes once more, of all sent attributes and of the received ones.
 func TestChecksumsAreThoseThatClientsCompute(t *testing.T) {
 	e := serve(t, nil)
 	c := e.client()

@@ -1,23 +1,34 @@
-// Package sqsapi speaks the SQS wire protocol in front of package queue, so that any AWS SDK, the AWS command line and
-// existing workers can use the embedded queue unchanged. docs/sqs-compatibility.md says where it differs from AWS.
+// Package sqsapi serves the SQS wire protocol in front of package queue. Any AWS SDK, the AWS command
+// line and existing workers can use the embedded queue unchanged. docs/sqs-compatibility.md lists the
+// differences from AWS.
 //
-// [New] returns the endpoint as an http.Handler, from [Options]. [NewFront] serves it on plain TCP, for loopback, and
-// [NewServer] with net/http, for TLS. [LoadOrCreateKeys] keeps the key pair that callers sign with ([Keys]).
+// [New] returns the endpoint, an http.Handler, from [Options]. [NewTCPServer] serves it on plain TCP,
+// for loopback; [NewServer] with net/http, for TLS. [LoadOrCreateKeys] keeps the key pair ([Keys]) with
+// which callers sign.
 //
 //	endpoint := sqsapi.New(sqsapi.Options{Queues: queues, Keys: keys})
-//	err := sqsapi.NewFront(endpoint, log).Serve(listener)
+//	err := sqsapi.NewTCPServer(endpoint, log).Serve(listener)
 //
-// A request passes these stages. The guard refuses browsers and foreign hosts (guard.go). The head is judged, before
-// the body is read, by what it says of a signature (identify.go); the signature check identifies the caller. The codec
-// finds the action and decodes its parameters. The region signed for and the account in the path or queue URL say in
-// which place the queue lies (callerplace.go). The action does what is asked.
+// # The stages of a request
 //
-// This package ties the stages together. Below it, internal/protocol has the codecs and errors; internal/sigv4 the
-// signatures, internal/action what actions do, and internal/transport the connections: these three import the first one
-// and not one another. On Linux one goroutine serves the plain requests of all connections; the rest goes to a usual
-// server.
+//	guard       refuses browsers and foreign hosts                      guard.go
+//	head        refuses missing or impossible signatures                identify.go
+//	signature   reads the body, identifies the caller                   internal/sigv4
+//	codec       finds the action, decodes its parameters                internal/protocol
+//	place       the region and account in which the queue is            callerplace.go
+//	action      does the work on package queue                          internal/action
+//	codec       encodes the result or the error
 //
-// For something else: limits and names are checked by package queue, whose errors become the codes of the protocol in
-// internal/protocol. A program in the same process calls package queue directly. A client of SQS for workers is package
-// worker/sqsqueue.
+// A request is refused as early as possible: nothing of its body is read if the head alone is wrong,
+// and the bodies of unidentified callers are bounded over all connections.
+//
+// This package joins the stages. internal/action, internal/sigv4 and internal/transport import
+// internal/protocol, and not one another. On Linux internal/transport serves simple requests of many
+// connections on few goroutines; all other requests take the path through ServeHTTP, which gives the
+// same answers.
+//
+// # Use this, not that
+//
+// Limits and names are checked by package queue; internal/protocol maps its errors to codes. A program
+// in the same process calls package queue directly. The client for workers is package worker/sqsqueue.
 package sqsapi

@@ -9,8 +9,9 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
-// guard refuses what no SDK sends: requests made by a browser on behalf of a
-// page, and requests for a host that is not ours, as DNS rebinding makes them.
+// guard refuses requests that no SDK sends: those of a browser on behalf of a web page, and those for a
+// host name that is not served here, which DNS rebinding produces. Without it any page that a developer
+// opens could read the local queues.
 func (a *api) guard(r *http.Request) error {
 	if host := normalHost(r.Host); !isLoopback(host) && !a.hosts[host] {
 		return protocol.Refusal("MisdirectedRequest", http.StatusMisdirectedRequest,
@@ -20,7 +21,7 @@ func (a *api) guard(r *http.Request) error {
 	if r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
 		return protocol.Forbidden("AccessDenied", "Requests from a browser are refused.")
 	}
-	// A page can make a browser send a GET without an origin.
+	// A page can make a browser send a GET without an Origin header.
 	if r.Method == http.MethodGet && (strings.HasPrefix(r.Header.Get("User-Agent"),
 		"Mozilla/") || r.Header.Get("Referer") != "") {
 		return protocol.Forbidden("AccessDenied", "Requests from a browser are refused.")
@@ -32,7 +33,7 @@ func (a *api) guard(r *http.Request) error {
 	return nil
 }
 
-// normalHost strips the port, brackets and a final dot.
+// normalHost removes port, brackets and a final dot, and lowers the case.
 func normalHost(host string) string {
 	if strings.Contains(host, ":") {
 		if name, _, err := net.SplitHostPort(host); err == nil {
@@ -43,6 +44,7 @@ func normalHost(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
+// isLoopback says whether a host can only mean this machine. Browsers resolve *.localhost to loopback.
 func isLoopback(host string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true

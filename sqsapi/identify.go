@@ -12,19 +12,19 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/transport"
 )
 
-// judge refuses what can be refused by the head of a request: a browser, a foreign host, a signature that is
-// missing, not well-formed, of an unknown key or too old. Nothing of the body need be read for it.
-func (a *api) judge(r *http.Request) (*sigv4.Claim, error) {
+// checkHead refuses a request by its head: a browser, a foreign host, a signature that is missing,
+// malformed, too old or of an unknown key. It reads nothing of the body.
+func (a *api) checkHead(r *http.Request) (*sigv4.Claim, error) {
 	if err := a.guard(r); err != nil {
 		return nil, err
 	}
 	return a.signatures.Read(r)
 }
 
-// identify judges a request by its head, then reads the body and checks the signature. Until then the body counts as
-// unverified.
+// identify checks the head, reads the body and checks the signature. Until then the body counts against
+// the budget of unverified bytes.
 func (a *api) identify(w http.ResponseWriter, r *http.Request) ([]byte, *sigv4.Claim, error) {
-	claim, err := a.judge(r)
+	claim, err := a.checkHead(r)
 	if err != nil {
 		leaveBody(w, r)
 		return nil, nil, err
@@ -38,39 +38,42 @@ func (a *api) identify(w http.ResponseWriter, r *http.Request) ([]byte, *sigv4.C
 	if err := a.signatures.Verify(claim, r, body); err != nil {
 		return nil, nil, err
 	}
-	transport.LetIn(r.Context())
+	transport.MarkAuthenticated(r.Context())
 	return body, claim, nil
 }
 
-// leaveBody lets the server of net/http answer without the rest of a body, for which it would wait. A [Front]
-// sees to that itself.
+// leaveBody lets a server of net/http answer without reading the rest of a body, for which it would
+// wait. A [TCPServer] does this itself.
 func leaveBody(w http.ResponseWriter, r *http.Request) {
-	if !transport.ServedByFront(r) && r.ContentLength != 0 {
+	if !transport.ServedHere(r) && r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
 	}
 }
 
-// overloadEvery is the least number of seconds between two log lines about it.
+// overloadEvery is the least time, in seconds, between two log lines about overload.
 const overloadEvery = 60
 
-func (a *api) sayOverload() {
+// logOverload logs, at most once a minute, that bodies are refused for lack of budget.
+func (a *api) logOverload() {
 	now := time.Now().Unix()
 	if before := a.overload.Load(); now-before >= overloadEvery && a.overload.CompareAndSwap(before, now) {
-		a.Logger.Warn("large requests are refused: too much is held of requests whose signature is not checked yet",
+		a.Logger.Warn("large requests are refused: bodies with unchecked signatures take too much memory",
 			"bytes", a.unverified.Used(), "limit", transport.UnverifiedBytes)
 	}
 }
 
-// readBody reads a body and returns how many bytes of the budget it takes, also with an error.
+// readBody reads a body and returns the number of bytes it took from the budget, also with an error.
+// The buffer grows by doubling: a header that announces a large body costs nothing until the bytes
+// arrive.
 func (a *api) readBody(r *http.Request) (body []byte, held int64, err error) {
-	if b, ok := transport.BodyInMemory(r); ok {
+	if b, ok := transport.BufferedBody(r); ok {
 		return b, 0, nil
 	}
 	if r.ContentLength > transport.MaxRequestBytes {
 		return nil, 0, protocol.TooLarge(transport.MaxRequestBytes)
 	}
 	room := int(min(max(r.ContentLength, 0),
-		transport.TrustedBytes)) + bytes.MinRead // so that nothing is copied to find the end
+		transport.TrustedBytes)) + bytes.MinRead // room to read the end of the body without growing
 	for {
 		if !a.unverified.Take(int64(room) - held) {
 			return nil, held, protocol.Busy()

@@ -14,16 +14,15 @@ import (
 	"github.com/muster-scale/muster/internal/durable"
 )
 
-// Keys is the pair that callers sign their requests with.
+// Keys is the key pair with which callers sign their requests.
 type Keys struct {
 	// AccessKeyID names the pair; it is not secret.
 	AccessKeyID string `json:"accessKeyId"`
-	// SecretAccessKey is the secret.
+	// SecretAccessKey is the secret part.
 	SecretAccessKey string `json:"secretAccessKey"`
 }
 
-// Export returns the shell lines that give the pair to an SDK or to the AWS
-// command line.
+// Export returns shell lines that set the pair for an SDK or the AWS command line.
 func (k Keys) Export() string {
 	return fmt.Sprintf("export AWS_ACCESS_KEY_ID=%s\nexport AWS_SECRET_ACCESS_KEY=%s\n", k.AccessKeyID,
 		k.SecretAccessKey)
@@ -32,8 +31,8 @@ func (k Keys) Export() string {
 // maxKeysBytes bounds the key file.
 const maxKeysBytes = 4 << 10
 
-// LoadOrCreateKeys reads the key pair kept at path, or makes one. The file has
-// mode 0600; one that others may read or write is refused.
+// LoadOrCreateKeys reads the key pair at path, or creates it. The file has mode 0600; one that other
+// users may read or write is refused.
 func LoadOrCreateKeys(path string) (Keys, error) {
 	k, err := loadKeys(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -45,6 +44,7 @@ func LoadOrCreateKeys(path string) (Keys, error) {
 	return loadKeys(path)
 }
 
+// loadKeys reads the key file and checks its mode and content.
 func loadKeys(path string) (Keys, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -56,9 +56,8 @@ func loadKeys(path string) (Keys, error) {
 		return Keys{}, fmt.Errorf("open key file: %w", err)
 	}
 	if mode := stat.Mode(); !mode.IsRegular() || mode.Perm()&0o077 != 0 {
-		return Keys{}, fmt.Errorf("open key file %s: mode is %v, others could use the keys; run: chmod 600 %s", path,
-			mode,
-			path)
+		return Keys{}, fmt.Errorf("open key file %s: mode is %v, so other users could use the keys; run: chmod 600 %s",
+			path, mode, path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxKeysBytes))
 	if err != nil {
@@ -75,11 +74,11 @@ func loadKeys(path string) (Keys, error) {
 	return k, nil
 }
 
-// createKeys makes a new pair. Of several processes that do it at the same
-// time one wins; the others get fs.ErrExist.
+// createKeys creates a new pair. If several processes do so at once, one wins and the others get
+// fs.ErrExist. The id has the form of an AWS access key id.
 func createKeys(path string) error {
 	var random [10 + 30]byte
-	rand.Read(random[:]) // never fails
+	rand.Read(random[:]) // never returns an error
 	text, err := json.MarshalIndent(Keys{
 		AccessKeyID:     "AKIA" + base32.StdEncoding.EncodeToString(random[:10]),
 		SecretAccessKey: base64.RawURLEncoding.EncodeToString(random[10:]),

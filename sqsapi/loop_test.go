@@ -16,8 +16,8 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/transport"
 )
 
-// dialFront connects to a front.
-func dialFront(t *testing.T, f *Front) (*net.TCPConn, *bufio.Reader) {
+// dialTCPServer connects to a TCPServer.
+func dialTCPServer(t *testing.T, f *TCPServer) (*net.TCPConn, *bufio.Reader) {
 	t.Helper()
 	c, err := net.Dial("tcp", start(t, f))
 	if err == nil {
@@ -30,10 +30,10 @@ func dialFront(t *testing.T, f *Front) (*net.TCPConn, *bufio.Reader) {
 	return c.(*net.TCPConn), bufio.NewReader(c)
 }
 
-func newTestFront(t *testing.T) (*Front, *queue.Service) {
+func newTestFront(t *testing.T) (*TCPServer, *queue.Service) {
 	t.Helper()
 	q := openQueue(t)
-	return NewFront(New(Options{Queues: q, AnyCredentials: true}), nil), q
+	return NewTCPServer(New(Options{Queues: q, AnyCredentials: true}), nil), q
 }
 
 // heard reads one answer.
@@ -56,7 +56,7 @@ func TestRequestsInPiecesAreAnsweredInTheirOrder(t *testing.T) {
 	chance := rand.New(rand.NewPCG(1, 2))
 	for range 30 {
 		f, _ := newTestFront(t)
-		c, in := dialFront(t, f)
+		c, in := dialTCPServer(t, f)
 		var all string
 		var want []string
 		for i := range 12 {
@@ -99,7 +99,7 @@ func TestRequestsInPiecesAreAnsweredInTheirOrder(t *testing.T) {
 // TestACallerWhoReadsSlowlyGetsAllOfAnAnswer that is larger than what the system holds for it.
 func TestACallerWhoReadsSlowlyGetsAllOfAnAnswer(t *testing.T) {
 	f, q := newTestFront(t)
-	c, in := dialFront(t, f)
+	c, in := dialTCPServer(t, f)
 	if err := c.SetReadBuffer(64 << 10); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestACallerWhoReadsSlowlyGetsAllOfAnAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Others are served meanwhile.
-	other, otherIn := dialFront(t, f)
+	other, otherIn := dialTCPServer(t, f)
 	if _, err := io.WriteString(other, post("GetQueueUrl", `{"QueueName":"q"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -139,10 +139,10 @@ func TestAConnectionIsEndedAfterATime(t *testing.T) {
 			post("SendMessage", "{}")[:50]},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := frontOf(New(Options{Queues: openQueue(t), AnyCredentials: true}), nil)
+			o := tcpOptions(New(Options{Queues: openQueue(t), AnyCredentials: true}), nil)
 			o.Request, o.Idle = time.Hour, time.Hour
 			row.set(&o)
-			c, in := dialFront(t, transport.New(o))
+			c, in := dialTCPServer(t, transport.New(o))
 			if _, err := io.WriteString(c, post("GetQueueUrl", `{"QueueName":"q"}`)+row.then); err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func TestAConnectionIsEndedAfterATime(t *testing.T) {
 // TestACallerWhoSendsNoMoreIsAnswered, and then the connection ends.
 func TestACallerWhoSendsNoMoreIsAnswered(t *testing.T) {
 	f, _ := newTestFront(t)
-	c, in := dialFront(t, f)
+	c, in := dialTCPServer(t, f)
 	if _, err := io.WriteString(c, strings.Repeat(post("SendMessage", `{"QueueUrl":"q","MessageBody":"x"}`),
 		3)); err != nil {
 		t.Fatal(err)
@@ -180,13 +180,13 @@ func TestAShutdownAnswersWhatIsUnderWay(t *testing.T) {
 	q := openQueue(t)
 	begun, let := make(chan struct{}), make(chan struct{})
 	endpoint := New(Options{Queues: q, AnyCredentials: true})
-	f := NewFront(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	f := NewTCPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(begun)
 		<-let
 		endpoint.ServeHTTP(w, r)
 	}), nil)
-	resting, _ := dialFront(t, f)
-	c, in := dialFront(t, f)
+	resting, _ := dialTCPServer(t, f)
+	c, in := dialTCPServer(t, f)
 	if _, err := io.WriteString(c, post("GetQueueUrl", `{"QueueName":"q"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestAShutdownAnswersWhatIsUnderWay(t *testing.T) {
 	}
 	select {
 	case err := <-ended:
-		t.Errorf("the front did not wait for a request under way: %v", err)
+		t.Errorf("the TCPServer did not wait for a running request: %v", err)
 	default:
 	}
 	close(let)
@@ -213,11 +213,11 @@ func TestAShutdownAnswersWhatIsUnderWay(t *testing.T) {
 // TestCloseEndsARequestUnderWay.
 func TestCloseEndsARequestUnderWay(t *testing.T) {
 	f, _ := newTestFront(t)
-	c, in := dialFront(t, f)
+	c, in := dialTCPServer(t, f)
 	if _, err := io.WriteString(c, post("ReceiveMessage", `{"QueueUrl":"q","WaitTimeSeconds":20}`)); err != nil {
 		t.Fatal(err)
 	}
-	other, otherIn := dialFront(t, f)
+	other, otherIn := dialTCPServer(t, f)
 	if _, err := io.WriteString(other, post("GetQueueUrl", `{"QueueName":"q"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -234,12 +234,12 @@ func TestCloseEndsARequestUnderWay(t *testing.T) {
 func TestAPanicEndsItsConnectionAlone(t *testing.T) {
 	endpoint := newAPI(Options{Queues: openQueue(t), Keys: Keys{"key", "secret"}})
 	endpoint.signatures.Now = func() time.Time { panic("a bug") } // where signatures are checked
-	f := NewFront(endpoint, nil)
+	f := NewTCPServer(endpoint, nil)
 	signed := "Authorization: AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/sqs/aws4_request, " +
 		"SignedHeaders=host, Signature=" + strings.Repeat("0", 64)
 	for _, row := range []struct{ action, answer string }{{"SendMessage", ""}, {"ReceiveMessage", ""},
 		{"ListQueues", "500"}} {
-		c, in := dialFront(t, f)
+		c, in := dialTCPServer(t, f)
 		if _, err := io.WriteString(c, post(row.action, `{"QueueUrl":"q","MessageBody":"x"}`, signed)); err != nil {
 			t.Fatal(err)
 		}
@@ -255,11 +255,11 @@ func TestAPanicEndsItsConnectionAlone(t *testing.T) {
 	}
 }
 
-// TestAFrontServesSeveralListeners, as long as one is left.
-func TestAFrontServesSeveralListeners(t *testing.T) {
+// TestATCPServerServesSeveralListeners, as long as one is left.
+func TestATCPServerServesSeveralListeners(t *testing.T) {
 	f, _ := newTestFront(t)
 	for range 2 {
-		c, in := dialFront(t, f)
+		c, in := dialTCPServer(t, f)
 		if _, err := io.WriteString(c, post("GetQueueUrl", `{"QueueName":"q"}`)); err != nil {
 			t.Fatal(err)
 		}

@@ -10,44 +10,44 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/transport"
 )
 
-// loopCalls begins the calls of one loop that are answered without waiting for anything but a commit. Its memory is
-// used again: only its loop may use it.
+// loopCalls starts the calls of one event loop: those that wait for nothing but a commit. It reuses its
+// memory, so only its loop may use it.
 type loopCalls struct {
 	api     *api
 	call    action.Call
-	courier *queue.Courier
+	batcher *queue.Batcher
 	reader  protocol.Reader
-	body    []byte // of the request that decode reads
+	body    []byte // of the request being decoded
 	decode  func(into any) error
 }
 
-// NewCalls returns what begins the calls of one loop, which ring wakes when some of them are done.
-func (a *api) NewCalls(ring func()) transport.Calls {
-	p := &loopCalls{api: a, call: action.Call{Service: a.Service}, courier: a.Queues.NewCourier(ring)}
+// NewCalls returns the calls of one loop. wake is called when some of them have finished.
+func (a *api) NewCalls(wake func()) transport.Calls {
+	p := &loopCalls{api: a, call: action.Call{Service: a.Service}, batcher: a.Queues.NewBatcher(wake)}
 	p.decode = func(into any) error { return p.reader.Parse(p.body, into) }
 	return p
 }
 
-// Courier returns what the calls hand to the queue.
-func (p *loopCalls) Courier() *queue.Courier { return p.courier }
+// Batcher returns the batcher to which the calls add their requests.
+func (p *loopCalls) Batcher() *queue.Batcher { return p.batcher }
 
-// Begin begins a call of the JSON protocol and reports whether r is one that the loop may run. It keeps nothing of r
-// and its body.
+// Begin starts a call of the JSON protocol. It returns false if the loop cannot run r, which then takes
+// the path through ServeHTTP. It keeps nothing of r and body.
 func (p *loopCalls) Begin(r *http.Request, body []byte, who transport.Caller) bool {
 	name, ok := strings.CutPrefix(r.Header.Get(protocol.TargetHeader), protocol.TargetPrefix)
 	act := p.api.Actions[name]
-	if !ok || !act.Promptly || r.Header.Get("Content-Type") != protocol.JSONType {
+	if !ok || !act.NonBlocking || r.Header.Get("Content-Type") != protocol.JSONType {
 		return false
 	}
-	claim, err := p.api.judge(r)
+	claim, err := p.api.checkHead(r)
 	if err == nil {
 		err = p.api.signatures.Verify(claim, r, body)
 	}
 	if err == nil {
-		who.LetIn()
+		who.MarkAuthenticated()
 		p.call.At, p.call.Trace = p.api.placeOf(r, claim), r.Header.Get(traceIDHeader)
 		p.body = body
-		err = act.Begin(&p.call, p.decode, p.courier, who)
+		err = act.Begin(&p.call, p.decode, p.batcher, who)
 		p.body = nil
 	}
 	if err != nil {
@@ -56,18 +56,18 @@ func (p *loopCalls) Begin(r *http.Request, body []byte, who transport.Caller) bo
 	return true
 }
 
-// Conclude writes an answer that is an error, or is not written without reflection.
+// Conclude writes an error, or a result without a fast encoder.
 func (p *loopCalls) Conclude(w http.ResponseWriter, action string, result any, err error) {
 	p.api.conclude(w, protocol.JSON{}, protocol.RequestID(), action, result, err)
 }
 
-// Refusal returns why the endpoint refuses a request whatever its body; nil if it may not.
+// Refusal returns the reason to refuse a request whatever its body, or nil.
 func (a *api) Refusal(r *http.Request) error {
-	_, err := a.judge(r)
+	_, err := a.checkHead(r)
 	return err
 }
 
-// Refuse answers r with such a refusal.
+// Refuse answers r with an error of Refusal.
 func (a *api) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	a.conclude(w, protocol.CodecOf(r), protocol.RequestID(), "", nil, err)
 }

@@ -253,9 +253,9 @@ type keptCall struct {
 	made  func() (any, error)
 }
 
-func (k *keptCall) Answer(made func() (any, error))                { k.made = made }
-func (k *keptCall) Waits(later func(context.Context) (any, error)) { k.later = later }
-func (k *keptCall) LetIn()                                         {}
+func (k *keptCall) Answer(made func() (any, error))                      { k.made = made }
+func (k *keptCall) AnswerLater(later func(context.Context) (any, error)) { k.later = later }
+func (k *keptCall) MarkAuthenticated()                                   {}
 
 // TestAReceiveThatWaitsStaysInItsPlace whatever others ask of the same loop meanwhile.
 func TestAReceiveThatWaitsStaysInItsPlace(t *testing.T) {
@@ -293,7 +293,7 @@ func TestAReceiveThatWaitsStaysInItsPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := waiting.later(t.Context())
-	if r, ok := got.(protocol.UsualResult); err != nil || !ok ||
+	if r, ok := got.(protocol.FastResult); err != nil || !ok ||
 		!strings.Contains(string(r.AppendJSON(nil)), `"Body":"a"`) {
 		t.Errorf("received %+v, %v; want a", got, err)
 	}

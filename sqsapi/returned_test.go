@@ -11,9 +11,9 @@ import (
 	"github.com/muster-scale/muster/sqsapi"
 )
 
-// A client that gives a message back says so by a header, one message or a batch at a time; one that does not know of
-// it holds the message on, as far as anybody can tell.
-func TestAHeaderSaysThatAMessageIsGivenBack(t *testing.T) {
+// A client that returns a message says so by a header, for one message or a batch. Without the header the receiver
+// counts as still working on the message.
+func TestAHeaderSaysThatAMessageIsReturned(t *testing.T) {
 	back := sqs.WithAPIOptions(smithyhttp.SetHeaderValue(sqsapi.ReturnedHeader, "1"))
 	for _, row := range []struct {
 		name     string

@@ -16,38 +16,37 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/transport"
 )
 
-// Options say what New serves and to whom.
+// Options say what New serves, and to whom.
 type Options struct {
 	// Queues is the service behind the protocol.
 	Queues *queue.Service
-	// Keys is the pair that callers sign with.
+	// Keys is the key pair with which callers sign.
 	Keys Keys
-	// AnyCredentials accepts every signature, and none. Browsers and foreign
-	// hosts are refused all the same.
+	// AnyCredentials accepts any signature, and unsigned requests. Browsers and foreign hosts are
+	// refused all the same.
 	AnyCredentials bool
-	// Hosts are names and addresses, without port, that a request may be for
-	// besides the loopback ones.
+	// Hosts are the names and addresses, without port, under which the endpoint is reached besides
+	// loopback.
 	Hosts []string
 	// Region appears in queue ARNs; empty means us-east-1.
 	Region string
 	// Account appears in queue URLs and ARNs; empty means 000000000000.
 	Account string
-	// Serving ends when the server is about to stop: receives that wait are
-	// then answered at once, and their connections need not be cut. Nil never
-	// ends.
+	// Serving ends when the server is about to stop. Waiting receives are then answered at once, so
+	// that their connections need not be cut. Nil never ends.
 	Serving context.Context
-	// Logger receives what went wrong inside; nil discards it.
+	// Logger receives internal faults; nil discards them.
 	Logger *slog.Logger
 }
 
-// api is the state of the endpoint.
+// api is the endpoint.
 type api struct {
 	*action.Service
 	signatures *sigv4.Verifier
 	hosts      map[string]bool
-	hints      atomic.Int32 // how many were logged
-	// unverified bounds what is held of requests whose signature was not checked yet, and overload says when that was
-	// logged, in Unix seconds.
+	hints      atomic.Int32 // number of hints logged
+	// unverified bounds the memory of requests whose signature was not checked yet. overload is the
+	// time at which it was last logged as exhausted, in Unix seconds.
 	unverified *accept.Budget
 	overload   atomic.Int64
 }
@@ -55,6 +54,7 @@ type api struct {
 // New returns the endpoint. It is safe for concurrent use.
 func New(o Options) http.Handler { return newAPI(o) }
 
+// newAPI fills in the defaults of o.
 func newAPI(o Options) *api {
 	if o.Region == "" {
 		o.Region = "us-east-1"
@@ -71,7 +71,7 @@ func newAPI(o Options) *api {
 	a := &api{
 		Service: &action.Service{
 			Queues: o.Queues, Region: o.Region, Account: o.Account, Actions: action.Table, Serving: o.Serving,
-			Logger: o.Logger, Watch: transport.Watched,
+			Logger: o.Logger, WithHangUp: transport.WithHangUp,
 		},
 		signatures: &sigv4.Verifier{
 			AccessKeyID: o.Keys.AccessKeyID, SecretAccessKey: o.Keys.SecretAccessKey, AnyCredentials: o.AnyCredentials,
@@ -85,8 +85,8 @@ func newAPI(o Options) *api {
 	return a
 }
 
-// NewServer wraps the endpoint in a server whose timeouts leave room for the
-// longest long poll, and for nothing much longer.
+// NewServer returns a net/http server of the endpoint. Its timeouts are long enough for the longest
+// long poll, and not much longer.
 func NewServer(endpoint http.Handler) *http.Server {
 	s := &http.Server{
 		Handler:           endpoint,
@@ -100,23 +100,25 @@ func NewServer(endpoint http.Handler) *http.Server {
 	return s
 }
 
-// Front serves the endpoint as the server of [NewServer] does, in less processor time: it takes from a request what
-// the endpoint needs, and starts no goroutine for each. It is for plain TCP; the two are tested to answer alike. Serve
-// answers the connections of a listener until Shutdown, which waits for the requests under way, or Close, which does
-// not; then its error matches [http.ErrServerClosed]. These methods are safe for concurrent use.
-type Front = transport.Front
+// TCPServer serves the endpoint on plain TCP with less processor time than [NewServer]: it reads only
+// what the endpoint needs, and on Linux starts no goroutine per connection. Tests compare the answers of the
+// two. Serve answers the connections of a listener until Shutdown, which waits for running requests, or
+// Close, which does not; its error then matches [http.ErrServerClosed]. These methods are safe for
+// concurrent use.
+type TCPServer = transport.Server
 
-// headerBytes bounds the request line and headers of a request to [NewServer].
+// headerBytes bounds request line and headers of a request to [NewServer].
 const headerBytes = 64 << 10
 
-// NewFront returns a server of the endpoint with the limits of [NewServer], save that request line and headers may have
-// 16 KiB together. The logger, which may be nil, receives what went wrong inside.
-func NewFront(endpoint http.Handler, log *slog.Logger) *Front {
-	return transport.New(frontOf(endpoint, log))
+// NewTCPServer returns a server of the endpoint with the limits of [NewServer], except that request
+// line and headers may have 16 KiB together. log, which may be nil, receives internal faults.
+func NewTCPServer(endpoint http.Handler, log *slog.Logger) *TCPServer {
+	return transport.New(tcpOptions(endpoint, log))
 }
 
-// frontOf are the options of a front of the endpoint.
-func frontOf(endpoint http.Handler, log *slog.Logger) transport.Options {
+// tcpOptions returns the options of a TCPServer. An endpoint made by New shares its budget, so that the
+// bound holds over all its servers.
+func tcpOptions(endpoint http.Handler, log *slog.Logger) transport.Options {
 	o := transport.Options{Endpoint: endpoint, Logger: log}
 	if a, ok := endpoint.(*api); ok {
 		o.Unverified = a.unverified
@@ -131,7 +133,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.conclude(w, codec, id, action, result, err)
 }
 
-// conclude writes the answer to one request.
+// conclude writes the answer of one request, and logs errors that the caller did not cause.
 func (a *api) conclude(w http.ResponseWriter, codec protocol.Codec, id, action string, result any, err error) {
 	w.Header().Set(protocol.RequestIDHeader, id)
 	if err == nil {
@@ -143,14 +145,14 @@ func (a *api) conclude(w http.ResponseWriter, codec protocol.Codec, id, action s
 		a.hint(e.Queue)
 	}
 	if protocol.IsBusy(err) {
-		a.sayOverload()
+		a.logOverload()
 	} else if !f.Sender() {
 		a.Logger.Error("sqs request failed", "request", id, "action", protocol.Quote(action), "error", err)
 	}
 	codec.Fault(w, f)
 }
 
-// serve finds out who calls and what for, and does that.
+// serve identifies the caller, decodes the request and runs its action.
 func (a *api) serve(w http.ResponseWriter, r *http.Request, codec protocol.Codec) (name string, result any, err error) {
 	body, claim, err := a.identify(w, r)
 	if err != nil {
@@ -161,7 +163,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, codec protocol.Codec
 		return asked.Action, nil, err
 	}
 	row, ok := a.Actions[asked.Action]
-	if !ok || asked.AtQueue && row.OfNoQueue {
+	if !ok || asked.AtQueue && row.RefusedAtQueueURL {
 		return asked.Action, nil, asked.Unknown()
 	}
 	scheme := "http"
@@ -174,10 +176,10 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, codec protocol.Codec
 	return asked.Action, result, err
 }
 
-// traceIDHeader is the HTTP header that becomes the trace header of a message that has none.
+// traceIDHeader is the HTTP header whose value becomes the trace header of a message without one.
 const traceIDHeader = "X-Amzn-Trace-Id"
 
-// ReturnedHeader is an HTTP header of ChangeMessageVisibility and its batch. With any text in it, the messages are
-// given back and wait for their retry until they are visible; without it they are held on. SQS does not know it, and
-// its clients need not.
+// ReturnedHeader is an HTTP header of ChangeMessageVisibility and its batch. With any value, the
+// messages are returned and wait for their retry until they are visible. Without it, their receivers
+// prolong their lease. It is an extension: SQS ignores it, and clients need not send it.
 const ReturnedHeader = "X-Muster-Returned"

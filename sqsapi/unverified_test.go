@@ -256,7 +256,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 			known := u.dial()
 			knownIn := bufio.NewReader(known)
 			ask(known, knownIn, post("GetQueueUrl", `{"QueueName":"q"}`))
-			other := u.dial() // which the library serves at the front
+			other := u.dial() // fasthttp serves it
 			otherIn := bufio.NewReader(other)
 			ask(other, otherIn, "GET /?Action=GetQueueUrl&QueueName=q HTTP/1.1\r\nHost: localhost\r\n\r\n")
 			u.await(p, 0)

@@ -305,9 +305,9 @@ func TestACallerWhoHungUpTakesNoMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	answered := make(chan struct{})
+	syncCaller := make(chan struct{})
 	go func() {
-		defer close(answered)
+		defer close(syncCaller)
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/",
 			strings.NewReader(`{"QueueUrl":"q","WaitTimeSeconds":20}`))
 		r.Header.Set("X-Amz-Target", "AmazonSQS.ReceiveMessage")
@@ -315,7 +315,7 @@ func TestACallerWhoHungUpTakesNoMessage(t *testing.T) {
 		endpoint.ServeHTTP(httptest.NewRecorder(), r)
 	}()
 	cancel()
-	<-answered
+	<-syncCaller
 	if _, err := q.Send(t.Context(), "q", []queue.Outgoing{{Body: "x"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -330,13 +330,13 @@ func TestWhoWaitsIsAnsweredWhenTheServerStops(t *testing.T) {
 	c := e.client()
 	q := create(t, c, "q", nil)
 	began := time.Now()
-	answered := make(chan error, 1)
+	syncCaller := make(chan error, 1)
 	go func() {
 		_, err := c.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: q, WaitTimeSeconds: 20})
-		answered <- err
+		syncCaller <- err
 	}()
 	stop()
-	if err := <-answered; err != nil || time.Since(began) > 10*time.Second {
+	if err := <-syncCaller; err != nil || time.Since(began) > 10*time.Second {
 		t.Errorf("answered after %v: %v", time.Since(began), err)
 	}
 	// What does not wait is answered as ever.

@@ -29,7 +29,7 @@ func TestMissingCredentialsAreSaidWithoutTheLayersOfTheSDK(t *testing.T) {
 			"found no AWS credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, name a profile", "IMDS"},
 		{"a session that has ended", t.Context(),
 			errors.Join(errors.New("failed to refresh cached credentials, the SSO session has expired")),
-			"the SSO session has expired); put that right, or set AWS_ACCESS_KEY_ID", ""},
+			"the SSO session has expired); fix that, or set AWS_ACCESS_KEY_ID", ""},
 		{"a call that was given up", ended, context.Canceled, "context canceled", "credentials"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -2,5 +2,5 @@
 
 package accept
 
-// OpenFiles returns how many files this process may have open.
+// OpenFiles returns the number of files that this process may open; the system has no such limit.
 func OpenFiles() uint64 { return most }

@@ -4,7 +4,7 @@ package accept
 
 import "golang.org/x/sys/unix"
 
-// OpenFiles returns how many files this process may have open.
+// OpenFiles returns the number of files that this process may open.
 func OpenFiles() uint64 {
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &r) != nil {

@@ -12,15 +12,16 @@ import (
 )
 
 const (
-	// firstPause and longestPause are between two tries of an accept that fails.
+	// firstPause and longestPause bound the pause between two attempts of a failing accept.
 	firstPause, longestPause = 5 * time.Millisecond, time.Second
-	// settles is how long an accept must wait without an error until the listener counts as working again.
+	// settles is the time for which an accept must wait without an error until the listener counts as
+	// working again.
 	settles = 100 * time.Millisecond
 )
 
-// Listen returns a listener that takes the connections of l into the pool. name says in the log what it is.
-// extra is how many connections it may have beyond the limit of the pool, so that what must always be reachable
-// is.
+// Listen returns a listener that adds the connections of l to the pool. name is for the log. extra is
+// the number of connections that it may have beyond the limit of the pool: a listener that must always
+// be reachable, such as that for health checks, gets some.
 func (p *Pool) Listen(name string, l net.Listener, extra int) net.Listener {
 	if own, ok := l.(interface {
 		Within(func(net.Listener) net.Listener) net.Listener
@@ -34,7 +35,7 @@ func (p *Pool) Listen(name string, l net.Listener, extra int) net.Listener {
 	return out
 }
 
-// listener accepts until it is closed.
+// listener is such a listener. It retries failing accepts until it is closed.
 type listener struct {
 	net.Listener
 	pool   *Pool
@@ -44,13 +45,13 @@ type listener struct {
 	once   sync.Once
 
 	mu      sync.Mutex
-	err     error     // of the last accept, if it failed
-	trying  time.Time // since when an accept is under way; zero while it pauses
-	said    time.Time // when that was logged
+	err     error     // error of the last accept, if it failed
+	trying  time.Time // start of the present accept; zero during a pause
+	said    time.Time // time of the last log line about err
 	retries int
 }
 
-// Accept waits for a connection. It fails only when the listener is closed, or is none any more.
+// Accept waits for a connection. It fails only if the listener is closed or can never accept again.
 func (l *listener) Accept() (net.Conn, error) {
 	for pause := firstPause; ; {
 		l.try()
@@ -85,19 +86,20 @@ func (l *listener) Close() error {
 	return l.Listener.Close()
 }
 
+// leave removes the listener from the pool.
 func (l *listener) leave() {
 	l.pool.mu.Lock()
 	defer l.pool.mu.Unlock()
 	delete(l.pool.listeners, l)
 }
 
-// final tells whether no later accept can succeed.
+// final says whether no later accept can succeed.
 func final(err error) bool {
 	return errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EBADF) || errors.Is(err, syscall.EINVAL) ||
 		errors.Is(err, syscall.ENOTSOCK)
 }
 
-// admit gives a connection its ticket; nil, and the connection is closed, if there is no room.
+// admit returns a connection with its ticket. Without room it closes the connection and returns nil.
 func (l *listener) admit(inner net.Conn) net.Conn {
 	t := &Ticket{pool: l.pool}
 	t.turn.Store(l.pool.turns.Add(1))
@@ -110,13 +112,14 @@ func (l *listener) admit(inner net.Conn) net.Conn {
 	return nil
 }
 
+// try records that an accept begins.
 func (l *listener) try() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.trying = time.Now()
 }
 
-// works notes that a connection came.
+// works records that a connection arrived.
 func (l *listener) works() {
 	l.mu.Lock()
 	before, retries := l.err, l.retries
@@ -128,7 +131,7 @@ func (l *listener) works() {
 	}
 }
 
-// fails notes why none came.
+// fails records a failed accept, and logs it at most every saidEvery.
 func (l *listener) fails(err error, pause time.Duration) {
 	l.mu.Lock()
 	l.err, l.trying = err, time.Time{}
@@ -140,12 +143,13 @@ func (l *listener) fails(err error, pause time.Duration) {
 	retries := l.retries
 	l.mu.Unlock()
 	if say {
-		l.pool.log.Error("connections cannot be accepted; it is tried again", "listener", l.name,
+		l.pool.log.Error("connections cannot be accepted; retrying", "listener", l.name,
 			"address", l.Addr().String(), "error", err, "retries", retries, "pause", pause)
 	}
 }
 
-// failing returns the error of an accept unless one is under way that does not fail.
+// failing returns the error of the last accept, unless a present one has waited long enough without an
+// error.
 func (l *listener) failing() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,13 +165,13 @@ type Conn struct {
 	ticket *Ticket
 }
 
-// Close closes the connection and gives its place up.
+// Close closes the connection and gives up its place.
 func (c *Conn) Close() error {
 	c.ticket.End()
 	return c.Conn.Close()
 }
 
-// SyscallConn returns the raw connection, if there is one.
+// SyscallConn returns the raw connection, if the system has one.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	if raw, ok := c.Conn.(syscall.Conn); ok {
 		return raw.SyscallConn()
@@ -175,7 +179,7 @@ func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// CloseWrite ends the sending side, if that can be.
+// CloseWrite closes the sending side, if the connection supports that.
 func (c *Conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -183,10 +187,11 @@ func (c *Conn) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// Detach returns the connection below c and its ticket, which the caller ends from now on. c must not be used any more.
+// Detach returns the connection below c and its ticket, which the caller must end. c must not be used
+// any more.
 func (c *Conn) Detach() (net.Conn, *Ticket) { return c.Conn, c.ticket }
 
-// TicketOf returns the ticket of a connection, also of one with TLS; nil if no pool counts it.
+// TicketOf returns the ticket of a connection, also below TLS; nil if no pool counts it.
 func TicketOf(c net.Conn) *Ticket {
 	if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = secure.NetConn()
@@ -197,10 +202,11 @@ func TicketOf(c net.Conn) *Ticket {
 	return nil
 }
 
-// ticketKey is where the ticket is in the context of a request.
+// ticketKey is the context key of the ticket of a request.
 type ticketKey struct{}
 
-// Attend lets s, whose listeners are of a pool, say when connections are idle. It replaces ConnState and ConnContext.
+// Attend makes a net/http server report idle connections to the pool. It replaces ConnState and
+// ConnContext.
 func Attend(s *http.Server) {
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return WithTicket(ctx, TicketOf(c)) }
 	s.ConnState = func(c net.Conn, state http.ConnState) {
@@ -210,12 +216,13 @@ func Attend(s *http.Server) {
 	}
 }
 
-// WithTicket returns a context with a ticket for [Trust].
+// WithTicket returns a context with a ticket, for [Trust].
 func WithTicket(ctx context.Context, t *Ticket) context.Context {
 	return context.WithValue(ctx, ticketKey{}, t)
 }
 
-// Trust says of the connection of a request that the request was let in.
+// Trust reports, for the connection of the request with context ctx, that the request was
+// authenticated.
 func Trust(ctx context.Context) {
 	t, _ := ctx.Value(ticketKey{}).(*Ticket) // nil does nothing
 	t.Trust()

@@ -1,15 +1,23 @@
-// Package accept takes connections so that a server goes on when there are too many of them.
+// Package accept accepts connections for servers that must survive too many of them.
 //
-// A [Pool] counts the connections of several listeners together and keeps them below the number of files that
-// the process may have open, with a reserve for the files of the program itself. When there is no room for a
-// new connection, an idle one makes it: first one whose caller never proved who it is, then one whose caller
-// did. A connection that serves a request is never closed for another. An error of accept is retried with a
-// growing pause and said in the log; [Pool.Failing] tells it for as long as it lasts.
+// A [Pool] counts the connections of several listeners together. It keeps their number below that of
+// the files the process may open, with a reserve for the program's own files. Without room for a new
+// connection, an idle one is closed: first one whose caller was never authenticated, then an
+// authenticated one. A connection that serves a request is never closed for another.
 //
-// A [Budget] bounds the bytes that are held for callers who have not proved who they are.
+//	pool := accept.NewPool(accept.Limit(accept.OpenFiles()), log)
+//	listener = pool.Listen("sqs", listener, 0)
+//	accept.Attend(server)       // net/http: report idle connections
+//	accept.Trust(r.Context())   // in a handler: the caller is authenticated
 //
-// The package knows nothing of protocols: a server says through a [Ticket] when a request was let in and when
-// it is answered.
+// Each connection has a [Ticket], its place in the pool, through which a server reports when a request
+// was authenticated and when it was answered. [Attend] does the latter for net/http;
+// sqsapi/internal/transport does both itself.
+//
+// A failing accept is retried with a growing pause and logged. [Pool.Failing] reports it as long as it
+// lasts, for health checks. A [Budget] bounds the memory for callers who are not authenticated yet.
+//
+// The package knows no protocol and no keys.
 package accept
 
 import (
@@ -25,25 +33,26 @@ import (
 )
 
 const (
-	// most is the largest number of connections of a pool, whatever the system allows: each costs memory.
+	// most is the largest number of connections of a pool, whatever the system allows: each one costs
+	// memory.
 	most = 8192
-	// leastReserve and mostReserve bound the files that are kept for the program itself.
+	// leastReserve and mostReserve bound the number of files kept for the program itself.
 	leastReserve, mostReserve = 128, 1024
-	// few is how many connections there may be where the system allows hardly any files.
+	// few is the number of connections where the system allows hardly any files.
 	few = 16
-	// closing is how many connections may still be on their way out while new ones are taken in their place. For more
-	// than these a new connection waits, in steps of closingStep, for closingFor at most.
+	// closing is the number of connections that may be closing while new ones are accepted in their
+	// place. Beyond it a new connection waits, in steps of closingStep, for at most closingFor.
 	closing     = 32
 	closingStep = time.Millisecond
 	closingFor  = 100 * time.Millisecond
-	// remembered is how long a refused connection counts as a failure.
+	// remembered is the time for which a refused connection counts as a failure.
 	remembered = 5 * time.Second
-	// saidEvery is the least time between two log lines about the same.
+	// saidEvery is the least time between two log lines about the same fault.
 	saidEvery = time.Minute
 )
 
-// Limit returns how many connections a process may have that may open the given number of files: all but a
-// quarter, which is the reserve, at least 128 and at most 1,024 of them.
+// Limit returns the number of connections for a process that may open the given number of files: all
+// but a quarter. That quarter is the reserve, at least 128 and at most 1,024 files.
 func Limit(files uint64) int {
 	files = min(files, most+mostReserve)
 	reserve := min(max(int(files)/4, leastReserve), mostReserve)
@@ -54,18 +63,19 @@ func Limit(files uint64) int {
 type Pool struct {
 	limit int
 	log   *slog.Logger
-	turns atomic.Int64 // counts what happens, so that the connection can be found that has been idle for longest
+	turns atomic.Int64 // a logical clock: orders connections by the time they became idle
 
 	mu        sync.Mutex
 	tickets   map[*Ticket]struct{}
-	leaving   int        // how many of tickets are to make room and did not yet
-	unknown   *list.List // of the tickets whose callers did not prove who they are, the oldest first
+	leaving   int        // number of tickets chosen to make room that have not ended yet
+	unknown   *list.List // tickets of callers not authenticated yet, the oldest first
 	listeners map[*listener]struct{}
-	refused   time.Time // when there was no room for the last time
-	said      time.Time // when that was logged
+	refused   time.Time // time of the last refused connection
+	said      time.Time // time of the last log line about it
 }
 
-// NewPool returns a pool of so many connections. The logger, which may be nil, receives what the operator must know.
+// NewPool returns a pool of up to limit connections. log, which may be nil, receives faults that the
+// operator must know of.
 func NewPool(limit int, log *slog.Logger) *Pool {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -74,14 +84,14 @@ func NewPool(limit int, log *slog.Logger) *Pool {
 		listeners: map[*listener]struct{}{}}
 }
 
-// Open returns how many connections there are.
+// Open returns the number of connections.
 func (p *Pool) Open() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.tickets)
 }
 
-// Serving returns how many of them serve a request that was let in.
+// Serving returns the number of connections that serve an authenticated request.
 func (p *Pool) Serving() (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +103,7 @@ func (p *Pool) Serving() (n int) {
 	return n
 }
 
-// Failing returns why connections cannot be taken at this moment; nil if they can.
+// Failing returns why connections cannot be accepted now; nil if they can.
 func (p *Pool) Failing() error {
 	p.mu.Lock()
 	refused, listeners := p.refused, slices.Collect(maps.Keys(p.listeners))
@@ -109,8 +119,8 @@ func (p *Pool) Failing() error {
 	return errors.Join(failures...)
 }
 
-// admit takes a connection in; extra is how many more than the limit its listener may have. It reports false if
-// there is no room, and makes some by closing an idle connection if there is one.
+// admit adds a connection. extra is the number by which its listener may exceed the limit. Without room
+// it closes an idle connection; if there is none it returns false.
 func (p *Pool) admit(t *Ticket, extra int) bool {
 	for waited := time.Duration(0); waited < closingFor && p.crowded(extra); waited += closingStep {
 		time.Sleep(closingStep)
@@ -145,14 +155,15 @@ func (p *Pool) admit(t *Ticket, extra int) bool {
 	return fits
 }
 
-// crowded tells whether as many connections as may be are on their way out and not yet gone.
+// crowded says that the pool is full and as many connections as allowed are closing already.
 func (p *Pool) crowded(extra int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.tickets) >= p.limit+extra && p.leaving >= closing
 }
 
-// relieve closes an idle connection whose caller is unknown, if there is one: files ran out although there is room.
+// relieve closes an unauthenticated connection, if there is one. It is called when files run out
+// although the pool has room.
 func (p *Pool) relieve() {
 	p.mu.Lock()
 	t := p.oldestUnknown()
@@ -160,8 +171,8 @@ func (p *Pool) relieve() {
 	t.evict()
 }
 
-// oldestUnknown marks the oldest connection whose caller is unknown as leaving and returns it; nil if there is
-// none. p.mu must be held.
+// oldestUnknown marks the oldest unauthenticated connection as leaving and returns it, or nil. p.mu
+// must be held.
 func (p *Pool) oldestUnknown() *Ticket {
 	front := p.unknown.Front()
 	if front == nil {
@@ -173,7 +184,8 @@ func (p *Pool) oldestUnknown() *Ticket {
 	return t
 }
 
-// longestIdle does so for the connection that has been idle for longest. p.mu must be held.
+// longestIdle marks the connection that has been idle for longest as leaving and returns it, or nil.
+// p.mu must be held.
 func (p *Pool) longestIdle() *Ticket {
 	var idle *Ticket
 	for t := range p.tickets {
@@ -188,23 +200,23 @@ func (p *Pool) longestIdle() *Ticket {
 	return idle
 }
 
-// Ticket is the place of a connection in a pool. The methods of a nil ticket, of a connection that no pool counts, do
-// nothing. They are safe for concurrent use.
+// Ticket is the place of a connection in a pool. A nil ticket is that of a connection that no pool
+// counts; its methods do nothing. The methods are safe for concurrent use.
 type Ticket struct {
 	pool    *Pool
-	turn    atomic.Int64  // when it came, or became idle, by the pool's count
-	trusted atomic.Bool   // its caller proved who it is
-	busy    atomic.Bool   // it serves a request of such a caller
+	turn    atomic.Int64  // when it was accepted or became idle, in pool.turns
+	trusted atomic.Bool   // its caller was authenticated
+	busy    atomic.Bool   // it serves an authenticated request
 	place   *list.Element // in pool.unknown; guarded by pool.mu
-	leaving bool          // it is to make room; guarded by pool.mu
+	leaving bool          // it was chosen to make room; guarded by pool.mu
 
 	mu    sync.Mutex
 	close func()
 	ended bool
 }
 
-// Trust says that a request was let in: its caller proved who it is. Until [Ticket.Rest] the connection is not
-// closed to make room.
+// Trust reports that a request was authenticated. Until [Ticket.Rest] the connection is not closed to
+// make room.
 func (t *Ticket) Trust() {
 	if t == nil {
 		return
@@ -217,7 +229,7 @@ func (t *Ticket) Trust() {
 	}
 }
 
-// forget takes t out of the list of unknown callers; pool.mu must be held.
+// forget removes t from the list of unauthenticated callers; pool.mu must be held.
 func (t *Ticket) forget() {
 	if t.place != nil {
 		t.pool.unknown.Remove(t.place)
@@ -225,10 +237,10 @@ func (t *Ticket) forget() {
 	}
 }
 
-// Trusted tells whether a request of the connection was ever let in.
+// Trusted says whether a request of the connection was ever authenticated.
 func (t *Ticket) Trusted() bool { return t != nil && t.trusted.Load() }
 
-// Rest says that the request was answered.
+// Rest reports that the request was answered.
 func (t *Ticket) Rest() {
 	if t != nil && t.busy.Load() {
 		t.turn.Store(t.pool.turns.Add(1))
@@ -236,10 +248,11 @@ func (t *Ticket) Rest() {
 	}
 }
 
-// Busy tells whether the connection serves a request that was let in.
+// Busy says whether the connection serves an authenticated request.
 func (t *Ticket) Busy() bool { return t != nil && t.busy.Load() }
 
-// ClosedBy replaces how the connection is closed to make room. After [Ticket.End] it is not called.
+// ClosedBy sets the function that closes the connection to make room. It is not called after
+// [Ticket.End].
 func (t *Ticket) ClosedBy(closes func()) {
 	if t == nil {
 		return
@@ -249,7 +262,7 @@ func (t *Ticket) ClosedBy(closes func()) {
 	t.close = closes
 }
 
-// End gives the place up; the connection is closed.
+// End gives up the place, because the connection is closed.
 func (t *Ticket) End() {
 	if t == nil {
 		return
@@ -264,7 +277,7 @@ func (t *Ticket) End() {
 	t.stays()
 }
 
-// stays ends that t is to make room; pool.mu must be held.
+// stays withdraws the choice of t to make room; pool.mu must be held.
 func (t *Ticket) stays() {
 	if t.leaving {
 		t.leaving = false
@@ -272,14 +285,14 @@ func (t *Ticket) stays() {
 	}
 }
 
-// Stay says that the connection was not closed when it was to make room: a request came at that moment.
+// Stay reports that the connection was not closed to make room, because a request arrived on it.
 func (t *Ticket) Stay() {
 	t.pool.mu.Lock()
 	defer t.pool.mu.Unlock()
 	t.stays()
 }
 
-// evict closes the connection, unless a request was let in since it was chosen.
+// evict closes the connection, unless a request was authenticated since it was chosen.
 func (t *Ticket) evict() {
 	if t == nil {
 		return

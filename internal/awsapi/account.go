@@ -20,48 +20,50 @@ import (
 )
 
 const (
-	// DefaultPerSecond is how many attempts of calls an account makes in a second where nothing else is configured: a
-	// thousand quiet fleets need 35.
+	// DefaultPerSecond is the default rate of attempts of calls. A thousand idle fleets need 35 a
+	// second.
 	DefaultPerSecond = 50.0
-	// DefaultBurst is how many it makes at once.
+	// DefaultBurst is the default number of attempts at once.
 	DefaultBurst = 100
-	// maxPerSecond and maxBurst are far above what AWS lets an account call.
+	// maxPerSecond and maxBurst are far above what AWS allows an account.
 	maxPerSecond = 100_000
 	maxBurst     = 100_000
 
-	// maxAttempts is how often a call is tried in all, maxBackoff the longest wait between two tries. Waits are drawn
-	// at random up to a bound that doubles.
+	// maxAttempts is the largest number of attempts of a call, maxBackoff the longest wait between two.
+	// Waits are random, up to a bound that doubles.
 	maxAttempts = 4
 	maxBackoff  = 5 * time.Second
 	// requestTimeout bounds one attempt.
 	requestTimeout = 15 * time.Second
-	// localRegion serves endpoints that are not Amazon's, which have no regions.
+	// localRegion is the region for endpoints other than Amazon's, which have no regions but whose
+	// clients need one.
 	localRegion = "us-east-1"
 )
 
 // Options say how calls are made. The zero Options are the defaults.
 type Options struct {
-	// Region is used where nothing names another; empty means that of the SDK's configuration (AWS_REGION or the
-	// profile).
+	// Region is used where no other is named; empty means that of the SDK's configuration (AWS_REGION
+	// or the profile).
 	Region string
-	// PerSecond is how many attempts of calls may be made in a second, above 0 and at most 100,000, over all clients;
-	// Burst is how many at once, 1 to 100,000. Zero means [DefaultPerSecond] and [DefaultBurst].
+	// PerSecond is the rate of attempts over all clients, above 0 and at most 100,000. Burst is the
+	// number at once, 1 to 100,000. Zero means [DefaultPerSecond] and [DefaultBurst].
 	PerSecond float64
 	Burst     int
 	// Timeout bounds one attempt; zero means 15 seconds.
 	Timeout time.Duration
-	// HTTP makes the requests; nil means a client of the SDK with that timeout. Tests give one that needs no network.
+	// HTTP sends the requests; nil means a client of the SDK with that timeout. Tests use one that
+	// needs no network.
 	HTTP aws.HTTPClient
 }
 
-// Account is where the configurations of clients come from. It is safe for use by several goroutines.
+// Account makes the configurations of clients. It is safe for concurrent use.
 type Account struct {
 	base   aws.Config
 	bucket *rate.Limiter
 	budget *budget
 }
 
-// Open reads the SDK's configuration. Nothing is called and no credentials are looked for: a missing permission shows
+// Open reads the SDK's configuration. It makes no call and looks for no credentials: missing ones show
 // with the first call.
 func Open(ctx context.Context, o Options) (*Account, error) {
 	o.PerSecond, o.Burst, o.Timeout = cmp.Or(o.PerSecond, DefaultPerSecond), cmp.Or(o.Burst,
@@ -87,7 +89,7 @@ func Open(ctx context.Context, o Options) (*Account, error) {
 	return a, nil
 }
 
-// Region returns the configuration of clients in the named region; empty means the account's own.
+// Region returns the configuration of clients in a region; an empty name means the account's own.
 func (a *Account) Region(name string) (aws.Config, error) {
 	cfg := a.base.Copy()
 	cfg.Region = cmp.Or(name, cfg.Region)
@@ -98,8 +100,9 @@ func (a *Account) Region(name string) (aws.Config, error) {
 	return cfg, nil
 }
 
-// Queue returns the configuration of clients for the queue with the given URL: in the URL's region, and for a queue on
-// this machine with the URL's host as endpoint unless AWS_ENDPOINT_URL_SQS or AWS_ENDPOINT_URL names another.
+// Queue returns the configuration of clients for the queue with the given URL, in the URL's region. For
+// a queue on this machine the URL's host is the endpoint, unless AWS_ENDPOINT_URL_SQS or
+// AWS_ENDPOINT_URL names another.
 func (a *Account) Queue(queueURL string) (aws.Config, error) {
 	u, err := url.Parse(queueURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" ||
@@ -121,10 +124,10 @@ func (a *Account) Queue(queueURL string) (aws.Config, error) {
 	return cfg, nil
 }
 
-// amazonHost matches the hosts of Amazon's queue URLs; the group is the region.
+// amazonHost matches the hosts of Amazon's queue URLs; the groups are the region.
 var amazonHost = regexp.MustCompile(`^(?:sqs(?:-fips)?\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|api\.aws)|([a-z0-9-]+)\.queue\.amazonaws\.com(?:\.cn)?)$`)
 
-// QueueRegion returns the region in a queue's URL, or nothing where it has none.
+// QueueRegion returns the region in a queue's URL, or the empty text.
 func QueueRegion(queueURL string) string {
 	u, err := url.Parse(queueURL)
 	if err != nil {
@@ -136,7 +139,7 @@ func QueueRegion(queueURL string) string {
 	return ""
 }
 
-// Local tells whether a URL is of this machine.
+// Local says whether a URL is of this machine.
 func Local(endpoint string) bool {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -146,7 +149,7 @@ func Local(endpoint string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// retryer makes the retries of one client. The budget is that of all.
+// retryer returns the retry policy of one client. The budget is shared by all.
 func (a *Account) retryer() aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts, o.MaxBackoff = maxAttempts, maxBackoff
@@ -155,10 +158,11 @@ func (a *Account) retryer() aws.Retryer {
 	})
 }
 
-// errLimited means that the call would have had to wait longer than it may take.
+// errLimited says that the call would have to wait for a token longer than it may take.
 var errLimited = errors.New("the controller's own limit of calls to AWS leaves no room for it")
 
-// limit has every attempt of a call wait for a token of the bucket.
+// limit makes every attempt of a call wait for a token. It is inserted behind the SDK's retries, so
+// that each attempt counts.
 func (a *Account) limit(stack *middleware.Stack) error {
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("MusterLimit", func(
 		ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler,

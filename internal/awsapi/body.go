@@ -8,12 +8,14 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// PlainBody is an option of the SDK's clients (APIOptions): what a request sends can be read and sought, and offers no
-// WriteTo. The SDK closes a body as soon as the answer begins, and the WriteTo of a closed body of its own says io.EOF
-// as an error. net/http asks the body for more than its length after it has sent it; an answer that comes before that,
-// as it does from this machine, then ends the connection under the answer ("use of closed network connection"). What a
-// worker had received in it would be gone until its visibility timeout. The Read of a closed body says io.EOF as it
-// should.
+// PlainBody is an option of the SDK's clients (APIOptions). It hides the WriteTo method of request
+// bodies.
+//
+// The SDK closes a body as soon as the answer begins. WriteTo of its closed body returns io.EOF as an
+// error, where Read returns io.EOF as its end. After net/http has sent a body it asks it for more. If
+// the answer arrives before that, as it does on one machine, WriteTo's error ends the connection while
+// the answer is read ("use of closed network connection"). Messages in that answer would be lost to the
+// worker until their visibility timeout ends.
 func PlainBody(s *middleware.Stack) error {
 	return s.Build.Add(middleware.BuildMiddlewareFunc("PlainBody", func(ctx context.Context, in middleware.BuildInput,
 		next middleware.BuildHandler) (middleware.BuildOutput, middleware.Metadata, error) {

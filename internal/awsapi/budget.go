@@ -7,20 +7,20 @@ import (
 )
 
 const (
-	// retryCost is what a retry takes from the budget, in successful calls.
+	// retryCost is the cost of a retry, in successful calls.
 	retryCost = 10
-	// budgetTokens is what the budget holds at most, and at the start: ten retries.
+	// budgetTokens is the content of a full budget, ten retries, and its content at the start.
 	budgetTokens = 10 * retryCost
 )
 
-// budget bounds retries to a tenth of the calls that succeed. Unlike the SDK's own it gives nothing back for a retry
-// that succeeded: what was sent was sent. It implements [retry.RateLimiter].
+// budget bounds retries to a tenth of the successful calls. Unlike the SDK's own it returns nothing for
+// a retry that succeeded: the call was made. It implements [retry.RateLimiter].
 type budget struct {
 	mu     sync.Mutex
 	tokens uint
 }
 
-// errNoRetries means that the budget is used up: the error of the attempt before is the answer.
+// errNoRetries says that the budget is used up. The caller sees the error of the last attempt.
 var errNoRetries = errors.New("the budget of retries, a tenth of the calls, is used up")
 
 func newBudget() *budget { return &budget{tokens: budgetTokens} }
@@ -36,7 +36,7 @@ func (b *budget) GetToken(ctx context.Context, cost uint) (func() error, error) 
 	return func() error { return nil }, ctx.Err()
 }
 
-// AddTokens gives back what a successful call earns.
+// AddTokens adds the reward of a successful call.
 func (b *budget) AddTokens(n uint) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,13 +10,14 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// environment returns the configuration for a queue on this machine that is reached without TLS, when the environment
-// holds the keys and the region, as it does for the workers of a fleet on the embedded queue. It is what
-// [config.LoadDefaultConfig] finds in the environment, which stands above all files. But that one reads the files and
-// the certificates of AWS_CA_BUNDLE all the same, where a worker that somebody waits for loses milliseconds with what
-// this queue has no use for. In every other case it returns false. A nil client is one of the SDK's own.
+// environment returns a configuration from environment variables alone, or false. It applies only to a
+// queue on this machine without TLS, if the environment has keys and region and names no profile. The
+// workers of a fleet on the embedded queue have such an environment. [config.LoadDefaultConfig] would
+// return the same, since the environment precedes all files. But it reads the files and the
+// certificates of AWS_CA_BUNDLE nevertheless, and delays the start of a worker by milliseconds. A nil
+// client means one of the SDK.
 func environment(target string, client aws.HTTPClient) (aws.Config, bool) {
-	if endpoint := os.Getenv(endpointSQS); !plain(target) || endpoint != "" && !plain(endpoint) {
+	if endpoint := os.Getenv(endpointSQS); !plainHTTP(target) || endpoint != "" && !plainHTTP(endpoint) {
 		return aws.Config{}, false
 	}
 	env, err := config.NewEnvConfig()
@@ -32,8 +33,8 @@ func environment(target string, client aws.HTTPClient) (aws.Config, bool) {
 	}, true
 }
 
-// plain tells whether a URL is on this machine and without TLS.
-func plain(target string) bool {
+// plainHTTP says whether a URL is on this machine and without TLS.
+func plainHTTP(target string) bool {
 	u, err := url.Parse(target)
 	return err == nil && u.Scheme == "http" && Local(target)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// Kind says what kind of thing went wrong with a call.
+// Kind classifies the failures of calls.
 type Kind string
 
 // The kinds.
@@ -23,28 +23,28 @@ const (
 	Credentials Kind = "credentials"
 	// Region: the region is wrong.
 	Region Kind = "region"
-	// Missing: what was named does not exist in that account and region.
+	// Missing: the named resource does not exist in that account and region.
 	Missing Kind = "missing"
-	// Throttled: AWS, or our own limit, lets no more calls through now.
+	// Throttled: AWS, or the controller's own limit, accepts no more calls now.
 	Throttled Kind = "throttled"
-	// Refused: AWS found the request wrong as the resource is now.
+	// Refused: AWS refused the request in the present state of the resource.
 	Refused Kind = "refused"
-	// Unreachable: no answer came.
+	// Unreachable: no answer arrived.
 	Unreachable Kind = "unreachable"
 	// Failed: anything else.
 	Failed Kind = "failed"
 )
 
-// Error is a call that failed. Its text names what was attempted, what AWS said and what to do; it holds no request
-// number, so that the same fault reads the same each time.
+// Error is a failed call. Its text says what was attempted, what AWS answered and what to do. It
+// contains no request id, so that the same fault always has the same text.
 type Error struct {
 	Kind Kind
-	// Code and Message are what AWS answered; empty when nothing was answered.
+	// Code and Message are AWS's answer; empty without an answer.
 	Code, Message string
-	// Status is the HTTP status of the answer; 0 when nothing was answered.
+	// Status is the HTTP status of the answer; 0 without an answer.
 	Status int
-	// Action is the permission that is missing, as in "autoscaling:SetDesiredCapacity", and Resource what it is missing
-	// for; both are set for Denied, Resource only where AWS named it.
+	// Action is the missing permission, for example "autoscaling:SetDesiredCapacity", and Resource the
+	// resource it is missing for. They are set for Denied only, Resource only if AWS named it.
 	Action, Resource string
 
 	text string
@@ -54,10 +54,10 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.text }
 
-// Unwrap returns what the SDK said.
+// Unwrap returns the error of the SDK.
 func (e *Error) Unwrap() error { return e.err }
 
-// KindOf returns the kind of an error that [Explain] made; empty for any other.
+// KindOf returns the kind of an error made by [Explain]; empty for any other error.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -65,8 +65,8 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// Explain turns the error of a call into an [Error]; nil stays nil. What says what was attempted and on what, as in
-// "set the size of the Auto Scaling group web"; region is where.
+// Explain turns the error of a call into an [Error]; nil stays nil. what says what was attempted on
+// which resource, as in "set the size of the Auto Scaling group web". region is the region of the call.
 func Explain(what, region string, err error) error {
 	if err == nil {
 		return nil
@@ -99,10 +99,10 @@ func Explain(what, region string, err error) error {
 	case Region:
 		remedy = fmt.Sprintf("found the region %s; state the one where it is", region)
 	case Missing:
-		remedy = fmt.Sprintf("there is none in the region %s and the account of these credentials; create it, or put "+
-			"name, region or account right", region)
+		remedy = fmt.Sprintf("there is none in the region %s and the account of these credentials; create it, or "+
+			"correct name, region or account", region)
 	case Throttled:
-		remedy = "AWS takes no more calls of this account for now; fewer are made until it does"
+		remedy = "AWS accepts no more calls of this account for now; Muster calls less often until it does"
 	}
 	if e.Kind != Denied {
 		e.Action = ""
@@ -114,9 +114,9 @@ func Explain(what, region string, err error) error {
 	return e
 }
 
-const remedyCredentials = "sign in again, set new keys, or look after the role of this machine"
+const remedyCredentials = "sign in again, set new keys, or check the role of this machine"
 
-// said joins a code and a message, which may be the same.
+// said joins a code and a message, which may be equal.
 func said(code, message string) string {
 	message = strings.TrimRight(strings.TrimSpace(message), ".")
 	if message == "" || strings.EqualFold(message, code) {
@@ -125,7 +125,8 @@ func said(code, message string) string {
 	return code + ": " + message
 }
 
-// action derives the permission from the operation that was called.
+// action derives the permission from the operation. The prefix of a permission differs from the name of
+// the service for two of them.
 func (e *Error) action(err error) {
 	if op, ok := errors.AsType[*smithy.OperationError](err); ok {
 		prefix := strings.ToLower(op.Service())
@@ -139,9 +140,10 @@ func (e *Error) action(err error) {
 	}
 }
 
-// notAuthorized matches what AWS says of a missing permission: who, the action and mostly the resource.
+// notAuthorized matches AWS's text about a missing permission: the action and, mostly, the resource.
 var notAuthorized = regexp.MustCompile(`not authorized to perform:? ([a-z0-9-]+:[A-Za-z0-9*]+)(?: on resource:? (\S+))?`)
 
+// denied returns the remedy for a missing permission, and fills in Action and Resource from AWS's text.
 func (e *Error) denied() string {
 	if strings.Contains(strings.ToLower(e.Message), "operator") {
 		return "another operator manages it and is the only one that may change it; let that operator size it, or " +
@@ -159,7 +161,7 @@ func (e *Error) denied() string {
 	return fmt.Sprintf("allow %s to the role or user of these credentials", e.Action)
 }
 
-// unanswered explains a call that AWS did not answer.
+// unanswered explains a call without an answer from AWS.
 func (e *Error) unanswered(what, region string, err error) {
 	unsigned, noCredentials := errors.AsType[*NoCredentialsError](err)
 	lookup, noHost := errors.AsType[*net.DNSError](err)
@@ -167,7 +169,7 @@ func (e *Error) unanswered(what, region string, err error) {
 	case noCredentials:
 		e.Kind, e.text = Credentials, fmt.Sprintf("%s: %v", what, unsigned)
 	case errors.Is(err, errLimited):
-		e.Kind, e.text = Throttled, fmt.Sprintf("%s: %v; raise the limit, or look less often", what, errLimited)
+		e.Kind, e.text = Throttled, fmt.Sprintf("%s: %v; raise the limit, or poll less often", what, errLimited)
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		e.Kind, e.text = Unreachable, fmt.Sprintf("%s: no answer came in time", what)
 	case noHost && lookup.IsNotFound:
@@ -179,6 +181,7 @@ func (e *Error) unanswered(what, region string, err error) {
 	e.Action = ""
 }
 
+// innermost returns the innermost error: the SDK wraps a connection error in several layers of text.
 func innermost(err error) error {
 	for {
 		inner := errors.Unwrap(err)
@@ -189,7 +192,8 @@ func innermost(err error) error {
 	}
 }
 
-// kindOf reads AWS's codes. They differ by service, and by protocol in what surrounds them.
+// kindOf classifies AWS's codes. They differ by service, and by protocol in prefixes and suffixes, so
+// it looks for parts.
 func kindOf(code, message string) Kind {
 	lower := strings.ToLower(message)
 	switch c := strings.ToLower(code); {

@@ -3,30 +3,31 @@ package awsapi
 import "time"
 
 const (
-	// Fast is the time between two looks at something that changes.
+	// Fast is the default interval between two polls of something that changes.
 	Fast = 5 * time.Second
-	// Slow is the time between two looks at something that does not.
+	// Slow is the default interval between two polls of something that does not.
 	Slow = 30 * time.Second
 )
 
-// Pace says when it is time for the next look at something that is asked for more often than AWS shall be. Looks come
-// at the fast rate while what they show changes, and half as often again each time that it does not, down to the slow
-// rate. The zero Pace is due at once. It is not safe for concurrent use.
+// Pace decides when to poll a resource whose caller asks more often than AWS should be asked. The
+// interval is Fast while the readings change. After each unchanged reading it grows by half, up to
+// Slow. The zero Pace is due at once. It is not safe for concurrent use.
 type Pace struct {
-	// Fast and Slow are above zero, Slow at least Fast; zero means the constants of these names.
+	// Fast and Slow are above zero, and Slow is at least Fast. Zero means the constants of these names.
 	Fast, Slow time.Duration
 
+	// every is the present interval, next the time of the next poll.
 	every time.Duration
 	next  time.Time
 }
 
-// Due tells whether it is time to look at now.
+// Due says whether a poll is due at now.
 func (p *Pace) Due(now time.Time) bool {
-	// A clock that was set back must not put the next look off for longer than the slowest rate.
+	// A clock that was set back must not delay the next poll by more than the slow interval.
 	return !now.Before(p.next) || p.next.Sub(now) > p.slow()
 }
 
-// Looked notes a look at now, and whether it showed a change.
+// Looked records a poll at now, and whether the reading had changed.
 func (p *Pace) Looked(now time.Time, changed bool) {
 	switch {
 	case changed || p.every == 0:
@@ -37,24 +38,24 @@ func (p *Pace) Looked(now time.Time, changed bool) {
 	p.next = now.Add(p.every)
 }
 
-// Failed notes a look at now that failed: the next one waits, twice as long each time.
+// Failed records a failed poll at now; the interval doubles each time.
 func (p *Pace) Failed(now time.Time) {
 	p.every = min(max(2*p.every, p.fast()), p.slow())
 	p.next = now.Add(p.every)
 }
 
-// Within has the next look no later than d after now.
+// Within makes the next poll due no later than d after now.
 func (p *Pace) Within(now time.Time, d time.Duration) {
 	if at := now.Add(d); at.Before(p.next) {
 		p.next = at
 	}
 }
 
-// Expect makes a look due at once, and those that follow fast.
+// Expect makes a poll due at once, and shortens the interval of the following ones.
 func (p *Pace) Expect() { p.ExpectAt(time.Time{}) }
 
-// ExpectAt makes a look due at the instant at, or before when one is due before, and those that follow fast. Whoever
-// may be asked to expect something often, by events that come in storms, keeps a distance from the look before.
+// ExpectAt schedules a poll no later than at, and shortens the interval of the following ones. Callers
+// driven by events must debounce.
 func (p *Pace) ExpectAt(at time.Time) {
 	p.every = 0
 	if at.Before(p.next) {
@@ -62,6 +63,7 @@ func (p *Pace) ExpectAt(at time.Time) {
 	}
 }
 
+// fast returns Fast or its default.
 func (p *Pace) fast() time.Duration {
 	if p.Fast > 0 {
 		return p.Fast
@@ -69,6 +71,7 @@ func (p *Pace) fast() time.Duration {
 	return Fast
 }
 
+// slow returns Slow or its default, at least the fast interval.
 func (p *Pace) slow() time.Duration {
 	if p.Slow > 0 {
 		return max(p.Slow, p.fast())

@@ -1,12 +1,20 @@
-// Package awsmetrics reads metrics of CloudWatch for everybody who needs some, 500 in a call and no more than once a
-// minute.
+// Package awsmetrics reads CloudWatch metrics for all fleets together: up to 500 metrics in a call,
+// each at most once a minute. A thousand fleets so make a few calls a minute.
 //
-// Whoever needs a metric asks the one [Reader] for it. The reader remembers what is asked for, and when one metric is
-// due it reads all that are nearly due with it, so that a thousand fleets make a few calls a minute together. A metric
-// that nobody asks for any more is forgotten.
+//	reader := awsmetrics.NewReader(account)
+//	samples := reader.Newest(ctx, "eu-west-1", stat)
 //
-// A period whose end is only just past may still be incomplete, since publishers are late; it counts from [Settle]
-// after its end on. What is read carries the instants of the periods and never that of the call.
+// A [Reader] remembers which metrics were requested. When one is due, it reads with it all others of
+// the region that are nearly due. A metric that is no longer requested is forgotten. [Reader.Series]
+// returns whole series, [Reader.Newest] only the newest values, and [Reader.ByAWS] lets CloudWatch
+// evaluate an expression.
+//
+// A period that has just ended may still be incomplete, because publishers are late. It counts from
+// [Settle] after its end. Results carry the times of the periods, never that of the call. A failed read
+// is a [Read] with a Failure: unknown, not zero.
+//
+// Expressions are evaluated by package metricmath where possible; source/cloudwatch decides which way
+// to use. Rates and retries are those of internal/awsapi.
 package awsmetrics
 
 import (
@@ -29,20 +37,21 @@ import (
 )
 
 const (
-	// Settle is how long after its end a period is taken to be complete.
+	// Settle is the time after its end at which a period counts as complete.
 	Settle = 15 * time.Second
-	// MaxQueries is how many metrics one call reads.
+	// MaxQueries is the largest number of metrics in one call, a limit of CloudWatch.
 	MaxQueries = 500
 
-	// every is how often a metric with periods of a minute or more is read; one with shorter periods is read each
-	// fastest.
+	// every is the interval for metrics with periods of a minute or more. A metric with shorter periods
+	// is read at its period, but at most each fastest.
 	every   = time.Minute
 	fastest = 10 * time.Second
-	// gather is how long the first who asks waits for others, whose metrics then come with the same call.
+	// gather is the time for which the first request waits for others, whose metrics then come with the
+	// same call.
 	gather = 50 * time.Millisecond
-	// forget is how long after the last ask a metric is read no more.
+	// forget is the time after its last request at which a metric is no longer read.
 	forget = 10 * time.Minute
-	// window is how far back is read where nobody asks for more, maxWindow the most that may be asked for.
+	// window is the least and maxWindow the largest range of time that is read.
 	window    = 15 * time.Minute
 	maxWindow = 24 * time.Hour
 	// maxStats bounds the metrics of a region, maxPages the pages of one read.
@@ -50,7 +59,7 @@ const (
 	maxPages = 100
 )
 
-// Reader reads metrics. It is safe for use by several goroutines.
+// Reader reads metrics. It is safe for concurrent use.
 type Reader struct {
 	account *awsapi.Account
 	options []func(*cloudwatch.Options)
@@ -59,47 +68,49 @@ type Reader struct {
 	regions map[string]*region
 }
 
-// NewReader returns a reader, whose clients have the options. Nothing is called.
+// NewReader returns a reader whose clients have the given options. It makes no call.
 func NewReader(account *awsapi.Account, options ...func(*cloudwatch.Options)) *Reader {
 	return &Reader{account: account, options: options, regions: map[string]*region{}}
 }
 
-// Read is what was read of one metric.
+// Read is the result for one metric.
 type Read struct {
-	// Series has the periods of the window that are complete; its points are missing where nothing was published. It
-	// has no points when Failure is set.
+	// Series has the complete periods of the window. Points without a datapoint are missing. It has no
+	// points if Failure is set.
 	Series metricmath.Series
-	// At is when it was read.
+	// At is the time of the read.
 	At time.Time
 	// Failure says why nothing could be read; empty otherwise.
 	Failure string
 }
 
-// getter is the one call that a reader makes.
+// getter is the part of the client that a reader uses; tests replace it.
 type getter interface {
 	GetMetricData(context.Context, *cloudwatch.GetMetricDataInput,
 		...func(*cloudwatch.Options)) (*cloudwatch.GetMetricDataOutput, error)
 }
 
-// region holds the metrics of one region.
+// region has the metrics of one region.
 type region struct {
 	name   string
 	client getter
-	// turn is held by the one who reads.
+	// turn is held by the goroutine that reads.
 	turn chan struct{}
 
 	mu    sync.Mutex
 	stats map[string]*stat
 }
 
-// stat is one metric that somebody asked for.
+// stat is one requested metric.
 type stat struct {
 	metricmath.MetricStat
+	// window is the largest one requested, askedAt the time of the last request, read the last result.
 	window  time.Duration
 	askedAt time.Time
 	read    Read
 }
 
+// region returns the region of that name, and creates it first if necessary.
 func (r *Reader) region(name string) (*region, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,8 +127,9 @@ func (r *Reader) region(name string) (*region, error) {
 	return g, nil
 }
 
-// Series returns what is known of the metrics over the window before now, one for each, in a region; empty means the
-// account's own. It reads those that are due, and with them what else nearly is.
+// Series returns one result for each metric, over at least the time over before now, in a region; an
+// empty name means that of the account. It first reads the metrics that are due, and with them others
+// that nearly are.
 func (r *Reader) Series(ctx context.Context, regionName string, over time.Duration,
 	stats ...metricmath.MetricStat) []Read {
 	g, err := r.region(regionName)
@@ -139,8 +151,8 @@ func (r *Reader) Series(ctx context.Context, regionName string, over time.Durati
 	return reads
 }
 
-// Newest returns the newest datapoint of each metric whose period is complete, as a sample of the instant at which the
-// period ended.
+// Newest returns the newest complete datapoint of each metric, as a sample taken at the end of its
+// period.
 func (r *Reader) Newest(ctx context.Context, regionName string, stats ...metricmath.MetricStat) []muster.Sample {
 	samples := make([]muster.Sample, len(stats))
 	for i, read := range r.Series(ctx, regionName, 0, stats...) {
@@ -150,8 +162,8 @@ func (r *Reader) Newest(ctx context.Context, regionName string, stats ...metricm
 			samples[i] = muster.Unknown(read.At, read.Failure)
 		case !point.Known:
 			samples[i] = muster.Unknown(read.At,
-				fmt.Sprintf("CloudWatch has no datapoint of %s %s of the last %s; metrics of SQS come with up to 15 "+
-					"min delay, and stop when a queue was quiet for six hours",
+				fmt.Sprintf("CloudWatch has no datapoint of %s %s of the last %s; metrics of SQS are up to 15 min "+
+					"late, and stop after a queue was idle for six hours",
 					stats[i].Metric.Namespace, stats[i].Metric.MetricName, render.Seconds(window.Seconds())))
 		default:
 			samples[i] = muster.Measured(start.Add(read.Series.Period), point.Value)
@@ -160,7 +172,7 @@ func (r *Reader) Newest(ctx context.Context, regionName string, stats ...metricm
 	return samples
 }
 
-// key names a metric among those of a region.
+// key identifies a metric in its region.
 func key(s metricmath.MetricStat) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q %q %q %d %q", s.Metric.Namespace, s.Metric.MetricName, s.Stat, periodOf(s), s.Unit)
@@ -170,11 +182,12 @@ func key(s metricmath.MetricStat) string {
 	return b.String()
 }
 
+// periodOf returns the period of a metric, a minute by default.
 func periodOf(s metricmath.MetricStat) time.Duration {
 	return time.Duration(cmp.Or(s.PeriodSeconds, 60)) * time.Second
 }
 
-// fresh reads what is due among the metrics, and what nearly is with them.
+// fresh requests the metrics and reads what is due. Concurrent requests wait for one read.
 func (g *region) fresh(ctx context.Context, over time.Duration, stats []metricmath.MetricStat) error {
 	if err := g.ask(time.Now(), over, stats); err != nil || !g.anyDue(time.Now(), stats) {
 		return err
@@ -186,7 +199,7 @@ func (g *region) fresh(ctx context.Context, over time.Duration, stats []metricma
 		return fmt.Errorf("read metrics of CloudWatch: %w", ctx.Err())
 	}
 	if !g.anyDue(time.Now(), stats) {
-		return nil // somebody read them meanwhile
+		return nil // another request has read them meanwhile
 	}
 	select {
 	case <-time.After(gather):
@@ -201,7 +214,7 @@ func (g *region) fresh(ctx context.Context, over time.Duration, stats []metricma
 	return ctx.Err()
 }
 
-// ask notes that the metrics are needed.
+// ask records that the metrics are requested.
 func (g *region) ask(now time.Time, over time.Duration, stats []metricmath.MetricStat) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -219,13 +232,15 @@ func (g *region) ask(now time.Time, over time.Duration, stats []metricmath.Metri
 	return nil
 }
 
+// anyDue says whether one of the metrics must be read now.
 func (g *region) anyDue(now time.Time, stats []metricmath.MetricStat) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.ContainsFunc(stats, func(s metricmath.MetricStat) bool { return g.stats[key(s)].dueIn(now) <= 0 })
 }
 
-// dueIn is how long it is until the metric is to be read again.
+// dueIn returns the time until the metric must be read again. A last read in the future, after the
+// clock was set back, counts as none.
 func (s *stat) dueIn(now time.Time) time.Duration {
 	if s.read.At.IsZero() || s.read.At.After(now.Add(every)) {
 		return 0
@@ -233,7 +248,8 @@ func (s *stat) dueIn(now time.Time) time.Duration {
 	return s.read.At.Add(min(every, max(fastest, periodOf(s.MetricStat)))).Sub(now)
 }
 
-// due returns the metrics that are due within half of their time, and forgets those that nobody asks for.
+// due returns the metrics that are due within half of their interval, and forgets those no longer
+// requested.
 func (g *region) due(now time.Time) (due []wanted) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -253,14 +269,14 @@ func (g *region) due(now time.Time) (due []wanted) {
 	return due
 }
 
-// wanted is a metric that is about to be read.
+// wanted is a copy of a metric to read, for use without the lock.
 type wanted struct {
 	key string
 	metricmath.MetricStat
 	window time.Duration
 }
 
-// readBatch reads up to MaxQueries metrics, page by page, and notes what came, or why nothing did.
+// readBatch reads up to MaxQueries metrics and stores the results or the failure.
 func (g *region) readBatch(ctx context.Context, now time.Time, batch []wanted) {
 	in := &cloudwatch.GetMetricDataInput{ScanBy: types.ScanByTimestampAscending, EndTime: aws.Time(now)}
 	start := now
@@ -280,10 +296,10 @@ func (g *region) readBatch(ctx context.Context, now time.Time, batch []wanted) {
 		id := fmt.Sprintf("q%d", i)
 		s := g.stats[w.key]
 		if s == nil {
-			continue // nobody asks for it any more
+			continue // forgotten meanwhile
 		}
 		switch {
-		case err != nil && ctx.Err() != nil: // nobody knows; the next one who asks reads
+		case err != nil && ctx.Err() != nil: // this caller gave up; the next request reads again
 		case err != nil:
 			s.read = Read{At: at, Failure: err.Error()}
 		case failures[id] != "":
@@ -294,6 +310,7 @@ func (g *region) readBatch(ctx context.Context, now time.Time, batch []wanted) {
 	}
 }
 
+// wireStat returns a metric as the SDK sends it.
 func wireStat(s metricmath.MetricStat) *types.MetricStat {
 	w := &types.MetricStat{
 		Metric: &types.Metric{Namespace: aws.String(s.Metric.Namespace), MetricName: aws.String(s.Metric.MetricName)},
@@ -306,7 +323,8 @@ func wireStat(s metricmath.MetricStat) *types.MetricStat {
 	return w
 }
 
-// pages makes the calls of one read and returns the points by id and start of their period, and what failed by id.
+// pages makes the calls of one read. It returns points by id and start of their period in Unix seconds,
+// and failures by id.
 func (g *region) pages(ctx context.Context, in *cloudwatch.GetMetricDataInput) (map[string]map[int64]float64,
 	map[string]string, error) {
 	points, failures := map[string]map[int64]float64{}, map[string]string{}
@@ -341,7 +359,7 @@ func (g *region) pages(ctx context.Context, in *cloudwatch.GetMetricDataInput) (
 		"for a shorter window", maxPages)
 }
 
-// rowOf arranges points by period, without the last one that may be incomplete.
+// rowOf arranges points by period, without the last period that may be incomplete.
 func rowOf(points map[int64]float64, start, now time.Time, period time.Duration) metricmath.Series {
 	first := start.Truncate(period)
 	end := now.Add(-Settle).Truncate(period)

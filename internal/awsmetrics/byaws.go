@@ -11,9 +11,9 @@ import (
 	"github.com/muster-scale/muster/metricmath"
 )
 
-// ByAWS has CloudWatch itself compute a list of queries, in a call of its own, over the window before now, and returns
-// what the query with the given id gives. It reads each time that it is asked: the caller keeps what it gave. The
-// periods are those of the query, or a minute.
+// ByAWS lets CloudWatch evaluate a list of queries over the window before now, and returns the result
+// of the query with the given id. It makes a call of its own each time, so the caller should keep the
+// result. Periods are those of the queries, a minute at least.
 func (r *Reader) ByAWS(ctx context.Context, regionName string, over time.Duration, queries []metricmath.Query,
 	id string) Read {
 	now := time.Now()

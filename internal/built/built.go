@@ -1,4 +1,6 @@
-// Package built tells what a program was built from: its version, commit and platform.
+// Package built reports what a program was built from: version, commit and platform. `muster version`
+// shows it. [From] combines the version of a release, set by the linker, with what the Go linker
+// recorded.
 package built
 
 import (
@@ -8,25 +10,25 @@ import (
 	"strings"
 )
 
-// Development is the version of what was built from sources without one.
+// Development is the version of a program built from sources without a version.
 const Development = "development"
 
-// Program is what is known of a program.
+// Program is what is known of the build of a program.
 type Program struct {
-	// Version is that of the release or the module.
+	// Version is the version of the release or of the module.
 	Version string `json:"version"`
-	// Commit is the one it was built from; empty where that is not known. Modified is true when files had changed
+	// Commit is the commit it was built from; empty if unknown. Modified says that files had changed
 	// since.
 	Commit   string `json:"commit,omitzero"`
 	Modified bool   `json:"modified,omitzero"`
-	// Module is its path, Go what built it, Platform what it was built for.
+	// Module is the path of the module, Go the version of the toolchain, Platform the target.
 	Module   string `json:"module,omitzero"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
-// From returns what is known of a program by the version of its release, which may be empty, and by what the linker
-// noted, which may be nil.
+// From returns what is known of a program. release is the version of its release, which may be empty.
+// info is what the linker recorded, which may be nil.
 func From(release string, info *debug.BuildInfo) Program {
 	b := Program{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info != nil {
@@ -52,8 +54,8 @@ func From(release string, info *debug.BuildInfo) Program {
 	return b
 }
 
-// pseudoCommit returns the commit in a version that Go made of one, as in v0.0.0-20260301120000-0123456789ab; empty for
-// others.
+// pseudoCommit returns the commit in a pseudo-version, such as v0.0.0-20260301120000-0123456789ab;
+// empty for other versions.
 func pseudoCommit(version string) string {
 	version, _, _ = strings.Cut(version, "+")
 	parts := strings.Split(version, "-")
@@ -64,7 +66,7 @@ func pseudoCommit(version string) string {
 	return last
 }
 
-// String says on one line what is known.
+// String returns one line for people.
 func (b Program) String() string {
 	var more []string
 	if b.Commit != "" {

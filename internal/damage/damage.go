@@ -1,5 +1,13 @@
-// Package damage spoils files as broken disks, careless copies and people do: a bit is flipped, the end is cut off, a
-// sector or a page is zeroed or garbled, a file is missing. Tests use it to prove that a store says what it lost.
+// Package damage spoils files as broken disks, careless copies and people do: it flips a bit, cuts off
+// the end, zeroes or garbles a sector or a page, or removes a file. Tests use it to prove that a store
+// notices damage and says what it lost.
+//
+// [Draw] chooses a [Damage] at random, by a seeded source, so a failing test can be repeated.
+// [Damage.Apply] does it to the file; [Damage.Spoil] does it to a content in memory. [Copy] keeps an
+// undamaged copy to compare with.
+//
+// The damage is done to files that no program has open. A disk that loses its power while a program
+// writes is package powercut.
 package damage
 
 import (
@@ -31,12 +39,13 @@ const (
 	kinds
 )
 
+// The units of the damages, in bytes. They are those of a disk and of SQLite.
 const (
 	sectorBytes = 512
 	pageBytes   = 4096
 )
 
-// String names the kind.
+// String returns a name for messages of tests.
 func (k Kind) String() string {
 	return [...]string{"a flipped bit", "a cut", "a zeroed sector", "a zeroed page", "a garbled sector",
 		"a missing file"}[k]
@@ -45,15 +54,15 @@ func (k Kind) String() string {
 // Damage is one damage of one file.
 type Damage struct {
 	Kind Kind
-	// File is the name of the file, below the directory.
+	// File is the name of the file, relative to the directory.
 	File string
-	// At is the byte where it begins, and Bit the bit of that byte for a Flip.
+	// At is the first damaged byte, and Bit the bit of that byte for a Flip.
 	At   int64
 	Bit  uint8
 	seed uint64
 }
 
-// String tells where the damage is, for the failure of a test.
+// String describes the damage for the failure of a test.
 func (d Damage) String() string {
 	switch d.Kind {
 	case Flip:
@@ -70,8 +79,8 @@ func (d Damage) String() string {
 	return d.File + ": missing"
 }
 
-// Draw chooses a damage of one of the files below dir that has any content. Half of the damages are drawn by file, so
-// that small files have their share, the others by byte.
+// Draw chooses a damage of one of the files below dir that are not empty. Half of the damages are drawn
+// by file, so that small files get their share, the others by byte.
 func Draw(chance *rand.Rand, dir string) (Damage, error) {
 	files, err := Files(dir)
 	if err != nil {
@@ -98,6 +107,7 @@ func Draw(chance *rand.Rand, dir string) (Damage, error) {
 	return Damage{}, errors.New("draw a damage: the files changed")
 }
 
+// draw chooses a damage at about the byte at of a file. Sectors and pages are aligned.
 func draw(chance *rand.Rand, name string, _, at int64) Damage {
 	d := Damage{Kind: Kind(chance.IntN(int(kinds))), File: name, At: at, Bit: uint8(chance.IntN(8)),
 		seed: chance.Uint64()}
@@ -110,13 +120,14 @@ func draw(chance *rand.Rand, name string, _, at int64) Damage {
 	return d
 }
 
-// File is a file below a directory.
+// File is a file below a directory, with its size.
 type File struct {
 	Name  string
 	Bytes int64
 }
 
-// Files returns the regular files below dir that have any content, by name.
+// Files returns the regular files below dir that are not empty, by name, so that a seed always chooses
+// the same.
 func Files(dir string) (files []File, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
@@ -151,7 +162,7 @@ func (d Damage) Apply(dir string) error {
 	return nil
 }
 
-// Spoil returns the content with the damage done; it is that of an empty file for a Miss.
+// Spoil returns a damaged copy of content; empty for a Miss.
 func (d Damage) Spoil(content []byte) []byte {
 	b := slices.Clone(content)
 	switch d.Kind {
@@ -174,7 +185,7 @@ func (d Damage) Spoil(content []byte) []byte {
 	return b
 }
 
-// Copy copies the regular files below one directory into another one.
+// Copy copies the regular files below one directory to another.
 func Copy(from, to string) error {
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

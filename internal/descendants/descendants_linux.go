@@ -13,51 +13,55 @@ import (
 )
 
 const (
-	// patience bounds how long killed processes are waited for: one that hangs in the kernel is left to a later call.
+	// patience bounds the wait for killed processes. One that hangs in the kernel is left to a later
+	// call.
 	patience = time.Second
-	// rounds bounds how deep a tree of processes is followed: the children of a killed process come to us when it is
-	// gone.
+	// rounds bounds the depth of a tree of processes: the children of a killed process are adopted when
+	// it is gone, and found in the next round.
 	rounds = 1000
 )
 
-// Adopt makes this process the parent of every process below it whose own parent has ended.
+// Adopt makes this process the parent of every process below it whose own parent ends.
 func Adopt() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("become the parent of processes that are left behind: %w", err)
+		return fmt.Errorf("become the parent of orphaned processes: %w", err)
 	}
 	return nil
 }
 
-// Adopts tells whether [Adopt] was called in this process, successfully.
+// Adopts says whether [Adopt] succeeded in this process.
 func Adopts() bool {
 	var on int32
 	err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&on)), 0, 0, 0)
 	return err == nil && on == 1
 }
 
-// WithParent has the kernel kill the process that is started with these attributes when the thread that starts it ends,
-// however it does. The caller must keep to that thread ([runtime.LockOSThread]) as long as the process runs.
+// WithParent makes the kernel kill the process that is started with these attributes when the starting
+// thread ends, for whatever reason. The caller must keep that thread ([runtime.LockOSThread]) as long
+// as the process runs.
 func WithParent(a *syscall.SysProcAttr) {
 	if Adopts() {
 		a.Pdeathsig = syscall.SIGKILL
 	}
 }
 
-// End kills the processes with the given mark, or with any mark where it is empty, that were left to this process, and
-// those that they leave in turn. A program's own process must be waited for before. It does nothing without [Adopt].
+// End kills the adopted processes with the given mark, or with any mark if it is empty, and those that
+// they leave behind. Wait for the program's own process before. It does nothing without [Adopt].
 func End(mark string) {
 	if Adopts() {
 		end(func(pid int) bool { return marked(environment(pid), mark) })
 	}
 }
 
-// EndAll kills every child of this process. It is for the end of a process that starts nothing any more.
+// EndAll kills every child of this process. Use it at the end of a process that starts nothing any
+// more.
 func EndAll() {
 	if Adopts() {
 		end(func(int) bool { return true })
 	}
 }
 
+// end kills the selected children, round by round, until none is left.
 func end(which func(pid int) bool) {
 	deadline := time.Now().Add(patience)
 	for range rounds {
@@ -74,7 +78,7 @@ func end(which func(pid int) bool) {
 	}
 }
 
-// collect waits until the processes are gone, and returns false when that takes too long.
+// collect waits until the processes are gone. It returns false if that takes too long.
 func collect(pids []int, deadline time.Time) bool {
 	for _, pid := range pids {
 		for {
@@ -83,7 +87,7 @@ func collect(pids []int, deadline time.Time) bool {
 				continue
 			}
 			if got == pid || err != nil {
-				break // it is collected, or was by somebody else
+				break // collected here, or elsewhere in this process
 			}
 			if time.Now().After(deadline) {
 				return false
@@ -94,8 +98,8 @@ func collect(pids []int, deadline time.Time) bool {
 	return true
 }
 
-// children returns the processes whose parent is this one. Those that were left to it are children of its first thread;
-// those that it started are children of the threads that did.
+// children returns the children of this process. Adopted ones are children of its first thread, started
+// ones of the threads that started them.
 func children() (pids []int) {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -104,7 +108,7 @@ func children() (pids []int) {
 	for _, task := range tasks {
 		text, err := os.ReadFile("/proc/self/task/" + task.Name() + "/children")
 		if err != nil {
-			continue // a thread that has ended, or a kernel that does not tell
+			continue // the thread has ended, or the kernel lacks this file
 		}
 		for _, field := range strings.Fields(string(text)) {
 			if pid, err := strconv.Atoi(field); err == nil {
@@ -115,17 +119,17 @@ func children() (pids []int) {
 	return pids
 }
 
-// environment is that with which a process started; it is empty for a zombie.
+// environment returns the initial environment of a process; empty for a zombie.
 func environment(pid int) string {
 	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	return string(text)
 }
 
-// Zombies collects children that ended by themselves after they had been left to this process. It holds those that it
-// saw before: one that is a zombie at two calls in a row is nobody else's to wait for, if the calls are seconds apart.
+// Zombies collects adopted children that ended by themselves. It remembers the zombies of its last
+// call: if the calls are seconds apart, no other code in this process waits for one that it sees twice.
 type Zombies struct{ seen map[int]bool }
 
-// Collect looks for zombies and collects those of the last call.
+// Collect collects the zombies that the last call saw too.
 func (z *Zombies) Collect() {
 	now := map[int]bool{}
 	for _, pid := range children() {

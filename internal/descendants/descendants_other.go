@@ -4,8 +4,7 @@ package descendants
 
 import "syscall"
 
-// Adopt does nothing: no other system that Muster runs on lets a process become the parent of those that are left
-// behind.
+// Adopt does nothing: other systems do not let a process adopt orphans below it.
 func Adopt() error { return nil }
 
 // Adopts returns false.

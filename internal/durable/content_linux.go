@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SyncContent brings to the disk what was written into a file whose size does not change. It leaves out the times of
-// the file, which cost a write of their own.
+// SyncContent makes durable what was written to a file whose size does not change. It skips the times
+// of the file, which would cost another write.
 func SyncContent(f *os.File) error {
 	for {
 		if err := unix.Fdatasync(int(f.Fd())); !errors.Is(err, unix.EINTR) {

@@ -4,6 +4,6 @@ package durable
 
 import "os"
 
-// SyncContent brings to the disk what was written into a file whose size does not change. It goes through the drive's
-// cache, also on macOS.
+// SyncContent makes durable what was written to a file whose size does not change. It also flushes the
+// drive's cache, on macOS too.
 func SyncContent(f *os.File) error { return f.Sync() }

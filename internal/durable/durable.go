@@ -1,6 +1,15 @@
-// Package durable makes directories and small files that are still there after a power cut. A file that was synced can
-// be lost all the same: its name, and the names of the directories above it, are kept in directories that must be
-// synced too.
+// Package durable creates directories and small files that still exist after a power cut.
+//
+// Syncing a file is not enough: its name, and the names of the directories above it, are kept in
+// directories that must be synced too.
+//
+//   - [MkdirAll] creates directories, [Create] a new file, atomically. Both are durable when they
+//     return.
+//   - [SyncDir] makes names durable after a rename or removal; [SyncContent] the content of a file
+//     whose size does not change.
+//   - [Replace] replaces a file atomically, but not durably: for results that can be made again.
+//
+// Large data that changes in place belongs into SQLite or into queue/internal/storage/oplog.
 package durable
 
 import (
@@ -12,14 +21,15 @@ import (
 	"syscall"
 )
 
-// MkdirAll makes the directory dir, with those above it that are missing, and syncs the name of each before it makes
-// the next one. What exists keeps its mode. Its name is synced as well, because the program that made it may have ended
-// before it could; what then fails for lack of rights is the business of whoever made it.
+// MkdirAll creates the directory dir and missing ones above it, and syncs the name of each before it
+// creates the next. An existing directory keeps its mode. Its name is synced too, because the program
+// that created it may have ended before it could. If that fails for lack of permission, the error is
+// ignored: such a directory belongs to someone else.
 func MkdirAll(dir string, mode fs.FileMode) error {
 	return makeAll(dir, func(name string) error { return os.Mkdir(name, mode) }, SyncDir)
 }
 
-// makeAll is MkdirAll; make makes one directory and sync syncs one.
+// makeAll is MkdirAll. make creates one directory and sync syncs one; tests replace them.
 func makeAll(dir string, make, sync func(string) error) error {
 	dir = filepath.Clean(dir)
 	parent := filepath.Dir(dir)
@@ -46,8 +56,8 @@ func makeAll(dir string, make, sync func(string) error) error {
 	return sync(parent)
 }
 
-// SyncDir brings to the disk which names the directory dir holds. A file system that cannot do that, and says so, is
-// believed to need no such thing.
+// SyncDir makes the names in the directory dir durable. A file system that reports that it cannot sync
+// directories is taken not to need it.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -63,8 +73,9 @@ func SyncDir(dir string) error {
 	return nil
 }
 
-// Create makes the file path with the given content, for its owner alone. After a power cut it is there whole, or not
-// at all; once Create returned it is there. A file that exists is kept, and the error matches [fs.ErrExist].
+// Create creates the file path with the given content and mode 0600. After a power cut it is there
+// completely or not at all; after Create returned it is there. An existing file is kept, and the error
+// matches [fs.ErrExist].
 func Create(path string, content []byte) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*") // mode 0600
@@ -76,7 +87,7 @@ func Create(path string, content []byte) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("create %s: %w", path, err)
 	}
-	if err := os.Link(f.Name(), path); err != nil { // unlike Rename it never replaces
+	if err := os.Link(f.Name(), path); err != nil { // unlike Rename it never replaces a file
 		return fmt.Errorf("create %s: %w", path, err)
 	}
 	return SyncDir(dir)

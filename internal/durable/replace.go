@@ -8,15 +8,15 @@ import (
 	"os"
 )
 
-// Replace makes or replaces the file at path with what fill writes: it is there whole or not at all, however the
-// process ends. It is not synced, so that a power cut may still lose it. What is no regular file, as a terminal or a
-// pipe, is written to as it is. An empty path does nothing.
+// Replace creates or replaces the file at path with the output of fill. However the process ends, the
+// file is complete or unchanged. It is not synced, so a power cut may still lose it. A path that is no
+// regular file, such as a terminal or a pipe, is written directly. An empty path does nothing.
 func Replace(path string, fill func(io.Writer) error) error {
 	if path == "" {
 		return nil
 	}
 	part := path
-	if stat, err := os.Stat(path); err != nil || stat.Mode().IsRegular() { // and no terminal or pipe
+	if stat, err := os.Stat(path); err != nil || stat.Mode().IsRegular() { // not a terminal or pipe
 		part = fmt.Sprintf("%s.%d.new", path, os.Getpid())
 		defer os.Remove(part)
 	}

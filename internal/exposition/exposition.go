@@ -1,7 +1,16 @@
-// Package exposition writes numbers as the text that Prometheus and those who speak its format scrape: version 0.0.4.
+// Package exposition writes metrics in the text format of Prometheus, version 0.0.4.
 //
-// It has gauges and counters, no more, because that is what Muster exports. Each worker is the same program as muster
-// up, and the usual library brings protocol buffers into it: over a megabyte for a page of text.
+// A [Page] gathers gauges and counters for one answer: [Page.Add] adds a number of a [Family],
+// [Page.Bytes] renders them. [Counts] are counters that live as long as the program and are added to
+// each page.
+//
+//	var page exposition.Page
+//	page.Add(exposition.Gauge, backlog, 40, "thumbs")
+//	w.Header().Set("Content-Type", exposition.ContentType)
+//	w.Write(page.Bytes())
+//
+// It has only gauges and counters, because Muster exports nothing else. The usual library would add
+// protocol buffers, over a megabyte, to the program, which every worker runs too.
 package exposition
 
 import (
@@ -14,10 +23,10 @@ import (
 	"sync"
 )
 
-// ContentType is what a scraper is told the text to be.
+// ContentType is the content type of the format.
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
-// Kind is what a family of numbers is.
+// Kind is the type of a family.
 type Kind string
 
 // The kinds.
@@ -26,23 +35,24 @@ const (
 	Counter Kind = "counter"
 )
 
-// Family describes numbers of one name that differ in their labels. Names and labels are ASCII letters, digits and
-// underscores.
+// Family describes numbers with the same name and different labels. Names and labels are ASCII letters,
+// digits and underscores; the caller ensures that.
 type Family struct {
 	Name, Help string
 	Labels     []string
 }
 
-// Page gathers numbers for one answer. It is not safe for use by several goroutines.
+// Page gathers numbers for one answer. It is not safe for concurrent use.
 type Page struct{ families map[string]*family }
 
 type family struct {
 	Family
 	kind  Kind
-	lines map[string]float64 // by the labels as they are written
+	lines map[string]float64 // by rendered labels
 }
 
-// Add adds a number of a family, with a value for each label in their order. A number that was there is replaced.
+// Add adds a number of a family, with a value for each label in order. It replaces a number with the
+// same labels.
 func (p *Page) Add(k Kind, f Family, v float64, values ...string) {
 	if p.families == nil {
 		p.families = map[string]*family{}
@@ -55,7 +65,7 @@ func (p *Page) Add(k Kind, f Family, v float64, values ...string) {
 	of.lines[written(f.Labels, values)] = v
 }
 
-// Bytes renders the page: families by name, and their numbers by their labels.
+// Bytes renders the page: families by name, numbers by labels, so that equal numbers give equal bytes.
 func (p *Page) Bytes() []byte {
 	var b bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(p.families)) {
@@ -69,7 +79,7 @@ func (p *Page) Bytes() []byte {
 	return b.Bytes()
 }
 
-// written renders labels with their values; a value that is missing is empty.
+// written renders labels with values. A missing value is empty.
 func written(names, values []string) string {
 	if len(names) == 0 {
 		return ""
@@ -86,7 +96,7 @@ func written(names, values []string) string {
 	return b.String() + "}"
 }
 
-// Counts are counters of one family. They are safe for use by several goroutines.
+// Counts are the counters of one family. They are safe for concurrent use.
 type Counts struct {
 	family Family
 
@@ -94,15 +104,16 @@ type Counts struct {
 	all map[string]count
 }
 
+// count is one counter with its label values.
 type count struct {
 	values []string
 	n      float64
 }
 
-// NewCounts returns counters, none of which has counted yet.
+// NewCounts returns a family of counters. A counter appears with its first Add.
 func NewCounts(f Family) *Counts { return &Counts{family: f, all: map[string]count{}} }
 
-// Add counts n more, at least 0, of what has those values for the labels.
+// Add adds n, at least 0, to the counter with these label values.
 func (c *Counts) Add(n float64, values ...string) {
 	key := strings.Join(values, "\x00")
 	c.mu.Lock()

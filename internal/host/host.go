@@ -1,4 +1,6 @@
-// Package host tells what a measurement needs to know of the machine it runs on, and fits a program to it.
+// Package host reports facts about the machine that measurements need ([Load], [OwnTime], [Cores]), and
+// adapts a program to it ([SparePlace]). [Sleep] is a wait that a context can end. It knows nothing of
+// clouds: the placement of a worker is in package worker/placement.
 package host
 
 import (
@@ -11,7 +13,8 @@ import (
 	"time"
 )
 
-// Load returns the mean number of runnable processes over the past minute, or "unknown" where the system does not say.
+// Load returns the mean number of runnable processes over the last minute, or "unknown" if the system
+// does not report it.
 func Load() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, ok := strings.Cut(string(text), " ")
@@ -21,10 +24,11 @@ func Load() string {
 	return first
 }
 
-// SparePlace lets one goroutine more run at a time than the runtime does by itself, unless the environment says how
-// many; it is for the main function of a program that waits for its disk most of the time. Go leaves a goroutine that
-// does so its place and watches it, every 20 microseconds if nobody else has one to spare: that is a sixth of the
-// processor time of a busy queue. It returns how many cores there are, which [Cores] no longer tells afterwards.
+// SparePlace lets the runtime run one more goroutine at a time than it would by itself, unless
+// GOMAXPROCS is set. Call it in the main function of a program that mostly waits for its disk. Go keeps
+// the place of a goroutine that is in a system call, and checks every 20 microseconds whether to take
+// it away if no other place is free; that is a sixth of the processor time of a busy queue. It returns
+// the number of cores, which [Cores] no longer reports afterwards.
 func SparePlace() (cores int) {
 	cores = Cores()
 	if os.Getenv("GOMAXPROCS") == "" {
@@ -33,7 +37,7 @@ func SparePlace() (cores int) {
 	return cores
 }
 
-// OwnTime returns what all threads of this process have used of the processors so far; unlike the time on the clock it
+// OwnTime returns the processor time that all threads of this process have used. Unlike elapsed time it
 // hardly depends on what else the machine does.
 func OwnTime() (time.Duration, error) {
 	var used syscall.Rusage
@@ -43,7 +47,7 @@ func OwnTime() (time.Duration, error) {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano()), nil
 }
 
-// Sleep waits for so long, or until ctx ends, and then returns its error.
+// Sleep waits for d, or until ctx ends, and then returns its error.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -56,6 +60,6 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Cores is how many cores this process and those that it starts may use; a limit of their container counts. It is one
-// too many after [SparePlace], which returns the right number.
+// Cores returns the number of cores that this process and its children may use; a limit of the
+// container counts. After [SparePlace] it is one too many: use what that returned.
 func Cores() int { return runtime.GOMAXPROCS(0) }

@@ -1,13 +1,21 @@
-// Package joblog keeps what the workers of a fleet and their jobs print.
+// Package joblog keeps what the workers of a fleet and their jobs print, so that `muster logs` can show
+// it after the workers have ended.
 //
-// Each fleet has one log, a directory below the data directory, that all its workers write and that outlives them.
-// Nobody owns it: under the lock of the directory a [Log] appends what it has collected, and rotates the file when it
-// is full. So a log needs no process that must stay alive, and its size is bounded: [Files] files of
-// [FileMegabytes] each.
+// Each fleet has one log: a directory below the data directory, to which all workers of the fleet
+// write. No process owns it. A [Log] collects records and appends them under the lock of the directory;
+// it rotates the file when it is full. So no process must stay alive for a log, and its size is
+// bounded: [Files] files of [FileMegabytes] MiB.
 //
-// A record is one line of JSON ([Record]). [Log.Write] never waits: a job is never held up by its log. What comes too
-// fast, or cannot be written, is left out and counted. Lines that are repeated are counted too.
+//		job prints -> Log.Write -> folds (repeated lines) -> rate limits -> buffer -> file    every 100 ms
 //
-// [Read] and [Follow] read a log. [Failures] keeps the last failure of each message for as long as the message may
-// exist, however fast the log is rotated.
+//	  - A [Record] is one line of JSON. [Log.Write] never blocks: a job never waits for its log.
+//	    Records that come too fast, or cannot be written, are dropped and counted. Repeated lines are
+//	    counted instead of written.
+//	  - [Read] and [Follow] read a log, and [Recent] summarizes its latest failures.
+//	  - [Failures] keeps the last failure of each message for as long as the message may exist, however
+//	    fast the log is rotated.
+//	  - [Log.Handler] is a slog.Handler that writes what a worker itself logs.
+//
+// The package does not know queues or commands. What the controller decides is in package history, not
+// here.
 package joblog

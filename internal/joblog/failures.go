@@ -21,19 +21,20 @@ import (
 
 const (
 	failuresFile = "failures.db"
-	// failuresKeep is longer than a queue can keep a message, 14 days; failuresMost bounds how many are kept, the
-	// oldest go first.
+	// failuresKeep is longer than a queue can keep a message, 14 days. failuresMost bounds the number
+	// kept; the oldest go first.
 	failuresKeep = 15 * 24 * time.Hour
 	failuresMost = 20_000
-	// failuresTidy is how many writes there are between two looks at these bounds.
+	// failuresTidy is the number of writes between two checks of these bounds.
 	failuresTidy = 200
-	// maxPending bounds what waits to be written.
+	// maxPending bounds the failures that wait to be written.
 	maxPending = 1000
-	// maxAsked bounds the messages of one query.
+	// maxAsked bounds the messages of one SQL query.
 	maxAsked = 500
 )
 
-// failures.db holds the last failure of each message, as JSON; at is in milliseconds since 1970.
+// failuresSchema is the schema of failures.db: the last failure of each message, as JSON. at is in Unix
+// milliseconds.
 const failuresSchema = `
 CREATE TABLE failures (
 	message TEXT PRIMARY KEY,
@@ -43,31 +44,33 @@ CREATE TABLE failures (
 CREATE INDEX failures_at ON failures (at);
 `
 
-// failuresShared describes the file: its mark is "MuFa".
+// failuresShared describes the file. Its application id is "MuFa" in ASCII.
 func failuresShared() sqlitefile.Shared {
 	return sqlitefile.Shared{Application: 0x4d754661, Version: 1, Schema: failuresSchema, Patience: 5 * time.Second}
 }
 
-// Failures keeps the last failure of each message in a file that all workers of the data directory share. What it is
-// told it writes soon, and in order; it never waits. What cannot be written is told once and then forgotten, because
-// the log has it too. It is safe for use by several goroutines.
+// Failures keeps the last failure of each message, in a file that all workers of a data directory
+// share. Its methods never block; a goroutine writes the changes soon after, in order. If the file
+// cannot be written, that is reported once and the changes are dropped, because the log has them too.
+// It is safe for concurrent use.
 type Failures struct {
 	path   string
 	failed func(error)
 
 	mu      sync.Mutex
-	pending map[string]*Failure // by message; nil forgets
+	pending map[string]*Failure // by message; nil means to forget it
 	order   []string
 	closed  bool
 
+	// wake says that something waits, done that Close was called, over that the goroutine has ended.
 	wake, done, over chan struct{}
 	db               *sql.DB
 	writes           int
-	told             bool
+	told             bool // failed was called
 }
 
-// OpenFailures returns the failures kept below dir. The file is opened with the first write. failed is told why nothing
-// is kept, and may be nil.
+// OpenFailures returns the failures kept below dir. The file is opened with the first write. failed,
+// which may be nil, is called once if nothing can be kept.
 func OpenFailures(dir string, failed func(error)) *Failures {
 	f := &Failures{
 		path: filepath.Join(dir, failuresFile), failed: failed, pending: map[string]*Failure{},
@@ -77,16 +80,17 @@ func OpenFailures(dir string, failed func(error)) *Failures {
 	return f
 }
 
-// Keep keeps a failure of the message with the given id in the place of any earlier one. The id is another than the
-// failure's own where the message was moved.
+// Keep stores a failure of the message with the given id, in place of an earlier one. The id differs
+// from failure.Message if the message was moved.
 func (f *Failures) Keep(message string, failure Failure) {
 	r := Record{Failure: &failure}.bounded()
 	f.put(message, r.Failure)
 }
 
-// Forget forgets the failure of a message, which is done with.
+// Forget removes the failure of a message that was finished.
 func (f *Failures) Forget(message string) { f.put(message, nil) }
 
+// put adds a change to those that wait. Only the last change of a message is written.
 func (f *Failures) put(message string, failure *Failure) {
 	if message == "" {
 		return
@@ -106,7 +110,7 @@ func (f *Failures) put(message string, failure *Failure) {
 	}
 }
 
-// Close writes what waits.
+// Close writes the waiting changes.
 func (f *Failures) Close() {
 	f.mu.Lock()
 	if f.closed {
@@ -119,6 +123,7 @@ func (f *Failures) Close() {
 	<-f.over
 }
 
+// run writes the changes, with a pause between two writes, until Close.
 func (f *Failures) run() {
 	defer close(f.over)
 	for last := false; !last; {
@@ -145,10 +150,12 @@ func (f *Failures) run() {
 	}
 }
 
-// write writes what waits in one transaction.
+// write writes the waiting changes in one transaction.
 func (f *Failures) write() error {
 	f.mu.Lock()
 	order, pending := f.order, f.pending
+	// Changes that cannot be written are not kept: the log has the failures too, and memory stays
+	// bounded.
 	f.order, f.pending = nil, map[string]*Failure{}
 	f.mu.Unlock()
 	if len(order) == 0 {
@@ -158,7 +165,7 @@ func (f *Failures) write() error {
 	if f.db == nil {
 		keeps := slices.ContainsFunc(order, func(m string) bool { return pending[m] != nil })
 		if _, err := os.Stat(f.path); errors.Is(err, os.ErrNotExist) && !keeps {
-			return nil // there is nothing to forget
+			return nil // without a file there is nothing to forget
 		}
 		db, err := failuresShared().Open(ctx, f.path)
 		if err != nil {
@@ -185,6 +192,7 @@ func (f *Failures) write() error {
 	return tx.Commit()
 }
 
+// store writes one change.
 func store(ctx context.Context, tx *sql.Tx, message string, failure *Failure) error {
 	if failure == nil {
 		_, err := tx.ExecContext(ctx, `DELETE FROM failures WHERE message = ?`, message)
@@ -199,7 +207,7 @@ func store(ctx context.Context, tx *sql.Tx, message string, failure *Failure) er
 	return err
 }
 
-// tidy forgets what is too old or too much.
+// tidy removes failures that are too old or too many.
 func tidy(ctx context.Context, tx *sql.Tx, now time.Time, most int) error {
 	oldest := now.Add(-failuresKeep).UnixMilli()
 	if _, err := tx.ExecContext(ctx, `DELETE FROM failures WHERE at < ?`, oldest); err != nil {
@@ -210,8 +218,8 @@ func tidy(ctx context.Context, tx *sql.Tx, now time.Time, most int) error {
 	return err
 }
 
-// LastFailures returns what is kept below dir of the messages with the given ids. Messages of which nothing is known
-// are left out.
+// LastFailures returns the failures kept below dir of the messages with the given ids. Messages without
+// one are left out.
 func LastFailures(ctx context.Context, dir string, messages []string) (map[string]Failure, error) {
 	path := filepath.Join(dir, failuresFile)
 	found := map[string]Failure{}
@@ -233,6 +241,7 @@ func LastFailures(ctx context.Context, dir string, messages []string) (map[strin
 	return found, nil
 }
 
+// query reads the failures of up to maxAsked messages.
 func query(ctx context.Context, db *sql.DB, messages []string) (map[string]Failure, error) {
 	args := make([]any, len(messages))
 	for i, m := range messages {

@@ -6,16 +6,18 @@ import (
 )
 
 const (
-	// window is how long equal records of one kind are counted together, and freeOfWindow how many of them are written.
+	// window is the time for which equal records of one kind are counted together, and freeOfWindow the
+	// number of them that are written.
 	window       = 10 * time.Second
 	freeOfWindow = 20
-	// maxFolds bounds the texts that are told apart. Beyond it all counts are written and begin anew.
+	// maxFolds bounds the distinct texts in memory. Beyond it all counts are written and start again.
 	maxFolds = 512
 )
 
-// folds counts repeated records. Lines of a job that are equal to the one before, of the same message and stream, are
-// counted wherever they stand in a row: others must not be, because a job may print text in which lines occur again.
-// Failures and lines of the worker are counted by their texts: of equal ones only the first of each window are written.
+// folds counts repeated records. A line of a job counts as repeated only directly after an equal line
+// of the same message and stream: elsewhere a job may print equal lines that matter, such as a table.
+// Failures and lines of the worker count as repeated wherever they stand: of equal ones only the first
+// freeOfWindow of each window are written.
 type folds struct {
 	rows    map[rowKey]*fold
 	windows map[windowKey]*fold
@@ -28,7 +30,7 @@ type windowKey struct {
 	text string
 }
 
-// fold is a record with the number of those that were like it and were not written.
+// fold is a record with the number of equal ones that were not written.
 type fold struct {
 	last    Record
 	since   time.Time
@@ -36,7 +38,7 @@ type fold struct {
 	more    int
 }
 
-// counted returns the record that stands for those that were not written.
+// counted returns the record that stands for the unwritten ones, and resets their number.
 func (f *fold) counted() Record {
 	r := f.last
 	r.Repeated = f.more
@@ -46,7 +48,7 @@ func (f *fold) counted() Record {
 
 func newFolds() folds { return folds{map[rowKey]*fold{}, map[windowKey]*fold{}} }
 
-// take returns the records to write in place of r.
+// take returns the records to write for r.
 func (f *folds) take(r Record, now time.Time) (out []Record) {
 	if len(f.rows)+len(f.windows) >= maxFolds {
 		out = f.due(now, true)
@@ -72,7 +74,7 @@ func (f *folds) take(r Record, now time.Time) (out []Record) {
 	return append(out, r)
 }
 
-// inRow takes a line of a job.
+// inRow is take for a line of a job.
 func (f *folds) inRow(r Record, now time.Time) (out []Record) {
 	key := rowKey{r.Member, r.Message, r.Stream}
 	row := f.rows[key]
@@ -94,7 +96,8 @@ func (f *folds) inRow(r Record, now time.Time) (out []Record) {
 	return append(out, r)
 }
 
-// attemptOver returns the counts of the lines of a message: what its next attempt prints is no repetition.
+// attemptOver returns the counts of a message whose attempt failed: lines of the next attempt are no
+// repetition.
 func (f *folds) attemptOver(message string) (out []Record) {
 	for _, stream := range []string{"stdout", "stderr"} {
 		for key, row := range f.rows {
@@ -109,7 +112,7 @@ func (f *folds) attemptOver(message string) (out []Record) {
 	return out
 }
 
-// due returns the counts that are to be written: those of windows and rows that are over, or all.
+// due returns the counts to write now, of rows and windows that have ended, or of all.
 func (f *folds) due(now time.Time, all bool) (out []Record) {
 	for key, row := range f.rows {
 		over := all || now.Sub(row.since) >= window

@@ -11,25 +11,27 @@ import (
 )
 
 const (
-	// bytesPerSecond and burstBytes bound what one Log takes of jobs; what is beyond is left out and counted. Failures,
-	// and what the worker says, have the same again, so that a job that prints without end does not hide why it failed.
+	// bytesPerSecond and burstBytes bound the output of jobs that one Log accepts; more is dropped and
+	// counted. Failures and lines of the worker have a limit of their own, so that a job that prints
+	// without end does not hide why it failed.
 	bytesPerSecond = 256 << 10
 	burstBytes     = 768 << 10
-	// maxBatch bounds what is written at once, and so what is kept while nothing can be written; maxOutputBatch is the
-	// part of it for what jobs print.
+	// maxBatch bounds one write in bytes, and so the memory while nothing can be written.
+	// maxOutputBatch is the part of it for output of jobs.
 	maxBatch       = 1 << 20
 	maxOutputBatch = 768 << 10
 	// writeGap is the least time between two writes.
 	writeGap = 100 * time.Millisecond
-	// foldEvery is how often the counts of repeated lines are written.
+	// foldEvery is the interval at which counts of repeated lines are written.
 	foldEvery = time.Second
 )
 
-// Log writes to a fleet's log for one process. Make one with [Open]; it is safe for use by several goroutines.
+// Log writes to the log of a fleet for one process. Create one with [Open]; it is safe for concurrent
+// use.
 type Log struct {
 	place  place
 	member string
-	// failed is told when nothing can be written, and when that is over (nil).
+	// failed is called when nothing can be written any more, and with nil when that has ended.
 	failed func(error)
 
 	mu      sync.Mutex
@@ -40,15 +42,17 @@ type Log struct {
 	folds   folds
 	closed  bool
 
+	// wake says that records wait, done that Close was called, over that the goroutine has ended; fail
+	// is its last error.
 	wake chan struct{}
 	done chan struct{}
 	over chan struct{}
 	fail error
 }
 
-// Open returns the writer of the named fleet's log below dir for a process of the named member. Nothing is made before
-// the first record. The function failed is called, by one goroutine, when records cannot be written, and with nil when
-// they can again; it may be nil.
+// Open returns the writer of a fleet's log below dir, for a process of the named member. Nothing is
+// created before the first record. failed, which may be nil, is called by one goroutine when records
+// cannot be written, and with nil when they can be again.
 func Open(dir, fleet, member string, failed func(error)) *Log {
 	l := &Log{
 		place: placeOf(dir, fleet), member: member, failed: failed, folds: newFolds(),
@@ -59,8 +63,8 @@ func Open(dir, fleet, member string, failed func(error)) *Log {
 	return l
 }
 
-// Write takes a record. An empty At is now, an empty Member that of the Log. It never waits: what cannot be taken is
-// left out and counted.
+// Write adds a record. A zero At becomes now, an empty Member that of the Log. It never blocks: a
+// record that cannot be accepted is dropped and counted.
 func (l *Log) Write(r Record) {
 	now := time.Now()
 	if r.At.IsZero() {
@@ -80,13 +84,14 @@ func (l *Log) Write(r Record) {
 	}
 }
 
-// put encodes a record for the next write. The caller holds the lock.
+// put encodes a record for the next write. The caller must hold the lock.
 func (l *Log) put(r Record, now time.Time) {
 	line, err := json.Marshal(r)
 	limit, most := l.others, maxBatch
 	if r.Kind == Output {
 		limit, most = l.jobs, maxOutputBatch
 	}
+	// Full buffer or limit exceeded: the record is dropped, a job must not wait.
 	if err != nil || l.lines.Len()+len(line)+1 > most || !limit.AllowN(now, len(line)+1) {
 		l.leftOut += max(1, r.Repeated)
 		return
@@ -99,7 +104,7 @@ func (l *Log) put(r Record, now time.Time) {
 	}
 }
 
-// Close writes what is left and returns the error of that.
+// Close writes the waiting records and returns the error of that write.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -136,7 +141,7 @@ func (l *Log) run() {
 	}
 }
 
-// count puts the counts of lines that were repeated or left out.
+// count adds the counts of repeated and dropped lines.
 func (l *Log) count(all bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,18 +151,18 @@ func (l *Log) count(all bool) {
 	}
 	if n := l.leftOut; n > 0 {
 		r := Record{At: now.UTC().Truncate(time.Millisecond), Kind: Worker, Level: "WARN", Member: l.member,
-			Text: fmt.Sprintf("%d lines are left out here: there were more than %d KiB a second, or the log could "+
+			Text: fmt.Sprintf("%d lines are missing here: there were more than %d KiB a second, or the log could "+
 				"not be written",
 				n, bytesPerSecond>>10)}
 		if l.put(r, now); l.leftOut == n {
 			l.leftOut = 0
 		} else {
-			l.leftOut = n // there is no room for this line either; it comes with the next count
+			l.leftOut = n // no room for this line either; the next count adds it
 		}
 	}
 }
 
-// flush writes what was taken. What cannot be written is kept for the next time.
+// flush writes the waiting records. If that fails they stay for the next attempt.
 func (l *Log) flush() error {
 	l.mu.Lock()
 	lines := bytes.Clone(l.lines.Bytes())
@@ -169,12 +174,13 @@ func (l *Log) flush() error {
 		return fmt.Errorf("write to the log in %s: %w", l.place.dir, err)
 	}
 	l.mu.Lock()
+	// Records that arrived during the write stay in the buffer.
 	l.lines.Next(len(lines))
 	l.mu.Unlock()
 	return nil
 }
 
-// tell tells of a failure when it begins and when it is over.
+// tell calls failed when a failure begins and when it ends.
 func (l *Log) tell(err error) {
 	if (err == nil) != (l.fail == nil) && l.failed != nil {
 		l.failed(err)

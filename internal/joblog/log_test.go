@@ -159,7 +159,7 @@ func TestWhatComesTooFastIsCountedAndNotWritten(t *testing.T) {
 	for _, r := range got {
 		if r.Kind == Worker {
 			n := 0
-			if _, err := fmt.Sscanf(r.Text, "%d lines are left out", &n); err != nil {
+			if _, err := fmt.Sscanf(r.Text, "%d lines are missing here", &n); err != nil {
 				t.Errorf("found %q", r.Text)
 			}
 			left += n

@@ -13,7 +13,8 @@ import (
 	"github.com/DeRuina/timberjack"
 )
 
-// Files is how many files a log has at most, the present one included, and FileMegabytes how many MiB each can have.
+// Files is the largest number of files of a log, the present one included. FileMegabytes is the size of
+// each, in MiB.
 const (
 	Files         = 8
 	FileMegabytes = 8
@@ -22,22 +23,22 @@ const (
 const (
 	logName  = "jobs.jsonl"
 	lockName = "lock"
-	// lockPatience is how long the lock is waited for; its holders have it for milliseconds.
+	// lockPatience is the longest wait for the lock, which is held for milliseconds.
 	lockPatience = 2 * time.Second
 )
 
 // place is the directory of a fleet's log.
 type place struct{ dir string }
 
-// placeOf returns the place of the named fleet's log below dir.
+// placeOf returns the place of a fleet's log below dir.
 func placeOf(dir, fleet string) place { return place{filepath.Join(dir, fleet)} }
 
 func (p place) path() string { return filepath.Join(p.dir, logName) }
 
-// errLocked means that another process has held the lock for too long.
+// errLocked says that another process held the lock for too long.
 var errLocked = errors.New("another process holds its lock")
 
-// locked does f under the lock of the directory, which it makes if need be.
+// locked runs f under the lock of the directory, which it creates if necessary.
 func (p place) locked(f func() error) error {
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return err
@@ -47,7 +48,7 @@ func (p place) locked(f func() error) error {
 		return err
 	}
 	defer lock.Close()
-	// Not for ever: a process that was stopped while it held the lock must not stop the others.
+	// The wait is bounded: a process that was suspended with the lock must not block the others for ever.
 	for deadline := time.Now().Add(lockPatience); ; {
 		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
@@ -62,8 +63,9 @@ func (p place) locked(f func() error) error {
 	}
 }
 
-// append writes lines, at most maxBatch bytes of them, and rotates the file when it is full. The writer lives for one
-// call: it assumes that no other process writes, which holds while the lock is held.
+// append writes lines, at most maxBatch bytes, and rotates the file when it is full. The rotating
+// writer lives for one call: it assumes that no other process writes, which is true only under the
+// lock.
 func (p place) append(lines []byte) error {
 	return p.locked(func() error {
 		w := &timberjack.Logger{
@@ -74,7 +76,8 @@ func (p place) append(lines []byte) error {
 	})
 }
 
-// open opens the files of the log, the oldest first. It opens none when there is no log.
+// open opens the files of the log, the oldest first; none if there is no log. Under the lock, so that
+// no file is renamed meanwhile.
 func (p place) open() (files []*os.File, err error) {
 	if _, err := os.Stat(p.dir); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -104,7 +107,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// names returns the names of the log's files, the oldest first: a rotated one has the time of its rotation in its name.
+// names returns the names of the log's files, the oldest first. The name of a rotated file contains the
+// time of its rotation, so names sort by age.
 func (p place) names() ([]string, error) {
 	entries, err := os.ReadDir(p.dir)
 	if err != nil {
@@ -128,7 +132,7 @@ func (p place) names() ([]string, error) {
 	return names, nil
 }
 
-// Fleets returns the names of the fleets that have a log below dir, sorted.
+// Fleets returns the names of the fleets with a log below dir, sorted.
 func Fleets(dir string) []string {
 	entries, _ := os.ReadDir(dir)
 	var names []string

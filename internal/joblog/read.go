@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// followEvery is how often a log is looked at that is followed.
+	// followEvery is the interval at which a followed log is polled.
 	followEvery = 200 * time.Millisecond
-	// maxLine bounds a line that is read: more than a record can have.
+	// maxLine bounds a line in bytes; it is larger than any record.
 	maxLine = 128 << 10
-	// recentBytes is how much of a log [Recent] reads, from its end.
+	// recentBytes is the part of a log that [Recent] reads, from its end.
 	recentBytes = 1 << 20
 )
 
-// Query selects records.
+// Query selects records. The zero Query selects all.
 type Query struct {
-	// Since leaves out older ones; zero selects all.
+	// Since leaves out older records.
 	Since time.Time
-	// Message selects those of the messages whose ids begin so; empty selects all.
+	// Message selects the messages whose ids begin with it.
 	Message string
-	// Failed selects failures alone.
+	// Failed selects only failures.
 	Failed bool
 }
 
@@ -36,14 +36,14 @@ func (q Query) selects(r Record) bool {
 	return !r.At.Before(q.Since) && strings.HasPrefix(r.Message, q.Message) && (!q.Failed || r.Kind == Failed)
 }
 
-// Read visits the records of the named fleet's log below dir that are there, the oldest first, until visit returns an
-// error, which it returns.
+// Read calls visit with the selected records of a fleet's log below dir, the oldest first, until visit
+// returns an error, which Read returns.
 func Read(ctx context.Context, dir, fleet string, q Query, visit func(Record) error) error {
 	_, err := read(ctx, placeOf(dir, fleet), q, visit)
 	return err
 }
 
-// read returns the present file, at its end, for Follow; nil when there is none.
+// read is Read. It returns a reader at the end of the present file, for Follow; nil if there is no log.
 func read(ctx context.Context, p place, q Query, visit func(Record) error) (*reader, error) {
 	files, err := p.open()
 	if err != nil {
@@ -68,8 +68,8 @@ func read(ctx context.Context, p place, q Query, visit func(Record) error) (*rea
 	return present, nil
 }
 
-// Follow is [Read], and then visits records as they come, until ctx ends, whose error it returns. idle is called
-// whenever there is none for the moment.
+// Follow is [Read], and then continues with new records until ctx ends, whose error it returns. It
+// calls idle whenever no record is left for the moment.
 func Follow(ctx context.Context, dir, fleet string, q Query, visit func(Record) error, idle func() error) error {
 	p := placeOf(dir, fleet)
 	r, err := read(ctx, p, q, visit)
@@ -98,7 +98,8 @@ type reader struct {
 	file *os.File
 	q    Query
 	in   *bufio.Reader
-	// part is the beginning of a line whose end is not written yet; skip is true while the rest of a line is too long.
+	// part is the beginning of a line whose end is not written yet. skip is set while a line that is
+	// too long is skipped.
 	part []byte
 	skip bool
 }
@@ -114,7 +115,7 @@ func (r *reader) close() error {
 	return r.file.Close()
 }
 
-// visit visits what was written since the last call.
+// visit visits the records written since the last call. Lines that are no records are skipped.
 func (r *reader) visit(ctx context.Context, visit func(Record) error) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -145,7 +146,8 @@ func (r *reader) visit(ctx context.Context, visit func(Record) error) error {
 	}
 }
 
-// next visits what is new, and returns the reader of the present file: another one once the file was rotated.
+// next visits new records and returns the reader of the present file, which is another one after a
+// rotation.
 func (r *reader) next(ctx context.Context, p place, q Query, visit func(Record) error) (*reader, error) {
 	if r == nil { // there was no log
 		return read(ctx, p, q, visit)
@@ -153,7 +155,7 @@ func (r *reader) next(ctx context.Context, p place, q Query, visit func(Record) 
 	present, statErr := os.Stat(p.path())
 	mine, err := r.file.Stat()
 	if err == nil {
-		err = r.visit(ctx, visit) // after the look at the name: what was renamed is not written any more
+		err = r.visit(ctx, visit) // after the stat: once renamed, a file is no longer written
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.close())
@@ -163,21 +165,21 @@ func (r *reader) next(ctx context.Context, p place, q Query, visit func(Record) 
 	}
 	f, err := os.Open(p.path())
 	if err != nil {
-		return r, nil // it is being rotated: the next look finds it
+		return r, nil // it is just being rotated; the next poll finds it
 	}
 	_ = r.close()
 	r = newReader(f, q)
 	return r, r.visit(ctx, visit)
 }
 
-// Summary says what failed of late.
+// Summary describes the recent failures of a fleet.
 type Summary struct {
-	// Failed counts failed attempts, and Last is the newest; nil when there was none.
+	// Failed is the number of failed attempts. Last is the newest of them, or nil.
 	Failed int
 	Last   *Failure
 }
 
-// Recent sums up the failures since an instant, as far as the end of the log tells.
+// Recent summarizes the failures since a time, as far back as the last recentBytes of the log reach.
 func Recent(ctx context.Context, dir, fleet string, since time.Time) (s Summary, err error) {
 	f, err := os.Open(placeOf(dir, fleet).path())
 	if errors.Is(err, os.ErrNotExist) {
@@ -203,7 +205,7 @@ func Recent(ctx context.Context, dir, fleet string, since time.Time) (s Summary,
 	return s, err
 }
 
-// Lines returns the lines of a text without blank ones at its end.
+// Lines splits text into lines, without their ends, as valid UTF-8.
 func Lines(text []byte) []string {
 	var lines []string
 	for line := range bytes.Lines(text) {

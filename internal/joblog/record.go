@@ -6,40 +6,40 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what a record tells of.
+// Kind says what a record is about.
 type Kind string
 
 // The kinds of records.
 const (
 	// Output is a line that a job printed.
 	Output Kind = "output"
-	// Failed is an attempt at a message that failed.
+	// Failed is a failed attempt at a message.
 	Failed Kind = "failed"
-	// Worker is what the worker itself says.
+	// Worker is a log line of the worker itself.
 	Worker Kind = "worker"
 )
 
-// Record is one line of a log. Fields may be added; readers ignore those they do not know.
+// Record is one line of a log. Fields may be added; readers ignore unknown ones.
 type Record struct {
 	At   time.Time `json:"at"`
 	Kind Kind      `json:"kind"`
-	// Member is the member whose worker wrote it.
+	// Member is the member whose worker wrote the record.
 	Member string `json:"member,omitzero"`
-	// Message is the id of the message that was worked on; empty where that is unknown, or where there was none.
+	// Message is the id of the message in progress; empty if unknown or if there was none.
 	Message string `json:"message,omitzero"`
-	// Stream is stdout or stderr, of an Output; Level is DEBUG, INFO, WARN or ERROR, of a Worker.
+	// Stream is stdout or stderr, for Output. Level is DEBUG, INFO, WARN or ERROR, for Worker.
 	Stream string `json:"stream,omitzero"`
 	Level  string `json:"level,omitzero"`
-	// Text is the line, or the failure's error.
+	// Text is the line, or the error of the failure.
 	Text string `json:"text"`
-	// Repeated is how many more such records there were, of which this is the last; 0 for a record that stands for
-	// itself.
+	// Repeated is the number of equal records before this one that were not written; 0 for a record
+	// that stands only for itself.
 	Repeated int `json:"repeated,omitzero"`
-	// Failure is that of a Failed record.
+	// Failure is the failure of a Failed record.
 	Failure *Failure `json:"failure,omitzero"`
 }
 
-// Failure tells of an attempt at a message that failed.
+// Failure is a failed attempt at a message.
 type Failure struct {
 	At      time.Time `json:"at"`
 	Fleet   string    `json:"fleet,omitzero"`
@@ -48,28 +48,28 @@ type Failure struct {
 	Message string    `json:"message"`
 	// Attempt is the number of the attempt, from 1; 0 means unknown.
 	Attempt int `json:"attempt,omitzero"`
-	// Error says what failed. Status is the exit status of a command that exited; Signal names the signal that ended
-	// it.
+	// Error says what failed. Status is the exit status of a command that exited, Signal the signal
+	// that ended it.
 	Error  string `json:"error"`
 	Status *int   `json:"status,omitzero"`
 	Signal string `json:"signal,omitzero"`
-	// Output is the end of what the job printed: of standard error, or of standard output when that is empty.
+	// Output is the end of the job's standard error, or of its standard output if that is empty.
 	Output string `json:"output,omitzero"`
-	// TookSeconds is how long the attempt took.
+	// TookSeconds is the duration of the attempt.
 	TookSeconds float64 `json:"took_seconds"`
-	// AgainSeconds is after how long the message is tried again; absent when it is not known, or never.
+	// AgainSeconds is the time until the next attempt; absent if unknown, or if there is none.
 	AgainSeconds *float64 `json:"again_seconds,omitzero"`
-	// DeadLetter says that the worker moved the message to the dead letters.
+	// DeadLetter says that the worker moved the message to the dead-letter queue.
 	DeadLetter bool `json:"dead_letter,omitzero"`
 }
 
 const (
-	// maxText bounds the text of a record, and maxOutput the Output of a Failure, in bytes.
+	// maxText bounds the text of a record, maxOutput the Output of a Failure, in bytes.
 	maxText   = 4 << 10
 	maxOutput = 2 << 10
 )
 
-// bounded returns the record with texts that are valid and not too long.
+// bounded returns r with valid UTF-8 texts within the bounds.
 func (r Record) bounded() Record {
 	r.Text = head(r.Text, maxText)
 	if r.Failure != nil {
@@ -80,7 +80,7 @@ func (r Record) bounded() Record {
 	return r
 }
 
-// head returns the first bytes of a text, cut between characters.
+// head returns the first bytes of a text, at most most, cut between characters.
 func head(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= most {
@@ -92,8 +92,8 @@ func head(text string, most int) string {
 	return text[:most]
 }
 
-// Tail returns the last lines of a text that have at most so many bytes together, or the end of the last one when that
-// alone is longer. It has no line end at its end.
+// Tail returns the last lines of a text, at most most bytes, without a final line end. If the last line
+// alone is longer, it returns the end of that line.
 func Tail(text string, most int) string {
 	text = strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), " \t\r\n")
 	if len(text) <= most {

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// Handler returns a handler that writes what a worker logs, from the given level on, into the log. Attributes named
-// "message" and "member" become the record's own; the others follow its text.
+// Handler returns a slog.Handler that writes records of at least level to the log. An attribute
+// "message" becomes the record's Message; the others follow its text.
 func (l *Log) Handler(level slog.Level) slog.Handler { return &recorder{log: l, level: level} }
 
-// recorder renders records by the text handler of the standard library, so that they read as on a terminal.
+// recorder is that handler. It uses the text handler of the standard library, so that attributes read
+// as on a terminal.
 type recorder struct {
 	log     *Log
 	level   slog.Level

@@ -6,38 +6,39 @@ import (
 	"time"
 )
 
-// Rules compare the configurations of one fleet. All functions are pure.
+// Rules compare two configurations of a fleet. All functions must be pure.
 type Rules[C any] struct {
-	// Equal tells whether nothing would change.
+	// Equal says whether nothing would change.
 	Equal func(a, b C) bool
-	// InPlace tells whether a running fleet can go from one configuration to the other without a stop.
+	// InPlace says whether a running fleet can change from one configuration to the other without a
+	// stop.
 	InPlace func(from, to C) bool
-	// Conflict tells whether two fleets may not exist at the same time, because they size the same group; nil for
-	// never.
+	// Conflict says whether two fleets must not exist at the same time because they size the same
+	// group; nil means never.
 	Conflict func(a, b C) bool
 }
 
-// The delays before a fleet that failed starts again: the first, twice as long after every further failure, and the
-// longest. A fleet that ran for the longest delay begins with the first again.
+// The delays before a failed fleet starts again: the first delay, doubled after every further failure,
+// up to the longest. After a fleet ran for the longest delay, the first one applies again.
 const (
 	FirstDelay   = time.Second
 	LongestDelay = time.Minute
 )
 
-// Phase is where a fleet stands.
+// Phase is the state of a fleet.
 type Phase string
 
 // The phases. The caller holds something of a fleet in every phase but Waiting.
 const (
 	// Waiting: it starts once a fleet with the same group has ended.
 	Waiting Phase = "waiting"
-	// Starting: its start is under way.
+	// Starting: its start is being carried out.
 	Starting Phase = "starting"
-	// Running: it is sized. A change may be under way.
+	// Running: it is being sized. A change may be carried out at the same time.
 	Running Phase = "running"
-	// Failed: it is not sized. Its workers, if there are any, go on with what they hold.
+	// Failed: it is not being sized. Its workers, if any, continue with their messages.
 	Failed Phase = "failed"
-	// Stopping: it is not sized any more, and its workers finish what they hold.
+	// Stopping: it is no longer sized, and its workers finish their messages.
 	Stopping Phase = "stopping"
 )
 
@@ -45,43 +46,48 @@ const (
 type Fleet[C any] struct {
 	Name  string
 	Phase Phase
-	// Since is when the phase began.
+	// Since is the time at which the phase began.
 	Since time.Time
-	// Wanted is the configuration that the fleet is to have; it counts while Unwanted is false.
+	// Wanted is the configuration that the fleet should have. It is valid while Unwanted is false.
 	Wanted   C
 	Unwanted bool
-	// InForce is the configuration of the last start, with the changes since. It counts in every phase but Waiting.
+	// InForce is the configuration of the last start, with later changes. It is valid in every phase
+	// but Waiting.
 	InForce C
-	// Failure says what went wrong last; empty when nothing is wrong. A running fleet may have one: its change failed.
+	// Failure says what failed last; empty if nothing did. A running fleet has one if its change
+	// failed.
 	Failure string
-	// RetryAt is when the start or the change that failed is tried again; zero when it is not tried again by itself.
+	// RetryAt is the time at which the failed start or change is retried; zero if it is not retried
+	// automatically.
 	RetryAt time.Time
 
 	failures int
-	idle     bool     // what failed is not tried again by itself
-	under    Order[C] // the order under way; its ID is zero for none
+	idle     bool     // the failure is not retried automatically
+	under    Order[C] // the order being carried out; its ID is zero if there is none
 	run      int64    // the ID of the last Start
-	ended    *Ended   // the fleet ended while an order was under way
+	ended    *Ended   // the fleet ended while an order was being carried out
 }
 
-// Stale tells whether the fleet runs with another configuration than the one that is wanted, because the change failed.
+// Stale says that the fleet runs with an earlier configuration than the wanted one, because the change
+// failed.
 func (f Fleet[C]) Stale() bool { return f.Phase == Running && f.Failure != "" }
 
-// Verb says what an [Order] asks for.
+// Verb is the kind of an [Order].
 type Verb string
 
 // The verbs.
 const (
-	// Start opens the fleet with the configuration, taking over what an earlier start of the same name has left.
+	// Start opens the fleet with the configuration. It takes over what an earlier start of the same
+	// name left.
 	Start Verb = "start"
-	// Change brings a running fleet to the configuration, in place.
+	// Change brings a running fleet to the configuration without a stop.
 	Change Verb = "change"
-	// Stop ends the sizing of the fleet and lets its workers finish what they hold. It is carried out when they have
-	// ended.
+	// Stop ends the sizing of the fleet and lets its workers finish their messages. It is carried out
+	// when they have ended.
 	Stop Verb = "stop"
 )
 
-// Order asks the caller to do something with one fleet. The caller tells the result with [Done].
+// Order tells the caller to do something with one fleet. The caller reports the result with [Done].
 type Order[C any] struct {
 	ID     int64
 	Verb   Verb
@@ -89,35 +95,35 @@ type Order[C any] struct {
 	Config C // not for Stop
 }
 
-// Event is what a [Machine] is told: [Want], [Done], [Ended], [Tick] or [Quit].
+// Event is an input of a [Machine]: [Want], [Done], [Ended], [Tick] or [Quit].
 type Event interface{ event() }
 
-// Want says that these fleets are wanted, and no others. The configurations were found valid.
+// Want replaces the set of wanted fleets. The configurations must be valid.
 type Want[C any] struct {
 	Fleets map[string]C
-	// Retry asks for an immediate new try of everything that failed, because a person asked for it.
+	// Retry asks to retry everything that failed at once, because the user asked for it.
 	Retry bool
 }
 
-// Done says that an order was carried out, or that it failed.
+// Done reports that an order was carried out, or failed.
 type Done struct {
 	ID      int64
 	Failure string // empty for success; a Stop does not fail
-	// Final is true for a failure that trying again does not mend.
+	// Final says that a retry cannot succeed.
 	Final bool
 }
 
-// Ended says that a fleet that was started has stopped being sized, without an order.
+// Ended reports that a started fleet is no longer sized, without an order.
 type Ended struct {
 	Run     int64 // the ID of the Start
 	Failure string
 	Final   bool
 }
 
-// Tick says that time has passed.
+// Tick reports that time has passed.
 type Tick struct{}
 
-// Quit says that every fleet is to stop, for good.
+// Quit stops every fleet for good.
 type Quit struct{}
 
 func (Want[C]) event() {}
@@ -126,7 +132,7 @@ func (Ended) event()   {}
 func (Tick) event()    {}
 func (Quit) event()    {}
 
-// Machine is the state of all fleets. It is a value: Step never changes the machine it is called on.
+// Machine is the state of all fleets. It is a value: Step does not change the machine it is called on.
 type Machine[C any] struct {
 	rules    Rules[C]
 	fleets   []Fleet[C] // sorted by name
@@ -137,13 +143,13 @@ type Machine[C any] struct {
 // New returns a machine without fleets.
 func New[C any](rules Rules[C]) Machine[C] { return Machine[C]{rules: rules} }
 
-// Fleets returns all fleets that are wanted or not yet ended, sorted by name.
+// Fleets returns all fleets that are wanted or have not ended yet, sorted by name.
 func (m Machine[C]) Fleets() []Fleet[C] { return slices.Clone(m.fleets) }
 
-// Over tells whether every fleet has ended after [Quit].
+// Over says that every fleet has ended after [Quit].
 func (m Machine[C]) Over() bool { return m.quitting && len(m.fleets) == 0 }
 
-// NextTick returns when the machine is to be told of a [Tick] at the latest; false while nothing waits for a time.
+// NextTick returns the latest time for the next [Tick]; ok is false if nothing waits for a time.
 func (m Machine[C]) NextTick() (at time.Time, ok bool) {
 	for _, f := range m.fleets {
 		if f.under.ID == 0 && !f.idle && !f.RetryAt.IsZero() && (!ok || f.RetryAt.Before(at)) {
@@ -153,8 +159,7 @@ func (m Machine[C]) NextTick() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// Step takes an event into the machine, and returns the next one, the orders to carry out, and what a person is to be
-// told.
+// Step applies an event, and returns the next machine, the orders to carry out and notes for the user.
 func (m Machine[C]) Step(now time.Time, e Event) (next Machine[C], orders []Order[C], notes []Note) {
 	m.fleets = slices.Clone(m.fleets)
 	s := step[C]{Machine: &m, now: now}
@@ -173,7 +178,7 @@ func (m Machine[C]) Step(now time.Time, e Event) (next Machine[C], orders []Orde
 	}
 	s.settle()
 	if m.quitting {
-		s.notes = nil // everything ends, and that was said
+		s.notes = nil // the caller has announced that everything ends
 	}
 	return m, s.orders, s.notes
 }
@@ -186,11 +191,12 @@ type step[C any] struct {
 	notes  []Note
 }
 
+// note adds a note without details.
 func (s *step[C]) note(name string, what Happening) {
 	s.notes = append(s.notes, Note{Fleet: name, What: what})
 }
 
-// want takes over a configuration.
+// want applies a configuration.
 func (s *step[C]) want(w Want[C]) {
 	if s.quitting {
 		return
@@ -203,7 +209,7 @@ func (s *step[C]) want(w Want[C]) {
 		}
 		if w.Retry && f.ended != nil {
 			f.ended = &Ended{Run: f.ended.Run,
-				Failure: f.ended.Failure} // known once the order under way is carried out
+				Failure: f.ended.Failure} // no longer Final; handled with the result of the order
 		}
 		switch {
 		case !wanted && !f.Unwanted:
@@ -212,7 +218,7 @@ func (s *step[C]) want(w Want[C]) {
 			s.note(f.Name, WantedAgain)
 		case wanted && (f.Unwanted || !s.rules.Equal(f.Wanted, c)):
 			s.note(f.Name, s.way(f, c))
-			f.RetryAt, f.idle = time.Time{}, false // what failed was another configuration
+			f.RetryAt, f.idle = time.Time{}, false // the failure was of another configuration
 		}
 		f.Unwanted = !wanted
 		if wanted {
@@ -233,7 +239,7 @@ func (s *step[C]) want(w Want[C]) {
 	slices.SortFunc(s.fleets, func(a, b Fleet[C]) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// way says how a fleet gets to another configuration.
+// way says how a fleet gets to another configuration: by a restart or in place.
 func (s *step[C]) way(f *Fleet[C], c C) Happening {
 	if f.Phase == Stopping || f.Phase != Waiting && !s.rules.InPlace(f.InForce, c) {
 		return BeginsAnew
@@ -241,6 +247,7 @@ func (s *step[C]) way(f *Fleet[C], c C) Happening {
 	return HasChanged
 }
 
+// named returns the fleet of that name, or nil.
 func (s *step[C]) named(name string) *Fleet[C] {
 	i, found := slices.BinarySearchFunc(
 		s.fleets,
@@ -253,7 +260,7 @@ func (s *step[C]) named(name string) *Fleet[C] {
 	return &s.fleets[i]
 }
 
-// done takes in the result of an order. A result that belongs to no order under way is ignored.
+// done applies the result of an order. The result of an order that is not being carried out is ignored.
 func (s *step[C]) done(d Done) {
 	i := slices.IndexFunc(s.fleets, func(f Fleet[C]) bool { return d.ID != 0 && f.under.ID == d.ID })
 	if i < 0 {
@@ -284,7 +291,8 @@ func (s *step[C]) done(d Done) {
 	f.ended = nil
 }
 
-// endedAlone takes in that a fleet failed.
+// endedAlone applies the end of a fleet without an order. While an order is being carried out, it is
+// remembered.
 func (s *step[C]) endedAlone(e Ended) {
 	i := slices.IndexFunc(s.fleets, func(f Fleet[C]) bool { return e.Run != 0 && f.run == e.Run })
 	if i < 0 {
@@ -299,7 +307,7 @@ func (s *step[C]) endedAlone(e Ended) {
 	}
 }
 
-// failed notes that a fleet is not sized, and when it starts again.
+// failed puts a fleet into phase Failed.
 func (s *step[C]) failed(f *Fleet[C], failure string, final bool) {
 	if f.Phase == Running && s.now.Sub(f.Since) >= LongestDelay {
 		f.failures = 0
@@ -311,7 +319,7 @@ func (s *step[C]) failed(f *Fleet[C], failure string, final bool) {
 	s.failure(f, DoesNotRun, failure, final)
 }
 
-// failure notes what failed, and when it is tried again.
+// failure records what failed, and when it is retried.
 func (s *step[C]) failure(f *Fleet[C], what Happening, failure string, final bool) {
 	f.Failure, f.RetryAt, f.idle = failure, time.Time{}, final
 	if !final {
@@ -322,13 +330,13 @@ func (s *step[C]) failure(f *Fleet[C], what Happening, failure string, final boo
 		Again: f.failures > 1})
 }
 
-// delay is how long something waits that has failed so many times before.
+// delay returns the delay before a retry after that many earlier failures.
 func delay(failures int) time.Duration {
 	const doublings = 6 // 2^6 seconds are longer than a minute
 	return min(LongestDelay, FirstDelay<<min(failures, doublings))
 }
 
-// stopped makes room for the next start of a fleet, or forgets it.
+// stopped prepares the next start of a stopped fleet, or removes the fleet.
 func (s *step[C]) stopped(f *Fleet[C]) {
 	if f.Unwanted {
 		name := f.Name
@@ -340,7 +348,7 @@ func (s *step[C]) stopped(f *Fleet[C]) {
 	*f = Fleet[C]{Name: f.Name, Phase: Waiting, Since: s.now, Wanted: f.Wanted}
 }
 
-// settle orders what is to be done next: for each fleet one thing at a time.
+// settle issues the next orders: at most one for each fleet.
 func (s *step[C]) settle() {
 	s.fleets = slices.DeleteFunc(s.fleets, func(f Fleet[C]) bool { return f.Unwanted && f.Phase == Waiting })
 	for i := range s.fleets {
@@ -360,21 +368,23 @@ func (s *step[C]) settle() {
 		case f.Phase == Failed && (due || !s.rules.Equal(f.InForce, f.Wanted)):
 			s.start(f)
 		case f.Phase == Running && due && (f.Failure != "" || !s.rules.Equal(f.InForce, f.Wanted)):
-			// What a change that failed has left is not known, so that even the way back is a change.
+			// A failed change may have been carried out in part, so even going back needs a Change.
 			s.order(f, Change)
 		}
 	}
 }
 
+// start issues a Start.
 func (s *step[C]) start(f *Fleet[C]) {
 	if f.Phase != Failed {
-		f.Since = s.now // a fleet that failed has failed since then, until it runs
+		f.Since = s.now // a failed fleet counts as failed since its failure until it runs
 	}
 	f.Phase, f.InForce = Starting, f.Wanted
 	s.order(f, Start)
 	f.run = f.under.ID
 }
 
+// order issues an order for a fleet.
 func (s *step[C]) order(f *Fleet[C], verb Verb) {
 	s.last++
 	f.under = Order[C]{ID: s.last, Verb: verb, Name: f.Name}
@@ -384,7 +394,7 @@ func (s *step[C]) order(f *Fleet[C], verb Verb) {
 	s.orders = append(s.orders, f.under)
 }
 
-// blocked tells whether the fleet would share a group with one that has not ended yet.
+// blocked says whether the fleet would share a group with one that has not ended yet.
 func (s *step[C]) blocked(f *Fleet[C]) bool {
 	return s.rules.Conflict != nil && slices.ContainsFunc(s.fleets, func(other Fleet[C]) bool {
 		return other.Name != f.Name && other.Phase != Waiting && s.rules.Conflict(other.InForce, f.Wanted)

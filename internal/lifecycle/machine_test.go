@@ -380,9 +380,9 @@ func TestStories(t *testing.T) {
 			s.tell(only(conf{kind: 2}))
 			s.finish("a", "")
 		}, "start a 0.0, stop a, start a 2.0",
-			"fleet a is new; fleet a has changed and begins anew once its workers have finished what they hold; " +
-				"fleet a has changed and begins anew once its workers have finished what they hold; " +
-				"fleet a begins anew: its workers have finished"},
+			"fleet a is new; fleet a has changed and restarts once its workers have finished their messages; " +
+				"fleet a has changed and restarts once its workers have finished their messages; " +
+				"fleet a restarts: its workers have finished"},
 		{"the same, undone", func(s *story) {
 			s.tell(only(plain))
 			s.finish("a", "")
@@ -397,8 +397,8 @@ func TestStories(t *testing.T) {
 			s.tell(want{})
 			s.finish("a", "")
 		}, "start a 0.0, stop a",
-			"fleet a is new; fleet a has changed and begins anew once its workers have finished what they hold; " +
-				"fleet a ends once its workers have finished what they hold; fleet a has ended: its workers have " +
+			"fleet a is new; fleet a has changed and restarts once its workers have finished their messages; " +
+				"fleet a ends once its workers have finished their messages; fleet a has ended: its workers have " +
 				"finished"},
 		{"removed and wanted again before its workers have finished", func(s *story) {
 			s.tell(only(plain))
@@ -407,9 +407,9 @@ func TestStories(t *testing.T) {
 			s.tell(only(plain))
 			s.finish("a", "")
 		}, "start a 0.0, stop a, start a 0.0",
-			"fleet a is new; fleet a ends once its workers have finished what they hold; " +
-				"fleet a is wanted again and begins anew once its workers have finished what they hold; " +
-				"fleet a begins anew: its workers have finished"},
+			"fleet a is new; fleet a ends once its workers have finished their messages; " +
+				"fleet a is wanted again and restarts once its workers have finished their messages; " +
+				"fleet a restarts: its workers have finished"},
 		{"changed while it starts", func(s *story) {
 			s.tell(only(plain))
 			s.tell(only(later))
@@ -453,7 +453,7 @@ func TestStories(t *testing.T) {
 			s.wait(time.Hour)
 			s.tell(only(plain)) // read again, and the same
 		}, "start a 0.0",
-			"fleet a is new; fleet a does not run, and is not started again by itself: change its configuration, or " +
+			"fleet a is new; fleet a does not run, and is not retried automatically: change its configuration, or " +
 				"send a hang-up signal: another controller has taken over"},
 		{"taken over by another controller, and taken back by a person", func(s *story) {
 			s.tell(only(plain))

@@ -1,6 +1,11 @@
-// Package misuse marks errors that are about the request: a value out of its range, a name that does not exist.
-// Packages behind the commands return such errors, and cmd/muster ends with the exit code of wrong usage for them. An
-// error about what happened while a request was carried out is not one of them and stays as it is.
+// Package misuse marks errors about the request itself: a value out of its range, an unknown name.
+// Packages behind the commands return such errors, and cmd/muster then exits with the code for wrong
+// usage (2).
+//
+//	return misuse.Setting("slots", "found %d, allowed are 1 to %d", n, most)
+//
+// An error about something that failed while a request was carried out is not marked: use plain errors
+// for it. Faults of the configuration file are config.Faults.
 package misuse
 
 import (
@@ -9,10 +14,10 @@ import (
 	"strings"
 )
 
-// Error is an error about the request. Find it with errors.As.
+// Error is an error about the request. Find it with errors.As or [Is].
 type Error struct {
-	// Setting is the name of the setting that has a wrong value, as in "slots"; empty for what is no setting. The
-	// command line has a flag of that name.
+	// Setting is the name of the setting with the wrong value, such as "slots"; empty if it is no
+	// setting. The command line has a flag of that name.
 	Setting string
 	// Err says what was found and what is allowed. It is never nil.
 	Err error
@@ -45,13 +50,14 @@ func Setting(name, format string, args ...any) error {
 	return &Error{Setting: name, Err: fmt.Errorf(format, args...)}
 }
 
-// Is tells whether err is, or wraps, an error about the request.
+// Is says whether err is, or wraps, an error about the request.
 func Is(err error) bool {
 	_, found := errors.AsType[*Error](err)
 	return found
 }
 
-// Names joins names for an error that says which there are. It names at most most of them, and counts the others.
+// Names joins names for an error that lists the allowed ones: at most most of them, and the number of
+// the others.
 func Names(names []string, most int) string {
 	if len(names) == 0 {
 		return "none yet"

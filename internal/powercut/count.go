@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// Cuts returns how many power cuts a test shall make: [Count] with MUSTER_POWERCUTS.
+// Cuts returns the number of power cuts that a test makes: [Count] with MUSTER_POWERCUTS.
 func Cuts(usual int64) (int64, error) { return Count("MUSTER_POWERCUTS", usual) }
 
-// Count returns how often a test shall do something: the number in the environment variable, or else the usual one. The
-// race detector makes SQLite twenty times slower; with it the usual number is a fifteenth.
+// Count returns how often a test repeats something: the number in the environment variable, or else
+// usual. The race detector makes SQLite twenty times slower; with it the usual number is divided by 15.
 func Count(variable string, usual int64) (int64, error) {
 	text := os.Getenv(variable)
 	if text == "" {

@@ -6,62 +6,68 @@ import (
 	"slices"
 )
 
-// sector is what a disk writes in one piece, if all goes well.
+// sector is the unit in which a disk writes, in bytes.
 const sector = 512
 
-// fate is what becomes of a change that was not synced.
+// fate is the outcome of a change that was not synced.
 type fate uint8
 
 const (
 	keep fate = iota
 	drop
-	torn    // one half is written
-	zeroed  // the room is there, the bytes are not
+	torn    // only the first half is written
+	zeroed  // the size is there, the bytes are zeros
 	garbled // some bits are wrong
 )
 
-// damage decides the fates of one power cut. Each cut has a character of its own: purely random fates would almost
-// never keep a long row of writes whole, or lose all of them.
+// damage decides the fates of one power cut. Each cut has a character of its own: independent random
+// fates would almost never keep, or lose, a long row of writes as a whole, which are the most
+// instructive cases.
 type damage struct {
-	chance *rand.Rand
-	dull   bool // all that follows has the same fate
-	same   fate
-	turn   int // after so many changes the fate changes; negative is never
-	rate   int // of the random fates, those out of 100 that keep
+	chance      *rand.Rand
+	uniform     bool // all changes have the same fate
+	uniformFate fate
+	switchAfter int // number of changes after which uniformFate flips; negative is never
+	rate        int // percentage of changes to keep, if the fates are random
 }
 
+// newDamage draws the character of a cut from its seed.
 func newDamage(seed uint64) *damage {
-	d := &damage{chance: rand.New(rand.NewPCG(seed, 0x706f776572)), turn: -1, rate: 50}
+	d := &damage{chance: rand.New(rand.NewPCG(seed, 0x706f776572)), switchAfter: -1, rate: 50}
 	switch d.chance.IntN(6) {
+	// Everything that was not synced is lost.
 	case 0:
-		d.dull, d.same = true, drop
+		d.uniform, d.uniformFate = true, drop
+	// Everything arrived.
 	case 1:
-		d.dull, d.same = true, keep
+		d.uniform, d.uniformFate = true, keep
 	case 2: // the first ones arrive
-		d.dull, d.same, d.turn = true, keep, d.chance.IntN(60)
+		d.uniform, d.uniformFate, d.switchAfter = true, keep, d.chance.IntN(60)
 	case 3: // the last ones arrive
-		d.dull, d.same, d.turn = true, drop, d.chance.IntN(60)
+		d.uniform, d.uniformFate, d.switchAfter = true, drop, d.chance.IntN(60)
+	// Most arrived, some is lost or damaged. In the remaining case each change has an even chance.
 	case 4:
 		d.rate = 90
 	}
 	return d
 }
 
+// fate returns the fate of the next change.
 func (d *damage) fate() fate {
-	if d.turn == 0 && d.dull {
-		d.same = drop - d.same // between keep and drop
+	if d.switchAfter == 0 && d.uniform {
+		d.uniformFate = drop - d.uniformFate // between keep and drop
 	}
-	d.turn--
+	d.switchAfter--
 	switch {
-	case d.dull:
-		return d.same
+	case d.uniform:
+		return d.uniformFate
 	case d.chance.IntN(100) < d.rate:
 		return keep
 	}
 	return drop + fate(d.chance.IntN(4))
 }
 
-// piece is what arrives of a write within one sector; nil is nothing.
+// piece returns what arrives of a write within one sector; nil if nothing does.
 func (d *damage) piece(b []byte) []byte {
 	switch d.fate() {
 	case keep:
@@ -80,9 +86,10 @@ func (d *damage) piece(b []byte) []byte {
 	return nil
 }
 
-// Cut returns the disk as it may be after losing its power at this moment. Whatever was synced is there. Of what was
-// not, each sector is kept, dropped, half written, zeroed or garbled, independently of the order of writing; and each
-// change of the directory is made or not. The seed selects among the possibilities. The disk itself goes on.
+// Cut returns the disk as it may be after losing its power now. All synced data is there. Of other
+// writes, each sector is kept, dropped, half written, zeroed or garbled, independently of the order of
+// writing, and each change of the directory is made or not. The seed chooses among the possibilities. d
+// itself continues unchanged.
 func (d *Disk) Cut(seed uint64) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()

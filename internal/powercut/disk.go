@@ -1,15 +1,30 @@
-// Package powercut is a disk in memory on which SQLite can run and which can lose its power: it keeps apart what was
-// synced from what was only written, and shows what a real disk might hold after the power came back.
+// Package powercut simulates a disk that can lose its power. It lives in memory, SQLite can run on it,
+// and it distinguishes synced data from data that was only written. Tests use it to prove that
+// acknowledged data survives.
 //
-// A [Disk] is one directory of files. [Disk.Mount] makes it known to the driver modernc.org/sqlite under a name, to be
-// given as the parameter vfs of a data source name. Locks and the shared memory of WAL mode are implemented, so several
-// connections of one process work as they do on a file system; the file systems' promise that a write does not damage
-// the bytes beside it (SQLite's "powersafe overwrite", its default on Unix) is kept. As there, the first sync of a
-// journal or write-ahead log also syncs the directory, and a deletion is only safe with the next sync of the directory.
+// A [Disk] is one directory of files. [Disk.Mount] registers it with the driver modernc.org/sqlite
+// under a name, the value of the parameter vfs in a data source name. [Disk.Cut] returns the disk as it
+// might be after a power cut at this moment:
 //
-// [Disk.Cut] may be called at any moment, also from within a change ([Disk.Before]), and costs no more than copying the
-// files: many cuts can be taken of one history. Faults are injected by [Disk.Before] (a change that fails),
-// [Disk.BeforeRead] (a read that fails) and [Disk.Limit] (a disk that is full).
+//	disk := powercut.New()
+//	name, err := disk.Mount()
+//	db, err := sql.Open("sqlite", "file:test.db?vfs="+name)
+//	... // write, and note what was acknowledged
+//	after := disk.Cut(seed) // open the file on after: the acknowledged rows must be there
+//
+// Cut may be called at any moment, also during a change ([Disk.Before]), and costs no more than copying
+// the files, so many cuts can be taken of one history. [Disk.Before] makes changes fail,
+// [Disk.BeforeRead] reads; [Disk.Limit] makes a full disk. [Disk.IgnoreSync] makes a disk that lies: a
+// test that finds no loss there tests nothing.
+//
+// What it models: locks and the shared memory of WAL mode, so several connections of one process work;
+// the promise of file systems that a write does not damage neighbouring bytes (SQLite's "powersafe
+// overwrite", its default on Unix); that the first sync of a journal or write-ahead log also syncs the
+// directory; that a deletion is durable only after the next sync of the directory. After a failed sync
+// the written data stays readable and never reaches the disk, as on Linux.
+//
+// The same seed gives the same disk. Damage to the files of a running system is in package damage; a
+// killed process on a real file system in package realcrash.
 package powercut
 
 import (
@@ -30,7 +45,7 @@ const (
 	Write Op = iota + 1
 	// Truncate is a change of a file's size.
 	Truncate
-	// Sync is the sync of a file; for a journal or log, its first one includes the directory.
+	// Sync is the sync of a file. For a journal or log, the first one includes the directory.
 	Sync
 	// Create is the making of a new, empty file.
 	Create
@@ -40,32 +55,35 @@ const (
 
 // The faults that [Disk.Before] may inject.
 var (
-	// ErrIO makes the change fail as a broken disk does. After a failed sync the written bytes can still be read, but
-	// no later sync brings them to the disk: that is how Linux file systems behave.
+	// ErrIO makes the change fail as a broken disk does. After a failed sync the written bytes are
+	// still readable, but no later sync brings them to the disk, as on Linux.
 	ErrIO = errors.New("input/output error")
 	// ErrNoSpace makes the change fail as a full disk does.
 	ErrNoSpace error = syscall.ENOSPC
 )
 
-// Disk is a directory of files in memory. It is safe for use by several goroutines.
+// Disk is a directory of files in memory. It is safe for concurrent use.
 type Disk struct {
+	// mu guards the state. It is not held while a hook runs, so that a hook may call Cut.
 	mu         sync.Mutex
 	names      map[string]*file // the directory as programs see it
 	kept       map[string]*file // the directory as it was last synced
-	moves      []move           // what happened to the directory since
+	moves      []move           // changes of the directory since the last sync
 	before     func(Op) error
 	beforeRead func() error
-	limit      int64 // bytes of all files; 0 is no limit
+	limit      int64 // of all files together, in bytes; 0 is no limit
 	ignoreSync bool
 	*mount
 }
 
-// move is a change of the directory: from disappears, and to appears with its file. Either may be empty.
+// move is a change of the directory: the name from disappears, the name to appears with its file.
+// Either may be empty.
 type move struct {
 	from, to string
 	file     *file
 }
 
+// apply makes the change in a directory.
 func (m move) apply(names map[string]*file) {
 	if m.from != "" {
 		delete(names, m.from)
@@ -80,29 +98,30 @@ func New() *Disk {
 	return &Disk{names: map[string]*file{}, kept: map[string]*file{}}
 }
 
-// Before sets what is called before each change; an error makes the change fail without being made. It may call Cut,
-// and is called by the goroutine that asked for the change, by several at once where several do. Set it while nothing
-// uses the disk.
+// Before sets a function that is called before each change. An error makes the change fail. The
+// function may call Cut. It runs on the goroutine of the change, on several at once if several change
+// the disk. Set it while the disk is not in use.
 func (d *Disk) Before(hook func(Op) error) { d.before = hook }
 
-// BeforeRead sets what is called before each read of a file; an error makes the read fail. As with Before, several
-// goroutines may call it at once; set it while nothing uses the disk.
+// BeforeRead sets a function that is called before each read of a file. An error makes the read fail.
+// Otherwise it is like Before.
 func (d *Disk) BeforeRead(hook func() error) { d.beforeRead = hook }
 
-// Limit sets how many bytes all files together may have from now on; 0 is no limit. Writes that need more fail.
+// Limit sets the size of the disk in bytes from now on; 0 is no limit. Writes that need more fail.
 func (d *Disk) Limit(bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.limit = bytes
 }
 
-// Used returns how many bytes all files together have.
+// Used returns the total size of all files in bytes.
 func (d *Disk) Used() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.used()
 }
 
+// used is Used with the lock held.
 func (d *Disk) used() int64 {
 	var sum int64
 	for _, f := range d.names {
@@ -111,10 +130,11 @@ func (d *Disk) used() int64 {
 	return sum
 }
 
-// IgnoreSync makes this a lying disk: syncs succeed and do nothing. A test that finds no loss on such a disk does not
-// test anything.
+// IgnoreSync makes the disk lie: syncs succeed and do nothing. A test that finds no loss on such a disk
+// tests nothing.
 func (d *Disk) IgnoreSync() { d.ignoreSync = true }
 
+// hook calls the function of Before.
 func (d *Disk) hook(op Op) error {
 	if d.before == nil {
 		return nil
@@ -122,7 +142,7 @@ func (d *Disk) hook(op Op) error {
 	return d.before(op)
 }
 
-// Create makes an empty file; it must not exist.
+// Create creates an empty file, which must not exist.
 func (d *Disk) Create(name string) error {
 	if err := d.hook(Create); err != nil {
 		return err
@@ -136,19 +156,21 @@ func (d *Disk) Create(name string) error {
 	return nil
 }
 
+// create adds an empty file; the lock must be held.
 func (d *Disk) create(name string) *file {
 	f := &file{}
 	d.record(move{to: name, file: f})
 	return f
 }
 
+// record applies a change of the directory, which is not durable yet.
 func (d *Disk) record(m move) {
 	m.apply(d.names)
 	d.moves = append(d.moves, m)
 }
 
-// Append writes bytes to the end of a file, which it makes if there is none. It fails, and changes nothing, on a full
-// disk.
+// Append writes to the end of a file, and creates it if necessary. On a full disk it fails and changes
+// nothing.
 func (d *Disk) Append(name string, b []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -163,7 +185,7 @@ func (d *Disk) Append(name string, b []byte) error {
 	return nil
 }
 
-// Remove deletes a file.
+// Remove deletes a file, which must exist. Open handles can still use it.
 func (d *Disk) Remove(name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -174,7 +196,7 @@ func (d *Disk) Remove(name string) error {
 	return nil
 }
 
-// Rename gives a file another name, replacing what has that name, in one step.
+// Rename renames a file atomically, and replaces a file of the new name.
 func (d *Disk) Rename(from, to string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -186,13 +208,14 @@ func (d *Disk) Rename(from, to string) error {
 	return nil
 }
 
-// SyncDirectory makes what happened to the directory durable.
+// SyncDirectory makes the changes of the directory durable.
 func (d *Disk) SyncDirectory() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.syncDirectory()
 }
 
+// syncDirectory is SyncDirectory with the lock held.
 func (d *Disk) syncDirectory() {
 	if d.ignoreSync {
 		return

@@ -2,10 +2,10 @@ package powercut
 
 import "slices"
 
-// file is the content of a file, whatever its name is.
+// file is the content of a file, independent of its name.
 type file struct {
 	content []byte // as programs see it
-	synced  []byte // as it is surely on the disk
+	synced  []byte // as it is on the disk for certain
 	changes []change
 	handles []*handle
 	memory
@@ -17,6 +17,7 @@ type change struct {
 	data []byte
 }
 
+// apply returns b after the change.
 func (c change) apply(b []byte) []byte {
 	if c.data == nil {
 		return resize(b, c.at)
@@ -28,7 +29,7 @@ func (c change) apply(b []byte) []byte {
 	return b
 }
 
-// resize cuts b, or lets it grow by zeros.
+// resize shortens b, or extends it with zeros.
 func resize(b []byte, size int64) []byte {
 	n := int64(len(b))
 	if size <= n {
@@ -39,12 +40,13 @@ func resize(b []byte, size int64) []byte {
 	return b
 }
 
+// change makes a change that is not synced yet.
 func (f *file) change(c change) {
 	f.content = c.apply(f.content)
 	f.changes = append(f.changes, c)
 }
 
-// sync brings the changes to the disk.
+// sync makes the changes durable.
 func (f *file) sync() {
 	for _, c := range f.changes {
 		f.synced = c.apply(f.synced)
@@ -52,14 +54,14 @@ func (f *file) sync() {
 	f.changes = nil
 }
 
-// loseSync is a sync that failed: part of the changes reaches the disk, and the rest never will, because the system
-// takes what it could not write for written.
+// loseSync is a failed sync: a part of the changes reaches the disk, the rest never will, because the
+// system regards them as written.
 func (f *file) loseSync(d *damage) {
 	f.synced = f.after(d)
 	f.changes = nil
 }
 
-// after is what the file may hold after a power cut.
+// after returns the content that the file may have after a power cut.
 func (f *file) after(d *damage) []byte {
 	b := slices.Clone(f.synced)
 	for _, c := range f.changes {

@@ -1,3 +1,6 @@
+// Locks on files and on the shared memory of WAL mode, as SQLite's Unix file system has them
+// (sqlite.org/lockingv3.html). All functions need Disk.mu.
+
 package powercut
 
 import (
@@ -10,9 +13,9 @@ import (
 // handle is a file opened by SQLite.
 type handle struct {
 	*file
-	name    string // to be deleted at the end, if it is a temporary file
-	reads   bool   // it was opened for reading alone
-	journal bool   // its first sync is one of the directory, too
+	name    string // name to delete on closing, of a temporary file
+	reads   bool   // opened read-only
+	journal bool   // its first sync also syncs the directory
 	level   int32  // of the lock on the file
 	mapped  bool
 	// shared and exclusive are the locks held on the shared memory, one bit each.
@@ -28,13 +31,13 @@ func (h *handle) others(yield func(*handle) bool) {
 	}
 }
 
-// lock raises the lock on the file to level, as SQLite's five levels demand.
+// lock raises the lock on the file to level, by the rules of SQLite's five levels.
 func (h *handle) lock(level int32) int32 {
 	if level <= h.level {
 		return sqlite3.SQLITE_OK
 	}
 	if h.reads && level > sqlite3.SQLITE_LOCK_SHARED {
-		return sqlite3.SQLITE_IOERR_LOCK // as on Unix: a lock for writing needs a file that can be written
+		return sqlite3.SQLITE_IOERR_LOCK // as on Unix: a write lock needs a writable file
 	}
 	for o := range h.others {
 		switch {
@@ -44,7 +47,7 @@ func (h *handle) lock(level int32) int32 {
 		}
 	}
 	if level == sqlite3.SQLITE_LOCK_EXCLUSIVE {
-		h.level = sqlite3.SQLITE_LOCK_PENDING // from here on no new readers come
+		h.level = sqlite3.SQLITE_LOCK_PENDING // from now on there are no new readers
 		for o := range h.others {
 			if o.level >= sqlite3.SQLITE_LOCK_SHARED {
 				return sqlite3.SQLITE_BUSY
@@ -55,17 +58,19 @@ func (h *handle) lock(level int32) int32 {
 	return sqlite3.SQLITE_OK
 }
 
+// reserved says whether any handle has a lock for writing.
 func (h *handle) reserved() bool {
 	return slices.ContainsFunc(h.handles, func(o *handle) bool { return o.level >= sqlite3.SQLITE_LOCK_RESERVED })
 }
 
-// memory is the memory that the connections to one file share in WAL mode.
+// memory is the memory that connections to one file share in WAL mode.
 type memory struct {
 	regions []uintptr // in C memory
 	users   int
 }
 
-// region returns the address of a region, or 0 when there is none and none shall be made.
+// region returns the address of a region; 0 if it does not exist and extend is false. ok is false if
+// memory ran out.
 func (m *memory) region(tls *libc.TLS, n, size int, extend bool) (address uintptr, ok bool) {
 	for extend && len(m.regions) <= n {
 		p := libc.Xcalloc(tls, 1, libc.Tsize_t(size))
@@ -80,7 +85,7 @@ func (m *memory) region(tls *libc.TLS, n, size int, extend bool) (address uintpt
 	return 0, true
 }
 
-// unmap gives the memory back when nobody uses it any more.
+// unmap ends the use of the shared memory, and frees it after the last user.
 func (h *handle) unmap(tls *libc.TLS) {
 	if !h.mapped {
 		return
@@ -96,7 +101,7 @@ func (h *handle) unmap(tls *libc.TLS) {
 	m.regions = nil
 }
 
-// lockShared takes or gives back locks on the shared memory.
+// lockShared takes or releases locks on the shared memory, one for each bit of mask.
 func (h *handle) lockShared(mask uint32, flags int32) int32 {
 	if flags&sqlite3.SQLITE_SHM_UNLOCK != 0 {
 		h.shared &^= mask

@@ -1,3 +1,6 @@
+// The functions that SQLite calls for an open file. Their names are those of sqlite3_io_methods, which
+// documents their contracts; results are SQLite's codes.
+
 package powercut
 
 import (
@@ -15,8 +18,8 @@ func (d *Disk) locked(pFile uintptr, do func(*handle) int32) int32 {
 	return do(d.open[pFile])
 }
 
-// changed is locked for a change, after the hook; broken is the answer to a fault. SQLite on Unix tells a full disk
-// from a broken one at a write alone.
+// changed is locked for a change, after the hook; broken is the code for a fault. SQLite on Unix
+// distinguishes a full disk from a broken one only for writes.
 func (d *Disk) changed(pFile uintptr, op Op, broken int32, do func(*handle) int32) int32 {
 	switch err := d.hook(op); {
 	case op == Write && errors.Is(err, ErrNoSpace):
@@ -33,6 +36,7 @@ func (d *Disk) changed(pFile uintptr, op Op, broken int32, do func(*handle) int3
 	return d.locked(pFile, do)
 }
 
+// xClose closes a file, and deletes it if it is temporary.
 func (d *Disk) xClose(tls *libc.TLS, pFile uintptr) int32 {
 	return d.locked(pFile, func(h *handle) int32 {
 		h.unmap(tls)
@@ -45,6 +49,7 @@ func (d *Disk) xClose(tls *libc.TLS, pFile uintptr) int32 {
 	})
 }
 
+// xRead fills a short read with zeros, as SQLite demands.
 func (d *Disk) xRead(_ *libc.TLS, pFile, pBuffer uintptr, n int32, from int64) int32 {
 	if d.beforeRead != nil && d.beforeRead() != nil {
 		return sqlite3.SQLITE_IOERR_READ
@@ -63,13 +68,14 @@ func (d *Disk) xRead(_ *libc.TLS, pFile, pBuffer uintptr, n int32, from int64) i
 	})
 }
 
+// xWrite writes what fits, and returns SQLITE_FULL for the rest.
 func (d *Disk) xWrite(_ *libc.TLS, pFile, pBuffer uintptr, n int32, to int64) int32 {
 	return d.changed(pFile, Write, sqlite3.SQLITE_IOERR_WRITE, func(h *handle) int32 {
 		if h.reads {
 			return sqlite3.SQLITE_IOERR_WRITE
 		}
 		b := bytesAt(pBuffer, n)
-		b = b[:d.fitting(h.file, int64(n), to)]
+		b = b[:d.roomFor(h.file, int64(n), to)]
 		if len(b) > 0 {
 			h.change(change{to, slices.Clone(b)})
 		}
@@ -87,6 +93,7 @@ func (d *Disk) xTruncate(_ *libc.TLS, pFile uintptr, size int64) int32 {
 	})
 }
 
+// xSync makes the content durable; for a new journal the directory too.
 func (d *Disk) xSync(_ *libc.TLS, pFile uintptr, _ int32) int32 {
 	return d.changed(pFile, Sync, sqlite3.SQLITE_IOERR_FSYNC, func(h *handle) int32 {
 		if d.ignoreSync {
@@ -112,6 +119,7 @@ func (d *Disk) xLock(_ *libc.TLS, pFile uintptr, level int32) int32 {
 	return d.locked(pFile, func(h *handle) int32 { return h.lock(level) })
 }
 
+// xUnlock lowers the lock on the file.
 func (d *Disk) xUnlock(_ *libc.TLS, pFile uintptr, level int32) int32 {
 	return d.locked(pFile, func(h *handle) int32 {
 		h.level = min(h.level, level)
@@ -149,6 +157,7 @@ func (d *Disk) xShmLock(_ *libc.TLS, pFile uintptr, first, n, flags int32) int32
 	return d.locked(pFile, func(h *handle) int32 { return h.lockShared((1<<n-1)<<first, flags) })
 }
 
+// xShmBarrier orders accesses to the shared memory; taking the lock does that.
 func (d *Disk) xShmBarrier(_ *libc.TLS, pFile uintptr) {
 	d.locked(pFile, func(*handle) int32 { return 0 })
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// Named is the place of one file on a disk. It implements [sqlitefile.MarkPlace].
+// Named is one file on a disk. It implements [sqlitefile.MarkPlace].
 type Named struct {
 	*Disk
 	Name string
@@ -15,10 +15,10 @@ type Named struct {
 // Read returns the content of the file, or an error that matches fs.ErrNotExist.
 func (n Named) Read() ([]byte, error) { return n.Disk.Read(n.Name) }
 
-// Create makes the file under another name, syncs it and renames it.
+// Create creates the file under another name, syncs it and renames it.
 func (n Named) Create(content []byte) error {
 	fresh := n.Name + ".new"
-	n.Remove(fresh) // what a crash left
+	n.Remove(fresh) // a crash may have left it
 	err := errors.Join(n.Disk.Create(fresh), n.Append(fresh, content), n.SyncFile(fresh), n.Rename(fresh, n.Name))
 	n.SyncDirectory()
 	return err
@@ -32,7 +32,7 @@ func (n Named) WriteAt(b []byte, at int64) (int, error) {
 	return len(b), n.Disk.WriteAt(n.Name, b, at)
 }
 
-// Sync brings what was written to the disk.
+// Sync makes the written bytes durable.
 func (n Named) Sync() error { return n.SyncFile(n.Name) }
 
 // Close does nothing.

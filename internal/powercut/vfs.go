@@ -10,31 +10,32 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// mount is what makes a disk known to SQLite. SQLite calls it with addresses in C memory; what it needs in Go is found
-// by the address of its file structure.
+// mount is the registration of a disk with SQLite. SQLite passes addresses in C memory; open finds the
+// handle by the address of SQLite's file structure.
 type mount struct {
 	tls          *libc.TLS
 	name         string
 	vfs, methods uintptr
 	cname        uintptr
 	open         map[uintptr]*handle
-	functions    []any // keeps alive what SQLite calls
+	functions    []any // keeps the functions alive that SQLite calls
 	unmounted    chan struct{}
 }
 
-// at views C memory as a T.
+// at returns C memory as a T.
 func at[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }
 
-// bytesAt views C memory as bytes.
+// bytesAt returns C memory as bytes.
 func bytesAt(address uintptr, n int32) []byte { return unsafe.Slice(at[byte](address), n) }
 
-// function gives SQLite the address of a Go function.
+// function returns the address by which SQLite calls a Go function.
 func function[F any](m *mount, f F) uintptr {
 	m.functions = append(m.functions, f)
 	return *(*uintptr)(unsafe.Pointer(&f))
 }
 
-// Mount makes the disk known to SQLite and returns the name for the parameter vfs of a data source name.
+// Mount registers the disk with SQLite and returns its name, for the parameter vfs of a data source
+// name. A second call returns the same name.
 func (d *Disk) Mount() (name string, err error) {
 	if d.mount != nil {
 		return d.mount.name, nil
@@ -64,7 +65,7 @@ func (d *Disk) Mount() (name string, err error) {
 	if rc := sqlite3.Xsqlite3_vfs_register(m.tls, m.vfs, 0); rc != sqlite3.SQLITE_OK {
 		return "", fmt.Errorf("mount a disk: SQLite answers %d", rc)
 	}
-	// SQLite's references are no references to the garbage collector.
+	// The garbage collector does not see SQLite's references, so this goroutine holds some.
 	go func() {
 		<-m.unmounted
 		runtime.KeepAlive(d)
@@ -73,10 +74,10 @@ func (d *Disk) Mount() (name string, err error) {
 	return m.name, nil
 }
 
-// fileMethods fills the table of functions on files.
+// fileMethods fills in the table of functions on files.
 func (d *Disk) fileMethods(io *sqlite3.Tsqlite3_io_methods) {
 	m := d.mount
-	io.FiVersion = 2 // with shared memory, without memory mapping
+	io.FiVersion = 2 // shared memory, but no memory mapping
 	io.FxClose = function(m, d.xClose)
 	io.FxRead = function(m, d.xRead)
 	io.FxWrite = function(m, d.xWrite)
@@ -96,7 +97,7 @@ func (d *Disk) fileMethods(io *sqlite3.Tsqlite3_io_methods) {
 	io.FxShmUnmap = function(m, d.xShmUnmap)
 }
 
-// Unmount makes the disk unknown to SQLite; its connections must be closed.
+// Unmount removes the disk from SQLite. All connections must be closed.
 func (d *Disk) Unmount() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -120,6 +121,7 @@ func (d *Disk) Unmount() error {
 	return nil
 }
 
+// xOpen opens or creates a file. A file without a name is a temporary one.
 func (d *Disk) xOpen(_ *libc.TLS, _, zName, pFile uintptr, flags int32, pOutFlags uintptr) int32 {
 	*at[uintptr](pFile) = 0
 	h := &handle{}
@@ -140,12 +142,14 @@ func (d *Disk) xOpen(_ *libc.TLS, _, zName, pFile uintptr, flags int32, pOutFlag
 	switch {
 	case name == "":
 		h.file = &file{}
+	// The hook ran without the lock, so the file may have been created meanwhile.
 	case d.names[name] == nil:
 		h.file = d.create(name)
 	default:
 		h.file = d.names[name]
 	}
 	const journals = sqlite3.SQLITE_OPEN_MAIN_JOURNAL | sqlite3.SQLITE_OPEN_SUPER_JOURNAL | sqlite3.SQLITE_OPEN_WAL
+	// The first sync of a new journal includes the directory, as SQLite's Unix file system does it.
 	h.journal = flags&sqlite3.SQLITE_OPEN_CREATE != 0 && flags&journals != 0
 	if flags&sqlite3.SQLITE_OPEN_DELETEONCLOSE != 0 {
 		h.name = name
@@ -160,6 +164,7 @@ func (d *Disk) xOpen(_ *libc.TLS, _, zName, pFile uintptr, flags int32, pOutFlag
 	return sqlite3.SQLITE_OK
 }
 
+// xDelete deletes a file; syncDirectory asks to make that durable.
 func (d *Disk) xDelete(_ *libc.TLS, _, zName uintptr, syncDirectory int32) int32 {
 	if err := d.hook(Delete); err != nil {
 		return sqlite3.SQLITE_IOERR_DELETE
@@ -177,6 +182,7 @@ func (d *Disk) xDelete(_ *libc.TLS, _, zName uintptr, syncDirectory int32) int32
 	return sqlite3.SQLITE_OK
 }
 
+// xAccess says whether a file exists. As on Unix, an empty file does not count as existing.
 func (d *Disk) xAccess(_ *libc.TLS, _, zName uintptr, flags int32, pResult uintptr) int32 {
 	d.mu.Lock()
 	defer d.mu.Unlock()

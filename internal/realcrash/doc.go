@@ -1,6 +1,7 @@
-// Package realcrash holds tests that run the real program on the real file system: it is killed in the middle of its
-// work, watched by strace, and given a disk that is full. They take a minute and run only with MUSTER_SLOW=1.
+// Package realcrash has tests that run the real program on a real file system. The program is killed in
+// the middle of its work, watched by strace, and given a full disk. The tests take a minute and run
+// only with MUSTER_SLOW=1.
 //
-// A kill leaves what was written in the page cache of the system, so it proves that the program recovers, not that it
-// syncs; that is shown by package powercut and by the order of the system calls.
+// A kill leaves written data in the page cache of the system. So it proves that the program recovers,
+// but not that it syncs; package powercut and the order of system calls show that.
 package realcrash

@@ -1,4 +1,6 @@
-// Package render writes numbers for people: one way of rounding and of counting nouns in decisions, errors and tables.
+// Package render formats numbers for people, so that decisions, errors and tables round and count
+// alike: [Number], [Seconds], [Rounded] and [Plural]. Values are rounded for reading only; a decision's
+// record keeps the exact ones.
 package render
 
 import (
@@ -7,17 +9,17 @@ import (
 	"time"
 )
 
-// Number renders v for a person: at most three decimals and no trailing zeros.
+// Number formats v with at most three decimals and without trailing zeros.
 func Number(v float64) string {
 	return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64)
 }
 
-// Seconds renders a number of seconds for a person, as in "81s", "4.5s" or "12m30s".
+// Seconds formats a number of seconds, for example "4.5s", "45s" or "12m30s".
 func Seconds(s float64) string {
 	return Rounded(time.Duration(s * float64(time.Second))).String()
 }
 
-// Plural renders n with its noun, as in "1 worker" and "3 workers".
+// Plural formats n with its noun: "1 worker", "3 workers". The plural is formed with s.
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -25,7 +27,8 @@ func Plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// Rounded returns d without the digits that no person reads.
+// Rounded rounds d to what a person reads: seconds from 10 s on, hundredths from 1 s on, else
+// milliseconds.
 func Rounded(d time.Duration) time.Duration {
 	switch {
 	case d >= 10*time.Second || d <= -10*time.Second:

@@ -1,5 +1,22 @@
-// Package sqlitefile knows what SQLite's failures mean. It tells a file that is damaged from one that the disk did not
-// let us read: the first is to be repaired or replaced, the second must be left alone.
+// Package sqlitefile adds to SQLite what a program needs that must not lose data, and must notice
+// damage.
+//
+//   - check.go and codes.go explain SQLite's failures: a damaged file is repaired or replaced; a file
+//     that the disk failed to read is left alone. [Check], [Code], [NoRoom] and [LostSync] tell these
+//     apart.
+//   - pages.go: [Seal] mounts a file system over another one that adds a checksum, a seal, to each
+//     page. A changed bit then reads as SQLITE_CORRUPT.
+//   - mark.go: a [Mark] is a small file beside a database with the position that its tables must have
+//     reached. It detects a lost or old file, which has valid checksums.
+//   - salvage.go and salvage_log.go: an [Image] reads the pages of a damaged file, and of its
+//     write-ahead log, without SQLite, which stops at the first damage.
+//   - shared.go: [Shared] opens small files that several processes write.
+//
+// How the parts work together is in queue/internal/storage (writing) and queue/check (reading damaged
+// files); history uses them the same way.
+//
+// The package knows no tables of its users. The format of SQLite's files is documented at
+// sqlite.org/fileformat2.html, to which the comments refer.
 package sqlitefile
 
 import (
@@ -11,11 +28,11 @@ import (
 	"strings"
 )
 
-// unread is what quick_check says of a page that it did not get. The number of a page that does not exist is said in
-// other words, so the disk is the reason, unless the code says otherwise.
+// unread matches quick_check's text about a page that could not be read. A page beyond the end of the
+// file has another text, so the disk is the cause, unless the code says otherwise.
 var unread = regexp.MustCompile(`failed to get page|unable to get the page\. error code=(\d+)`)
 
-// Unreadable is a failure to read a file. Its code is one of SQLite's for input and output.
+// Unreadable is a failure to read a file. Its code is one of SQLite's I/O errors.
 type Unreadable struct{ found string }
 
 // Error says what could not be read.
@@ -24,9 +41,9 @@ func (u *Unreadable) Error() string { return "disk I/O error: " + u.found }
 // Code is SQLite's result code for a read that failed.
 func (u *Unreadable) Code() int { return CodeRead }
 
-// Check reads the structure of the file that db has open, or of one of its tables, and returns the first thing found
-// wrong, in SQLite's words; nothing is a file in order. An error, of type [*Unreadable] or SQLite's, says that nobody
-// knows.
+// Check examines the structure of the file that db has open, or of one table, and returns the first
+// fault in SQLite's words; an empty text means no fault. An error, of type [*Unreadable] or SQLite's,
+// means that the structure could not be examined.
 func Check(ctx context.Context, db *sql.DB, table string) (damage string, err error) {
 	subject := "1" // the first fault is enough
 	if table != "" {

@@ -19,7 +19,7 @@ const (
 	CodeSyncDirectory = CodeIO | 5<<8
 )
 
-// Code returns SQLite's result code of err, the extended one where SQLite gave it, or 0 when err has none.
+// Code returns SQLite's result code of err, the extended one if SQLite gave it, or 0 if err has none.
 func Code(err error) int {
 	if c, ok := errors.AsType[interface {
 		error
@@ -33,12 +33,12 @@ func Code(err error) int {
 // Primary returns the primary result code of err, or 0 when it has none.
 func Primary(err error) int { return Code(err) & 0xff }
 
-// NoRoom tells whether err means that a disk is full. SQLite has a word of its own for a disk that has no room for what
-// its connections share beside the file.
+// NoRoom says whether err means that a disk is full. SQLite has a code of its own for a disk without
+// room for the shared memory file beside the database.
 func NoRoom(err error) bool { return Primary(err) == CodeFull || Code(err) == CodeSharedSize }
 
-// LostSync tells whether err means that the disk may have dropped what it had accepted. Whatever it says afterwards
-// about the same pages cannot be believed, so nothing may be acknowledged any more.
+// LostSync says whether err means that the disk may have dropped data it had accepted. Later syncs of
+// the same pages prove nothing, so nothing may be acknowledged any more.
 func LostSync(err error) bool {
 	c := Code(err)
 	return c == CodeSync || c == CodeSyncDirectory

@@ -14,61 +14,64 @@ import (
 	"github.com/muster-scale/muster/internal/durable"
 )
 
-// Position is how far a database is.
+// Position says how many transactions a database contains.
 type Position struct {
-	// Identity names the database, and no other one. It is drawn when the file is made.
+	// Identity names the database; it is random and drawn when the file is created.
 	Identity uint64
-	// Commit counts the transactions.
+	// Commit is the number of the last transaction, counted from 1.
 	Commit uint64
-	// Rows is the number of rows after that transaction, of the table whose rows are counted.
+	// Rows is the number of rows, in the table whose rows are counted, after that transaction.
 	Rows uint64
 }
 
-// MarkPlace is where the file of a [Mark] is.
+// MarkPlace is where the file of a [Mark] is: a path, or a file of a simulated disk.
 type MarkPlace interface {
 	// Read returns the content of the file, or an error that matches [fs.ErrNotExist].
 	Read() ([]byte, error)
-	// Create makes the file, in the place of one that is there. It is there after a power cut, whole.
+	// Create creates or replaces the file, durably and atomically.
 	Create(content []byte) error
-	// Open opens the file for writing.
+	// Open opens the existing file for writing.
 	Open() (MarkFile, error)
 }
 
-// MarkFile is the file of a mark that is written.
+// MarkFile is the file of a mark, open for writing.
 type MarkFile interface {
 	io.WriterAt
 	io.Closer
-	// Sync brings what was written to the disk.
+	// Sync makes the written bytes durable.
 	Sync() error
 }
 
-// The faults of a mark, beside [fs.ErrNotExist] for one that is missing.
+// The faults of a mark; a missing one is [fs.ErrNotExist].
 var (
 	// ErrDamagedMark says that a mark cannot be read.
 	ErrDamagedMark = errors.New("the mark is damaged")
-	// ErrForeignMark says that a mark is that of another database.
+	// ErrForeignMark says that a mark belongs to another database.
 	ErrForeignMark = errors.New("the mark is that of another file")
 )
 
-// BehindError says that tables are not as far as they were when that was acknowledged.
+// BehindError says that tables lack transactions that were acknowledged.
 type BehindError struct{ Found, Marked Position }
 
-// Error says where they are and where they should be.
+// Error names the two positions.
 func (e *BehindError) Error() string {
 	return fmt.Sprintf("the tables are at transaction %d, and transaction %d was acknowledged: the write-ahead log "+
 		"was lost or damaged", e.Found.Commit, e.Marked.Commit)
 }
 
-// Mark is a small file beside a database that says how far the tables were when a transaction was acknowledged last. A
-// write-ahead log that is cut short, or lost, leaves tables that look whole and are those of an earlier time; they are
-// behind their mark then. It is written after a transaction is on the disk, so that a power cut never leaves it ahead.
+// Mark is a small file beside a database with the position of the tables when a transaction was last
+// acknowledged. A write-ahead log that is cut short or lost leaves tables that look intact but are
+// those of an earlier time; they are then behind their mark. The mark is written after the transaction
+// is on the disk, so a power cut never leaves it ahead.
 //
-// Its file holds a few positions, one a sector. The first is the one it was made with, so that there is one whatever
-// becomes of the others in a power cut. Each write takes the place of the oldest of these. So one that is half written
-// costs the newest position alone, and several processes may write one after the other without a lock: a position that
-// comes late takes no place of a newer one, unless as many came in between as there are places.
+// Its file holds several positions, one per sector. The first is the one with which the mark was
+// created; it is never overwritten, so a mark always has one. Each write replaces one of the others, in
+// turn. So a half-written sector costs only the newest position. Several processes may write one after
+// the other without a lock: a late position replaces a newer one only if as many writes as there are
+// slots came in between.
 type Mark struct{ file MarkFile }
 
+// slotBytes is the size of an encoded position; slots is the number of sectors of the file.
 const (
 	slotMark    = "MUM1"
 	slotBytes   = len(slotMark) + 4 + 3*8
@@ -78,7 +81,7 @@ const (
 	MarkBytes = slots * sectorBytes
 )
 
-// MarkSuffix is what the name of a mark has after that of its database.
+// MarkSuffix is the ending of a mark's name after that of its database.
 const MarkSuffix = "-mark"
 
 // NewMark returns the content of a mark with one position.
@@ -88,8 +91,9 @@ func NewMark(p Position) []byte {
 	return b
 }
 
-// OpenMark opens the mark of tables that are at a position. The error is one of those above, a [*BehindError], or that
-// of the place. Tables may be ahead of their mark: a crash may come before it is written.
+// OpenMark opens the mark of tables at a position. The error is one of those above, a [*BehindError],
+// or that of the place. Tables may be ahead of their mark: a crash may come between the transaction and
+// the write of the mark.
 func OpenMark(place MarkPlace, at Position) (*Mark, error) {
 	content, err := place.Read()
 	if err != nil {
@@ -113,6 +117,8 @@ func OpenMark(place MarkPlace, at Position) (*Mark, error) {
 	return &Mark{file}, nil
 }
 
+// encodeSlot encodes a position: slotMark, a CRC-32C over what follows, and three little-endian numbers
+// of 8 bytes.
 func encodeSlot(p Position) []byte {
 	b := append(make([]byte, 0, slotBytes), slotMark...)
 	b = append(b, 0, 0, 0, 0)
@@ -124,8 +130,8 @@ func encodeSlot(p Position) []byte {
 	return b
 }
 
-// ParseMark returns the newest position in the content of a mark. The error matches [ErrDamagedMark] when there is
-// none.
+// ParseMark returns the newest position in the content of a mark. Damaged slots are skipped. The error
+// matches [ErrDamagedMark] if no slot is intact.
 func ParseMark(b []byte) (newest Position, err error) {
 	found := false
 	for ; len(b) >= slotBytes; b = b[min(len(b), sectorBytes):] {
@@ -146,7 +152,8 @@ func ParseMark(b []byte) (newest Position, err error) {
 	return newest, nil
 }
 
-// Write notes that a transaction is on the disk. With sync the note is so, too, when Write returns.
+// Write stores the position of a transaction that is on the disk. With sync it is durable when Write
+// returns.
 func (m *Mark) Write(p Position, sync bool) error {
 	_, err := m.file.WriteAt(encodeSlot(p), int64(1+p.Commit%(slots-1))*sectorBytes)
 	if err == nil && sync {
@@ -158,7 +165,7 @@ func (m *Mark) Write(p Position, sync bool) error {
 	return nil
 }
 
-// Close closes the file; a nil Mark has none.
+// Close closes the file. m may be nil.
 func (m *Mark) Close() error {
 	if m == nil {
 		return nil
@@ -166,10 +173,11 @@ func (m *Mark) Close() error {
 	return m.file.Close()
 }
 
-// MarkPath is a [MarkPlace] in a directory: the path of the file.
+// MarkPath is the path of a mark in a directory. It implements [MarkPlace].
 type MarkPath string
 
-// Read implements [MarkPlace]. Of a file that is too large it returns one byte more than belongs there.
+// Read implements [MarkPlace]. It returns at most one byte more than a mark has, so that a larger file
+// is noticed.
 func (p MarkPath) Read() ([]byte, error) {
 	f, err := os.Open(string(p))
 	if err != nil {
@@ -182,7 +190,7 @@ func (p MarkPath) Read() ([]byte, error) {
 // Create implements [MarkPlace].
 func (p MarkPath) Create(content []byte) error {
 	fresh := string(p) + ".new"
-	os.Remove(fresh) // what a crash left
+	os.Remove(fresh) // a crash may have left it
 	if err := durable.Create(fresh, content); err != nil {
 		return err
 	}
@@ -201,8 +209,8 @@ func (p MarkPath) Open() (MarkFile, error) {
 	return contentFile{f}, nil
 }
 
-// contentFile is a file whose size does not change.
+// contentFile syncs only the content of a file, whose size does not change.
 type contentFile struct{ *os.File }
 
-// Sync brings the content to the disk.
+// Sync makes the content durable.
 func (f contentFile) Sync() error { return durable.SyncContent(f.File) }

@@ -13,74 +13,79 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// PageBytes is the size of a page of every file that is sealed.
+// PageBytes is the page size of every sealed file.
 const PageBytes = 4096
 
-// A seal is the end of a page: a mark, and a checksum over the page's number and all that comes before it. SQLite keeps
-// so many bytes of each page free for that; byte 20 of the file says how many.
+// A seal is the last 8 bytes of a page: sealMark, and a CRC-32C over the page's number and all bytes
+// before the seal. The number is included so that a page written to the wrong place is noticed. SQLite
+// leaves these bytes free: byte 20 of the file header says how many bytes of a page are reserved.
 const (
 	sealBytes     = 8
 	sealMark      = "MUP1"
 	headerReserve = 20
 )
 
-// maxNoted bounds the pages of which [Pages.Damaged] tells.
+// maxNoted bounds the page numbers that [Pages.Damaged] returns.
 const maxNoted = 64
 
-// Pages is a file system for SQLite that lies over another one and seals the pages of database files: it writes a
-// checksum into each page on its way to the file and checks it on the way back. What does not match reads as
-// SQLITE_CORRUPT, so that a changed bit is an error wherever it is. All that is not a database, the write-ahead log
-// above all, passes through: it has checksums of its own.
+// Pages is an SQLite file system (VFS) over another one. It adds a seal to each page of a database file
+// when SQLite writes it, and checks the seal when SQLite reads it. A page with a wrong seal reads as
+// SQLITE_CORRUPT, so any changed bit is an error. Other files pass through, above all the write-ahead
+// log, which has checksums of its own.
 //
-// What it keeps is in C memory, where SQLite looks for it; only Go functions without a receiver are called from there.
-// So nothing of it is moved or collected. It is safe for use by several goroutines, but for Unmount, which comes last.
+// Its state is in C memory, where SQLite keeps pointers to it. SQLite calls only Go functions without a
+// receiver, so the garbage collector never moves or frees anything it uses. Pages is safe for
+// concurrent use, except for Unmount, which comes last.
 type Pages struct {
-	tls   *libc.TLS // nil once it is unmounted
+	tls   *libc.TLS // nil after Unmount
 	state uintptr   // *pagesState
 }
 
-// pagesState is in C memory. Its first field is what SQLite knows as the file system, with the state as its user data.
+// pagesState is in C memory. Its first field is SQLite's description of the file system, which refers
+// back to the state as its user data.
 type pagesState struct {
 	vfs     sqlite3.Tsqlite3_vfs
 	methods sqlite3.Tsqlite3_io_methods
 	name    uintptr
 	base    uintptr // the file system below
-	last    uint32  // the page that a checkpoint writes after all others; 0 if none
-	lenient int32   // damaged pages are noted, and read all the same
-	noted   int32   // how many pages were found damaged
+	last    uint32  // the page that a checkpoint writes last; 0 if none
+	lenient int32   // damaged pages are noted and read nevertheless
+	noted   int32   // number of damaged pages met so far
 	pages   [maxNoted]uint32
 }
 
-// sealedFile is how SQLite sees an open database file; that of the file system below follows it.
+// sealedFile is an open database file, as SQLite sees it. The file of the file system below follows it
+// in memory.
 type sealedFile struct {
 	methods uintptr
 	state   uintptr
-	scratch uintptr // a page, and the one that is held
-	// During a checkpoint the last page is held; wrong is the failure that keeps it from being written.
+	scratch uintptr // room for two pages: the one being written, and the held one
+	// During a checkpoint (checkpoint != 0) the last page is held back. wrong is the first failure,
+	// after which it must not be written.
 	checkpoint, held, wrong int32
 }
 
-// sealedSize keeps what follows as aligned as SQLite allocated it.
+// sealedSize is the offset of the file below, with the alignment of SQLite's allocation.
 const sealedSize = (int32(unsafe.Sizeof(sealedFile{})) + 7) &^ 7
 
-// leastPage is the smallest page that SQLite knows. What is read or written in fewer bytes is a part of the header.
+// leastPage is the smallest page size of SQLite. Smaller reads and writes are of the file header.
 const leastPage = 512
 
-// at views C memory as a T.
+// at returns C memory as a T.
 func at[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }
 
-// bytesAt views C memory as bytes.
+// bytesAt returns C memory as bytes.
 func bytesAt(address uintptr, n int32) []byte { return unsafe.Slice(at[byte](address), n) }
 
-// pointer is the address under which SQLite calls a function that is no closure.
+// pointer returns the address by which SQLite calls a Go function that is not a closure.
 func pointer[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&f)) }
 
-// function is what is behind such an address.
+// function is the inverse of pointer.
 func function[F any](address uintptr) F { return *(*F)(unsafe.Pointer(&address)) }
 
-// Seal puts a file system that seals pages over the one named base; empty is the operating system's. With lenient,
-// damaged pages are noted and read all the same: that is for saving what can be saved. Unmount it when all connections
-// are closed.
+// Seal mounts a file system that seals pages over the one named base; empty means that of the operating
+// system. With lenient, damaged pages are noted and read nevertheless, to save what can be saved. Call
+// Unmount when all connections are closed.
 func Seal(base string, lenient bool) (*Pages, error) {
 	p := &Pages{tls: libc.NewTLS()}
 	if err := p.mount(base, lenient); err != nil {
@@ -90,6 +95,7 @@ func Seal(base string, lenient bool) (*Pages, error) {
 	return p, nil
 }
 
+// mount allocates the state and registers the file system.
 func (p *Pages) mount(base string, lenient bool) (err error) {
 	name := uintptr(0)
 	if base != "" {
@@ -120,7 +126,7 @@ func (p *Pages) mount(base string, lenient bool) (err error) {
 	return nil
 }
 
-// fill makes the tables of functions.
+// fill fills in the tables of functions.
 func (s *pagesState) fill() {
 	b, v := at[sqlite3.Tsqlite3_vfs](s.base), &s.vfs
 	v.FiVersion, v.FszOsFile, v.FmxPathname, v.FzName = 2, sealedSize+b.FszOsFile, b.FmxPathname, s.name
@@ -130,7 +136,7 @@ func (s *pagesState) fill() {
 	v.FxRandomness, v.FxSleep, v.FxGetLastError = b.FxRandomness, b.FxSleep, b.FxGetLastError
 	v.FxCurrentTime, v.FxCurrentTimeInt64 = b.FxCurrentTime, b.FxCurrentTimeInt64
 	m := &s.methods
-	m.FiVersion = 2 // with shared memory, without memory mapping, which would read past the seals
+	m.FiVersion = 2 // shared memory, but no memory mapping, which would bypass the seals
 	m.FxClose, m.FxRead, m.FxWrite, m.FxTruncate = pointer(closeFile), pointer(readFile), pointer(writeFile),
 		pointer(truncateFile)
 	m.FxSync, m.FxFileSize, m.FxFileControl = pointer(syncFile), pointer(fileSize), pointer(controlFile)
@@ -140,20 +146,20 @@ func (s *pagesState) fill() {
 	m.FxShmBarrier, m.FxShmUnmap = pointer(shmBarrier), pointer(shmUnmap)
 }
 
-// Name returns the name for the parameter vfs of a data source name.
+// Name returns the value of the parameter vfs in a data source name.
 func (p *Pages) Name() string { return libc.GoString(at[pagesState](p.state).name) }
 
-// WriteLast has checkpoints write the page of that number when all others are on the disk. A file whose write-ahead log
-// is lost in the middle of a checkpoint holds pages of two times; the content of that page is of the earlier one then,
-// whatever the others are. It is called before a connection is opened.
+// WriteLast makes checkpoints write the page of that number after all others are on the disk. If the
+// write-ahead log is lost in the middle of a checkpoint, the file has pages of two times, and this page
+// still has its earlier content. It must be called before a connection is opened.
 func (p *Pages) WriteLast(number uint32) { at[pagesState](p.state).last = number }
 
-// Damaged returns the numbers of pages that were read and found damaged, at most 64 of them, sorted.
+// Damaged returns the numbers of the damaged pages that were read, sorted, at most 64.
 func (p *Pages) Damaged() []uint32 {
 	s := at[pagesState](p.state)
 	var found []uint32
 	for i := range min(atomic.LoadInt32(&s.noted), maxNoted) {
-		if number := atomic.LoadUint32(&s.pages[i]); number != 0 { // it is being noted
+		if number := atomic.LoadUint32(&s.pages[i]); number != 0 { // 0: note has counted it and not stored it yet
 			found = append(found, number)
 		}
 	}
@@ -161,8 +167,8 @@ func (p *Pages) Damaged() []uint32 {
 	return slices.Compact(found)
 }
 
-// Unmount makes the file system unknown to SQLite. Connections that are open can still be used. So what it keeps in C
-// memory, less than a kilobyte, is never freed: a connection may be opened at this moment.
+// Unmount makes the file system unknown to SQLite. Open connections still work. Its C memory, less than
+// a kilobyte, is never freed, because a connection may just be being opened.
 func (p *Pages) Unmount() {
 	if p == nil || p.tls == nil {
 		return
@@ -172,7 +178,7 @@ func (p *Pages) Unmount() {
 	p.tls = nil
 }
 
-// free frees what was never mounted.
+// free frees a state that was never mounted.
 func (p *Pages) free() {
 	if p.state != 0 {
 		libc.Xfree(p.tls, at[pagesState](p.state).name)
@@ -181,7 +187,7 @@ func (p *Pages) free() {
 	p.tls.Close()
 }
 
-// sealOf returns the seal of page number, which is all but its seal.
+// sealOf returns the seal of page number, given without its last 8 bytes.
 func sealOf(number uint32, page []byte) (seal [sealBytes]byte) {
 	sum := crc32.Update(number, crc32.MakeTable(crc32.Castagnoli), page)
 	copy(seal[:], sealMark)
@@ -189,16 +195,16 @@ func sealOf(number uint32, page []byte) (seal [sealBytes]byte) {
 	return seal
 }
 
-// Blank returns the content of a database file without tables whose pages have room for seals, with the marks of a
-// program.
+// Blank returns the content of a database file without tables, whose pages have room for seals, with
+// the application id and user version given.
 func Blank(application, version uint32) []byte {
 	b := make([]byte, PageBytes)
 	copy(b, "SQLite format 3\x00")
 	binary.BigEndian.PutUint16(b[16:], PageBytes)
-	b[18], b[19] = 1, 1 // written and read with a rollback journal; that is changed later
+	b[18], b[19] = 1, 1 // rollback journal; the caller may switch to WAL
 	b[headerReserve] = sealBytes
 	b[21], b[22], b[23] = 64, 32, 32 // constants of the format
-	b[31] = 1                        // page
+	b[31] = 1                        // number of pages, big-endian
 	binary.BigEndian.PutUint32(b[60:], version)
 	binary.BigEndian.PutUint32(b[68:], application)
 	b[100] = 13 // a leaf of a table, without cells: the schema
@@ -208,11 +214,12 @@ func Blank(application, version uint32) []byte {
 	return b
 }
 
-// HasSeals tells whether a file that begins with header, at least 100 bytes, was made with room for seals.
+// HasSeals says whether a file was created with room for seals. header is its beginning, at least 100
+// bytes.
 func HasSeals(header []byte) bool { return header[headerReserve] == sealBytes }
 
-// CheckPage tells whether page number of a sealed file is whole. It need not be: pages that are not used are never
-// read.
+// CheckPage says whether page number of a sealed file is intact. Unused pages need not be: they are
+// never read.
 func CheckPage(number uint32, page []byte) bool {
 	if len(page) != PageBytes {
 		return false
@@ -221,16 +228,16 @@ func CheckPage(number uint32, page []byte) bool {
 	return string(page[PageBytes-sealBytes:]) == string(seal[:])
 }
 
-// pageAt is the number of the page that an access of n bytes is to, or 0 if it is to less than a page. ok is false for
-// an access to pages of another size, as a damaged header may name it: those have no seals.
-func pageAt(n int32, from int64) (number uint32, ok bool) {
+// pageOf returns the number of the page that an access of n bytes covers, or 0 for less than a page. ok
+// is false for pages of another size, which a damaged header may demand: those have no seals.
+func pageOf(n int32, from int64) (number uint32, ok bool) {
 	if n != PageBytes || from%PageBytes != 0 {
 		return 0, n < leastPage
 	}
 	return uint32(from/PageBytes) + 1, true
 }
 
-// note keeps the number of a damaged page.
+// note stores the number of a damaged page.
 func (s *pagesState) note(number uint32) {
 	if n := atomic.AddInt32(&s.noted, 1); n <= maxNoted {
 		atomic.StoreUint32(&s.pages[n-1], number)
@@ -239,12 +246,13 @@ func (s *pagesState) note(number uint32) {
 	}
 }
 
-// below is the file of the file system below, and its functions.
+// below returns the file of the file system below, and its functions.
 func below(file uintptr) (uintptr, *sqlite3.Tsqlite3_io_methods) {
 	file += uintptr(sealedSize)
 	return file, at[sqlite3.Tsqlite3_io_methods](*at[uintptr](file))
 }
 
+// openFile opens a file. Only main databases are sealed.
 func openFile(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags uintptr) int32 {
 	s := at[pagesState](at[sqlite3.Tsqlite3_vfs](vfs).FpAppData)
 	open := function[func(*libc.TLS, uintptr, uintptr, uintptr, int32,
@@ -258,7 +266,7 @@ func openFile(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags uint
 	*at[uintptr](inner) = 0
 	rc := open(tls, s.base, name, inner, flags, outFlags)
 	if *at[uintptr](inner) == 0 {
-		return rc // it has nothing that must be closed
+		return rc // nothing was opened that must be closed
 	}
 	f.methods, f.state = uintptr(unsafe.Pointer(&s.methods)), uintptr(unsafe.Pointer(s))
 	if f.scratch = libc.Xmalloc(tls, 2*PageBytes); f.scratch == 0 {
@@ -267,6 +275,7 @@ func openFile(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags uint
 	return rc
 }
 
+// closeFile closes a sealed file.
 func closeFile(tls *libc.TLS, file uintptr) int32 {
 	f := at[sealedFile](file)
 	if f.scratch != 0 {
@@ -277,18 +286,18 @@ func closeFile(tls *libc.TLS, file uintptr) int32 {
 	return function[func(*libc.TLS, uintptr) int32](m.FxClose)(tls, inner)
 }
 
-// readFile checks a page that it reads. A page that SQLite asks for and the file is too short for is damage, too:
-// SQLite reads no page that was not written before.
+// readFile reads, and checks a whole page. A page beyond the end of the file is damage too: SQLite
+// never reads a page that was not written before.
 func readFile(tls *libc.TLS, file, buffer uintptr, n int32, from int64) int32 {
 	inner, m := below(file)
 	rc := function[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](m.FxRead)(tls, inner, buffer, n, from)
-	number, ok := pageAt(n, from)
+	number, ok := pageOf(n, from)
 	if ok && number == 0 || rc != sqlite3.SQLITE_OK && rc != sqlite3.SQLITE_IOERR_SHORT_READ {
 		return rc
 	}
 	s := at[pagesState](at[sealedFile](file).state)
 	if !ok {
-		s.note(1) // which says how large pages are
+		s.note(1) // page 1 states the page size
 		return sqlite3.SQLITE_CORRUPT
 	}
 	page := bytesAt(buffer, n)
@@ -298,13 +307,14 @@ func readFile(tls *libc.TLS, file, buffer uintptr, n int32, from int64) int32 {
 			return sqlite3.SQLITE_CORRUPT
 		}
 	}
-	// Whatever another program writes of this page has no seal then, in place of an old one.
+	// A program without seals that writes this page then stores zeros, and not an outdated seal.
 	clear(page[PageBytes-sealBytes:])
 	return rc
 }
 
+// writeFile seals a page and writes it. During a checkpoint it holds back the last page.
 func writeFile(tls *libc.TLS, file, buffer uintptr, n int32, to int64) int32 {
-	number, ok := pageAt(n, to)
+	number, ok := pageOf(n, to)
 	switch {
 	case !ok:
 		return sqlite3.SQLITE_CORRUPT
@@ -327,6 +337,7 @@ func writeFile(tls *libc.TLS, file, buffer uintptr, n int32, to int64) int32 {
 	return writeBelow(tls, file, into, n, to)
 }
 
+// writeBelow writes to the file below, and remembers a failure during a checkpoint.
 func writeBelow(tls *libc.TLS, file, buffer uintptr, n int32, to int64) int32 {
 	inner, m := below(file)
 	rc := function[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](m.FxWrite)(tls, inner, buffer, n, to)
@@ -336,7 +347,7 @@ func writeBelow(tls *libc.TLS, file, buffer uintptr, n int32, to int64) int32 {
 	return rc
 }
 
-// controlFile sees where checkpoints begin and end.
+// controlFile learns from SQLite when a checkpoint begins and ends.
 func controlFile(tls *libc.TLS, file uintptr, op int32, argument uintptr) int32 {
 	f := at[sealedFile](file)
 	switch op {
@@ -352,8 +363,8 @@ func controlFile(tls *libc.TLS, file uintptr, op int32, argument uintptr) int32 
 	return function[func(*libc.TLS, uintptr, int32, uintptr) int32](m.FxFileControl)(tls, inner, op, argument)
 }
 
-// writeHeld writes the last page, when the others are on the disk. What it returns SQLite never hears, since it asks
-// for nothing here; but it truncates and syncs the file next.
+// writeHeld syncs the other pages and writes the held one. SQLite ignores a failure here, but it
+// truncates and syncs the file next, and truncateFile reports it.
 func writeHeld(tls *libc.TLS, file uintptr) int32 {
 	inner, m := below(file)
 	f := at[sealedFile](file)
@@ -364,7 +375,8 @@ func writeHeld(tls *libc.TLS, file uintptr) int32 {
 	return rc
 }
 
-// truncateFile fails where a checkpoint could not be completed: then it was not done, and is done again.
+// truncateFile fails if the checkpoint could not be completed. SQLite then repeats the checkpoint
+// later.
 func truncateFile(tls *libc.TLS, file uintptr, size int64) int32 {
 	if wrong := at[sealedFile](file).wrong; wrong != 0 {
 		return wrong

@@ -1,3 +1,7 @@
+// Reading damaged files. Nothing that a file says is trusted: every offset, size and page number is
+// checked, and circles of pages end. The formats are in sqlite.org/fileformat2.html, sections 1.5 to
+// 1.6 and 2.
+
 package sqlitefile
 
 import (
@@ -6,21 +10,21 @@ import (
 	"math"
 )
 
-// Image reads the pages of a sealed file, and of the write-ahead log beside it, without SQLite, which gives up at the
-// first damage. It never changes a file.
+// Image reads the pages of a sealed file and of its write-ahead log without SQLite, which stops at the
+// first damage. It never changes a file. It is not safe for concurrent use.
 type Image struct {
-	file  io.ReaderAt
-	size  int64 // of the file
-	count uint32
-	log   *logIndex
-	seen  []uint64 // a bit for each page that a tree or the list of free pages leads to
-	rest  []rest
-	// Damaged are the pages that were needed and are not whole.
+	file    io.ReaderAt
+	size    int64 // of the file, in bytes
+	count   uint32
+	log     *logIndex
+	seen    []uint64 // one bit for each page that a tree or the free list leads to
+	damaged []damagedNode
+	// Damaged are the pages that were needed and are not intact.
 	Damaged []uint32
 }
 
-// NewImage returns the image of a file and of the content of its write-ahead log. With all, what follows a damaged
-// frame of the log counts too; without, the log ends there, as it does for SQLite.
+// NewImage returns the image of a file and of the content of its write-ahead log. With all, intact
+// frames after a damaged one count too. Without, the log ends there, as it does for SQLite.
 func NewImage(file io.ReaderAt, size int64, log []byte, all bool) *Image {
 	m := &Image{file: file, size: size, log: indexLog(log, all)}
 	m.count = uint32(min(size/PageBytes, math.MaxUint32-1))
@@ -30,22 +34,22 @@ func NewImage(file io.ReaderAt, size int64, log []byte, all bool) *Image {
 	for number := range m.log.pages {
 		m.count = max(m.count, number)
 	}
-	// More than that is nonsense, and there is a bit for each.
+	// A damaged page number must not allocate gigabytes for seen.
 	m.count = uint32(min(int64(m.count), size/PageBytes+int64(len(log))/PageBytes+mostUnwritten))
 	m.seen = make([]uint64, m.count/64+1)
 	return m
 }
 
-// mostUnwritten bounds the pages that are counted and were never written, since they are free.
+// mostUnwritten bounds the pages that belong to the file and were never written, because they are free.
 const mostUnwritten = 1 << 20
 
-// page returns the content of a page less its seal, and whether it is whole.
+// page returns the content of a page without its seal, and whether it is intact.
 func (m *Image) page(number uint32) (content []byte, whole bool) {
 	if number == 0 || number > m.count {
 		return nil, false
 	}
 	m.seen[number/64] |= 1 << (number % 64)
-	if p, ok := m.log.pages[number]; ok { // the log's checksum says whether it is whole
+	if p, ok := m.log.pages[number]; ok { // the checksum of the frame covers it
 		if !p.whole {
 			m.Damaged = append(m.Damaged, number)
 		}
@@ -60,15 +64,15 @@ func (m *Image) page(number uint32) (content []byte, whole bool) {
 	return page[:PageBytes-sealBytes], whole
 }
 
-// Node is a page of a tree, with the rows that are in it.
+// Node is a page of a tree, with its rows.
 type Node struct {
 	Page uint32
-	// Whole says that the page is as it was written.
+	// Whole says that the page is intact.
 	Whole bool
-	// The keys of its rows, and of those of the pages below, are greater than After and at most Until. A tree without
-	// keys of its own has none.
+	// The keys of its rows, and of the pages below it, are greater than After and at most Until.
+	// Indexes have no such bounds.
 	After, Until int64
-	// Blind says that the pages below are not known.
+	// Blind says that the pages below it are unknown.
 	Blind bool
 	Rows  []Row
 }
@@ -77,23 +81,23 @@ type Node struct {
 type Row struct {
 	Key    int64
 	Values []any
-	// Whole says that all of its pages are.
+	// Whole says that all its pages are intact.
 	Whole bool
 }
 
-// maxDepth bounds a tree; a greater one is a circle.
+// maxDepth bounds the depth of a tree. SQLite's are less than 20 pages deep; a deeper one is a circle.
 const maxDepth = 40
 
-// rest is a page that is not whole.
-type rest struct {
+// damagedNode is a page that is not intact, with its content.
+type damagedNode struct {
 	Node
 	content []byte
 }
 
-// Rest calls visit with the pages of all trees that are not whole, and what looks like rows in them. It comes after all
-// other reading, since what they say of further pages cannot be believed.
+// Rest calls visit with the damaged pages of all trees, and what look like rows in them. Call it after
+// all other reading, because it marks the overflow pages of such rows as seen.
 func (m *Image) Rest(visit func(Node)) {
-	for _, r := range m.rest {
+	for _, r := range m.damaged {
 		n, _ := m.node(r.Page, r.content)
 		for i := range n.Rows {
 			n.Rows[i].Whole = false
@@ -103,11 +107,12 @@ func (m *Image) Rest(visit func(Node)) {
 	}
 }
 
-// Tree calls visit with the pages of the tree that begins at a root; those that are not whole come without rows.
+// Tree calls visit with the pages of the tree at a root, in key order. Damaged pages come without rows.
 func (m *Image) Tree(root uint32, visit func(Node)) {
 	m.tree(root, Node{After: math.MinInt64, Until: math.MaxInt64}, 0, visit)
 }
 
+// tree visits a page and those below it. within has the bounds of its keys.
 func (m *Image) tree(number uint32, within Node, depth int, visit func(Node)) {
 	if depth > maxDepth || m.reached(number) {
 		within.Page, within.Blind = number, true
@@ -117,7 +122,7 @@ func (m *Image) tree(number uint32, within Node, depth int, visit func(Node)) {
 	content, whole := m.page(number)
 	if !whole {
 		within.Page, within.Blind = number, len(content) == 0 || content[0] != tableLeaf && content[0] != indexLeaf
-		m.rest = append(m.rest, rest{within, content})
+		m.damaged = append(m.damaged, damagedNode{within, content})
 		visit(within)
 		return
 	}
@@ -135,12 +140,12 @@ func (m *Image) tree(number uint32, within Node, depth int, visit func(Node)) {
 	}
 }
 
-// reached tells whether a page was read before.
+// reached says whether a page was read before.
 func (m *Image) reached(number uint32) bool {
 	return number <= m.count && m.seen[number/64]&(1<<(number%64)) != 0
 }
 
-// child is a page below another one; key is the greatest of its rows, of a table.
+// child is a page below another one. key is the largest key in it, if keyed.
 type child struct {
 	page  uint32
 	key   int64
@@ -155,7 +160,7 @@ const (
 	tableLeaf  = 13
 )
 
-// node takes a page apart.
+// node parses a page into rows and children. Invalid cells are skipped.
 func (m *Image) node(number uint32, content []byte) (n Node, children []child) {
 	n = Node{Page: number, Whole: true}
 	head := 0
@@ -204,10 +209,11 @@ func (m *Image) node(number uint32, content []byte) (n Node, children []child) {
 	return n, children
 }
 
-// usable are the bytes of a page that SQLite uses.
+// usable is the number of bytes of a page that SQLite uses.
 const usable = PageBytes - sealBytes
 
-// row reads the rest of a cell, with the pages that it flows over to.
+// row parses the rest of a cell, and follows its overflow pages. most and least are the limits of the
+// payload inside the page, from section 1.6 of the format.
 func (m *Image) row(c *cell, keyed bool) (r Row, ok bool) {
 	size := c.signed()
 	most := int64((usable-12)*64/255 - 23)
@@ -236,8 +242,8 @@ func (m *Image) row(c *cell, keyed bool) (r Row, ok bool) {
 	return r, ok
 }
 
-// overflow appends what is on the pages of a chain. A page that is not whole still has content; what cannot be found is
-// zeros.
+// overflow appends the content of a chain of overflow pages. A damaged page still contributes its
+// content; missing pages count as zeros.
 func (m *Image) overflow(payload []byte, size int64, next uint32) (_ []byte, whole bool) {
 	whole = true
 	for int64(len(payload)) < size {
@@ -256,7 +262,7 @@ func (m *Image) overflow(payload []byte, size int64, next uint32) (_ []byte, who
 	return payload, whole
 }
 
-// values takes a record apart.
+// values decodes a record.
 func values(payload []byte) (all []any, ok bool) {
 	head := cell{b: payload, ok: true}
 	size := head.signed()
@@ -271,7 +277,7 @@ func values(payload []byte) (all []any, ok bool) {
 	return all, head.ok && body.ok
 }
 
-// cell reads what SQLite wrote; after the end it returns zeros, and ok is false.
+// cell decodes values of SQLite's format. After the end it returns zeros, and ok is false.
 type cell struct {
 	b  []byte
 	ok bool
@@ -294,7 +300,7 @@ func (c *cell) fixed32() uint32 {
 	return 0
 }
 
-// signed reads a number of one to nine bytes.
+// signed reads a varint of one to nine bytes.
 func (c *cell) signed() int64 {
 	var v uint64
 	for i := 0; i < 9; i++ {
@@ -344,8 +350,8 @@ func (c *cell) value(kind int64) any {
 	return nil
 }
 
-// Free notes the pages that are not in use, so that [Image.Strays] leaves them out. It tells whether all of them are
-// known.
+// Free marks the unused pages, so that [Image.Strays] skips them. It returns false if the free list is
+// damaged.
 func (m *Image) Free() bool {
 	first, whole := m.page(1)
 	if !whole || len(first) < 40 {
@@ -370,8 +376,8 @@ func (m *Image) Free() bool {
 	return true
 }
 
-// Strays calls visit with the leaves of tables to which no tree led, and that are not free: where a page above is
-// damaged.
+// Strays calls visit with the leaves of tables that no tree led to and that are not free. Such leaves
+// exist where an inner page is damaged.
 func (m *Image) Strays(visit func(Node)) {
 	buffer := make([]byte, PageBytes) // rows are copied out of it
 	for number := uint32(1); number <= m.count; number++ {
@@ -383,7 +389,7 @@ func (m *Image) Strays(visit func(Node)) {
 		switch {
 		case logged && p.whole:
 		case logged:
-			m.rest = append(m.rest, rest{Node{Page: number, After: math.MinInt64, Until: math.MaxInt64},
+			m.damaged = append(m.damaged, damagedNode{Node{Page: number, After: math.MinInt64, Until: math.MaxInt64},
 				content[:usable]})
 			continue
 		default:

@@ -5,20 +5,22 @@ import (
 	"maps"
 )
 
-// logIndex knows which pages a write-ahead log holds.
+// logIndex is the content of a write-ahead log.
 type logIndex struct {
-	pages  map[uint32]logPage // the newest content of each page
-	commit uint32             // pages of the file after the last transaction; 0 without any
+	pages  map[uint32]logPage // newest content by page
+	commit uint32             // size of the file after the last transaction, in pages; 0 without one
 }
 
-// logPage is a page in a log.
+// logPage is a page in a log. whole says that its checksum is right.
 type logPage struct {
 	content []byte
 	whole   bool
 }
 
-// A write-ahead log is a header of a mark, two salts and a checksum, and frames: a page's number, the size of the file
-// if a transaction ends with it, the salts, a checksum that goes on from that of the frame before, and the page.
+// The layout of a write-ahead log (sqlite.org/fileformat2.html, section 4): a header with magic number,
+// two salts and a checksum; then frames of page number, size of the file if the frame ends a
+// transaction, the salts, a checksum that continues that of the frame before, and the page. Sizes and
+// offsets are in bytes.
 const (
 	logHead        = 32
 	logFrameHead   = 24
@@ -28,8 +30,8 @@ const (
 	logFrameCommit = 4
 )
 
-// indexLog reads a log. With all it goes on behind a damaged frame, since each frame's checksum only needs the one
-// before, and also takes frames that no end of a transaction follows.
+// indexLog reads a log. With all it continues after a damaged frame, because a checksum depends only on
+// the one before, and takes frames whose transaction has no end.
 func indexLog(log []byte, all bool) *logIndex {
 	x := &logIndex{pages: map[uint32]logPage{}}
 	if len(log) < logHead+logFrameBytes {
@@ -80,7 +82,7 @@ func indexLog(log []byte, all bool) *logIndex {
 	return x
 }
 
-// guessSalts returns what the header says from the first frame that fits the one before it.
+// guessSalts recovers the data of a damaged header from the first frame that fits the one before it.
 func guessSalts(log []byte) (salts string, words binary.ByteOrder) {
 	for before, at := logHead, logHead+logFrameBytes; at+logFrameBytes <= len(log); before, at = at, at+logFrameBytes {
 		f := log[at : at+logFrameBytes]
@@ -95,6 +97,7 @@ func guessSalts(log []byte) (salts string, words binary.ByteOrder) {
 	return string(log[logHead+8 : logHead+16]), binary.LittleEndian
 }
 
+// wordOrder returns the byte order of the checksums.
 func wordOrder(magic uint32) binary.ByteOrder {
 	if magic&1 != 0 {
 		return binary.BigEndian
@@ -102,7 +105,7 @@ func wordOrder(magic uint32) binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// checksum goes on with the two sums over pairs of words.
+// checksum continues the two sums over pairs of words.
 func checksum(words binary.ByteOrder, sums [2]uint32, b []byte) [2]uint32 {
 	for ; len(b) >= 8; b = b[8:] {
 		sums[0] += words.Uint32(b) + sums[1]

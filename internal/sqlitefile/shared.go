@@ -12,18 +12,21 @@ import (
 	"time"
 )
 
-// Shared describes a small SQLite file that several processes read and write at once. Its log is not synced with each
-// commit: a power cut may lose the last commits, a process that is killed loses none.
+// Shared describes a small SQLite file that several processes read and write at once. Its write-ahead
+// log is not synced with each commit: a power cut may lose the last commits; the death of a process
+// loses none.
 type Shared struct {
-	// Application is the file's application_id, Version its user_version, and Schema makes it.
+	// Application is the application_id of the file, Version its user_version, and Schema the SQL that
+	// creates its tables.
 	Application, Version int
 	Schema               string
-	// Patience is how long a file that others write is waited for.
+	// Patience is the longest time to wait while other processes write.
 	Patience time.Duration
 }
 
-// Open opens the file at path, and makes it and its directory if need be. It refuses a file of another application or
-// of a later version before it changes anything. The caller imports the driver "sqlite".
+// Open opens the file at path, and creates it and its directory if necessary. It refuses a file of
+// another application or of a later version before changing anything. The caller must import the driver
+// "sqlite".
 func (s Shared) Open(ctx context.Context, path string) (*sql.DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -50,6 +53,7 @@ func (s Shared) Open(ctx context.Context, path string) (*sql.DB, error) {
 	return db, nil
 }
 
+// prepare brings an open file to schema and modes.
 func (s Shared) prepare(ctx context.Context, db *sql.DB) error {
 	if err := s.migrate(ctx, db); err != nil {
 		return err
@@ -61,8 +65,8 @@ func (s Shared) prepare(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// keepLog makes the file keep a log, in which writing is cheap. SQLite does not wait for others to do so, which matters
-// while several processes open a new file.
+// keepLog switches the file to WAL mode. It retries by itself: the busy timeout of SQLite does not
+// apply to this, and several processes may open a new file at once.
 func (s Shared) keepLog(ctx context.Context, db *sql.DB) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Patience)
 	defer cancel()
@@ -79,6 +83,7 @@ func (s Shared) keepLog(ctx context.Context, db *sql.DB) error {
 	}
 }
 
+// migrate creates the schema of an empty file, and checks that of any other.
 func (s Shared) migrate(ctx context.Context, db *sql.DB) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

@@ -10,34 +10,35 @@ import (
 	"golang.org/x/term"
 )
 
-// Is tells whether w is a terminal that can be drawn on in place.
+// Is says whether w is a terminal on which a line can be redrawn.
 func Is(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// Progress shows how far long work is: a bar that is drawn in place on a terminal, elsewhere a line every ten seconds,
-// and nothing for short work. It is for use by one goroutine at a time.
+// Progress shows how far long work is: a bar that is redrawn on a terminal, elsewhere a line every ten
+// seconds. Nothing is shown for work that ends sooner. It is for use by one goroutine at a time.
 type Progress struct {
-	// Total is the amount of work; 0 means unknown. It may change while the work goes on.
+	// Total is the amount of work; 0 means unknown. It may change during the work.
 	Total int
-	// Left estimates how long the rest takes after n of the total; nil goes by the pace so far.
+	// Left estimates the remaining time after n of the total; nil extrapolates the pace so far.
 	Left func(n int) time.Duration
 
 	w        io.Writer
 	began    time.Time
 	what     string
 	terminal bool
-	shown    time.Time
-	drawn    bool
+	// shown is the time of the last output, drawn says that a bar is on the screen.
+	shown time.Time
+	drawn bool
 }
 
-// NewProgress returns the progress of work that begins now and is shown on w; what comes before the numbers.
+// NewProgress returns the progress of work that begins now. what is printed before the numbers.
 func NewProgress(w io.Writer, what string, total int) *Progress {
 	return &Progress{w: w, what: what, Total: total, terminal: Is(w), began: time.Now(), shown: time.Now()}
 }
 
-// At shows that n of the total are done.
+// At reports that n of the total are done. It may be called as often as the work advances.
 func (p *Progress) At(n int) {
 	every := 10 * time.Second
 	if p.terminal {
@@ -60,13 +61,13 @@ func (p *Progress) At(n int) {
 		return
 	}
 	const width = 30
-	full := min(width, width*n/p.Total) // more may have come meanwhile
+	full := min(width, width*n/p.Total) // n may exceed a total that was estimated
 	bar := strings.Repeat("=", full) + strings.Repeat(" ", width-full)
 	fmt.Fprintf(p.w, "\r[%s] %s %d of %d%s\x1b[K", bar, p.what, n, p.Total, p.estimate(n))
 	p.drawn = true
 }
 
-// estimate says how long the rest takes; empty while that is unknown.
+// estimate returns a text with the remaining time; empty while that is unknown.
 func (p *Progress) estimate(n int) string {
 	left := p.Left
 	if left == nil {
@@ -84,7 +85,7 @@ func (p *Progress) estimate(n int) string {
 	return fmt.Sprintf(", about %.0f min left", d.Minutes())
 }
 
-// Done clears the bar.
+// Done removes the bar from the screen.
 func (p *Progress) Done() {
 	if p.drawn {
 		fmt.Fprint(p.w, "\r\x1b[K")

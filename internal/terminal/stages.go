@@ -2,17 +2,18 @@ package terminal
 
 import "time"
 
-// Stages estimates how long work in several stages goes on, by the effort of each.
+// Stages estimates the remaining time of work in several stages, from the effort of each.
 type Stages struct {
 	began   time.Time
 	efforts []float64
 }
 
-// NewStages returns the stages of work that begins now. The efforts are in any unit, and above 0.
+// NewStages returns the stages of work that begins now. Efforts are above 0, in any unit.
 func NewStages(efforts []float64) Stages { return Stages{began: time.Now(), efforts: efforts} }
 
-// After returns an estimate for [Progress].Left of the stage i: how long the work goes on when so many of the steps of
-// that stage are done.
+// After returns an estimate for [Progress].Left during stage i, which has the given number of steps:
+// the remaining time of all stages when done steps of this one are done. It assumes that the pace per
+// effort so far continues.
 func (s Stages) After(i, steps int) func(done int) time.Duration {
 	before, all := 0.0, 0.0
 	for k, e := range s.efforts {

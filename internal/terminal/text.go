@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Escape returns text with an escape for each character that a terminal might take for a command, except those in keep.
+// Escape replaces each character that a terminal might interpret by an escape sequence of Go, except
+// those in keep.
 func Escape(text, keep string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -19,7 +20,7 @@ func Escape(text, keep string) string {
 	return b.String()
 }
 
-// Clip returns the first most characters of a text on one line, escaped, and whether there are more.
+// Clip returns the first most characters of text, escaped and on one line, and whether text is longer.
 func Clip(text string, most int) (string, bool) {
 	n := 0
 	for i := range text {
@@ -31,7 +32,7 @@ func Clip(text string, most int) (string, bool) {
 	return Escape(text, ""), false
 }
 
-// ShellWord returns a text as one word of a POSIX shell.
+// ShellWord returns text as one word of a POSIX shell, quoted if necessary.
 func ShellWord(text string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:+@%"
 	if text != "" && strings.Trim(text, plain) == "" {

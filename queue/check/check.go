@@ -1,3 +1,5 @@
+// The entry point Files, its options and its result, and opening the files of a directory.
+
 package check
 
 import (
@@ -18,65 +20,66 @@ import (
 
 // Options say what a check does.
 type Options struct {
-	// Repair makes new files of what is whole, and keeps the damaged ones beside them.
+	// Repair writes new files with everything intact, and keeps the damaged ones in a directory beside
+	// them.
 	Repair bool
-	// At is the present; the directory with the damaged files has it in its name.
+	// At is the present. The name of the directory with the damaged files contains it.
 	At time.Time
 }
 
 // Result is what a check found.
 type Result struct {
-	// Dir is the directory.
+	// Dir is the absolute path of the directory.
 	Dir string `json:"dir"`
-	// Messages counts the messages that are whole, of all queues.
+	// Messages is the number of intact messages in all queues.
 	Messages int `json:"messages"`
-	// Findings say what is wrong with which file; empty when all is well.
+	// Findings say what is wrong with which file; empty if nothing is damaged.
 	Findings []Finding `json:"findings"`
-	// Damaged are messages that are there, with a content that is not what was sent. At most a thousand are named.
+	// Damaged are the messages whose content differs from what was sent. At most a thousand are listed.
 	Damaged []Message `json:"damaged"`
-	// Missing are the gaps in which messages may have been that are not there any more.
+	// Missing are the ranges in which messages may be missing.
 	Missing []Gap `json:"missing"`
-	// Lost is how many messages are missing at least.
+	// Lost is the least number of missing messages.
 	Lost int `json:"lost"`
-	// Kept is the directory that a repair left the damaged files in; empty without one.
+	// Kept is the directory with the damaged files after a repair; empty without one.
 	Kept string `json:"kept,omitzero"`
 }
 
 // Whole says that nothing is damaged.
 func (c *Result) Whole() bool { return len(c.Findings) == 0 }
 
-// Finding is something wrong with a file.
+// Finding is a fault of a file.
 type Finding struct {
-	// File is the name of the file, below the directory.
+	// File is the name of the file in the directory.
 	File string `json:"file"`
-	// Found says where the damage is, and what follows from it.
+	// Found says where the damage is and what follows from it.
 	Found string `json:"found"`
 }
 
-// Message is a message that a check names.
+// Message is a message whose content is damaged.
 type Message struct {
-	// ID is its id, as far as it can be read.
+	// ID is the id of the message, if it can be read.
 	ID string `json:"id,omitzero"`
-	// Queue is the name of its queue, and Sequence its number there.
+	// Queue is the name of its queue, Sequence its number in the file.
 	Queue    string `json:"queue"`
 	Sequence uint64 `json:"sequence"`
-	// Sent is when it was sent.
+	// Sent is the time of sending.
 	Sent time.Time `json:"sent"`
 }
 
-// Gap is a range of sequence numbers. Each send takes the next number, of whatever queue.
+// Gap is a range of sequence numbers. Every send takes the next number, whatever its queue.
 type Gap struct {
-	// From and To are the first and the last number; no To means that it is open.
+	// From and To are the first and last number. Without To the range is open.
 	From uint64 `json:"from"`
 	To   uint64 `json:"to,omitzero"`
-	// After and Before are when the messages beside it were sent, as far as that is known.
+	// After and Before are the times of sending of the messages on either side, if known.
 	After  time.Time `json:"after,omitzero"`
 	Before time.Time `json:"before,omitzero"`
-	// Why says what was there.
+	// Why names the part that is damaged.
 	Why string `json:"why"`
 }
 
-// mostNamed bounds the messages and gaps that a result names.
+// mostNamed bounds the messages, gaps and findings that a result lists.
 const mostNamed = 1000
 
 // The files of a queue directory.
@@ -88,14 +91,16 @@ const (
 	logFileName = "queues.log"
 )
 
-// Files reads all files of a queue directory, which no service may have open, and says what is damaged and what is
-// missing because of that. It changes nothing, unless it shall repair what is damaged. The error is queue.ErrLocked,
-// that of a directory without queues, or that of one that cannot be read or written; damage is no error.
+// Files examines all files of a queue directory, which no service may have open. It changes nothing
+// unless o.Repair is set and something is damaged. A repair that was interrupted is finished first.
+// Damage is not an error. The error is queue.ErrLocked, that the directory holds no queues, or that it
+// cannot be read or written.
 func Files(ctx context.Context, dir string, o Options) (*Result, error) {
 	dir = storage.Absolute(dir)
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("check queue directory: %w", err)
 	}
+	// A mistyped directory must not pass as one without damage.
 	names := []string{tablesName, tableWAL, tableMark, logFileName, storage.RepairedName}
 	if !slices.ContainsFunc(names, func(name string) bool { return storage.Exists(filepath.Join(dir, name)) }) {
 		return nil, fmt.Errorf("check queue directory %s: it holds no queues; name the data directory of a muster up",
@@ -131,13 +136,15 @@ func Files(ctx context.Context, dir string, o Options) (*Result, error) {
 	return x.result, nil
 }
 
-// examine reads the files of a directory that is locked.
+// examine reads the files of a locked directory. keep, if not nil, receives every intact message of the
+// tables.
 func examine(ctx context.Context, dir string, keep func(machine.Row, *machine.Record) error) (*examination, error) {
+	// Damage is what is looked for, so ErrCorruptFile is no reason to stop. A foreign or newer file is.
 	switch found, err := storage.Inspect(ctx, filepath.Join(dir, tablesName)); {
 	case err != nil && !errors.Is(err, storage.ErrCorruptFile):
 		return nil, err
 	case err == nil && found == storage.Older:
-		return nil, errors.New("the file is of an older version, which has no checksums; `muster up` brings it forward")
+		return nil, errors.New("the file is of an older version, which has no checksums; `muster up` upgrades it")
 	}
 	f, err := openFiles(dir)
 	if err != nil {
@@ -148,17 +155,20 @@ func examine(ctx context.Context, dir string, keep func(machine.Row, *machine.Re
 	return x, x.run(ctx, keep)
 }
 
-// files are those of a queue directory, as they are.
+// files are the files of a queue directory, as they are on the disk.
 type files struct {
 	dir       string
-	tables    *os.File // nil if there is none
+	tables    *os.File // nil if missing
 	size      int64
-	wal, mark []byte // nil if there is none
+	wal, mark []byte // nil if missing
 	log       []byte
 }
 
+// openFiles reads the small files and opens the tables, which may be larger than memory. A missing file
+// is no error here.
 func openFiles(dir string) (*files, error) {
 	f := &files{dir: dir}
+	// These files are bounded: a write-ahead log by the reserve, log and mark by their formats.
 	for name, into := range map[string]*[]byte{tableWAL: &f.wal, tableMark: &f.mark, logFileName: &f.log} {
 		b, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -177,6 +187,7 @@ func openFiles(dir string) (*files, error) {
 	if err != nil {
 		return nil, errors.Join(err, tables.Close())
 	}
+	// The tables stay open: pages are read when they are needed.
 	f.tables, f.size = tables, stat.Size()
 	return f, nil
 }
@@ -187,7 +198,8 @@ func (f *files) close() {
 	}
 }
 
-// image returns the pages; with all, those behind a damaged frame of the write-ahead log too.
+// image returns the pages of the tables with the write-ahead log applied. With all it also applies the
+// frames of the log behind a damaged one, which SQLite would ignore.
 func (f *files) image(all bool) *sqlitefile.Image {
 	if f.tables == nil {
 		return sqlitefile.NewImage(bytes.NewReader(nil), 0, f.wal, all)

@@ -1,3 +1,5 @@
+// The log: which of its frames follow the tables, and what is missing between them.
+
 package check
 
 import (
@@ -9,7 +11,8 @@ import (
 	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
-// readLog reads the frames that follow the tables, and those of later ones.
+// readLog reads the frames that follow the tables, and those of later generations, which show that the
+// tables are too old.
 func (x *examination) readLog() {
 	if x.log == nil {
 		if x.placed && x.wantLog > 0 {
@@ -19,6 +22,7 @@ func (x *examination) readLog() {
 		}
 		return
 	}
+	// The seed of the frames is the identity of the file. If the tables cannot say it, the mark may.
 	identity := x.at.Identity
 	if !x.placed {
 		identity = x.marked.Identity
@@ -27,13 +31,14 @@ func (x *examination) readLog() {
 	x.replay(frames)
 	if x.placed && x.wantLog > 0 && x.wantLog != int64(len(x.log)) {
 		x.find(logFileName, "it was made with %d bytes, and has %d", x.wantLog, len(x.log))
-		if len(frames) == 0 || len(frames[len(frames)-1].Payload) > 0 { // what ends the log is not there
+		if len(frames) == 0 || len(frames[len(frames)-1].Payload) > 0 { // the final empty frame is missing
 			x.logGaps = append(x.logGaps, Gap{From: x.pending.Highest(), Why: "the end of " + logFileName})
 		}
 	}
 }
 
-// framesAfter returns the frames that follow the transaction of the tables, in their order.
+// framesAfter returns the frames that follow the present or a later transaction of the tables, in the
+// order of writing. If the position of the tables is unknown, all frames of this file count.
 func (x *examination) framesAfter(identity uint64) (frames []oplog.Frame) {
 	for f := range oplog.FramesIn(x.log, oplog.SeedOf(identity)) {
 		if !x.placed || f.Generation >= x.at.Commit {
@@ -46,7 +51,7 @@ func (x *examination) framesAfter(identity uint64) (frames []oplog.Frame) {
 	return frames
 }
 
-// replay adds what is in frames, and notes those that are missing between them.
+// replay adds the operations of frames to pending, and notes the gaps between them.
 func (x *examination) replay(frames []oplog.Frame) {
 	generation, next := x.at.Commit, uint32(0)
 	for _, f := range frames {
@@ -55,13 +60,14 @@ func (x *examination) replay(frames []oplog.Frame) {
 			if x.placed {
 				x.find(logFileName, "its frames follow transaction %d, and the tables are at %d", f.Generation,
 					generation)
-				// What did not fit into the log is in the transaction itself.
+				// Operations that did not fit into the log were only in that transaction.
 				x.logGaps = append(x.logGaps,
 					Gap{From: x.pending.Highest(), To: firstSent(ops),
 						Why: fmt.Sprintf("transaction %d", f.Generation)})
 			}
 			generation, next = f.Generation, 0
 		}
+		// Undecodable, or written twice. The next frame shows whether anything is missing.
 		if err != nil || f.Number < next {
 			continue
 		}
@@ -77,6 +83,7 @@ func (x *examination) replay(frames []oplog.Frame) {
 		}
 		next = f.Number + 1
 	}
+	// Inserts of the log are in no table and need no lookup.
 	for _, p := range x.pending.Rows {
 		if p.Change != machine.OpInsert {
 			x.changed[p.Origin] = p
@@ -84,7 +91,7 @@ func (x *examination) replay(frames []oplog.Frame) {
 	}
 }
 
-// rangeOf names numbered things.
+// rangeOf returns a text for numbered things, such as "frame 3" or "frames 3 to 5".
 func rangeOf(noun string, from, to uint64) string {
 	if from == to {
 		return fmt.Sprintf("%s %d", noun, from)
@@ -92,7 +99,8 @@ func rangeOf(noun string, from, to uint64) string {
 	return fmt.Sprintf("%ss %d to %d", noun, from, to)
 }
 
-// firstSent is the number before that of the first message that is sent, or 0.
+// firstSent returns the sequence before that of the first inserted message, or 0 if there is none: the
+// end of a gap before ops.
 func firstSent(ops []machine.Op) uint64 {
 	for i := range ops {
 		if ops[i].Kind == machine.OpInsert {

@@ -1,3 +1,7 @@
+// The tables, read page by page. Order matters: the mark says what must be there, the position in the
+// tables what they are, the log what follows. Then the queues are read, and last the messages, which
+// need all of that to be judged.
+
 package check
 
 import (
@@ -15,45 +19,48 @@ import (
 	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
-// examination reads the files of a queue directory without believing them.
+// examination is the state of one examination. Numbers and texts of the files enter it only after their
+// checksum matched, or with a note that they may be wrong.
 type examination struct {
 	*files
 	result *Result
 	image  *sqlitefile.Image
-	torn   bool // the write-ahead log is damaged: pages may be of different times
+	torn   bool // the write-ahead log is damaged: pages may be of different transactions
 
-	marked  sqlitefile.Position // what the mark says; its commit is 0 if that is not known
-	at      sqlitefile.Position // what the tables say
-	placed  bool                // they say it
-	wantLog int64               // the size of the log that they name
+	marked  sqlitefile.Position // the position in the mark; Commit is 0 if unknown
+	at      sqlitefile.Position // the position in the tables
+	placed  bool                // at is known
+	wantLog int64               // size of the log according to the tables, in bytes
 	epoch   uint64
 	secret  []byte
-	dead    map[uint64]bool // rows that count no more
+	dead    map[uint64]bool // dead rows, see storage.DeadKey
 	queues  map[uint32]*machine.QueueRow
 	unsure  bool // queues may be missing
 	dedup   []machine.DedupRow
 	moves   []machine.MoveRow
 
-	pending oplog.Pending               // what the log adds
-	changed map[uint64]oplog.PendingRow // by the sequence in the tables, without what is in no table
-	logGaps []Gap                       // From is the last sequence before, or 0
-	bad     map[uint32][]uint32         // damaged pages, by the page at which their table begins
+	pending oplog.Pending               // changes of the log
+	changed map[uint64]oplog.PendingRow // changes of rows in the tables, by their sequence there
+	logGaps []Gap                       // gaps in the log; From is the last sequence before, or 0
+	bad     map[uint32][]uint32         // damaged pages, by root page of their table
 
-	keep    func(machine.Row, *machine.Record) error // is given what is whole
-	failed  error                                    // of keep
-	whole   uint64                                   // rows that are whole
-	spoilt  uint64                                   // rows that are there, with a damaged content
-	found   map[uint64]bool                          // the rows, of tables that are torn
-	counted map[uint64]bool                          // those of them that are messages
+	keep    func(machine.Row, *machine.Record) error // receives the intact messages; may be nil
+	failed  error                                    // the error of keep
+	whole   uint64                                   // number of intact rows
+	spoilt  uint64                                   // number of rows with damaged content
+	found   map[uint64]bool                          // sequences of rows seen, where one may be seen twice
+	counted map[uint64]bool                          // sequences of messages counted in torn tables
 	gaps    []Gap
-	waiting []int       // gaps that do not know what comes after them
-	last    machine.Row // the last whole one, in the order of sequences
+	waiting []int       // indexes of gaps whose Before is still unknown
+	last    machine.Row // the last intact row, by sequence
 	highest uint64
 
-	fifo      map[uint32]bool // queues that messages of FIFO queues are in
-	unclaimed map[uint32]int  // messages of queues that are not known
+	fifo      map[uint32]bool // ids of queues with messages of FIFO queues
+	unclaimed map[uint32]int  // number of messages by unknown queue
 }
 
+// newExamination returns an examination of f. Lists of the result are empty rather than nil, so that
+// JSON shows [].
 func newExamination(f *files) *examination {
 	return &examination{
 		files: f, result: &Result{Dir: f.dir, Findings: []Finding{}, Damaged: []Message{}, Missing: []Gap{}},
@@ -63,13 +70,15 @@ func newExamination(f *files) *examination {
 	}
 }
 
+// find adds a finding.
 func (x *examination) find(file, format string, args ...any) {
 	if len(x.result.Findings) < mostNamed {
 		x.result.Findings = append(x.result.Findings, Finding{file, fmt.Sprintf(format, args...)})
 	}
 }
 
-// run reads everything. keep, if any, is given each message of the tables that is whole, of queues that exist.
+// run reads everything. keep, if not nil, receives each intact message of the tables whose queue
+// exists.
 func (x *examination) run(ctx context.Context, keep func(machine.Row, *machine.Record) error) error {
 	x.keep = keep
 	x.readMark()
@@ -85,6 +94,8 @@ func (x *examination) run(ctx context.Context, keep func(machine.Row, *machine.R
 		x.find(tablesName, "the list of unused pages is damaged: nothing is missing, but nothing can be stored or "+
 			"removed any more")
 	}
+	// Pages without a tree may hold rows that a damaged inner page led to. Without a gap they hold only
+	// deleted messages.
 	if len(x.gaps) > 0 || x.torn {
 		x.image.Strays(func(n sqlitefile.Node) { x.strays(ctx, n) })
 	}
@@ -96,20 +107,23 @@ func (x *examination) run(ctx context.Context, keep func(machine.Row, *machine.R
 	return ctx.Err()
 }
 
+// readMark reads the position that the tables must have reached.
 func (x *examination) readMark() {
 	marked, err := sqlitefile.ParseMark(x.mark)
 	switch {
 	case x.mark == nil && x.tables == nil && x.wal == nil && x.log == nil:
 	case x.mark == nil:
-		x.find(tableMark, "it is missing; so it cannot be said whether the end of the tables is, too")
+		x.find(tableMark, "it is missing, so it is unknown whether the end of the tables is missing too")
 	case err != nil || len(x.mark) != sqlitefile.MarkBytes:
-		x.find(tableMark, "it is damaged; so it cannot be said whether the end of the tables is, too")
+		x.find(tableMark, "it is damaged, so it is unknown whether the end of the tables is missing")
 	default:
 		x.marked = marked
 	}
 }
 
-// choose decides what of the write-ahead log counts: what SQLite reads, if that is all that was acknowledged.
+// choose decides how much of the write-ahead log to apply. It starts with what SQLite would read. If
+// that is less than the mark promises, it applies every frame that is intact, and the tables count as
+// torn.
 func (x *examination) choose() {
 	x.image = x.files.image(false)
 	x.readMeta()
@@ -117,10 +131,10 @@ func (x *examination) choose() {
 	case x.tables == nil && x.marked.Commit == 0 && x.wal == nil && x.log == nil:
 		return // a directory without queues
 	case x.tables == nil:
-		x.find(tablesName, "it is missing, with the %d messages that it held at least", x.marked.Rows)
+		x.find(tablesName, "it is missing, with at least %d messages", x.marked.Rows)
 		x.torn = true
 	case x.placed && x.marked.Identity != 0 && x.marked.Identity != x.at.Identity:
-		x.find(tableMark, "it is that of another file; so it cannot be said whether the end of the tables is missing")
+		x.find(tableMark, "it belongs to another file, so it is unknown whether the end of the tables is missing")
 		x.marked = sqlitefile.Position{}
 		return
 	case x.placed && x.marked.Commit <= x.at.Commit:
@@ -131,19 +145,20 @@ func (x *examination) choose() {
 	x.readMeta()
 	switch {
 	case !x.placed:
-		x.find(tablesName, "it cannot be read how far the tables are")
+		x.find(tablesName, "the position of the tables cannot be read")
 	case x.at.Commit < x.marked.Commit:
 		x.find(tableWAL, "it was lost or damaged: the tables are at transaction %d with %d messages, and transaction "+
 			"%d with %d messages was acknowledged; "+
-			"what the transactions in between changed, deletes and queues too, is lost as far as it is not said to "+
-			"be whole", x.at.Commit, x.at.Rows, x.marked.Commit, x.marked.Rows)
+			"the changes of the transactions in between, also deletes and changes of queues, are lost except for the "+
+			"messages found intact", x.at.Commit, x.at.Rows, x.marked.Commit, x.marked.Rows)
 	default:
-		x.find(tableWAL, "it is damaged behind transaction %d; what the transactions up to %d changed, deletes and "+
-			"queues too, may be lost in part", before.Commit, x.at.Commit)
+		x.find(tableWAL, "it is damaged after transaction %d; changes of the transactions up to %d, also deletes and "+
+			"changes of queues, may be lost", before.Commit, x.at.Commit)
 	}
 }
 
-// readMeta reads what the file says about itself.
+// readMeta reads position, receipt key, epoch and dead rows. It may run twice, see choose, so it starts
+// from nothing.
 func (x *examination) readMeta() {
 	x.placed, x.secret, x.epoch, x.dead = false, nil, 0, map[uint64]bool{}
 	delete(x.bad, storage.RootOfMeta)
@@ -164,6 +179,7 @@ func (x *examination) readMeta() {
 	})
 }
 
+// readBytes takes one value of the table meta.
 func (x *examination) readBytes(key any, value []byte) {
 	switch key {
 	case "position":
@@ -175,22 +191,22 @@ func (x *examination) readBytes(key any, value []byte) {
 			x.secret = value
 		}
 	case storage.DeadKey:
-		dead, _ := storage.DecodeDead(value) // the page is whole, and what is in it as well
+		dead, _ := storage.DecodeDead(value) // the seal of the page vouches for the value
 		for _, seq := range dead {
 			x.dead[seq] = true
 		}
 	}
 }
 
-// readSmall reads the tables besides the messages.
+// readSmall reads all tables except the messages.
 func (x *examination) readSmall() {
 	if x.tables != nil {
 		x.image.Tree(storage.RootOfSchema,
 			func(n sqlitefile.Node) { x.readNode(storage.RootOfSchema, n, func(sqlitefile.Row) {}) })
 	}
 	if x.tables != nil && (x.secret == nil || x.epoch == 0) && (x.placed || x.torn) {
-		x.find(tablesName, "the receipt key is damaged: receipts that were handed out are void, and their messages "+
-			"become visible again when their time is up")
+		x.find(tablesName, "the receipt key is damaged: all receipts given so far are void, and their messages "+
+			"become visible again when their timeout ends")
 	}
 	x.image.Tree(storage.RootOfQueues, func(n sqlitefile.Node) {
 		x.readNode(storage.RootOfQueues, n, x.readQueue)
@@ -202,7 +218,7 @@ func (x *examination) readSmall() {
 	x.image.Tree(storage.RootOfMoves, func(n sqlitefile.Node) { x.readNode(storage.RootOfMoves, n, x.readMove) })
 }
 
-// readNode reads the rows of a page, or notes that it is damaged.
+// readNode passes the rows of a page to read, and notes the page if it is damaged.
 func (x *examination) readNode(root uint32, n sqlitefile.Node, read func(sqlitefile.Row)) {
 	if !n.Whole || n.Blind {
 		x.bad[root] = append(x.bad[root], n.Page)
@@ -212,16 +228,16 @@ func (x *examination) readNode(root uint32, n sqlitefile.Node, read func(sqlitef
 	}
 }
 
-// tellPages tells of the damaged pages of each table.
+// tellPages adds a finding for the damaged pages of each table, with the consequences.
 func (x *examination) tellPages() {
 	for root, what := range []string{
-		storage.RootOfSchema: "describes the tables", storage.RootOfMeta: "says how far the tables are",
+		storage.RootOfSchema: "describes the tables", storage.RootOfMeta: "holds the position of the tables",
 		storage.RootOfQueues:   "holds the attributes of queues",
-		storage.RootOfNames:    "has the names of queues in their order; nothing is lost by that",
+		storage.RootOfNames:    "is an index of queue names; nothing is lost",
 		storage.RootOfMessages: "holds messages",
-		storage.RootOfDedup: "says what was sent: a message that is sent to a FIFO queue twice within five minutes " +
-			"may be stored twice",
-		storage.RootOfMoves: "holds the moves between queues: those that ran have ended",
+		storage.RootOfDedup: "holds deduplication ids: a message that is sent to a FIFO queue twice within five " +
+			"minutes may be stored twice",
+		storage.RootOfMoves: "holds moves between queues: running ones have ended",
 	} {
 		switch pages := x.bad[uint32(root)]; len(pages) {
 		case 0:
@@ -243,12 +259,13 @@ func (x *examination) tellPages() {
 	}
 }
 
-// columns takes the values of a row one by one; ok is false after one of another type.
+// columns takes the values of a row in order. ok becomes false at a value of another type.
 type columns struct {
 	values []any
 	ok     bool
 }
 
+// column returns the next value as a T; the zero value for NULL or another type.
 func column[T any](c *columns) (v T) {
 	if len(c.values) == 0 {
 		c.ok = false
@@ -264,6 +281,9 @@ func column[T any](c *columns) (v T) {
 	return v
 }
 
+// readQueue takes a row of the table queues. The first row of an id or a name wins: a second one comes
+// from an older page. A row of a damaged page is used too, because a queue without attributes would
+// lose more.
 func (x *examination) readQueue(r sqlitefile.Row) {
 	c := columns{r.Values, len(r.Values) == 7}
 	column[any](&c) // the id, which is the key
@@ -284,12 +304,13 @@ func (x *examination) readQueue(r sqlitefile.Row) {
 	}
 	if !r.Whole {
 		q.Floor = 0
-		x.find(tablesName, "the attributes of queue %q were read from a damaged page: look at them; messages that "+
-			"were purged a moment ago may be back", q.Name)
+		x.find(tablesName, "the attributes of queue %q were read from a damaged page: check them; messages that "+
+			"were purged recently may be back", q.Name)
 	}
 	x.queues[q.ID] = q
 }
 
+// readDedup takes a row of the table deduplication.
 func (x *examination) readDedup(r sqlitefile.Row) {
 	c := columns{r.Values, len(r.Values) == 5 && r.Whole}
 	d := machine.DedupRow{Queue: uint32(column[int64](&c)), Key: column[string](&c), Seq: uint64(column[int64](&c))}
@@ -299,6 +320,7 @@ func (x *examination) readDedup(r sqlitefile.Row) {
 	}
 }
 
+// readMove takes a row of the table moves.
 func (x *examination) readMove(r sqlitefile.Row) {
 	c := columns{r.Values, len(r.Values) == 9 && r.Whole}
 	column[any](&c)
@@ -311,8 +333,8 @@ func (x *examination) readMove(r sqlitefile.Row) {
 	}
 }
 
-// message takes a row of the messages apart. ok says that its numbers are right, and the error what is wrong with its
-// content.
+// message decodes a row of the table messages. ok says that its numbers match their checksum. wrong
+// says what is wrong with its content.
 func message(r sqlitefile.Row) (_ machine.Row, _ *machine.Record, ok bool, wrong error) {
 	c := columns{r.Values, len(r.Values) == 16}
 	column[any](&c)
@@ -335,7 +357,8 @@ func message(r sqlitefile.Row) (_ machine.Row, _ *machine.Record, ok bool, wrong
 	return m, content, true, content.Verify()
 }
 
-// messages takes what is in a page of the messages that a whole tree leads to.
+// messages takes the rows of a page to which an intact tree leads. A damaged page is a gap between its
+// neighbours.
 func (x *examination) messages(ctx context.Context, n sqlitefile.Node) {
 	before := len(x.bad[storage.RootOfMessages])
 	x.readNode(storage.RootOfMessages, n, func(r sqlitefile.Row) {
@@ -349,6 +372,7 @@ func (x *examination) messages(ctx context.Context, n sqlitefile.Node) {
 	}
 }
 
+// after returns the first sequence of a page, from the key before it.
 func after(key int64) uint64 {
 	if key == math.MinInt64 {
 		return 0
@@ -356,7 +380,7 @@ func after(key int64) uint64 {
 	return uint64(key) + 1
 }
 
-// until is 0 for a page that is the last one.
+// until returns the last sequence of a page; 0 for the last page.
 func until(key int64) uint64 {
 	if key == math.MaxInt64 {
 		return 0
@@ -364,9 +388,10 @@ func until(key int64) uint64 {
 	return uint64(key)
 }
 
+// sentAt returns the time of sending, or the zero time.
 func sentAt(r machine.Row) time.Time { return rules.UTC(rules.FromMillis(r.Sent)) }
 
-// gap notes a range in which messages may be missing.
+// gap notes a range in which messages may be missing. Adjacent ranges with the same cause become one.
 func (x *examination) gap(g Gap) {
 	if n := len(x.gaps); n > 0 && x.gaps[n-1].To > 0 && x.gaps[n-1].To+1 == g.From && x.gaps[n-1].Why == g.Why {
 		x.gaps[n-1].To = g.To
@@ -376,7 +401,8 @@ func (x *examination) gap(g Gap) {
 	x.gaps = append(x.gaps, g)
 }
 
-// take counts a row, and keeps it.
+// take counts a row, and passes it to keep if it is an intact message. ordered says that rows come by
+// sequence.
 func (x *examination) take(ctx context.Context, r sqlitefile.Row, ordered bool) {
 	m, content, ok, wrong := message(r)
 	if x.failed != nil || ctx.Err() != nil || x.found[m.Seq] {
@@ -399,7 +425,8 @@ func (x *examination) take(ctx context.Context, r sqlitefile.Row, ordered bool) 
 		x.waiting, x.last = x.waiting[:0], m
 	}
 	x.highest = max(x.highest, m.Seq)
-	// Either the row is dead, or the log has the message, which tables of a later time than it follows hold as well.
+	// The row is dead. Or the log has the message too: these tables are of a later time than the log
+	// follows.
 	if p, logged := x.pending.Rows[m.Seq]; x.dead[m.Seq] || logged && p.Change == machine.OpInsert {
 		x.whole++
 		return
@@ -425,7 +452,8 @@ func (x *examination) take(ctx context.Context, r sqlitefile.Row, ordered bool) 
 	}
 }
 
-// alive says whether a row is of a queue that exists, and was not purged.
+// alive says whether a row belongs to a queue that exists, and was not purged. If queues may be
+// missing, an unknown queue counts as existing.
 func (x *examination) alive(m machine.Row) bool {
 	q := x.queues[m.Queue]
 	if q == nil && x.unsure {
@@ -435,7 +463,7 @@ func (x *examination) alive(m machine.Row) bool {
 	return q != nil && m.Seq > q.Floor
 }
 
-// stays says whether the log leaves a row of the tables where there are messages.
+// stays says whether a row of the tables is still a message after the changes of the log.
 func (x *examination) stays(m machine.Row) bool {
 	p, changed := x.changed[m.Seq]
 	switch {
@@ -447,7 +475,7 @@ func (x *examination) stays(m machine.Row) bool {
 	return false
 }
 
-// name tells of a message whose content is damaged, unless it is gone already.
+// name lists a message whose content is damaged, unless it was deleted since.
 func (x *examination) name(m machine.Row, content *machine.Record) {
 	if !x.alive(m) || !x.stays(m) || len(x.result.Damaged) >= mostNamed {
 		return
@@ -462,7 +490,7 @@ func (x *examination) name(m machine.Row, content *machine.Record) {
 	x.result.Damaged = append(x.result.Damaged, found)
 }
 
-// strays takes what is in pages to which no tree leads any more.
+// strays takes rows of pages to which no tree leads, if they can fill a gap.
 func (x *examination) strays(ctx context.Context, n sqlitefile.Node) {
 	for _, r := range n.Rows {
 		if x.torn || slices.ContainsFunc(x.gaps, func(g Gap) bool { return g.Holds(uint64(r.Key)) }) {
@@ -471,7 +499,7 @@ func (x *examination) strays(ctx context.Context, n sqlitefile.Node) {
 	}
 }
 
-// rest takes what is whole of damaged pages.
+// rest takes intact rows of damaged pages. The number of columns tells messages from queues.
 func (x *examination) rest(ctx context.Context, n sqlitefile.Node) {
 	for _, r := range n.Rows {
 		switch len(r.Values) {
@@ -488,7 +516,7 @@ func (x *examination) rest(ctx context.Context, n sqlitefile.Node) {
 // Holds says whether a sequence number is in the gap.
 func (g *Gap) Holds(seq uint64) bool { return seq >= g.From && (g.To == 0 || seq <= g.To) }
 
-// conclude says what is missing.
+// conclude compares what was found with what must be there, and completes the result.
 func (x *examination) conclude() {
 	for _, g := range x.logGaps {
 		x.gapInLog(g)
@@ -504,7 +532,7 @@ func (x *examination) conclude() {
 		if logged := have + x.onlyInLog(); expected > logged {
 			x.result.Lost = int(expected - logged)
 		}
-		x.gaps = append(x.gaps, Gap{Why: tableWAL}) // pages may be of any earlier time
+		x.gaps = append(x.gaps, Gap{Why: tableWAL}) // pages may be of any earlier transaction
 	case expected > have:
 		x.result.Lost = int(expected - have)
 		if len(x.gaps) == 0 {
@@ -522,12 +550,13 @@ func (x *examination) conclude() {
 	}
 	x.result.Missing = append(x.result.Missing, x.gaps[:min(len(x.gaps), mostNamed)]...)
 	for id, n := range x.unclaimed {
-		x.find(tablesName, "%d messages are of a queue whose attributes are lost; a repair puts them into the queue %s",
+		x.find(tablesName, "the attributes of a queue with %d messages are lost; a repair puts these into the queue %s",
 			n, x.recovered(id))
 	}
 }
 
-// onlyInLog counts the messages of a log that tables of a later time may have held, and do not any more.
+// onlyInLog counts the messages of the log that the tables do not hold. Tables of a later time may have
+// held them.
 func (x *examination) onlyInLog() (n uint64) {
 	for seq, p := range x.pending.Rows {
 		if p.Change == machine.OpInsert && !x.found[seq] {
@@ -537,7 +566,8 @@ func (x *examination) onlyInLog() (n uint64) {
 	return n
 }
 
-// gapInLog notes what is missing of the log, which begins where the tables end, unless these are torn.
+// gapInLog adds a gap of the log. It begins after the last known message. Torn tables may hold later
+// messages than the log; then it begins where the log says.
 func (x *examination) gapInLog(g Gap) {
 	g.After = sentAt(x.last)
 	before := g.From
@@ -545,17 +575,18 @@ func (x *examination) gapInLog(g Gap) {
 	if g.To != 0 && g.From > g.To {
 		g.From = before + 1
 	}
-	if g.To == 0 || g.From <= g.To { // else no message was sent in it
+	if g.To == 0 || g.From <= g.To { // otherwise no message was sent in it
 		x.gaps = append(x.gaps, g)
 	}
 }
 
-// movedTwice says that tables of a later time than the log follows hold a message already where the log moves it to.
+// movedTwice says that the tables already hold a message where the log moves it to, since they are of a
+// later time than the log follows.
 func (x *examination) movedTwice(p oplog.PendingRow) bool {
 	return p.Origin != p.Row.Seq && x.found[p.Row.Seq]
 }
 
-// recovered is the name of the queue that takes the messages of one whose name is lost.
+// recovered returns the name of the queue for the messages of a queue whose name is lost.
 func (x *examination) recovered(id uint32) string {
 	name := fmt.Sprintf("recovered-%d", id)
 	if x.fifo[id] {

@@ -47,7 +47,7 @@ func serveSQS(args []string, out io.Writer) error {
 		return err
 	}
 	// The front is what muster up serves on loopback.
-	return errors.Join(serve(sqsapi.NewFront(sqsapi.New(sqsapi.Options{Queues: queues, AnyCredentials: true}), nil),
+	return errors.Join(serve(sqsapi.NewTCPServer(sqsapi.New(sqsapi.Options{Queues: queues, AnyCredentials: true}), nil),
 		out), queues.Close())
 }
 

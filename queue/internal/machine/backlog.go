@@ -1,42 +1,42 @@
 package machine
 
-// Backlog holds the messages of one queue. Every message is in exactly one of
-// three places, visible, delayed or in flight, so that each count is a length.
-// A visible one is an entry, or cold.
+// Backlog indexes the messages of one queue. Every message is in exactly one of three places, visible, delayed or in
+// flight, so that each count is a length. A visible message is an entry, or packed. Messages change places only by
+// enter and leave, which keep all indexes in step.
 type Backlog struct {
 	Fifo     bool
 	Slab     slab
-	Index    map[uint64]uint32 // the entries by sequence
-	Cold     Cold
-	Ready    ring // the visible entries of a standard queue, but for
-	Apart    ring // those set aside, see fair.go
-	Heads    heap // of a FIFO queue: the front of each group that may be received, by turn
-	ages     heap // the visible entries by the time they were sent
+	Index    map[uint64]uint32 // entries by sequence
+	Packed   Packed
+	Ready    ring // standard queue: visible entries in receive order, except
+	Deferred ring // those of noisy tenants, see fair.go
+	Heads    heap // FIFO queue: the first message of each group that is not locked, by turn
+	ages     heap // visible entries by time of sending
 	Delayed  heap // by the time they become visible
-	InFlight heap // by the time they become visible again
-	Retries  heap // those in flight that were returned, by the time they were sent
-	Unsure   int  // how many in flight may have been returned before the queue was opened
+	InFlight heap // by the time at which they become visible again
+	Retries  heap // returned messages in flight, by time of sending
+	Unsure   int  // messages in flight since before the queue was opened
 	Groups   groups
-	origins  map[uint64]string // where dead letters came from, by sequence
-	Arrivals uint64            // counts what became receivable
+	origins  map[uint64]string // source queues of dead letters, by sequence
+	Arrivals uint64            // counts messages that became receivable; only grows
 }
 
 func newBacklog(fifo bool) *Backlog {
 	return &Backlog{Fifo: fifo, Index: map[uint64]uint32{}, ages: heap{ages: true}, Retries: heap{ages: true}}
 }
 
-// worthShrinking is the number of entries above which an emptied backlog gives
-// its memory back.
+// worthShrinking is the number of entries above which an emptied backlog releases its memory. Maps and slabs do not
+// shrink by themselves; below this size a new burst would only allocate them again.
 const worthShrinking = 1 << 14
 
-// Len is the number of messages.
-func (b *Backlog) Len() int { return len(b.Index) + b.Cold.N }
+// Len is the number of messages in all places.
+func (b *Backlog) Len() int { return len(b.Index) + b.Packed.N }
 
 // Visible is the number of visible messages.
-func (b *Backlog) Visible() int { return b.ages.Len() + b.Cold.N }
+func (b *Backlog) Visible() int { return b.ages.Len() + b.Packed.N }
 
-// Runnable is how many messages could be received at once by as many
-// receivers: those that are visible, or on a FIFO queue the groups whose front is.
+// Runnable is the number of receivers that could each get a message now: the visible messages, or on a FIFO queue the
+// groups whose first message is visible.
 func (b *Backlog) Runnable() int {
 	if b.Fifo {
 		return b.Heads.Len()
@@ -44,33 +44,32 @@ func (b *Backlog) Runnable() int {
 	return b.Visible()
 }
 
-// Find returns the entry of a message, making it one if it is cold; 0 and nil
-// if the message is not here.
+// Find returns the entry of a message and unpacks a packed one; 0 and nil if the message is not here.
 func (b *Backlog) Find(seq uint64) (uint32, *Entry) {
 	ref := b.Index[seq]
 	if ref == 0 {
-		m, at, ok := b.Cold.Find(seq, true)
+		m, at, ok := b.Packed.Find(seq, true)
 		if !ok {
 			return 0, nil
 		}
-		ref = b.thaw(m, at)
+		ref = b.expand(m, at)
 	}
 	return ref, b.Slab.At(ref)
 }
 
-// Look returns a copy of the entry of a message, and leaves a cold one cold.
+// Look returns a copy of the entry of a message. Unlike Find it leaves a packed message packed.
 func (b *Backlog) Look(seq uint64) (e Entry, ok bool) {
 	if ref := b.Index[seq]; ref != 0 {
 		return *b.Slab.At(ref), true
 	}
-	m, at, ok := b.Cold.Find(seq, false)
-	return ColdEntry(m, at), ok
+	m, at, ok := b.Packed.Find(seq, false)
+	return PackedEntry(m, at), ok
 }
 
-// Oldest is when the visible message was sent that was sent first, and its
-// sequence; ok is false if nothing is visible.
+// Oldest returns time of sending and sequence of the visible message that was sent first; ok is false if no message
+// is visible.
 func (b *Backlog) Oldest() (sent int64, seq uint64, ok bool) {
-	m, ok := b.Cold.Oldest()
+	m, ok := b.Packed.Oldest()
 	if b.ages.Len() > 0 && (!ok || b.ages.top().Key < m.Sent) {
 		top := b.ages.top()
 		return top.Key, b.Slab.At(top.Ref).Seq, true
@@ -78,7 +77,7 @@ func (b *Backlog) Oldest() (sent int64, seq uint64, ok bool) {
 	return m.Sent, m.Seq, ok
 }
 
-// Label is what add was told about the message.
+// Label returns the label with which e was added.
 func (b *Backlog) Label(e *Entry) Label {
 	l := Label{Group: b.Groups.NameOf(e.Group)}
 	if len(b.origins) > 0 {
@@ -87,9 +86,9 @@ func (b *Backlog) Label(e *Entry) Label {
 	return l
 }
 
-// Add puts a new message into the structure of its place.
+// Add inserts a new message in the place that e names.
 func (b *Backlog) Add(e Entry, l Label) {
-	e.Group, e.aside = 0, false
+	e.Group, e.deferred = 0, false
 	if l.Group != "" {
 		e.Group = b.Groups.join(l.Group)
 	}
@@ -108,7 +107,7 @@ func (b *Backlog) Add(e Entry, l Label) {
 	b.reopen(e.Group)
 }
 
-// drop forgets a message.
+// drop removes a message from all structures. ref is invalid afterwards.
 func (b *Backlog) drop(ref uint32) {
 	b.leave(ref)
 	e := b.Slab.At(ref)
@@ -131,18 +130,20 @@ func (b *Backlog) drop(ref uint32) {
 	}
 }
 
-// shift moves a message to another place, visible from at on. In flight it then counts as [Received].
-func (b *Backlog) shift(ref uint32, to Place, at int64) { b.hand(ref, to, at, Received) }
+// shift moves a message to another place, visible at the time at. A message that it puts in flight counts as
+// [Received].
+func (b *Backlog) shift(ref uint32, to Place, at int64) { b.shiftAs(ref, to, at, Received) }
 
-// hand is shift, where in flight it is then in the given hands.
-func (b *Backlog) hand(ref uint32, to Place, at int64, in Hands) {
+// shiftAs is shift with a given flight state, which has a meaning only in flight.
+func (b *Backlog) shiftAs(ref uint32, to Place, at int64, in FlightState) {
 	b.leave(ref)
 	e := b.Slab.At(ref)
-	e.Place, e.Visible, e.hands = to, at, in
+	e.Place, e.Visible, e.flight = to, at, in
 	b.enter(ref)
 	b.reopen(e.Group)
 }
 
+// enter adds a message to the structures of its place.
 func (b *Backlog) enter(ref uint32) {
 	e := b.Slab.At(ref)
 	switch e.Place {
@@ -156,18 +157,19 @@ func (b *Backlog) enter(ref uint32) {
 		b.Delayed.push(&b.Slab, e.Visible, ref)
 	case InFlight:
 		b.InFlight.push(&b.Slab, e.Visible, ref)
-		switch e.hands {
+		switch e.flight {
 		case Returned:
 			b.Retries.push(&b.Slab, e.Sent, ref)
 		case unsure:
 			b.Unsure++
 		}
 		if e.Group != 0 {
-			b.Groups.at(e.Group).held++
+			b.Groups.at(e.Group).inFlight++
 		}
 	}
 }
 
+// leave is the inverse of enter. It must run before place, times or flight state of the entry change.
 func (b *Backlog) leave(ref uint32) {
 	e := b.Slab.At(ref)
 	switch e.Place {
@@ -177,18 +179,19 @@ func (b *Backlog) leave(ref uint32) {
 		b.Delayed.remove(&b.Slab, int(e.pos))
 	case InFlight:
 		b.InFlight.remove(&b.Slab, int(e.pos))
-		switch e.hands {
+		switch e.flight {
 		case Returned:
 			b.Retries.remove(&b.Slab, int(e.agePos))
 		case unsure:
 			b.Unsure--
 		}
 		if e.Group != 0 {
-			b.Groups.at(e.Group).held--
+			b.Groups.at(e.Group).inFlight--
 		}
 	}
 }
 
+// leaveVisible is leave for a visible message.
 func (b *Backlog) leaveVisible(ref uint32, e *Entry) {
 	b.ages.remove(&b.Slab, int(e.agePos))
 	switch {
@@ -197,17 +200,16 @@ func (b *Backlog) leaveVisible(ref uint32, e *Entry) {
 			b.Heads.remove(&b.Slab, int(e.pos))
 			g.head = 0
 		}
-	case e.aside:
-		b.Apart.remove(e.pos)
-		e.aside = false
+	case e.deferred:
+		b.Deferred.remove(e.pos)
+		e.deferred = false
 	default:
 		b.Ready.remove(e.pos)
 	}
 }
 
-// reopen brings the head of group n of a FIFO queue up to date after one of
-// its messages changed. A group may be received from while its front is
-// visible; when it becomes so, it takes its turn after the other groups.
+// reopen updates the head of group n of a FIFO queue after one of its messages changed. A group may be received from
+// while its first message is visible. When it becomes so, it takes its turn after the other groups.
 func (b *Backlog) reopen(n uint32) {
 	if !b.Fifo {
 		return
@@ -230,7 +232,7 @@ func (b *Backlog) reopen(n uint32) {
 	}
 }
 
-// Advance makes visible whatever is due, in the order of the due times.
+// Advance makes every due message visible, in the order of the due times.
 func (b *Backlog) Advance(now int64) {
 	for {
 		from := &b.InFlight
@@ -244,8 +246,8 @@ func (b *Backlog) Advance(now int64) {
 	}
 }
 
-// next is when something becomes visible or outlives retention, in Unix
-// milliseconds; never if nothing will.
+// next returns the time at which the next message becomes visible or outlives its retention; [Never] if there is
+// none. Only visible messages expire, so messages in flight do not count for retention.
 func (b *Backlog) next(retention int64) int64 {
 	at := int64(Never)
 	if b.InFlight.Len() > 0 {
@@ -260,10 +262,9 @@ func (b *Backlog) next(retention int64) int64 {
 	return at
 }
 
-// All yields every message: the cold ones, then other visible ones. What is
-// yielded must not be kept or changed.
+// All yields every message: the packed ones, then the entries. A yielded entry must not be kept or changed.
 func (b *Backlog) All(yield func(*Entry) bool) {
-	for e := range b.Cold.All {
+	for e := range b.Packed.All {
 		if !yield(e) {
 			return
 		}
@@ -271,9 +272,9 @@ func (b *Backlog) All(yield func(*Entry) bool) {
 	b.entries(yield)
 }
 
-// entries yields every message that is not cold, the visible ones first.
+// entries yields every message that is not packed, the visible ones first.
 func (b *Backlog) entries(yield func(*Entry) bool) {
-	for _, r := range []*ring{&b.Ready, &b.Apart} {
+	for _, r := range []*ring{&b.Ready, &b.Deferred} {
 		for pos := r.Head; pos != r.Tail; pos++ {
 			if ref := *r.Slot(pos); ref != 0 && !yield(b.Slab.At(ref)) {
 				return
@@ -289,7 +290,7 @@ func (b *Backlog) entries(yield func(*Entry) bool) {
 	}
 }
 
-// heaps are those whose messages are in no ring.
+// heaps returns the heaps of the messages that are in no ring.
 func (b *Backlog) heaps() []*heap {
 	if b.Fifo {
 		return []*heap{&b.ages, &b.Delayed, &b.InFlight}

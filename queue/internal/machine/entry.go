@@ -1,25 +1,26 @@
 package machine
 
-// Place says in which of a queue's structures a message is.
+// Place is the state of a message, which decides in which structures of a queue it is.
 type Place uint8
 
 // The places of a message. It becomes visible again from the others when its time has come.
 const (
+	// Visible messages can be received. Delayed and InFlight ones become visible at their due time.
 	Visible Place = iota + 1
 	Delayed
 	InFlight
 )
 
-// Numbers are what is known of a message besides its content and its queue.
-// Times are Unix milliseconds; zero means never.
+// Numbers are the facts about a message besides content and queue. Times are Unix milliseconds; zero means never.
 type Numbers struct {
 	Seq      uint64
 	Sent     int64
-	Visible  int64 // when it becomes (or became) receivable
-	Received int64 // the last receive in this queue; the 12 h limit counts from it
-	First    int64 // the first receive anywhere
-	Count    uint32
-	Carried  uint32 // receives made before it was moved to this queue
+	Visible  int64 // when it becomes, or became, visible
+	Received int64 // last receive in this queue; MaxVisibility counts from it
+	First    int64 // first receive in any queue
+	// Count is the number of receives in all queues.
+	Count   uint32
+	Carried uint32 // the part of Count from before the move to this queue
 }
 
 // Row is a message as the store keeps it, without its content.
@@ -28,35 +29,35 @@ type Row struct {
 	Queue uint32
 }
 
-// Entry is a message in memory: its numbers and where to find it. It holds no
-// pointer and takes 64 bytes, about 120 with its places in the index, so that a
-// million of them are affordable and cost the garbage collector nothing. Most of
-// a long backlog is cold and has none.
+// Entry is a message in memory: its numbers and its positions in the index. It holds no pointer and takes 64 bytes,
+// about 120 with its share of the index. So a million entries are affordable and the garbage collector need not scan
+// them. Most messages of a long backlog are packed and have no entry.
 type Entry struct {
 	Numbers
-	pos     uint32 // in its ring, or the heap of heads, when visible; else in the heap of its place
-	agePos  uint32 // in the heap of ages when visible, in that of retries when returned
-	Group   uint32 // number of its group; 0 means none
-	Place   Place
-	unsaved bool // the store's row is older than this one
-	aside   bool // visible, of a tenant that takes more than its share
-	hands   Hands
+	pos      uint32 // in Ready, Deferred or Heads when visible, else in the heap of its place
+	agePos   uint32 // in ages when visible, in Retries when returned
+	Group    uint32 // number of its group; 0 is none
+	Place    Place
+	unsaved  bool // the store has an older row; see State.Unsaved
+	deferred bool // visible and in Deferred
+	flight   FlightState
 }
 
-// Hands says what is known of who has a message in flight; it means nothing in other places.
-type Hands uint8
+// FlightState says whether a message in flight is worked on. It has no meaning in other places.
+type FlightState uint8
 
 const (
 	// Received: its receiver works on it, as far as is known.
-	Received Hands = iota
-	// Returned: its receiver gave it back, and it is visible again later.
+	Received FlightState = iota
+	// Returned: its receiver returned it, and it waits for its retry.
 	Returned
-	// unsure: it was in flight when the queue was opened. Which of the two it is becomes clear when its visibility is
-	// changed once more or ends.
+	// unsure: it was in flight when the queue was opened, and the store does not keep flight states. The next change
+	// of its visibility decides it.
 	unsure
 )
 
-// slab hands out entries by number. Reference 0 is never used.
+// slab stores entries and refers to them by number. Reference 0 is never used, so that it can mean none. Chunks never
+// move, so a *Entry stays valid while others are added.
 type slab struct {
 	Chunks []*[SlabChunk]Entry
 	free   []uint32
@@ -66,8 +67,10 @@ type slab struct {
 // SlabChunk is the number of entries that a slab allocates at a time.
 const SlabChunk = 256
 
+// At returns the entry of ref, which must be in use.
 func (s *slab) At(ref uint32) *Entry { return &s.Chunks[ref/SlabChunk][ref%SlabChunk] }
 
+// alloc stores e and returns its reference. Freed references are used first.
 func (s *slab) alloc(e Entry) uint32 {
 	var ref uint32
 	if n := len(s.free); n > 0 {
@@ -85,14 +88,15 @@ func (s *slab) alloc(e Entry) uint32 {
 
 func (s *slab) release(ref uint32) { s.free = append(s.free, ref) }
 
-// heap orders entries by a time. It is four-ary with the keys inside, which
-// keeps the number of cache misses small when millions wait.
+// heap is a min-heap of entries by a time. It has four children per node and holds its keys itself, which keeps the
+// number of cache misses small when millions of messages wait. Entries store their positions, so that any one can be
+// removed.
 type heap struct {
 	Nodes []Node
-	ages  bool // positions are kept in entry.agePos instead of entry.pos
+	ages  bool // positions are stored in Entry.agePos instead of Entry.pos
 }
 
-// Node is a place in a heap: an entry under its key, a time.
+// Node is an element of a heap: an entry under its key, a time.
 type Node struct {
 	Key int64
 	Ref uint32
@@ -101,9 +105,10 @@ type Node struct {
 // Len is the number of nodes.
 func (h *heap) Len() int { return len(h.Nodes) }
 
-// top is the smallest key; it must not be called on an empty heap.
+// top returns the node with the smallest key; the heap must not be empty.
 func (h *heap) top() Node { return h.Nodes[0] }
 
+// set stores n at position i and tells the entry.
 func (h *heap) set(s *slab, i int, n Node) {
 	h.Nodes[i] = n
 	if h.ages {
@@ -118,6 +123,7 @@ func (h *heap) push(s *slab, key int64, ref uint32) {
 	h.up(s, len(h.Nodes)-1, Node{key, ref})
 }
 
+// remove removes the node at position i.
 func (h *heap) remove(s *slab, i int) {
 	last := len(h.Nodes) - 1
 	n := h.Nodes[last]
@@ -132,6 +138,7 @@ func (h *heap) remove(s *slab, i int) {
 	}
 }
 
+// up moves n from the free position i towards the root.
 func (h *heap) up(s *slab, i int, n Node) {
 	for i > 0 {
 		parent := (i - 1) / 4
@@ -144,6 +151,7 @@ func (h *heap) up(s *slab, i int, n Node) {
 	h.set(s, i, n)
 }
 
+// down moves n from the free position i towards the leaves.
 func (h *heap) down(s *slab, i int, n Node) {
 	for {
 		child := 4*i + 1

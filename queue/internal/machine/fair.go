@@ -1,55 +1,55 @@
 package machine
 
-// A tenant of a standard queue is noisy while it holds more than a tenth of
-// all messages in flight, and at least noisyLeast of them. What it has in the
-// queue is set aside, and received when no other tenant has anything.
+// Fair queues, after those of AWS: a tenant of a standard queue is noisy while it has more than 1/noisyShare of all
+// messages in flight, and at least NoisyLeast of them. Its visible messages are deferred, and received when no other
+// tenant has any.
 const (
 	NoisyLeast = 30
 	noisyShare = 10
 )
 
-// noisy says whether the tenant of e takes more than its share. A message
-// without a group is a tenant of its own.
+// noisy says whether the tenant of e takes more than its share. A message without a group is a tenant of its own.
 func (b *Backlog) noisy(e *Entry) bool {
 	if e.Group == 0 {
 		return false
 	}
-	held := b.Groups.at(e.Group).held
-	return held >= NoisyLeast && held*noisyShare > b.InFlight.Len()
+	inFlight := b.Groups.at(e.Group).inFlight
+	return inFlight >= NoisyLeast && inFlight*noisyShare > b.InFlight.Len()
 }
 
-// front is the message of a standard queue to receive next, or 0.
+// front returns the message of a standard queue to receive next, or 0. The test before fairFront keeps queues without
+// tenants fast.
 func (b *Backlog) front() uint32 {
 	ref := b.readyFront()
-	if b.Apart.Live == 0 && (ref == 0 || b.Slab.At(ref).Group == 0) {
+	if b.Deferred.Live == 0 && (ref == 0 || b.Slab.At(ref).Group == 0) {
 		return ref
 	}
 	return b.fairFront()
 }
 
-// fairFront sets messages of noisy tenants aside until the front is that of a
-// quiet one. Each message is set aside at most once while its tenant is noisy,
-// and one step moves a bounded number.
+// fairFront defers messages of noisy tenants until the front belongs to another tenant. Each message is deferred at
+// most once while its tenant is noisy, and one step moves a bounded number. When a tenant is no longer noisy, its
+// deferred messages compete by age again.
 func (b *Backlog) fairFront() uint32 {
 	ref := b.readyFront()
-	for range MaxPassed {
+	for range MaxSkipped {
 		if ref == 0 || !b.noisy(b.Slab.At(ref)) {
 			break
 		}
 		e := b.Slab.At(ref)
 		b.Ready.remove(e.pos)
-		e.aside = true
-		b.Apart.insert(&b.Slab, ref)
+		e.deferred = true
+		b.Deferred.insert(&b.Slab, ref)
 		ref = b.readyFront()
 	}
-	aside := b.Apart.front()
+	deferred := b.Deferred.front()
 	switch {
-	case aside == 0:
+	case deferred == 0:
 		return ref
 	case ref == 0 || b.noisy(b.Slab.At(ref)):
-		return aside
-	case !b.noisy(b.Slab.At(aside)) && Before(b.Slab.At(aside), b.Slab.At(ref)):
-		return aside
+		return deferred
+	case !b.noisy(b.Slab.At(deferred)) && Before(b.Slab.At(deferred), b.Slab.At(ref)):
+		return deferred
 	}
 	return ref
 }

@@ -2,33 +2,33 @@ package machine
 
 import "slices"
 
-// Label is what the state needs of a message besides its numbers: the group it
-// belongs to, and the queue it was dead-lettered from.
+// Label is the part of a message that is text: its group, and the queue it was dead-lettered from. Most messages have
+// an empty label.
 type Label struct {
 	Group, Source string
 }
 
-// group is the messages of one MessageGroupId: on a FIFO queue a line of which
-// only the front may be received, on a standard queue one tenant.
+// group is the messages of one MessageGroupId. On a FIFO queue only the first of them may be received; on a standard
+// queue they are one tenant.
 type group struct {
-	name string
-	line line   // in the order they were sent; FIFO queues only
-	head uint32 // the front of line while it may be received, else 0
-	size int    // messages
-	held int    // messages in flight
+	name     string
+	line     line   // in send order; FIFO queues only
+	head     uint32 // the first of line while it is visible, else 0
+	size     int    // messages
+	inFlight int    // messages in flight
 }
 
-// groups numbers the groups of one queue from 1 on. A group exists while it
-// has messages.
+// groups numbers the groups of one queue from 1. A group exists while it has messages; its number is then used again.
 type groups struct {
 	list  []group
 	free  []uint32
 	Names map[string]uint32
 }
 
+// at returns group n. The pointer is invalid after the next join.
 func (g *groups) at(n uint32) *group { return &g.list[n-1] }
 
-// join counts one message more in the group called name and returns its number.
+// join adds one message to the group called name and returns its number.
 func (g *groups) join(name string) uint32 {
 	n := g.Names[name]
 	if n == 0 {
@@ -48,7 +48,7 @@ func (g *groups) join(name string) uint32 {
 	return n
 }
 
-// part counts one message less.
+// part removes one message from group n.
 func (g *groups) part(n uint32) {
 	one := g.at(n)
 	if one.size--; one.size == 0 {
@@ -58,7 +58,7 @@ func (g *groups) part(n uint32) {
 	}
 }
 
-// NameOf is the name of a group; that of 0 is empty.
+// NameOf returns the name of group n; that of 0 is empty.
 func (g *groups) NameOf(n uint32) string {
 	if n == 0 {
 		return ""
@@ -66,19 +66,18 @@ func (g *groups) NameOf(n uint32) string {
 	return g.at(n).name
 }
 
-// line holds the messages of a group in the order of their sequences. They
-// come at the back and go near the front.
+// line holds the messages of a group by sequence. Messages are added at the back and removed near the front.
 type line struct {
 	refs []uint32
-	from int // what is before it is free
+	from int // refs before it are free
 }
 
 func (l *line) len() int { return len(l.refs) - l.from }
 
-// at is the i-th message from the front.
+// at returns the i-th message, counted from 0.
 func (l *line) at(i int) uint32 { return l.refs[l.from+i] }
 
-// search is where a sequence is in line, or belongs.
+// search returns the index in refs of a sequence, or where it belongs.
 func (l *line) search(s *slab, seq uint64) int {
 	at, _ := slices.BinarySearchFunc(l.refs[l.from:], seq, func(ref uint32, seq uint64) int {
 		switch have := s.At(ref).Seq; {
@@ -92,6 +91,7 @@ func (l *line) search(s *slab, seq uint64) int {
 	return l.from + at
 }
 
+// insert adds a message. Only an undo and loading insert elsewhere than at the back.
 func (l *line) insert(s *slab, ref uint32) {
 	seq := s.At(ref).Seq
 	if l.len() == 0 || s.At(l.refs[len(l.refs)-1]).Seq < seq {
@@ -108,6 +108,7 @@ func (l *line) insert(s *slab, ref uint32) {
 	l.refs = slices.Insert(l.refs, at, ref)
 }
 
+// remove removes a message and closes the gap from the nearer end.
 func (l *line) remove(s *slab, ref uint32) {
 	at := l.from
 	if l.refs[at] != ref {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Load rebuilds the state from a store in one scan; parse reads the attributes of a queue. It is the inverse of the
-// operations the state emits: what it builds equals what was there before, save
-// for first receives that were not written yet.
+// Load rebuilds the state from a store in one scan. parse reads the attributes of a queue. Load is the inverse of the
+// operations that the state emits: the result equals the state that emitted them, except for first receives not yet
+// written. It also returns the secret of the receipt handles.
 func Load(s Store, now int64, parse func(attributes map[string]string) (Settings, error)) (*State, []byte, error) {
 	l := loading{now: now, parse: parse, same: map[string]string{}}
 	if err := s.Load(l.begin, l.visit); err != nil {
@@ -18,10 +18,8 @@ func Load(s Store, now int64, parse func(attributes map[string]string) (Settings
 	return l.st, l.secret, nil
 }
 
-// loading builds a state out of the rows of a store. Cold messages, of which
-// there may be millions, go where they belong as they are read; the others are
-// collected. Labels are shared: one text for each group and source, and nothing
-// for rows without.
+// loading builds a state from the rows of a store. Messages that can be packed, of which there may be millions, are
+// packed as they are read; the others are collected and sorted. Labels share their texts.
 type loading struct {
 	now    int64
 	parse  func(attributes map[string]string) (Settings, error)
@@ -32,7 +30,7 @@ type loading struct {
 	same   map[string]string
 }
 
-// begin makes the queues.
+// begin creates the queues.
 func (l *loading) begin(kept Saved) error {
 	l.st, l.secret = NewState(kept.Epoch), kept.Secret
 	for i := range kept.Queues {
@@ -49,10 +47,11 @@ func (l *loading) begin(kept Saved) error {
 	return nil
 }
 
+// visit adds one message. Rows of deleted and purged queues become garbage.
 func (l *loading) visit(r Row, text Label) error {
 	q := l.st.IDs[r.Queue]
 	if q == nil || r.Seq <= q.Saved.Floor {
-		l.st.inter(r.Seq)
+		l.st.addGarbage(r.Seq)
 		return nil
 	}
 	if q.Fifo && text.Group == "" {
@@ -60,7 +59,7 @@ func (l *loading) visit(r Row, text Label) error {
 	}
 	r.Visible -= clockSetBack(&r, l.now)
 	plain := !q.Fifo && text == (Label{}) && r.untouched() && r.Visible <= l.now
-	if plain && q.Cold.Push(Sighting{r.Seq, r.Sent}, r.Visible) {
+	if plain && q.Packed.Push(PackedMessage{r.Seq, r.Sent}, r.Visible) {
 		q.Arrivals++
 		return nil
 	}
@@ -74,6 +73,7 @@ func (l *loading) visit(r Row, text Label) error {
 	return nil
 }
 
+// shared returns one copy of equal texts.
 func (l *loading) shared(text string) string {
 	if have, ok := l.same[text]; ok {
 		return have
@@ -82,18 +82,18 @@ func (l *loading) shared(text string) string {
 	return text
 }
 
-// finish adds what was collected, in the order in which it became visible.
+// finish adds the collected rows, in the order in which they became visible.
 func (l *loading) finish() {
 	slices.SortFunc(l.rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.Visible, b.Visible), cmp.Compare(a.Seq, b.Seq))
 	})
 	for _, r := range l.rows {
-		l.st.IDs[r.Queue].Add(Entry{Numbers: r.Numbers, Place: placeOf(r, l.now), hands: unsure}, l.labels[r.Seq])
+		l.st.IDs[r.Queue].Add(Entry{Numbers: r.Numbers, Place: placeOf(r, l.now), flight: unsure}, l.labels[r.Seq])
 	}
 }
 
-// loadDedup takes over what is still to be remembered. A clock that was set
-// back does not make it last longer.
+// loadDedup restores deduplication that has not ended. Expiry is at most DedupFor from now: a clock that was set back
+// must not prolong it.
 func (st *State) loadDedup(rows []DedupRow, now int64) {
 	slices.SortFunc(rows, func(a, b DedupRow) int { return cmp.Compare(a.Expires, b.Expires) })
 	for _, d := range rows {
@@ -114,12 +114,14 @@ func (st *State) loadMoves(rows []MoveRow) {
 	}
 }
 
-// clockSetBack is by how much the clock was set back since r was written.
-// Without this a message could stay hidden for as long.
+// clockSetBack returns by how much the clock was set back since r was written. Without this correction a message
+// could stay hidden for as long.
 func clockSetBack(r *Row, now int64) int64 {
 	return max(0, max(r.Sent, r.Received)-now)
 }
 
+// placeOf returns the place of a stored message at the time now. The store keeps no place, so it follows from the
+// times.
 func placeOf(r Row, now int64) Place {
 	switch {
 	case r.Visible <= now:

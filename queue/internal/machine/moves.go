@@ -2,7 +2,7 @@ package machine
 
 import "slices"
 
-// MoveStatus says how far a move of messages has come.
+// MoveStatus is the state of a move of messages.
 type MoveStatus string
 
 // The statuses of a move, in the words of SQS.
@@ -20,21 +20,20 @@ const (
 )
 
 const (
-	// maxMovesKept is how many moves of a queue are remembered.
+	// maxMovesKept is the number of moves that a queue remembers, the running one included.
 	maxMovesKept = 10
-	// MoveBatch bounds the messages moved in one step, between which other
-	// requests are served.
+	// MoveBatch bounds the messages moved in one step. Other requests are served between steps.
 	MoveBatch = 100
-	// movesPerSecond is into how many steps a limited rate is divided.
+	// movesPerSecond is the number of steps per second into which a limited rate is divided.
 	movesPerSecond = 10
 )
 
-// MoveRow is a move as the store keeps it. Its id is a sequence, so that later
-// moves have larger ones.
+// MoveRow is a move as the store keeps it. Its id is a message sequence, so it is unique and later moves have larger
+// ones. A row is replaced, never changed, so that an undo can restore the old one.
 type MoveRow struct {
 	ID            uint64
 	Queue         uint32
-	Destination   string // empty means where each message came from
+	Destination   string // empty means the queue each message came from
 	Rate          int64  // messages per second; 0 means as fast as possible
 	Status        MoveStatus
 	Failure       string
@@ -42,7 +41,7 @@ type MoveRow struct {
 	Moved, ToMove int64
 }
 
-// Moving is the running move out of q, or nil.
+// Moving returns the running move out of q, or nil.
 func (q *Queue) Moving() *MoveRow {
 	if n := len(q.Moves); n > 0 && q.Moves[n-1].Status == MoveRunning {
 		return q.Moves[n-1]
@@ -50,7 +49,7 @@ func (q *Queue) Moving() *MoveRow {
 	return nil
 }
 
-// First is the message to receive next, or 0.
+// First returns the message to receive next, or 0.
 func (q *Queue) First() uint32 {
 	if !q.Fifo {
 		return q.front()
@@ -61,7 +60,7 @@ func (q *Queue) First() uint32 {
 	return q.Heads.top().Ref
 }
 
-// StartMove begins to move what is visible now out of q.
+// StartMove starts a move of the messages of q that are visible now.
 func (st *State) StartMove(q *Queue, now int64, destination string, rate int64) *MoveRow {
 	q.Advance(now)
 	st.LastSeq++
@@ -92,7 +91,8 @@ func (st *State) PutMove(q *Queue, m *MoveRow) {
 	st.Ops = append(st.Ops, Op{Kind: OpPutMove, Move: m})
 }
 
-// StepMove goes on with the running move out of q, if it is due.
+// StepMove moves the next batch of the running move out of q if it is due. Without a rate the next step is due 1 ms
+// later, so that a long move does not block other requests.
 func (st *State) StepMove(q *Queue, now int64) {
 	running := q.Moving()
 	if running == nil || now < q.moveAt || st.IDs[q.Saved.ID] != q {
@@ -124,7 +124,7 @@ func (st *State) StepMove(q *Queue, now int64) {
 	st.PutMove(q, &m)
 }
 
-// MoveTarget is the queue that a message of q goes to, or why there is none.
+// MoveTarget returns the queue to which a message of q goes, or why there is none.
 func (st *State) MoveTarget(q *Queue, ref uint32, destination string) (_ *Queue, failure string) {
 	if destination == "" {
 		if destination = q.origins[q.Slab.At(ref).Seq]; destination == "" {
@@ -138,7 +138,7 @@ func (st *State) MoveTarget(q *Queue, ref uint32, destination string) (_ *Queue,
 	return to, ""
 }
 
-// HasSources says whether a queue is the dead-letter queue of any.
+// HasSources says whether any queue uses name as its dead-letter queue.
 func (st *State) HasSources(name string) bool {
 	for _, q := range st.Names {
 		if q.DeadLetterQueue() == name {

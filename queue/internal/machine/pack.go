@@ -5,28 +5,25 @@ import (
 	"slices"
 )
 
-// Sighting is what is kept of a cold message: its sequence, and when it was
-// sent in Unix milliseconds.
-type Sighting struct {
+// PackedMessage is what is kept of a packed message: sequence, and time of sending in Unix milliseconds.
+type PackedMessage struct {
 	Seq  uint64
 	Sent int64
 }
 
-// PackSize is how many sightings are packed together. A search unpacks one
-// pack, which takes some microseconds.
+// PackSize is the number of messages in one pack. A search unpacks one pack, which takes some microseconds.
 const PackSize = 512
 
-// pack is up to packSize sightings, of which neither sequences nor times go
-// back. Each takes two bytes when messages came without a gap. A pack is never
-// changed, so that it may be shared.
+// pack is up to PackSize messages in which neither sequences nor times decrease. The differences are stored as
+// varints: two bytes a message if no gap is large. A pack is never changed, so it may be shared.
 type pack struct {
-	First, Last Sighting
+	First, Last PackedMessage
 	N           int
-	Steps       []byte // for each but the first: how far sequence and time went on
+	Steps       []byte // for each message but the first: differences of sequence and time
 }
 
-// Packed packs what is not empty.
-func Packed(all []Sighting) pack {
+// NewPack packs all, which must not be empty.
+func NewPack(all []PackedMessage) pack {
 	p := pack{First: all[0], Last: all[len(all)-1], N: len(all)}
 	var buf [PackSize * 2 * binary.MaxVarintLen64]byte
 	steps := buf[:0]
@@ -38,8 +35,8 @@ func Packed(all []Sighting) pack {
 	return p
 }
 
-// Unpack appends what p holds to out.
-func (p *pack) Unpack(out []Sighting) []Sighting {
+// Unpack appends the messages of p to out.
+func (p *pack) Unpack(out []PackedMessage) []PackedMessage {
 	at := p.First
 	out = append(out, at)
 	for steps := p.Steps; len(steps) > 0; {

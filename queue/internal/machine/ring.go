@@ -1,18 +1,18 @@
 package machine
 
-// ring is the order in which visible messages are received: by the time they
-// became visible, then by sequence. Messages come nearly always at the back
-// and go at the front; one may leave from the middle, which leaves a hole.
+// ring holds visible messages in receive order: by the time they became visible, then by sequence. Nearly all
+// messages are added at the back and removed at the front. Removing one from the middle leaves a hole.
 type ring struct {
 	slots []uint32 // a power of two; 0 is a hole
-	Head  uint32   // absolute; slot = position & (len-1), so wrapping is harmless
+	Head  uint32   // absolute position; slot = position & (len-1), so overflow is harmless
 	Tail  uint32
 	Live  int
 }
 
+// Slot returns the slot of an absolute position.
 func (r *ring) Slot(pos uint32) *uint32 { return &r.slots[pos&uint32(len(r.slots)-1)] }
 
-// front is the first message, or 0.
+// front returns the first message, or 0. It skips the holes before it for good.
 func (r *ring) front() uint32 {
 	for r.Head != r.Tail {
 		if ref := *r.Slot(r.Head); ref != 0 {
@@ -23,6 +23,7 @@ func (r *ring) front() uint32 {
 	return 0
 }
 
+// remove makes a hole at pos and trims holes at the end.
 func (r *ring) remove(pos uint32) {
 	*r.Slot(pos) = 0
 	r.Live--
@@ -34,8 +35,8 @@ func (r *ring) remove(pos uint32) {
 	}
 }
 
-// insert puts ref where its time and sequence belong. What becomes visible has
-// the newest time, so that only ties, and an undo at the front, look further.
+// insert adds ref where its time and sequence belong. A message that becomes visible has the newest time, so only
+// ties, and an undo at the front, search further.
 func (r *ring) insert(s *slab, ref uint32) {
 	r.grow(s)
 	r.Live++
@@ -62,12 +63,12 @@ func (r *ring) insert(s *slab, ref uint32) {
 	*r.Slot(pos), e.pos = ref, pos
 }
 
-// Before tells whether a is received before b: it became visible earlier, or was sent earlier.
+// Before says whether a is received before b: it became visible earlier, or at the same time and was sent earlier.
 func Before(a, b *Entry) bool {
 	return a.Visible < b.Visible || a.Visible == b.Visible && a.Seq < b.Seq
 }
 
-// grow makes room for one more, dropping holes on the way.
+// grow makes room for one more message, and drops holes when it copies.
 func (r *ring) grow(s *slab) {
 	if int(r.Tail-r.Head) < len(r.slots) {
 		return

@@ -5,24 +5,23 @@ import (
 	"slices"
 )
 
-// run is a sequence of cold messages in which neither sequences nor times go
-// back. What is received next and what came last is at hand, the rest packed.
+// run is a sequence of packed messages in which neither sequences nor times decrease. The messages to receive next
+// (front) and the newest ones (back) are unpacked, the rest is in Packs between them.
 type run struct {
-	front []Sighting
+	front []PackedMessage
 	Packs []pack
-	back  []Sighting
+	back  []PackedMessage
 	n     int
-	// latest is when a message became visible that was sent later than that,
-	// which the clock allows only if it was set back; the others did when they
-	// were sent.
+	// latest caps the visible times. Normally a message becomes visible when it is sent, and latest is Never. If the
+	// clock was set back, Load moves visible times before the time of sending, and latest is that time.
 	latest int64
 }
 
-// visible is when a message of r became visible.
-func (r *run) visible(m Sighting) int64 { return min(m.Sent, r.latest) }
+// visible returns the time at which m became visible.
+func (r *run) visible(m PackedMessage) int64 { return min(m.Sent, r.latest) }
 
-// first is the message to receive next; r must not be empty.
-func (r *run) first() Sighting {
+// first returns the message to receive next; r must not be empty.
+func (r *run) first() PackedMessage {
 	switch {
 	case len(r.front) > 0:
 		return r.front[0]
@@ -32,8 +31,8 @@ func (r *run) first() Sighting {
 	return r.back[0]
 }
 
-// last is the message that came last; r must not be empty.
-func (r *run) last() Sighting {
+// last returns the newest message; r must not be empty.
+func (r *run) last() PackedMessage {
 	switch {
 	case len(r.back) > 0:
 		return r.back[len(r.back)-1]
@@ -43,13 +42,13 @@ func (r *run) last() Sighting {
 	return r.front[len(r.front)-1]
 }
 
-// push adds a message at the end, if it belongs there.
-func (r *run) push(m Sighting, visible int64) bool {
+// push adds a message at the end if it keeps the order and became visible as the run says.
+func (r *run) push(m PackedMessage, visible int64) bool {
 	if last := r.last(); m.Seq <= last.Seq || m.Sent < last.Sent || r.visible(m) != visible {
 		return false
 	}
 	if len(r.back) == PackSize {
-		r.Packs = append(r.Packs, Packed(r.back))
+		r.Packs = append(r.Packs, NewPack(r.back))
 		r.back = r.back[:0]
 	}
 	r.back = append(r.back, m)
@@ -57,11 +56,11 @@ func (r *run) push(m Sighting, visible int64) bool {
 	return true
 }
 
-// pop takes the first message out; r must not be empty.
-func (r *run) pop() Sighting {
+// pop removes and returns the first message; r must not be empty.
+func (r *run) pop() PackedMessage {
 	if len(r.front) == 0 {
 		if len(r.Packs) > 0 {
-			r.front = r.Packs[0].Unpack(make([]Sighting, 0, PackSize))
+			r.front = r.Packs[0].Unpack(make([]PackedMessage, 0, PackSize))
 			r.Packs[0] = pack{}
 			r.Packs = r.Packs[1:]
 		} else {
@@ -74,12 +73,12 @@ func (r *run) pop() Sighting {
 	return m
 }
 
-// find looks a message up, and takes it out if asked to.
-func (r *run) find(seq uint64, take bool) (m Sighting, ok bool) {
+// find returns a message. take also removes it, which may repack one pack.
+func (r *run) find(seq uint64, take bool) (m PackedMessage, ok bool) {
 	if r.n == 0 || seq < r.first().Seq || seq > r.last().Seq {
 		return m, false
 	}
-	for _, open := range []*[]Sighting{&r.front, &r.back} {
+	for _, open := range []*[]PackedMessage{&r.front, &r.back} {
 		if at, ok := search(*open, seq); ok {
 			m = (*open)[at]
 			if take {
@@ -93,7 +92,7 @@ func (r *run) find(seq uint64, take bool) (m Sighting, ok bool) {
 	if at == len(r.Packs) || r.Packs[at].First.Seq > seq {
 		return m, false
 	}
-	all := r.Packs[at].Unpack(make([]Sighting, 0, PackSize))
+	all := r.Packs[at].Unpack(make([]PackedMessage, 0, PackSize))
 	in, ok := search(all, seq)
 	if !ok {
 		return m, false
@@ -103,24 +102,25 @@ func (r *run) find(seq uint64, take bool) (m Sighting, ok bool) {
 		if all = slices.Delete(all, in, in+1); len(all) == 0 {
 			r.Packs = slices.Delete(r.Packs, at, at+1)
 		} else {
-			r.Packs[at] = Packed(all)
+			r.Packs[at] = NewPack(all)
 		}
 	}
 	return m, true
 }
 
-func search(in []Sighting, seq uint64) (at int, ok bool) {
-	return slices.BinarySearchFunc(in, seq, func(m Sighting, seq uint64) int { return cmp.Compare(m.Seq, seq) })
+// search returns the index of a sequence in unpacked messages.
+func search(in []PackedMessage, seq uint64) (at int, ok bool) {
+	return slices.BinarySearchFunc(in, seq, func(m PackedMessage, seq uint64) int { return cmp.Compare(m.Seq, seq) })
 }
 
-// all yields the messages of r in their order.
-func (r *run) all(yield func(Sighting) bool) {
+// all yields the messages of r in order.
+func (r *run) all(yield func(PackedMessage) bool) {
 	for _, m := range r.front {
 		if !yield(m) {
 			return
 		}
 	}
-	buf := make([]Sighting, 0, PackSize)
+	buf := make([]PackedMessage, 0, PackSize)
 	for i := range r.Packs {
 		for _, m := range r.Packs[i].Unpack(buf[:0]) {
 			if !yield(m) {

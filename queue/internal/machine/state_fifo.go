@@ -2,14 +2,13 @@ package machine
 
 import "slices"
 
-// SentOnce is an accepted message, remembered for five minutes so that the
-// same is not stored twice.
+// SentOnce is an accepted message of a FIFO queue, remembered for DedupFor so that it is not stored twice.
 type SentOnce struct {
 	Seq uint64
 	ID  [16]byte
 }
 
-// DedupRow is a sentOnce as the store keeps it.
+// DedupRow is a SentOnce as the store keeps it.
 type DedupRow struct {
 	Queue   uint32
 	Key     string
@@ -18,7 +17,7 @@ type DedupRow struct {
 	Expires int64
 }
 
-// dedupKey is what two messages share that are the same. Ids contain no space.
+// dedupKey returns the key that duplicates share. Ids contain no space, so group and id cannot run into each other.
 func (q *Queue) dedupKey(rec *Record) string {
 	if q.Settings.DedupByGroup {
 		return rec.Group + " " + rec.Dedup
@@ -26,8 +25,7 @@ func (q *Queue) dedupKey(rec *Record) string {
 	return rec.Dedup
 }
 
-// SendOnce adds a message to a FIFO queue unless the same was sent within five
-// minutes. It returns the one that is stored, or was.
+// SendOnce adds a message to a FIFO queue unless it is a duplicate. It returns the message that is stored.
 func (st *State) SendOnce(q *Queue, now, delay int64, rec *Record) (_ SentOnce, duplicate bool) {
 	st.expireWindows(q, now)
 	key := q.dedupKey(rec)
@@ -36,13 +34,13 @@ func (st *State) SendOnce(q *Queue, now, delay int64, rec *Record) (_ SentOnce, 
 	}
 	stored := SentOnce{st.Send(q, now, delay, rec), rec.ID}
 	q.Sends.put(key, stored, now+DedupFor)
-	st.NoteUndo(q.Sends.unput)
+	st.NoteUndo(q.Sends.undoPut)
 	st.Ops = append(st.Ops, Op{Kind: OpPutDedup, Dedup: &DedupRow{q.Saved.ID, key, stored.Seq, stored.ID,
 		now + DedupFor}})
 	return stored, false
 }
 
-// expireWindows ends what five minutes have passed over.
+// expireWindows ends deduplication and attempts whose time is over.
 func (st *State) expireWindows(q *Queue, now int64) {
 	q.Sends.expire(now, func(key string, s SentOnce) {
 		st.Stale = append(st.Stale, DedupRow{Queue: q.Saved.ID, Key: key, Seq: s.Seq})
@@ -50,10 +48,11 @@ func (st *State) expireWindows(q *Queue, now int64) {
 	q.attempts.expire(now, func(string, *attempt) {})
 }
 
-// WindowSlack keeps queues with much to forget from waking the writer for each.
+// WindowSlack is the time, in milliseconds, by which the end of deduplication may be late. It keeps a queue with many
+// ids from waking the writer for each.
 const WindowSlack = 10_000
 
-// Due is when q needs attention next, in Unix milliseconds.
+// Due returns the time at which q needs attention next.
 func (q *Queue) Due() int64 {
 	at := q.next(q.Settings.Retention)
 	if next := min(q.Sends.next(), q.attempts.next()); next != Never {
@@ -65,25 +64,24 @@ func (q *Queue) Due() int64 {
 	return at
 }
 
-// receiveGroups takes up to limit messages of a FIFO queue, as many as
-// possible of one group before it goes on to the next.
+// receiveGroups receives up to limit messages of a FIFO queue, as many as possible of one group before the next.
 func (st *State) receiveGroups(q *Queue, now, timeout int64, limit int, out []Delivery) []Delivery {
 	limit += len(out)
-	for passed := 0; len(out) < limit && passed < MaxPassed && q.Heads.Len() > 0; {
+	for skipped := 0; len(out) < limit && skipped < MaxSkipped && q.Heads.Len() > 0; {
 		g := q.Slab.At(q.Heads.top().Ref).Group
 		var done bool
-		for i := 0; !done && len(out) < limit && passed < MaxPassed && i < q.Groups.at(g).line.len(); {
+		for i := 0; !done && len(out) < limit && skipped < MaxSkipped && i < q.Groups.at(g).line.len(); {
 			ref := q.Groups.at(g).line.at(i)
 			switch {
 			case q.Slab.At(ref).Place != Visible:
 				done = true
 			case q.InFlight.Len() >= MaxInFlight:
 				return out
-			case st.pass(q, ref, now):
-				passed++
-				done = q.Len() == 0 // the groups may be gone with it
+			case st.evict(q, ref, now):
+				skipped++
+				done = q.Len() == 0 // an empty backlog has dropped its groups
 			default:
-				e := st.hold(q, ref, now, timeout)
+				e := st.takeInFlight(q, ref, now, timeout)
 				st.persist(q, e)
 				out = append(out, q.Delivery(e))
 				i++
@@ -93,7 +91,7 @@ func (st *State) receiveGroups(q *Queue, now, timeout int64, limit int, out []De
 	return out
 }
 
-// attempt is what a receive with an attempt id got.
+// attempt is the result of a receive with an attempt id.
 type attempt struct {
 	got     []Delivery
 	visible int64
@@ -102,9 +100,8 @@ type attempt struct {
 // maxAttempts bounds the attempts remembered for one queue.
 const maxAttempts = 10_000
 
-// ReceiveAgain repeats an attempt whose messages are all still in flight and
-// untouched: they are given out once more under the same handles, with a new
-// visibility timeout.
+// ReceiveAgain repeats an attempt if all its messages are still in flight and unchanged: they are received again with
+// the same handles and a new visibility timeout. Otherwise it returns false, and the attempt counts as new.
 func (st *State) ReceiveAgain(q *Queue, now, timeout int64, id string, out []Delivery) ([]Delivery, bool) {
 	q.Advance(now)
 	a, ok := q.attempts.get(id, now)
@@ -125,8 +122,7 @@ func (st *State) ReceiveAgain(q *Queue, now, timeout int64, id string, out []Del
 	return append(out, a.got...), true
 }
 
-// Remember keeps what an attempt got. It is not stored: after a restart a
-// repeated attempt is a new one.
+// Remember keeps the result of an attempt. It is not stored: after a restart a repeated attempt is a new one.
 func (st *State) Remember(q *Queue, now, timeout int64, id string, got []Delivery) {
 	if len(q.attempts.values) >= maxAttempts {
 		q.attempts.shift(func(string, *attempt) {})

@@ -13,22 +13,23 @@ func (st *State) Send(q *Queue, now, delay int64, rec *Record) uint64 {
 	return e.Seq
 }
 
-// Receive takes up to limit visible messages for timeout and appends them to
-// out. durable says that the store must know before they are handed out.
+// Receive puts up to limit visible messages in flight for timeout and appends them to out. durable says that the
+// group must be committed before they are handed out. A first receive of a stored message of a standard queue needs
+// no commit.
 func (st *State) Receive(q *Queue, now, timeout int64, limit int, out []Delivery) (_ []Delivery, durable bool) {
 	q.Advance(now)
 	if q.Fifo {
 		return st.receiveGroups(q, now, timeout, limit, out), true
 	}
 	wanted := len(out) + limit
-	for passed := 0; len(out) < wanted && passed < MaxPassed && q.InFlight.Len() < MaxInFlight; {
+	for skipped := 0; len(out) < wanted && skipped < MaxSkipped && q.InFlight.Len() < MaxInFlight; {
 		ref := q.front()
 		if ref == 0 {
 			break
 		}
-		if st.pass(q, ref, now) {
+		if st.evict(q, ref, now) {
 			durable = true
-			passed++
+			skipped++
 			continue
 		}
 		e := q.Slab.At(ref)
@@ -37,7 +38,7 @@ func (st *State) Receive(q *Queue, now, timeout int64, limit int, out []Delivery
 			out = append(out, st.takeFirst(q, ref, now, timeout))
 			continue
 		}
-		e = st.hold(q, ref, now, timeout)
+		e = st.takeInFlight(q, ref, now, timeout)
 		st.persist(q, e)
 		durable = true
 		out = append(out, q.Delivery(e))
@@ -45,17 +46,16 @@ func (st *State) Receive(q *Queue, now, timeout int64, limit int, out []Delivery
 	return out, durable
 }
 
-// takeFirst takes a message in flight that was never received; it is written
-// later.
+// takeFirst puts in flight a message that was never received; Flush writes its row later.
 func (st *State) takeFirst(q *Queue, ref uint32, now, timeout int64) Delivery {
-	e := st.hold(q, ref, now, timeout)
+	e := st.takeInFlight(q, ref, now, timeout)
 	e.unsaved = true
 	st.Unsaved = append(st.Unsaved, messageRef{q, e.Seq})
 	return q.Delivery(e)
 }
 
-// hold takes a visible message in flight.
-func (st *State) hold(q *Queue, ref uint32, now, timeout int64) *Entry {
+// takeInFlight puts a visible message in flight.
+func (st *State) takeInFlight(q *Queue, ref uint32, now, timeout int64) *Entry {
 	e := q.Slab.At(ref)
 	st.note(q, e.Seq)
 	if e.Count == 0 {
@@ -67,17 +67,17 @@ func (st *State) hold(q *Queue, ref uint32, now, timeout int64) *Entry {
 	return e
 }
 
-// Delivery is the receive that e is in.
+// Delivery returns the latest receive of e.
 func (q *Queue) Delivery(e *Entry) Delivery {
 	return Delivery{e.Seq, q.Saved.ID, e.Count, e.Sent, e.First}
 }
 
-// MaxPassed bounds the messages that leave a queue unreceived in one step.
-const MaxPassed = 1000
+// MaxSkipped bounds the messages that one step removes, moves or defers instead of receiving them.
+const MaxSkipped = 1000
 
-// pass drops a message that outlived its retention, or moves one that was
-// received too often, instead of it being received.
-func (st *State) pass(q *Queue, ref uint32, now int64) bool {
+// evict removes a message that outlived its retention, or moves one that was received too often to the dead-letter
+// queue. It returns false if the message may be received.
+func (st *State) evict(q *Queue, ref uint32, now int64) bool {
 	e := q.Slab.At(ref)
 	if e.Sent+q.Settings.Retention <= now {
 		st.forget(q, ref)
@@ -85,7 +85,7 @@ func (st *State) pass(q *Queue, ref uint32, now int64) bool {
 	}
 	target := st.deadLetterFor(q, e)
 	if target != nil {
-		st.bury(q, ref, target, now)
+		st.deadLetter(q, ref, target, now)
 	}
 	return target != nil
 }
@@ -98,7 +98,8 @@ func (st *State) forget(q *Queue, ref uint32) {
 	st.Ops = append(st.Ops, Op{Kind: OpRemove, Seq: seq})
 }
 
-// deadLetterFor is the queue that e must be moved to instead of being received.
+// deadLetterFor returns the queue to which e must be moved instead of being received, or nil. Receives in earlier
+// queues do not count. A queue that is its own dead-letter queue keeps its messages.
 func (st *State) deadLetterFor(q *Queue, e *Entry) *Queue {
 	r := q.Settings.Redrive
 	if r == nil || int64(e.Count)-int64(e.Carried) < int64(r.Max) {
@@ -111,9 +112,9 @@ func (st *State) deadLetterFor(q *Queue, e *Entry) *Queue {
 	return target
 }
 
-// bury moves a message to a dead-letter queue. Its receive count goes along,
-// and on a standard queue the time it was sent.
-func (st *State) bury(q *Queue, ref uint32, to *Queue, now int64) {
+// deadLetter moves a message to a dead-letter queue. It keeps its receive count and, on a standard queue, its time of
+// sending.
+func (st *State) deadLetter(q *Queue, ref uint32, to *Queue, now int64) {
 	n := q.Slab.At(ref).Numbers
 	n.Received, n.Carried = 0, n.Count
 	if q.Fifo {
@@ -122,13 +123,12 @@ func (st *State) bury(q *Queue, ref uint32, to *Queue, now int64) {
 	st.move(q, ref, to, now, n, q.Saved.Name)
 }
 
-// Redrive moves a message out of a dead-letter queue, as if it were sent now.
+// Redrive moves a message out of a dead-letter queue as if it were sent now.
 func (st *State) Redrive(q *Queue, ref uint32, to *Queue, now int64) {
 	st.move(q, ref, to, now, Numbers{Sent: now}, "")
 }
 
-// move gives a message to another queue, visible at once, under a new
-// sequence and otherwise with the numbers n.
+// move moves a message to another queue, visible at once, with a new sequence and otherwise the numbers n.
 func (st *State) move(q *Queue, ref uint32, to *Queue, now int64, n Numbers, source string) {
 	old := q.Slab.At(ref).Seq
 	l := Label{q.Groups.NameOf(q.Slab.At(ref).Group), source}
@@ -143,9 +143,8 @@ func (st *State) move(q *Queue, ref uint32, to *Queue, now int64, n Numbers, sou
 	st.Ops = append(st.Ops, Op{Kind: OpMove, Seq: old, Row: to.row(&e), Source: source})
 }
 
-// Remove deletes a message by the handle of its count-th receive. It reports
-// whether it did: a message that is gone is left alone, and so is one that was
-// received again since. A FIFO queue refuses a handle whose time ran out.
+// Remove deletes a message by the handle of its count-th receive, and says whether it did. A message that is gone, or
+// was received again since, is left alone. A FIFO queue refuses an outdated handle with ErrExpiredHandle.
 func (st *State) Remove(q *Queue, now int64, seq uint64, count uint32) (bool, error) {
 	q.Advance(now)
 	ref, e := q.Find(seq)
@@ -161,12 +160,10 @@ func (st *State) Remove(q *Queue, now int64, seq uint64, count uint32) (bool, er
 	return true, nil
 }
 
-// Change makes a message visible after timeout, by the handle of its count-th
-// receive. A standard queue accepts every handle of a message that it still
-// has, as AWS does: one of an earlier receive, and one whose time has run out. A
-// FIFO queue accepts the newest, until its time runs out. in says whose hands a message is in that is not visible at
-// once.
-func (st *State) Change(q *Queue, now, timeout int64, seq uint64, count uint32, in Hands) error {
+// Change makes a message visible after timeout, by the handle of its count-th receive. As at AWS, a standard queue
+// accepts every handle of a message that it still has, also one of an earlier receive or one whose timeout ended. A
+// FIFO queue accepts the newest handle until its timeout ends. in is the flight state until the message is visible.
+func (st *State) Change(q *Queue, now, timeout int64, seq uint64, count uint32, in FlightState) error {
 	q.Advance(now)
 	ref, e := q.Find(seq)
 	if ref == 0 {
@@ -188,7 +185,7 @@ func (st *State) Change(q *Queue, now, timeout int64, seq uint64, count uint32, 
 		e.First = received
 	}
 	if timeout > 0 {
-		q.hand(ref, InFlight, now+timeout, in)
+		q.shiftAs(ref, InFlight, now+timeout, in)
 	} else {
 		q.shift(ref, Visible, now)
 	}
@@ -196,12 +193,12 @@ func (st *State) Change(q *Queue, now, timeout int64, seq uint64, count uint32, 
 	return nil
 }
 
-// Expire drops visible messages of q that outlived its retention, as many as
-// one step may; what is left stays due. It also ends old deduplication.
+// Expire removes visible messages of q that outlived its retention, up to the bound of one step; the rest stays due.
+// It also ends old deduplication.
 func (st *State) Expire(q *Queue, now int64) {
 	q.Advance(now)
 	st.expireWindows(q, now)
-	for range MaxPassed {
+	for range MaxSkipped {
 		sent, seq, ok := q.Oldest()
 		if !ok || sent+q.Settings.Retention > now {
 			break
@@ -211,9 +208,8 @@ func (st *State) Expire(q *Queue, now int64) {
 	}
 }
 
-// ReceiveStored takes up to limit messages whose first receive this is, and
-// which are in the store. It emits nothing and leaves nothing to undo, so that
-// it may run while a group is committed.
+// ReceiveStored receives up to limit messages that are in the store and were never received. It emits nothing and
+// leaves nothing to undo, so it may run while a group is being committed.
 func (st *State) ReceiveStored(q *Queue, now, timeout int64, limit int, out []Delivery) []Delivery {
 	q.Advance(now)
 	mark := len(st.Images)

@@ -1,6 +1,7 @@
 package machine
 
-// Put creates a queue.
+// Put creates a queue. Its floor is the present sequence, so that rows of an earlier queue with the same id stay
+// dead.
 func (st *State) Put(saved *QueueRow, s Settings) *Queue {
 	st.lastID++
 	saved.ID, saved.Floor = st.lastID, st.LastSeq
@@ -18,7 +19,7 @@ func (st *State) detach(q *Queue) {
 	delete(st.IDs, q.Saved.ID)
 }
 
-// Alter replaces what is saved of a queue.
+// Alter replaces the saved row and the settings of a queue.
 func (st *State) Alter(q *Queue, saved *QueueRow, s Settings) {
 	oldSaved, oldSettings := q.Saved, q.Settings
 	st.NoteUndo(func() { q.Saved, q.Settings = oldSaved, oldSettings })
@@ -27,7 +28,7 @@ func (st *State) Alter(q *Queue, saved *QueueRow, s Settings) {
 	st.Ops = append(st.Ops, Op{Kind: OpPutQueue, Queue: saved})
 }
 
-// Purge forgets all messages of a queue.
+// Purge deletes all messages of a queue. Raising the floor is one small write; Sweep removes the rows later.
 func (st *State) Purge(q *Queue) {
 	saved := *q.Saved
 	saved.Floor = st.LastSeq
@@ -35,7 +36,7 @@ func (st *State) Purge(q *Queue) {
 	st.discard(q)
 }
 
-// Drop forgets a queue and its messages.
+// Drop deletes a queue with its messages.
 func (st *State) Drop(q *Queue) {
 	st.detach(q)
 	st.NoteUndo(func() { st.attach(q) })
@@ -44,19 +45,20 @@ func (st *State) Drop(q *Queue) {
 	st.discard(q)
 }
 
-// discard empties q in memory and leaves its rows to sweep.
+// discard empties q in memory and leaves its rows to Sweep.
 func (st *State) discard(q *Queue) {
-	old, sends, garbage, buried, stale, damaged := q.Backlog, q.Sends, st.Garbage, st.Buried, len(st.Stale), q.Damaged
+	old, sends, damaged := q.Backlog, q.Sends, q.Damaged
+	garbage, packs, stale := st.Garbage, st.GarbagePacks, len(st.Stale)
 	st.NoteUndo(func() {
-		q.Backlog, q.Sends, st.Garbage, st.Buried, st.Stale, q.Damaged = old, sends, garbage, buried, st.Stale[:stale],
-			damaged
+		q.Backlog, q.Sends, q.Damaged = old, sends, damaged
+		st.Garbage, st.GarbagePacks, st.Stale = garbage, packs, st.Stale[:stale]
 	})
 	for seq := range damaged {
 		st.Garbage = append(st.Garbage, seq)
 	}
 	q.Damaged = map[uint64]Numbers{}
-	for i := range old.Cold.Runs {
-		st.discardRun(&old.Cold.Runs[i])
+	for i := range old.Packed.Runs {
+		st.discardRun(&old.Packed.Runs[i])
 	}
 	for e := range old.entries {
 		st.Garbage = append(st.Garbage, e.Seq)
@@ -69,12 +71,38 @@ func (st *State) discard(q *Queue) {
 	q.Arrivals = old.Arrivals
 }
 
-// discardRun leaves the rows of a run to sweep.
+// discardRun leaves the rows of a run to Sweep. Packs are moved over without being unpacked.
 func (st *State) discardRun(r *run) {
-	st.Buried = append(st.Buried, r.Packs...)
-	for _, open := range [][]Sighting{r.front, r.back} {
+	st.GarbagePacks = append(st.GarbagePacks, r.Packs...)
+	for _, open := range [][]PackedMessage{r.front, r.back} {
 		for _, m := range open {
 			st.Garbage = append(st.Garbage, m.Seq)
 		}
 	}
+}
+
+// SetAside moves a message to the damaged ones of its queue and says whether it was there. Its row in the store does
+// not change: after a restart the message is found damaged again when it is to be delivered.
+func (st *State) SetAside(q *Queue, seq uint64) bool {
+	ref, e := q.Find(seq)
+	if ref == 0 {
+		return false
+	}
+	n := e.Numbers
+	st.note(q, seq)
+	q.drop(ref)
+	q.Damaged[seq] = n
+	st.NoteUndo(func() { delete(q.Damaged, seq) })
+	return true
+}
+
+// forgetDamaged deletes a damaged message, and says whether there was one.
+func (st *State) forgetDamaged(q *Queue, seq uint64) bool {
+	n, ok := q.Damaged[seq]
+	if ok {
+		delete(q.Damaged, seq)
+		st.NoteUndo(func() { q.Damaged[seq] = n })
+		st.Ops = append(st.Ops, Op{Kind: OpRemove, Seq: seq})
+	}
+	return ok
 }

@@ -2,11 +2,10 @@ package machine
 
 import "strings"
 
-// ScopeOf returns the part of a name before the bare name of the queue.
+// ScopeOf returns the part of a queue name before the bare name, with its final colon; empty for the default scope.
 func ScopeOf(name string) string { return name[:strings.LastIndexByte(name, ':')+1] }
 
-// DeadLetterQueue is the name of the queue that the dead letters of q go to, which
-// lies in the same region and account; empty if there is none.
+// DeadLetterQueue returns the name of the dead-letter queue of q, which is in the same scope; empty if it has none.
 func (q *Queue) DeadLetterQueue() string {
 	if q.Settings.Redrive == nil {
 		return ""
@@ -14,7 +13,7 @@ func (q *Queue) DeadLetterQueue() string {
 	return ScopeOf(q.Saved.Name) + q.Settings.Redrive.Target
 }
 
-// HasScope says whether a queue lies in scope.
+// HasScope says whether a queue is in scope.
 func (st *State) HasScope(scope string) bool {
 	for name := range st.Names {
 		if ScopeOf(name) == scope {
@@ -24,7 +23,7 @@ func (st *State) HasScope(scope string) bool {
 	return false
 }
 
-// Scopes counts the scopes that hold queues, but for the default one.
+// Scopes counts the scopes that hold queues, without the default one.
 func (st *State) Scopes() int {
 	found := map[string]bool{}
 	for name := range st.Names {

@@ -1,14 +1,13 @@
 package machine
 
-// Store keeps what the state machine wants kept. Only the writer goroutine
-// calls it.
+// Store keeps the operations of the state machine. Only the writer calls it.
 type Store interface {
-	// Commit makes all operations durable, or none. It returns ErrStorageFull
-	// when there is no room and ErrStorageBusy when someone else holds the file
-	// (then a later Commit may succeed), and any other error when it is no longer known what was written.
+	// Commit makes all operations durable, or none. After ErrStorageFull (no room) and ErrStorageBusy (another
+	// program has locked the file) nothing was written and a later Commit may succeed. After any other error it is
+	// unknown what was written.
 	Commit(ops []Op) error
-	// Load calls begin with what is held besides messages, then visit for every
-	// message in the order of sequences. An error of either ends it and is returned.
+	// Load calls begin with everything but messages, then visit for every message in the order of sequences. An error
+	// of either stops it and is returned.
 	Load(begin func(Saved) error, visit func(Row, Label) error) error
 	// Close releases the store.
 	Close() error
@@ -20,16 +19,16 @@ type Contents interface {
 	Record(seq uint64) (*Record, error)
 }
 
-// Saved is what a store holds besides messages.
+// Saved is the content of a store besides messages.
 type Saved struct {
 	Queues []QueueRow
 	Dedup  []DedupRow
 	Moves  []MoveRow
-	Secret []byte // keys the receipt handles
-	Epoch  uint64 // counts the openings of the store, this one included
+	Secret []byte // the key of the receipt handles
+	Epoch  uint64 // number of times the store was opened, this one included
 }
 
-// QueueRow is what the store keeps of a queue.
+// QueueRow is a queue as the store keeps it. Times are Unix milliseconds.
 type QueueRow struct {
 	ID         uint32
 	Name       string
@@ -37,12 +36,11 @@ type QueueRow struct {
 	Tags       map[string]string
 	Created    int64
 	Modified   int64
-	// Floor makes purging and deleting a queue one small write: rows of the
-	// queue up to this sequence are dead and are cleaned up later.
+	// Floor makes purging a queue one small write: its rows up to this sequence are dead and are removed later.
 	Floor uint64
 }
 
-// OpKind says what an operation does.
+// OpKind is the kind of an operation.
 type OpKind uint8
 
 // The kinds of operations, with the fields of an Op that each uses.

@@ -1,18 +1,17 @@
 package machine
 
-// DedupFor is how long a deduplication id, or the id of a receive attempt, is
-// remembered, in milliseconds.
+// DedupFor is the time, in milliseconds, for which a deduplication id or the id of a receive attempt is remembered.
 const DedupFor = 5 * 60 * 1000
 
-// window remembers values by key until a time. Times must not go back from one
-// put to the next. The zero window is empty.
+// window remembers values by key until a time. Times must not decrease from one put to the next. The zero window is
+// empty.
 type window[V any] struct {
-	values map[string]lasting[V]
+	values map[string]timedValue[V]
 	order  []deadline
-	from   int // what is before it in order is done
+	from   int // entries of order before it are done
 }
 
-type lasting[V any] struct {
+type timedValue[V any] struct {
 	value V
 	until int64
 }
@@ -31,27 +30,27 @@ func (w *window[V]) get(key string, now int64) (v V, ok bool) {
 
 func (w *window[V]) put(key string, v V, until int64) {
 	if w.values == nil {
-		w.values = map[string]lasting[V]{}
+		w.values = map[string]timedValue[V]{}
 	}
-	w.values[key] = lasting[V]{v, until}
+	w.values[key] = timedValue[V]{v, until}
 	w.order = append(w.order, deadline{key, until})
 }
 
-// unput undoes the last put.
-func (w *window[V]) unput() {
+// undoPut undoes the last put.
+func (w *window[V]) undoPut() {
 	last := len(w.order) - 1
 	delete(w.values, w.order[last].key)
 	w.order = w.order[:last]
 }
 
-// expire forgets what has lasted until now, and tells gone of it.
+// expire removes values whose time is over and calls gone with each.
 func (w *window[V]) expire(now int64, gone func(key string, v V)) {
 	for w.from < len(w.order) && w.order[w.from].until <= now {
 		w.shift(gone)
 	}
 }
 
-// shift forgets the oldest.
+// shift removes the oldest value. The key may have been put again since; then only its old deadline goes.
 func (w *window[V]) shift(gone func(key string, v V)) {
 	d := w.order[w.from]
 	w.order[w.from] = deadline{}
@@ -66,7 +65,7 @@ func (w *window[V]) shift(gone func(key string, v V)) {
 	}
 }
 
-// next is when the oldest is forgotten; never if there is none.
+// next returns the time at which the oldest value ends; [Never] if there is none.
 func (w *window[V]) next() int64 {
 	if w.from == len(w.order) {
 		return Never
@@ -74,7 +73,7 @@ func (w *window[V]) next() int64 {
 	return w.order[w.from].until
 }
 
-// All yields what is remembered, in no order.
+// All yields the remembered values in no order.
 func (w *window[V]) All(yield func(string, V) bool) {
 	for key, kept := range w.values {
 		if !yield(key, kept.value) {

@@ -1,7 +1,17 @@
-// Package rules says what may be asked of a queue, and refuses the rest in the words of the SQS protocol: names of
-// queues and their scopes (text.go, scope.go), attributes and what they mean (settings.go, redrive.go), tags, ids, and
-// the characters and numbers of messages (text.go).
+// Package rules decides what a request to a queue may contain, and refuses the rest with the texts of
+// the SQS protocol.
 //
-// An error is an [Error] of one of the kinds in errors.go, which package queue has under the same names. All functions
-// are pure.
+//   - text.go: names of queues, message attributes, ids, tags, characters and numbers.
+//   - settings.go and redrive.go: queue attributes. [CheckAttributes] validates and normalizes them,
+//     [ParseSettings] turns them into [machine.Settings].
+//   - scope.go: names of queues in another region or account.
+//   - errors.go: [Error], the refusal, and its kinds. Package queue exports them under the same
+//     names.
+//
+// Limits and texts follow the SQS documentation and the observed behaviour of AWS, because clients and
+// their tests compare them. Keep a text as it is even where its English could be better.
+//
+// All functions are pure and safe for concurrent use. The package knows no state: whether a queue
+// exists, or a dead-letter queue may be used, is checked by package queue. sqsapi maps the kinds to
+// codes of the protocol.
 package rules

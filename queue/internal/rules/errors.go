@@ -8,7 +8,7 @@ import (
 // The kinds of refusal, which package queue has under the same names. An error about a request is an *Error and matches
 // one of them with errors.Is.
 var (
-	// ErrQueueNotFound says that no queue of that name exists.
+	// ErrQueueNotFound says that no queue has that name.
 	ErrQueueNotFound = errors.New("queue does not exist")
 	// ErrQueueExists says that a queue of that name exists with other attributes.
 	ErrQueueExists = errors.New("queue exists with other attributes")
@@ -17,7 +17,7 @@ var (
 	ErrReceiptHandleInvalid = errors.New("receipt handle is invalid")
 	// ErrOverLimit says that too many messages are in flight.
 	ErrOverLimit = errors.New("too many messages in flight")
-	// ErrUnsupported says that the request asks for something not offered.
+	// ErrUnsupported says that the operation is not offered, or not possible in this state.
 	ErrUnsupported = errors.New("operation is not supported")
 	// ErrInvalidParameter says that a value is outside of what is allowed.
 	ErrInvalidParameter = errors.New("parameter is invalid")
@@ -35,24 +35,23 @@ var (
 	ErrTooManyEntries = errors.New("batch has too many entries")
 	// ErrBatchTooLong says that the messages of one call are larger than MaxBytes together.
 	ErrBatchTooLong = errors.New("batch is too long")
-	// ErrNotFound says that what a request names besides its queue does not exist.
+	// ErrNotFound says that an object of the request other than its queue does not exist.
 	ErrNotFound = errors.New("resource does not exist")
-	// ErrPurgeInProgress says that the queue was purged less than 60 s ago; only
-	// a strict service says so.
+	// ErrPurgeInProgress says that the queue was purged less than 60 s ago. Only a strict service
+	// refuses this.
 	ErrPurgeInProgress = errors.New("queue was purged a moment ago")
-	// ErrDeletedRecently says that a queue of that name was deleted less than
-	// 60 s ago; only a strict service says so.
+	// ErrDeletedRecently says that a queue of that name was deleted less than 60 s ago. Only a strict
+	// service refuses this.
 	ErrDeletedRecently = errors.New("queue was deleted a moment ago")
-	// ErrTooManyQueues says that the service holds as many queues as it may.
+	// ErrTooManyQueues says that the service holds as many queues, or scopes, as it may.
 	ErrTooManyQueues = errors.New("too many queues")
 )
 
-// Error is a refused request: Kind is one of the sentinels above, Text says
-// what was found and what is allowed in the words of the SQS protocol.
+// Error is a refused request.
 type Error struct {
-	// Kind is what errors.Is finds.
+	// Kind is one of the sentinels above, which errors.Is finds.
 	Kind error
-	// Text is for the caller.
+	// Text says what was found and what is allowed, in the words of the SQS protocol.
 	Text string
 	// Queue is the name of a queue that does not exist; empty with other kinds.
 	Queue string
@@ -64,12 +63,13 @@ func (e *Error) Error() string { return e.Text }
 // Unwrap returns the kind, for errors.Is.
 func (e *Error) Unwrap() error { return e.Kind }
 
-// Refuse returns an *Error of kind.
+// Refuse returns an *Error of kind with a formatted text.
 func Refuse(kind error, format string, args ...any) error {
 	return &Error{Kind: kind, Text: fmt.Sprintf(format, args...)}
 }
 
-// Outside returns the refusal of value for parameter, in SQS's own words.
+// Outside returns the refusal of a value for a parameter, in the sentence that AWS uses for most of
+// them.
 func Outside(parameter string, value any, reason string) error {
 	return Refuse(ErrInvalidParameter, "Value %v for parameter %s is invalid. Reason: %s", value, parameter, reason)
 }

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// redriveDocument is the RedrivePolicy attribute.
+// redriveDocument is the JSON of the RedrivePolicy attribute. Max is 1 to 1000.
 type redriveDocument struct {
 	Target string     `json:"deadLetterTargetArn"`
 	Max    looseCount `json:"maxReceiveCount"`
 }
 
-// looseCount reads a number given as a number or as a string.
+// looseCount is a number that JSON may give as a number or as a string; AWS accepts both.
 type looseCount int
 
 // UnmarshalJSON reads 3 and "3" alike.
@@ -24,6 +24,8 @@ func (c *looseCount) UnmarshalJSON(b []byte) error {
 	return err
 }
 
+// readRedrive parses and checks a RedrivePolicy. Without maxReceiveCount it is 10, as at AWS. Whether
+// the target exists is checked by package queue.
 func readRedrive(value string) (redriveDocument, error) {
 	doc := redriveDocument{Max: 10}
 	if err := json.Unmarshal([]byte(value), &doc); err != nil {
@@ -43,11 +45,13 @@ func readRedrive(value string) (redriveDocument, error) {
 	return doc, nil
 }
 
-// InvalidRedrive returns the refusal of a RedrivePolicy that could be read.
+// InvalidRedrive returns the refusal of a RedrivePolicy that is valid JSON.
 func InvalidRedrive(policy, reason string) error {
 	return Outside("RedrivePolicy", Clip(policy), reason)
 }
 
+// normalRedrive returns a RedrivePolicy in normal form: compact JSON, maxReceiveCount as a number. An
+// empty document becomes the empty text, which removes the attribute.
 func normalRedrive(value string) (string, error) {
 	if isEmptyDocument(value) {
 		return "", nil
@@ -60,12 +64,13 @@ func normalRedrive(value string) (string, error) {
 	return string(b), err
 }
 
-// redriveAllowDocument is the RedriveAllowPolicy attribute.
+// redriveAllowDocument is the JSON of the RedriveAllowPolicy attribute.
 type redriveAllowDocument struct {
 	Permission string   `json:"redrivePermission"`
 	Sources    []string `json:"sourceQueueArns,omitempty"`
 }
 
+// readRedriveAllow parses and checks a RedriveAllowPolicy. Only byQueue takes sources, 1 to 10.
 func readRedriveAllow(value string) (redriveAllowDocument, error) {
 	var doc redriveAllowDocument
 	const cannot = "Amazon SQS can't create the redrive allow policy"
@@ -96,6 +101,7 @@ func readRedriveAllow(value string) (redriveAllowDocument, error) {
 	return doc, nil
 }
 
+// normalRedriveAllow returns a RedriveAllowPolicy in normal form, as normalRedrive does.
 func normalRedriveAllow(value string) (string, error) {
 	if isEmptyDocument(value) {
 		return "", nil
@@ -108,6 +114,7 @@ func normalRedriveAllow(value string) (string, error) {
 	return string(b), err
 }
 
+// isEmptyDocument says whether value is empty or an empty JSON object, the two ways to remove a policy.
 func isEmptyDocument(value string) bool {
 	value = strings.TrimSpace(value)
 	return value == "" || strings.TrimSpace(strings.Trim(value, "{}")) == ""

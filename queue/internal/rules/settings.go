@@ -10,7 +10,8 @@ import (
 	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
-// The defaults of SQS, also for a queue file that lacks an attribute.
+// defaultAttributes are the defaults of SQS. They also apply to a queue file that lacks an attribute.
+// Times are in seconds, MaximumMessageSize is in bytes.
 var defaultAttributes = map[string]string{
 	"VisibilityTimeout":             "30",
 	"DelaySeconds":                  "0",
@@ -19,7 +20,7 @@ var defaultAttributes = map[string]string{
 	"ReceiveMessageWaitTimeSeconds": "0",
 }
 
-// The further defaults of a FIFO queue.
+// defaultFIFOAttributes are the further defaults of a FIFO queue.
 var defaultFIFOAttributes = map[string]string{
 	"FifoQueue":                 "true",
 	"ContentBasedDeduplication": "false",
@@ -27,7 +28,7 @@ var defaultFIFOAttributes = map[string]string{
 	"FifoThroughputLimit":       "perQueue",
 }
 
-// DefaultsOf returns the attributes a queue has unless they are given.
+// DefaultsOf returns the default attributes of a queue; the caller may change the map.
 func DefaultsOf(fifo bool) map[string]string {
 	out := maps.Clone(defaultAttributes)
 	if fifo {
@@ -36,8 +37,8 @@ func DefaultsOf(fifo bool) map[string]string {
 	return out
 }
 
-// EncryptionDefaults returns attributes that say how messages are encrypted at AWS.
-// What a queue does not have of them is shown as AWS would show it.
+// EncryptionDefaults returns the encryption attributes that AWS shows for a queue with the attributes
+// have. Nothing is encrypted here; they keep tools that read them working.
 func EncryptionDefaults(have map[string]string) map[string]string {
 	if have["KmsMasterKeyId"] != "" {
 		return map[string]string{"SqsManagedSseEnabled": "false", "KmsDataKeyReusePeriodSeconds": DefaultReusePeriod}
@@ -45,14 +46,14 @@ func EncryptionDefaults(have map[string]string) map[string]string {
 	return map[string]string{"SqsManagedSseEnabled": "true"}
 }
 
-// DefaultReusePeriod is KmsDataKeyReusePeriodSeconds of a queue that does not say.
+// DefaultReusePeriod is the default KmsDataKeyReusePeriodSeconds.
 const DefaultReusePeriod = "300"
 
-// booleans are the values of attributes that are true or false, in any case.
+// booleans are the values of boolean attributes, in lower case; requests may use any case.
 var booleans = []string{"true", "false"}
 
-// choices are the values of attributes that have few; those in
-// defaultFIFOAttributes are for FIFO queues only.
+// choices are the attributes with a fixed set of values. Those in defaultFIFOAttributes are for FIFO
+// queues only.
 var choices = map[string][]string{
 	"SqsManagedSseEnabled":      booleans,
 	"FifoQueue":                 {"true"},
@@ -61,7 +62,7 @@ var choices = map[string][]string{
 	"FifoThroughputLimit":       {"perQueue", "perMessageGroupId"},
 }
 
-// numeric attributes with their least and greatest values.
+// numericAttributes are the numeric attributes with their least and greatest values.
 var numericAttributes = map[string][2]int64{
 	"VisibilityTimeout":             {0, 43_200},
 	"DelaySeconds":                  {0, 900},
@@ -74,8 +75,9 @@ var numericAttributes = map[string][2]int64{
 // maxAttributeBytes bounds the value of an attribute that is a document.
 const maxAttributeBytes = 8_192
 
-// CheckAttributes validates the attributes given for a queue and returns them
-// in normal form. An empty document stays, as a request to remove it.
+// CheckAttributes validates the attributes given for a queue and returns them in normal form. An empty
+// document becomes an empty text, the request to remove it. The names are checked in order, so the same
+// request gets the same error.
 func CheckAttributes(given map[string]string, fifo bool) (map[string]string, error) {
 	normal := make(map[string]string, len(given))
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -88,7 +90,7 @@ func CheckAttributes(given map[string]string, fifo bool) (map[string]string, err
 	return normal, nil
 }
 
-// CheckAttribute validates one of them.
+// CheckAttribute validates one attribute and returns its normal form.
 func CheckAttribute(name, value string, fifo bool) (string, error) {
 	if bounds, ok := numericAttributes[name]; ok {
 		n, err := strconv.ParseInt(value, 10, 64)
@@ -115,6 +117,7 @@ func CheckAttribute(name, value string, fifo bool) (string, error) {
 	return checkChoice(name, value, fifo)
 }
 
+// checkChoice validates an attribute with a fixed set of values, and refuses unknown attributes.
 func checkChoice(name, value string, fifo bool) (string, error) {
 	allowed, ok := choices[name]
 	if _, ours := defaultFIFOAttributes[name]; !ok || ours && !fifo {
@@ -133,16 +136,16 @@ func checkChoice(name, value string, fifo bool) (string, error) {
 	return value, nil
 }
 
-// IsTrue reads an attribute that is true or false.
+// IsTrue returns the value of a boolean attribute.
 func IsTrue(value string) bool { return strings.EqualFold(value, "true") }
 
-// invalidValue is all that AWS says of most values.
+// invalidValue is the refusal of a value; AWS gives no reason for most attributes.
 func invalidValue(name string) error {
 	return Refuse(ErrInvalidAttributeValue, "Invalid value for the parameter %s.", name)
 }
 
-// normalPolicy accepts a JSON object. It is kept and shown; access is decided
-// by the key pair alone.
+// normalPolicy accepts a JSON object. The policy is kept and shown only; access is decided by the key
+// pair alone.
 func normalPolicy(value string) (string, error) {
 	if strings.TrimSpace(value) == "" {
 		return "", nil
@@ -154,7 +157,7 @@ func normalPolicy(value string) (string, error) {
 	return value, nil
 }
 
-// checkTogether validates what attributes of a queue must not be combined.
+// checkTogether refuses combinations of attributes.
 func checkTogether(all map[string]string) error {
 	if all["FifoThroughputLimit"] == "perMessageGroupId" && all["DeduplicationScope"] != "messageGroup" {
 		return Refuse(ErrInvalidAttributeValue,
@@ -168,7 +171,8 @@ func checkTogether(all map[string]string) error {
 	return nil
 }
 
-// ParseSettings returns what the attributes of a queue mean; one that is not given has its default.
+// ParseSettings returns the settings that the attributes of a queue mean, with defaults for missing
+// ones. It is also used on the attributes of a file, so it validates again.
 func ParseSettings(attributes map[string]string) (machine.Settings, error) {
 	fifo := IsTrue(attributes["FifoQueue"])
 	normal, err := CheckAttributes(attributes, fifo)
@@ -218,11 +222,11 @@ func ParseSettings(attributes map[string]string) (machine.Settings, error) {
 	return s, nil
 }
 
-// lastPart is the queue name in an ARN.
+// lastPart returns the queue name in an ARN.
 func lastPart(arn string) string { return arn[strings.LastIndexByte(arn, ':')+1:] }
 
-// Clip bounds foreign text in a message. AWS repeats a value as it was given, so
-// the bound is above what any parameter may have.
+// Clip shortens text of a request for use in a message. AWS repeats a value as it was given, so the
+// bound of 1024 bytes is above the length of any valid parameter.
 func Clip(s string) string {
 	const most = 1024
 	if len(s) > most {
@@ -231,5 +235,5 @@ func Clip(s string) string {
 	return s
 }
 
-// maxMessageBytes is the largest MaximumMessageSize, which is that of a message at all.
+// maxMessageBytes is the largest MaximumMessageSize, which is that of any message.
 const maxMessageBytes = 1 << 20

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The largest names, texts and numbers, in bytes if nothing else is said.
+// The longest names and texts and the largest counts; lengths in bytes unless a check counts runes.
 const (
 	maxName           = 80
 	maxAttributeName  = 256
@@ -23,10 +23,11 @@ const (
 
 const suffixFIFO = ".fifo"
 
-// IsFIFO says whether a queue of that name is a FIFO queue.
+// IsFIFO says whether name is that of a FIFO queue.
 func IsFIFO(name string) bool { return strings.HasSuffix(name, suffixFIFO) }
 
-// CheckName says whether name may be the name of a queue, with or without a scope.
+// CheckName returns an error unless name can be the name of a queue, with or without a scope. fifo says
+// whether the queue shall be a FIFO queue.
 func CheckName(name string, fifo bool) error {
 	region, account, name := CutScope(name)
 	if region+account != "" && !ValidScope(region, account) {
@@ -53,7 +54,7 @@ func CheckName(name string, fifo bool) error {
 	return nil
 }
 
-// consists says whether s has only ASCII letters, digits and those of extra.
+// consists says whether s has only ASCII letters, digits and bytes of extra.
 func consists(s, extra string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -65,12 +66,15 @@ func consists(s, extra string) bool {
 	return true
 }
 
+// punctuation is the ASCII punctuation that ids may contain. It has no space, on which the keys of
+// deduplication rely.
 const punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
-// AllowedCharacters are those that XML 1.0 allows.
+// AllowedCharacters are the characters that XML 1.0 allows, as AWS writes them in its refusals.
 const AllowedCharacters = "#x9 | #xA | #xD | [#x20-#xD7FF] | [#xE000-#xFFFD] | [#x10000-#x10FFFF]"
 
-// CharacterAt returns the character of s that begins at a byte; the byte itself where there is none.
+// CharacterAt returns the character of s that begins at a byte, or that byte if it begins no valid
+// character.
 func CharacterAt(s string, at int) rune {
 	if r, width := utf8.DecodeRuneInString(s[at:]); width > 1 || r != utf8.RuneError {
 		return r
@@ -78,7 +82,7 @@ func CharacterAt(s string, at int) rune {
 	return rune(s[at])
 }
 
-// CheckToken validates a group, deduplication or attempt id, which may be absent.
+// CheckToken validates the id of a group, of deduplication or of a receive attempt. An empty id passes.
 func CheckToken(parameter, id string) error {
 	if id != "" && (len(id) > maxToken || !consists(id, punctuation)) {
 		return Outside(parameter, Clip(id),
@@ -87,7 +91,8 @@ func CheckToken(parameter, id string) error {
 	return nil
 }
 
-// BadCharacter returns the position of the first character XML 1.0 does not allow, or -1.
+// BadCharacter returns the position of the first character that XML 1.0 does not allow, or -1. ASCII
+// text, the usual case, is checked byte by byte.
 func BadCharacter(s string) int {
 	for i := range len(s) {
 		if c := s[i]; c >= utf8.RuneSelf || c < ' ' && c != '\t' && c != '\n' && c != '\r' {
@@ -97,6 +102,7 @@ func BadCharacter(s string) int {
 	return -1
 }
 
+// badRune is BadCharacter from a position on, rune by rune. Invalid UTF-8 counts as a bad character.
 func badRune(s string, from int) int {
 	for i, r := range s[from:] {
 		switch {
@@ -113,8 +119,8 @@ func badRune(s string, from int) int {
 	return -1
 }
 
-// CheckAttributeName validates the name of a message attribute. Letters and digits
-// may be of any alphabet, as AWS has it, though its documentation says otherwise.
+// CheckAttributeName validates the name of a message attribute. Letters and digits may be of any
+// alphabet, as AWS accepts them, though its documentation says otherwise.
 func CheckAttributeName(name string) error {
 	lower := strings.ToLower(name)
 	switch {
@@ -141,12 +147,13 @@ func CheckAttributeName(name string) error {
 	return nil
 }
 
+// notOfAttributeName says whether r must not be in the name of a message attribute.
 func notOfAttributeName(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' && r != '.'
 }
 
-// IsNumber accepts a decimal number of at most 38 significant digits from
-// 10^-128 to 10^126 in size, or zero.
+// IsNumber says whether s is a decimal number as SQS allows: zero, or at most 38
+// significant digits and a magnitude from 10^-128 to 10^126.
 func IsNumber(s string) bool {
 	if len(s) > maxNumberTextSize {
 		return false
@@ -166,6 +173,8 @@ func IsNumber(s string) bool {
 	return significant == "" || len(significant) <= maxNumberDigits && magnitude >= -128 && magnitude <= 126
 }
 
+// cutExponent splits a number at its exponent; ok is false for an invalid one. At most four digits are
+// read, which is far beyond the range.
 func cutExponent(s string) (mantissa string, exponent int, ok bool) {
 	at := strings.IndexAny(s, "eE")
 	if at < 0 {
@@ -186,7 +195,7 @@ func cutExponent(s string) (mantissa string, exponent int, ok bool) {
 	return s[:at], exponent, true
 }
 
-// CheckTags validates all tags of a queue.
+// CheckTags validates all tags of the queue name. Lengths of keys and values count runes.
 func CheckTags(name string, tags map[string]string) error {
 	if len(tags) > maxTags {
 		_, _, name = CutScope(name)
@@ -208,7 +217,7 @@ func CheckTags(name string, tags map[string]string) error {
 	return nil
 }
 
-// FormatUUID returns the text of a UUID.
+// FormatUUID returns the text of a UUID, in lower case.
 func FormatUUID(b [16]byte) string {
 	var out [36]byte
 	hex.Encode(out[0:8], b[0:4])
@@ -220,7 +229,8 @@ func FormatUUID(b [16]byte) string {
 	return string(out[:])
 }
 
-// FromMillis returns the instant so many milliseconds after 1970; 0 is none.
+// FromMillis returns the time of ms milliseconds since 1970. 0 becomes the zero time, which means
+// never.
 func FromMillis(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
@@ -228,7 +238,7 @@ func FromMillis(ms int64) time.Time {
 	return time.UnixMilli(ms)
 }
 
-// UTC returns t in UTC; no time stays none.
+// UTC returns t in UTC. The zero time stays zero, so that JSON can omit it.
 func UTC(t time.Time) time.Time {
 	if t.IsZero() {
 		return t

@@ -11,12 +11,12 @@ import (
 	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
-// A row whose content goes on in a damaged page can be neither changed nor removed: SQLite must read that page to free
-// it. Such a row stays where it is when its message is deleted or purged, and the table meta says under this key that
-// it counts no more.
+// DeadKey is the key, in the table meta, of the list of dead rows. A row whose content continues in a
+// damaged page can be neither changed nor removed: SQLite must read that page to free it. When its
+// message is deleted or purged, the row stays and is listed as dead, so that loading skips it.
 const DeadKey = "dead"
 
-// encodeDead returns the sequences of dead rows as the tables keep them.
+// encodeDead returns the sequences of dead rows as the tables keep them: 8 bytes each, little-endian.
 func encodeDead(dead []uint64) []byte {
 	b := make([]byte, 0, 8*len(dead))
 	for _, seq := range dead {
@@ -37,7 +37,7 @@ func DecodeDead(b []byte) (dead []uint64, err error) {
 	return dead, nil
 }
 
-// readDead reads which rows count no more.
+// readDead reads the list of dead rows. Without the key there are none.
 func (s *SqliteStore) readDead(ctx context.Context) error {
 	var content []byte
 	err := s.readers.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = ?", DeadKey).Scan(&content)
@@ -50,16 +50,16 @@ func (s *SqliteStore) readDead(ctx context.Context) error {
 	return err
 }
 
-// maxDead bounds the rows that one transaction may find damaged. Each of them begins it anew.
+// maxDead bounds the damaged rows that one transaction may meet. Each of them restarts the transaction.
 const maxDead = 64
 
-// damagedRow is the row that could not be written because of a damaged page.
+// damagedRow is the error that a row could not be written because of a damaged page.
 type damagedRow struct {
 	seq   uint64
 	cause error
 }
 
-// Error says which row it is.
+// Error names the row.
 func (d *damagedRow) Error() string {
 	return fmt.Sprintf("the row with the sequence number %d: %v", d.seq, d.cause)
 }
@@ -67,8 +67,9 @@ func (d *damagedRow) Error() string {
 // Unwrap returns SQLite's error.
 func (d *damagedRow) Unwrap() error { return d.cause }
 
-// writeRow writes an operation, unless its row was found damaged. A row that is to be removed is dead then. One that is
-// to be changed or moved is as it was after a restart: its message is damaged, and said to be when it is received.
+// writeRow writes an operation unless its row was found damaged. A damaged row that is to be removed
+// becomes dead. One that is to be changed or moved keeps its old numbers after a restart: its message
+// is found damaged when it is received.
 func (s *SqliteStore) writeRow(o *machine.Op, next *TableChange) (grown int64, err error) {
 	seq := o.Seq
 	switch o.Kind {
@@ -87,5 +88,6 @@ func (s *SqliteStore) writeRow(o *machine.Op, next *TableChange) (grown int64, e
 	if o.Kind == machine.OpRemove {
 		next.dead = append(next.dead, seq)
 	}
+	// An update or move of a damaged row is dropped; see above.
 	return 0, nil
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
-// dirLog is the log in the directory of the queue file.
+// dirLog is the log file in the directory of the queue file.
 type dirLog struct{ path string }
 
-// Create makes the file and writes its zeros, so that no later write needs room, or changes more than its own bytes.
+// Create creates the file and fills it with zeros. Later writes then need no room and change no
+// metadata, so their syncs are cheaper and a full disk cannot stop them.
 func (l dirLog) Create(size int64) (oplog.File, error) {
 	f, err := openOwn(l.path, os.O_TRUNC|os.O_RDWR)
 	if err != nil {
@@ -34,7 +35,8 @@ func (l dirLog) Create(size int64) (oplog.File, error) {
 	return contentLog{f}, nil
 }
 
-// Read returns what is in the file, and one byte more than a log may have.
+// Read returns the content of the file, at most one byte more than a log may have, so that a longer one
+// is noticed.
 func (l dirLog) Read() ([]byte, error) {
 	f, err := os.Open(l.path)
 	if err != nil {
@@ -44,7 +46,7 @@ func (l dirLog) Read() ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, oplog.MaxBytes+1))
 }
 
-// Remove deletes the file.
+// Remove deletes the file. A missing file is no error.
 func (l dirLog) Remove() error {
 	if err := os.Remove(l.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -52,8 +54,9 @@ func (l dirLog) Remove() error {
 	return nil
 }
 
-// contentLog syncs the content of a file whose size does not change.
+// contentLog syncs only the content of a file. Its size does not change, so its metadata need not reach
+// the disk.
 type contentLog struct{ *os.File }
 
-// Sync brings the content to the disk.
+// Sync makes the written content durable.
 func (l contentLog) Sync() error { return durable.SyncContent(l.File) }

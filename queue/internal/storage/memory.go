@@ -8,12 +8,12 @@ import (
 	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
-// MemoryStore keeps everything in memory: the store of an ephemeral service,
-// and the oracle the SQLite store is tested against. Like a file, it may be
-// loaded again after Close.
+// MemoryStore keeps everything in memory. It is the store of an ephemeral service, and the oracle with
+// which tests compare SqliteStore. Like a file it can be loaded again after Close. It is safe for
+// concurrent use.
 type MemoryStore struct {
 	Mu       sync.RWMutex
-	limit    int64 // bytes
+	limit    int64 // of Used, in bytes
 	Used     int64
 	Messages map[uint64]memoryRow
 	queues   map[uint32]machine.QueueRow
@@ -23,20 +23,24 @@ type MemoryStore struct {
 	epoch    uint64
 }
 
+// dedupID is the key of a deduplication row.
 type dedupID struct {
 	queue uint32
 	key   string
 }
 
-// dedupSize is what a row costs in memory, roughly.
+// dedupSize is the approximate memory of a deduplication row, in bytes. The key is held twice, by map
+// and row.
 func dedupSize(d *machine.DedupRow) int64 { return machine.RecordOverhead + 2*int64(len(d.Key)) }
 
+// memoryRow is a message with its content.
 type memoryRow struct {
 	machine.Row
 	*machine.Record
 }
 
-// NewMemoryStore returns an empty store for limit bytes of messages, roughly. secret keys the receipt handles.
+// NewMemoryStore returns an empty store for about limit bytes of messages. secret is the key of the
+// receipt handles.
 func NewMemoryStore(limit int64, secret []byte) *MemoryStore {
 	return &MemoryStore{
 		limit: limit, secret: secret, Messages: map[uint64]memoryRow{}, queues: map[uint32]machine.QueueRow{},
@@ -44,13 +48,15 @@ func NewMemoryStore(limit int64, secret []byte) *MemoryStore {
 	}
 }
 
-// Commit applies ops. It is all or nothing because only inserts can be refused.
+// Commit applies ops, all or none: only operations that need memory can be refused, and they are
+// checked first.
 func (m *MemoryStore) Commit(ops []machine.Op) error {
 	m.Mu.Lock()
 	defer m.Mu.Unlock()
 	var more int64
 	for i := range ops {
 		switch ops[i].Kind {
+		// A batch is refused as a whole, since the writer can undo only whole groups.
 		case machine.OpInsert:
 			more += ops[i].Record.Size()
 		case machine.OpPutDedup:
@@ -66,6 +72,7 @@ func (m *MemoryStore) Commit(ops []machine.Op) error {
 	return nil
 }
 
+// apply applies one operation. An update or move of a message that is gone does nothing, as in SQL.
 func (m *MemoryStore) apply(o *machine.Op) {
 	switch o.Kind {
 	case machine.OpInsert:
@@ -77,6 +84,7 @@ func (m *MemoryStore) apply(o *machine.Op) {
 		}
 	case machine.OpMove:
 		if old, ok := m.Messages[o.Seq]; ok {
+			// Readers may hold the old record, so it is copied.
 			moved := *old.Record
 			moved.Source = o.Source
 			delete(m.Messages, o.Seq)
@@ -102,6 +110,8 @@ func (m *MemoryStore) apply(o *machine.Op) {
 	}
 }
 
+// applyDedup applies an operation on deduplication. A drop counts only for the same message: the key
+// may have been used again since.
 func (m *MemoryStore) applyDedup(o *machine.Op) {
 	id := dedupID{o.Dedup.Queue, o.Dedup.Key}
 	old, ok := m.Dedup[id]
@@ -118,7 +128,7 @@ func (m *MemoryStore) applyDedup(o *machine.Op) {
 	}
 }
 
-// Load visits the messages in order and counts the opening.
+// Load visits the messages by sequence and counts the opening.
 func (m *MemoryStore) Load(begin func(machine.Saved) error, visit func(machine.Row, machine.Label) error) error {
 	m.Mu.Lock()
 	defer m.Mu.Unlock()
@@ -135,6 +145,7 @@ func (m *MemoryStore) Load(begin func(machine.Saved) error, visit func(machine.R
 	return nil
 }
 
+// saved returns everything but messages.
 func (m *MemoryStore) saved() machine.Saved {
 	kept := machine.Saved{Secret: m.secret, Epoch: m.epoch}
 	for _, id := range slices.Sorted(maps.Keys(m.queues)) {

@@ -10,26 +10,26 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// Place is where a queue file is made or brought forward: directories of the operating system, or the disk of a
-// test that loses its power.
+// Place is where a queue file is created or upgraded: directories of the operating system, or the
+// simulated disk of a test that loses its power.
 type Place struct {
-	// Create makes a file with the content, which is on the disk before it returns.
+	// Create creates a file with the content, and makes it durable before it returns.
 	Create func(path string, content []byte) error
-	// Rename and Remove change names. What they did is on the disk after the next sync. To remove a file that is not
-	// there does nothing.
+	// Rename and Remove change names. The changes are durable after the next Sync. Removing a missing
+	// file is no error.
 	Rename func(from, to string) error
 	Remove func(path string) error
-	// Sync brings the names of the directory that path is in to the disk.
+	// Sync makes the names of the directory that contains path durable.
 	Sync func(path string) error
-	// Size is that of a file; 0 for one that is not there.
+	// Size returns the size of a file in bytes; 0 for a missing one.
 	Size func(path string) (int64, error)
-	// VFS is the name of the file system for SQLite; empty is the operating system's.
+	// VFS is the name of the SQLite file system; empty means that of the operating system.
 	VFS string
-	// Mark is the place of the mark at path.
+	// Mark returns the place of the mark at path.
 	Mark func(path string) sqlitefile.MarkPlace
 }
 
-// SystemPlace are the directories of the operating system.
+// SystemPlace returns the directories of the operating system.
 func SystemPlace() Place {
 	return Place{
 		Create: durable.Create, Rename: os.Rename, Remove: removeFile, Size: sizeOf,

@@ -12,31 +12,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserveBytes is the room on the disk kept for deletes. It covers a whole
-// write-ahead log, so that the log can be written back on a full disk and its
-// own room be used again.
+// reserveBytes is the size of the reserve. It covers a whole write-ahead log, so that the log can be
+// written back on a full disk and its own room be used again.
 const reserveBytes = 18 << 20
 
-// reserveName is the name of its file.
+// reserveName is the name of the reserve's file.
 const reserveName = "reserve"
 
-// fileReserve is a reserve in the form of a file that is removed when its room
-// is needed.
+// fileReserve is a reserve in the form of a file, which is removed when its room is needed.
 type fileReserve struct {
 	path string
-	size int64 // 0 until it was taken once
+	size int64 // in bytes; 0 until it was taken once
 }
 
-// leastReserve is what is worth keeping: SQLite needs so much to open the file.
+// leastReserve is the smallest useful reserve, in bytes: SQLite needs that much to open the file.
 const leastReserve = 96 << 10
 
-// own refuses what is no file in the reserve's place. Taking the reserve would only fail, and the deletes have no room
-// then.
+// own refuses anything but a regular file in the reserve's place. Otherwise taking the reserve would
+// fail later, and deletes would have no room.
 func (f *fileReserve) own() error {
 	stat, err := os.Lstat(f.path)
 	switch {
 	case err != nil:
-		return nil // it is made, or said to be missing, when it is taken
+		return nil // Take creates it, or reports the error
 	case stat.Mode()&fs.ModeSymlink != 0:
 		return notOwn(f.path, "a symbolic link")
 	case !stat.Mode().IsRegular():
@@ -45,9 +43,9 @@ func (f *fileReserve) own() error {
 	return nil
 }
 
-// Take makes the file. A small disk gets a small one: a quarter of what is free
-// or taken by the queue, so that it is no smaller when the queue is opened again.
-// One that became small on a full disk grows when there is room.
+// Take creates or enlarges the file. On a small disk it is small: a quarter of the room that is free or
+// used by the directory, so that it does not shrink when the queue grows and is opened again. A file
+// that stayed small on a full disk grows when there is room.
 func (f *fileReserve) Take() error {
 	old := int64(0)
 	if stat, err := os.Lstat(f.path); err == nil {
@@ -62,12 +60,13 @@ func (f *fileReserve) Take() error {
 		return errors.Join(fmt.Errorf("reserve room for deletes: %w", err), f.Give())
 	}
 	if err != nil {
-		f.size = old // what there was is enough
+		f.size = old // the old file remains, and is better than none
 	}
 	return nil
 }
 
-// fill makes the file as large as it should be.
+// fill sets the size of the file. A file of at least half the wanted size stays as it is. A quarter of
+// the size must remain free, so that the reserve itself does not fill the disk.
 func (f *fileReserve) fill(file *os.File, old int64) error {
 	var disk unix.Statfs_t
 	if err := unix.Fstatfs(int(file.Fd()), &disk); err != nil {
@@ -86,6 +85,8 @@ func (f *fileReserve) fill(file *os.File, old int64) error {
 	return writeZeros(file, old, f.size)
 }
 
+// writeZeros writes zeros from one offset to another. It writes blocks because a sparse file would
+// reserve nothing.
 func writeZeros(file *os.File, from, to int64) error {
 	zeros := make([]byte, 1<<16)
 	for from < to {
@@ -98,7 +99,7 @@ func writeZeros(file *os.File, from, to int64) error {
 	return nil
 }
 
-// Keep takes three quarters of what is free, up to what a reserve has.
+// Keep is Take, except that on a nearly full disk it takes three quarters of what is free.
 func (f *fileReserve) Keep() {
 	if f.Take() == nil {
 		return
@@ -107,6 +108,7 @@ func (f *fileReserve) Keep() {
 	if unix.Statfs(filepath.Dir(f.path), &disk) != nil {
 		return
 	}
+	// A quarter stays free, because other programs need some room too.
 	size := min(reserveBytes, int64(disk.Bavail)*int64(disk.Bsize)/4*3)
 	if size < leastReserve {
 		return
@@ -120,8 +122,7 @@ func (f *fileReserve) Keep() {
 	}
 }
 
-// beside is the size of the files in the directory; what cannot be read is
-// left out.
+// beside returns the total size of the files in the directory. Files that cannot be read are left out.
 func (f *fileReserve) beside() (sum int64) {
 	files, _ := os.ReadDir(filepath.Dir(f.path))
 	for _, file := range files {

@@ -1,3 +1,5 @@
+// The schema of the queue file, how its version is found, and how a new file is created.
+
 package storage
 
 import (
@@ -14,18 +16,19 @@ import (
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
-// ApplicationID marks our files in the SQLite header: "MUSQ".
+// ApplicationID marks queue files in the SQLite header: "MUSQ".
 const ApplicationID = 0x4d555351
 
-// SchemaVersion is the version of a file without a log. Files of versions 1 and 2 had no room for the seals of their
-// pages and no checksums; upgrade.go copies them.
+// SchemaVersion is the version of a file without a log. Files of versions 1 and 2 have neither seals of
+// pages nor checksums; upgrade.go copies them.
 const SchemaVersion = 3
 
-// loggedVersion is the version of a file to which a log belongs. Programs that know no log refuse it, and read it again
-// once it was closed: the log is empty then, and the version that of the schema.
+// loggedVersion is the version of a file to which a log belongs. Programs that know no log refuse it.
+// After closing, the log is empty and the version is SchemaVersion again.
 const loggedVersion = 1000 + SchemaVersion
 
-// schema is what a new file holds.
+// schema is the SQL that creates the tables of a new file. The order of the tables fixes their root
+// pages, see RootOfMeta.
 const schema = `
 CREATE TABLE meta (
 	key   TEXT PRIMARY KEY,
@@ -79,7 +82,8 @@ CREATE TABLE moves (
 );
 `
 
-// SQLite's header: where the version and the application id are.
+// Offsets in the header of an SQLite file, in bytes (sqlite.org/fileformat2.html, section 1.3):
+// user_version and application_id are big-endian numbers of four bytes.
 const (
 	HeaderSize        = 100
 	HeaderVersion     = 60
@@ -87,17 +91,21 @@ const (
 	headerMagic       = "SQLite format 3\x00"
 )
 
-// standing is what there is at the path of a queue file.
+// standing says what there is at the path of a queue file.
 type standing uint8
 
 // The standings of a file.
 const (
+	// absent means that there is no file, present that there is one of the present version, and Older
+	// that there is one from before pages were sealed.
 	absent  standing = iota
 	present          // a file of the present version
 	Older            // a file of a version before the pages were sealed
 )
 
-// Inspect looks at the file at path without touching it.
+// Inspect determines the standing of path without changing anything. It reads the first page itself,
+// because SQLite may create files beside a file that it opens. The first page is trusted if its seal is
+// right. If not, a power cut may have left it half written; then the write-ahead log has the right one.
 func Inspect(ctx context.Context, path string) (standing, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,6 +120,7 @@ func Inspect(ctx context.Context, path string) (standing, error) {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return absent, err
 	}
+	// The usual case: an intact file, whose header can be believed.
 	if sqlitefile.CheckPage(1, page[:n]) {
 		return present, checkHeader(page[:n])
 	}
@@ -130,8 +139,10 @@ func Inspect(ctx context.Context, path string) (standing, error) {
 	return absent, err
 }
 
+// versionOf returns the user_version of an SQLite header.
 func versionOf(header []byte) int { return int(binary.BigEndian.Uint32(header[HeaderVersion:])) }
 
+// standingOf returns the standing of a file with a known version.
 func standingOf(version int) standing {
 	if version == SchemaVersion || version == loggedVersion {
 		return present
@@ -139,15 +150,15 @@ func standingOf(version int) standing {
 	return Older
 }
 
-// Exists tells whether there is a file, or anything else, at path.
+// Exists says whether there is a file, or anything else, at path.
 func Exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
 
-// CheckLogged says whether the file at path is ours according to itself and to
-// the log beside it, and its version. After a power cut the header may be half
-// written, and whole only in the log. It only reads.
+// CheckLogged returns the version of the file at path as SQLite sees it together with its write-ahead
+// log, and an error if it is not a queue file. After a power cut the first page may be half written,
+// and complete only in the log. It only reads.
 func CheckLogged(ctx context.Context, path, vfs string) (version int, err error) {
 	pages, err := sqlitefile.Seal(vfs, false)
 	if err != nil {
@@ -168,7 +179,7 @@ func CheckLogged(ctx context.Context, path, vfs string) (version int, err error)
 	return version, checkMarks(id, version)
 }
 
-// checkHeader says whether the first bytes of the file at path are ours.
+// checkHeader returns an error if header is not the beginning of a queue file of a known version.
 func checkHeader(header []byte) error {
 	switch {
 	case len(header) < HeaderSize:
@@ -180,6 +191,7 @@ func checkHeader(header []byte) error {
 	return checkMarks(binary.BigEndian.Uint32(header[headerApplication:]), versionOf(header))
 }
 
+// checkMarks checks application id and version.
 func checkMarks(id uint32, version int) error {
 	if id != ApplicationID {
 		return fmt.Errorf("%w: application id %#x found, %#x expected; move it away or use another directory",
@@ -188,6 +200,7 @@ func checkMarks(id uint32, version int) error {
 	return checkVersion(version)
 }
 
+// checkVersion refuses versions of newer programs.
 func checkVersion(version int) error {
 	if version > SchemaVersion && version != loggedVersion && version != OlderLogged {
 		return fmt.Errorf("%w: schema %d found, this program knows up to %d; use the newer program or another "+
@@ -196,10 +209,9 @@ func checkVersion(version int) error {
 	return nil
 }
 
-// Create makes a new file and its mark under other names and renames them when
-// they are complete, the file last, so that a crash never leaves half a file
-// behind, or one without its mark. fill, if any, writes what the file holds
-// from the beginning.
+// Create creates a new file and its mark under other names, and renames them when they are complete,
+// the file last. So a crash never leaves half a file, nor a file without its mark. fill, if not nil,
+// writes the first content.
 func Create(ctx context.Context, at Place, path string, fill func(*SqliteStore) error) (err error) {
 	fresh := path + ".new"
 	if err := RemoveNew(at, path); err != nil {
@@ -224,7 +236,7 @@ func Create(ctx context.Context, at Place, path string, fill func(*SqliteStore) 
 		if err := at.Rename(fresh+suffix, path+suffix); err != nil {
 			return fmt.Errorf("create queue file: %w", err)
 		}
-		// Without a sync between them a power cut may keep the later name alone.
+		// Without a sync after each rename a power cut may keep only the later one.
 		if err := at.Sync(path); err != nil {
 			return err
 		}
@@ -232,7 +244,7 @@ func Create(ctx context.Context, at Place, path string, fill func(*SqliteStore) 
 	return nil
 }
 
-// RemoveNew removes what is left of a new file for path that is not complete.
+// RemoveNew removes the remains of an incomplete new file for path.
 func RemoveNew(at Place, path string) error {
 	for _, suffix := range []string{"", "-journal", "-wal", "-shm", sqlitefile.MarkSuffix} {
 		if err := at.Remove(path + ".new" + suffix); err != nil {
@@ -242,7 +254,7 @@ func RemoveNew(at Place, path string) error {
 	return nil
 }
 
-// fillFile opens a new file for fill alone.
+// fillFile opens a new file, without a log, and lets fill write to it.
 func fillFile(ctx context.Context, at Place, path string, fill func(*SqliteStore) error) error {
 	s, err := OpenFile(ctx, path, at.VFS, nil, at.Mark(path+sqlitefile.MarkSuffix), false)
 	if err != nil {
@@ -251,15 +263,17 @@ func fillFile(ctx context.Context, at Place, path string, fill func(*SqliteStore
 	return errors.Join(fill(s), s.Close())
 }
 
-// NewIdentity draws the number by which the parts of one queue file know each other.
+// NewIdentity returns a random number. Tables, mark and log of one queue file all carry it, so that a
+// part of another file is recognized.
 func NewIdentity() uint64 {
 	var b [8]byte
-	rand.Read(b[:]) // never fails
+	rand.Read(b[:]) // never returns an error
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// Initialize brings the blank file at path to the schema, and to WAL mode:
-// changing that in a file in use may leave a first page half written.
+// Initialize creates the tables in the blank file at path and switches it to WAL mode. This happens
+// before the file gets its name: switching the mode of a file in use may leave a half-written first
+// page.
 func Initialize(ctx context.Context, path, vfs string, identity uint64) (err error) {
 	pages, err := sqlitefile.Seal(vfs, false)
 	if err != nil {
@@ -277,7 +291,7 @@ func Initialize(ctx context.Context, path, vfs string, identity uint64) (err err
 	return errors.Join(err, db.Close())
 }
 
-// makeTables does so in one transaction.
+// makeTables creates the tables and the receipt key in one transaction.
 func makeTables(ctx context.Context, db *sql.DB, identity uint64) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -285,7 +299,7 @@ func makeTables(ctx context.Context, db *sql.DB, identity uint64) error {
 	}
 	defer tx.Rollback() // after Commit this does nothing
 	secret := make([]byte, SecretBytes)
-	rand.Read(secret) // never fails
+	rand.Read(secret) // never returns an error
 	if _, err := tx.ExecContext(ctx, schema); err != nil {
 		return fmt.Errorf("make the tables: %w", err)
 	}
@@ -300,16 +314,18 @@ func makeTables(ctx context.Context, db *sql.DB, identity uint64) error {
 	return tx.Commit()
 }
 
-// RepairedName is the name of a complete new file that a repair has not yet put in the place of the damaged one.
+// RepairedName is the name of the new file that a repair has completed but not yet put in the place of
+// the damaged one.
 const RepairedName = "queues.db.repaired"
 
-// RepairCutShort says that there are two sets of files.
+// RepairCutShort is the error that a repair was interrupted, so that there are two sets of files.
 func RepairCutShort(dir string) error {
-	return fmt.Errorf("%w: a repair of it was cut short; run `muster queue check --repair --data %s` again, which "+
-		"ends it", ErrCorruptFile, Absolute(dir))
+	return fmt.Errorf("%w: a repair of it was interrupted; run `muster queue check --repair --data %s` again to "+
+		"finish it", ErrCorruptFile, Absolute(dir))
 }
 
-// The pages at which the tables of a file begin, in the order in which the schema makes them.
+// The root pages of tables and indexes, in the order in which the schema creates them. Package check
+// needs them to read a file whose schema table is damaged, so the order of schema must never change.
 const (
 	RootOfSchema = iota + 1
 	RootOfMeta

@@ -1,3 +1,6 @@
+// Opening, writing and closing the SQLite file. sqlite_commit.go has commits and the log,
+// sqlite_load.go has reading.
+
 package storage
 
 import (
@@ -19,36 +22,37 @@ import (
 	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
-// SqliteStore keeps the operations in one SQLite file in WAL mode. Statements
-// touch rows by their rowid only; there is no secondary index. What was
-// committed last may be in a log beside the file, see package oplog.
-// Damage of any of its files is found by what the others say, see mark.go.
+// SqliteStore keeps the operations in one SQLite file in WAL mode. Statements find rows by rowid only;
+// there is no secondary index. The latest commits may be in a log beside the file, see package oplog.
+// Damage to one file is detected by what the others say, see mark.go. The writer alone calls Commit and
+// Load; Record may be called concurrently.
 type SqliteStore struct {
-	Path    string
-	Pages   *sqlitefile.Pages
-	Db      *sql.DB // one connection, the writer's
+	Path  string
+	Pages *sqlitefile.Pages
+	Db    *sql.DB // the writer's only connection
+	// readers are the connections for reading contents; Db if that is the only one.
 	readers *sql.DB
 	Reserve reserve // nil if there is none
-	spent   bool    // the reserve was given up
-	Epoch   uint64  // that the next transaction begins, since there was no room for it at the opening; 0 if none
+	spent   bool    // the reserve is released
+	Epoch   uint64  // the epoch that the next transaction stores, because the disk was full at opening; else 0
+	// at is the position of the tables: identity, last transaction and number of rows.
 	at      sqlitefile.Position
 	mark    *sqlitefile.Mark
-	dead    []uint64   // rows that count no more
+	dead    []uint64   // dead rows, see DeadKey
 	Log     *oplog.Log // nil if there is none
 	mu      sync.RWMutex
-	pending oplog.Pending // what the log adds to the tables; mu guards it, but the writer alone changes it
-	ready   bool          // everything below is prepared, but read, which always is
-	Most    int           // pages of the write-ahead log, from which on it is written back
-	failed  bool          // it is not known what the disk holds
+	pending oplog.Pending // changes that are only in the log; guarded by mu, changed by the writer alone
+	ready   bool          // the statements below are prepared; read always is
+	Most    int           // pages of the write-ahead log from which it is written back
+	failed  bool          // it is unknown what the disk holds
 	begin, commit, rollback,
 	insert, update, move, remove,
 	putQueue, dropQueue, dropMoves,
 	putDedup, dropDedup, putMove, dropMove, putMeta, logged, read *sql.Stmt
 }
 
-// The write-ahead log of SQLite is written back when it has so many pages, as
-// far as the room kept for deletes is half as large again: then it can be
-// written back, and used again, on a full disk.
+// The write-ahead log is written back when it has this many pages, at most two thirds of the reserve:
+// then it can be written back, and its room used again, on a full disk.
 const (
 	mostWALPages  = 4000
 	leastWALPages = 100
@@ -57,8 +61,8 @@ const (
 // maxReaders bounds the connections that read bodies.
 const maxReaders = 4
 
-// Dsn names a file; every pragma is applied to every connection. vfs is the
-// file system that SQLite uses; empty is the operating system's.
+// Dsn returns the data source name of a file. Every pragma applies to every connection. vfs is the file
+// system that SQLite uses; empty means that of the operating system.
 func Dsn(path, vfs string, pragmas ...string) string {
 	q := url.Values{"_pragma": append(pragmas, "busy_timeout(5000)", "trusted_schema(OFF)")}
 	if vfs != "" {
@@ -67,7 +71,7 @@ func Dsn(path, vfs string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
-// OpenSQLite opens, or creates, the queue file in dir, which is locked.
+// OpenSQLite opens or creates the queue file in dir, which must be locked.
 func OpenSQLite(ctx context.Context, dir string) (*SqliteStore, error) {
 	path := filepath.Join(dir, "queues.db")
 	logs := dirLog{filepath.Join(dir, "queues.log")}
@@ -78,6 +82,8 @@ func OpenSQLite(ctx context.Context, dir string) (*SqliteStore, error) {
 	if Exists(filepath.Join(dir, RepairedName)) {
 		return nil, fmt.Errorf("open queue file %s: %w", path, RepairCutShort(dir))
 	}
+	// From here on an absent file is created, but only if nothing shows that there was one, and an
+	// older one is upgraded.
 	found, err := Inspect(ctx, path)
 	if err == nil {
 		switch found {
@@ -100,7 +106,9 @@ func OpenSQLite(ctx context.Context, dir string) (*SqliteStore, error) {
 		return nil, err
 	}
 	s.Reserve = kept
-	s.spent = spent || s.Reserve.Take() != nil // then the first send tries again
+	s.spent = spent || s.Reserve.Take() != nil // the next send tries to take it again
+	// Log and write-ahead log must fit into the reserve, since on a full disk the reserve is all the
+	// room there is to empty them.
 	if size := min(oplog.MaxBytes, kept.size/oplog.Share); size >= oplog.LeastBytes {
 		s.Log.Size = size
 	}
@@ -108,9 +116,9 @@ func OpenSQLite(ctx context.Context, dir string) (*SqliteStore, error) {
 	return s, nil
 }
 
-// openWithin opens a queue file on a disk that may be full. SQLite needs some room
-// beside the file, which the reserve has; where that is gone too, one connection
-// alone needs none, and nothing can be written until there is room.
+// openWithin opens a queue file on a disk that may be full. SQLite needs some room beside the file,
+// which the reserve can provide. If there is none at all, a single exclusive connection needs no room,
+// and nothing can be written until there is some. spent says that the reserve was released.
 func openWithin(path string, kept reserve, open func(alone bool) (*SqliteStore, error)) (s *SqliteStore, spent bool,
 	err error) {
 	if s, err = open(false); PrimaryCode(err) != sqlitefile.CodeFull {
@@ -121,7 +129,8 @@ func openWithin(path string, kept reserve, open func(alone bool) (*SqliteStore, 
 			return s, true, err
 		}
 	}
-	// With a write-ahead log the files are left as they are: whoever is alone would have to write it back.
+	// A write-ahead log with content must stay as it is: an exclusive connection would have to write it
+	// back.
 	if log, statErr := os.Stat(path + "-wal"); statErr == nil && log.Size() > 0 {
 		return nil, true, err
 	}
@@ -129,9 +138,9 @@ func openWithin(path string, kept reserve, open func(alone bool) (*SqliteStore, 
 	return s, true, err
 }
 
-// OpenFile opens the queue file at path, which is complete, its mark and the log
-// that may be beside it; without a log all goes to the tables. With alone it has
-// one connection, which needs no room beside the file.
+// OpenFile opens the complete queue file at path with its mark m and log l. Without a log all
+// operations go to the tables. alone opens one exclusive connection, which needs no room beside the
+// file.
 func OpenFile(ctx context.Context, path, vfs string, l *oplog.Log, m sqlitefile.MarkPlace, alone bool) (_ *SqliteStore,
 	err error) {
 	s := &SqliteStore{Path: path, Log: l, pending: oplog.NewPending(), Most: mostWALPages}
@@ -144,22 +153,24 @@ func OpenFile(ctx context.Context, path, vfs string, l *oplog.Log, m sqlitefile.
 	if s.Pages, err = sqlitefile.Seal(vfs, false); err != nil {
 		return nil, err
 	}
-	s.Pages.WriteLast(RootOfMeta) // with the position
+	s.Pages.WriteLast(RootOfMeta) // it holds the position, see writeBackLong
 	vfs = s.Pages.Name()
-	// The readers cannot write: the last connection to close would write back what it believes to be the write-ahead
-	// log, and remove it. So they look first. Where the system's sync leaves the drive's cache alone (macOS), fullfsync
-	// asks for the one that does not. The write-ahead log is written back after the mark was written, see
-	// writeBackLong.
+	// The readers cannot write: the last connection to close would otherwise write back, and remove, a
+	// write-ahead log that may be damaged. So the readers verify the file first. fullfsync matters on
+	// macOS, where a plain sync does not reach past the drive's cache. The write-ahead log is written
+	// back after the mark, see writeBackLong, so automatic checkpoints are off.
 	pragmas := []string{"journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "wal_autocheckpoint(0)"}
 	if alone {
-		// The file has its journal mode. The driver sets pragmas in the order of their names, and that of the journal
-		// mode would make the file beside that a connection alone does without.
+		// The file is in WAL mode already. The driver applies pragmas in the order of their names, and
+		// journal_mode before locking_mode would create the shared-memory file that an exclusive
+		// connection does without.
 		pragmas[0] = "locking_mode(EXCLUSIVE)"
 	}
 	if s.Db, err = sql.Open("sqlite", Dsn(path, vfs, pragmas...)); err != nil {
 		return nil, err
 	}
 	s.Db.SetMaxOpenConns(1)
+	// Readers need connections of their own: a long read on the writer's would delay commits.
 	if s.readers = s.Db; !alone {
 		if s.readers, err = sql.Open("sqlite", Dsn(path, vfs, "query_only(ON)")+"&mode=ro"); err != nil {
 			return nil, err
@@ -169,6 +180,7 @@ func OpenFile(ctx context.Context, path, vfs string, l *oplog.Log, m sqlitefile.
 	if err = s.verify(ctx, m); err != nil {
 		return nil, err
 	}
+	// read is prepared at once: a file that lacks its columns must be refused on opening.
 	const reading = `SELECT content_sum, message_id, group_id, dedup_id, source, attributes, body FROM messages WHERE seq=?`
 	if s.read, err = s.readers.PrepareContext(ctx, reading); err != nil {
 		return nil, prepareError(reading, err)
@@ -176,7 +188,8 @@ func OpenFile(ctx context.Context, path, vfs string, l *oplog.Log, m sqlitefile.
 	return s, nil
 }
 
-// arm prepares to write.
+// arm prepares the statements for writing. It runs before the first write, so that a file that Load
+// refuses has only been read.
 func (s *SqliteStore) arm() error {
 	if s.ready {
 		return nil
@@ -186,11 +199,13 @@ func (s *SqliteStore) arm() error {
 	return err
 }
 
-// openError says what an error on opening means.
+// openError explains an error on opening this file.
 func (s *SqliteStore) openError(err error) error { return openError(s.Path, s.Pages, err) }
 
-// openError is that of a file of which some pages may have been found damaged.
+// openError explains an error on opening a file: it says whether the file is damaged, and what to do.
+// pages, if not nil, lists the damaged pages met so far.
 func openError(path string, pages *sqlitefile.Pages, err error) error {
+	// SQLite reports damage with codes of its own, and the seals with SQLITE_CORRUPT.
 	damaged := errors.Is(err, ErrCorruptFile)
 	switch PrimaryCode(err) {
 	case sqlitefile.CodeCorrupt, sqlitefile.CodeNotADB:
@@ -204,21 +219,20 @@ func openError(path string, pages *sqlitefile.Pages, err error) error {
 	}
 	switch {
 	case !damaged && PrimaryCode(err) == sqlitefile.CodeFull:
-		return fmt.Errorf("open queue file %s: %w: %w; SQLite needs about 100 KiB beside the file: free so much", path,
-			ErrStorageFull, err)
+		return fmt.Errorf("open queue file %s: %w: %w; SQLite needs about 100 KiB beside the file: free that much",
+			path, ErrStorageFull, err)
 	case !damaged:
 		return fmt.Errorf("open queue file %s: %w", path, err)
 	case !errors.Is(err, ErrCorruptFile):
 		err = fmt.Errorf("%w: %w", ErrCorruptFile, err)
 	}
-	return fmt.Errorf("open queue file %s: %w%s; nothing was changed: `muster queue check --data %s` tells what is "+
-		"whole and what is missing, with --repair "+
-		"it goes on with what is whole and keeps the damaged files; or restore all files of the directory from "+
-		"a backup",
+	return fmt.Errorf("open queue file %s: %w%s; nothing was changed; `muster queue check --data %s` shows what is "+
+		"intact and what is missing, and with --repair it moves what is intact to new files and keeps the damaged "+
+		"ones; or restore all files of the directory from a backup",
 		path, err, where, Absolute(filepath.Dir(path)))
 }
 
-// Absolute is a directory as it can be named from anywhere.
+// Absolute returns the absolute path of dir, or dir itself if that is unknown.
 func Absolute(dir string) string {
 	if found, err := filepath.Abs(dir); err == nil {
 		return found
@@ -226,8 +240,8 @@ func Absolute(dir string) string {
 	return dir
 }
 
-// verify checks version, schema and position. The messages are checked by Load,
-// which reads them all.
+// verify checks version, schema, position, mark and log. Load checks the messages, which it reads
+// anyway.
 func (s *SqliteStore) verify(ctx context.Context, m sqlitefile.MarkPlace) error {
 	var version int
 	if err := s.readers.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
@@ -239,6 +253,8 @@ func (s *SqliteStore) verify(ctx context.Context, m sqlitefile.MarkPlace) error 
 	if standingOf(version) != present {
 		return fmt.Errorf("%w: found schema %d, want %d", ErrCorruptFile, version, SchemaVersion)
 	}
+	// Only the small tables are checked here. Messages are read, and so checked, by Load; a check of
+	// millions of them would double the time of opening.
 	for _, table := range []string{"sqlite_schema", "meta", "queues"} {
 		damage, err := sqlitefile.Check(ctx, s.readers, table)
 		if err != nil {
@@ -261,6 +277,7 @@ func (s *SqliteStore) verify(ctx context.Context, m sqlitefile.MarkPlace) error 
 	return s.readLog(version == loggedVersion, logBytes)
 }
 
+// prepare prepares the statements for writing.
 func (s *SqliteStore) prepare(ctx context.Context) error {
 	statements := []struct {
 		to   **sql.Stmt
@@ -293,7 +310,8 @@ func (s *SqliteStore) prepare(ctx context.Context) error {
 	return nil
 }
 
-// prepareError calls the file damaged if it lacks what the statement names, and not if it could not be read.
+// prepareError calls the file damaged if it lacks a table or column of the statement, but not if it
+// could not be read.
 func prepareError(text string, err error) error {
 	if PrimaryCode(err) == sqlitefile.CodeError {
 		err = fmt.Errorf("%w: %w", ErrCorruptFile, err)
@@ -301,6 +319,7 @@ func prepareError(text string, err error) error {
 	return fmt.Errorf("prepare %.40q: %w", text, err)
 }
 
+// writeError explains an error of a write: full, locked by another program, damaged, or anything else.
 func (s *SqliteStore) writeError(step string, err error) error {
 	switch PrimaryCode(err) {
 	case sqlitefile.CodeFull:
@@ -310,13 +329,14 @@ func (s *SqliteStore) writeError(step string, err error) error {
 			err)
 	case sqlitefile.CodeCorrupt:
 		return fmt.Errorf("%s %s: %w: %w (pages found damaged: %v); stop the program, then `muster queue check "+
-			"--data %s` tells what is whole, and with --repair "+
-			"goes on with it", step, s.Path, ErrCorruptFile, err, s.Pages.Damaged(), Absolute(filepath.Dir(s.Path)))
+			"--data %s` shows what is intact, and --repair moves it to new files",
+			step, s.Path, ErrCorruptFile, err, s.Pages.Damaged(), Absolute(filepath.Dir(s.Path)))
 	}
 	return fmt.Errorf("%s %s: %w", step, s.Path, err)
 }
 
-// write writes an operation and returns by how many rows the messages grew.
+// write writes an operation and returns by how many rows the table of messages grew. verify compares
+// that sum with the mark, so it must be exact.
 func (s *SqliteStore) write(o *machine.Op) (grown int64, err error) {
 	r := &o.Row
 	switch o.Kind {
@@ -348,6 +368,7 @@ func (s *SqliteStore) write(o *machine.Op) (grown int64, err error) {
 	return 0, err
 }
 
+// writeRare writes operations on queues, deduplication and moves.
 func (s *SqliteStore) writeRare(o *machine.Op) (err error) {
 	switch o.Kind {
 	case machine.OpDropQueue:
@@ -369,6 +390,7 @@ func (s *SqliteStore) writeRare(o *machine.Op) (err error) {
 	return err
 }
 
+// writeQueue stores a queue. Its name never changes.
 func (s *SqliteStore) writeQueue(q *machine.QueueRow) error {
 	attributes, err := json.Marshal(q.Attributes)
 	if err != nil {
@@ -382,7 +404,7 @@ func (s *SqliteStore) writeQueue(q *machine.QueueRow) error {
 	return err
 }
 
-// orNull keeps the columns that most messages do not use one byte long.
+// orNull returns NULL for an empty text, which takes one byte in a row.
 func orNull(s string) any {
 	if s == "" {
 		return nil
@@ -390,7 +412,7 @@ func orNull(s string) any {
 	return s
 }
 
-// Close takes the log over, writes the WAL back and closes the file.
+// Close moves the log to the tables, writes the write-ahead log back and closes the file.
 func (s *SqliteStore) Close() error {
 	err := s.closeLog()
 	if s.readers != nil && s.readers != s.Db {
@@ -401,12 +423,13 @@ func (s *SqliteStore) Close() error {
 	}
 	s.Pages.Unmount()
 	if s.spent && s.Reserve != nil {
-		s.Reserve.Keep() // of what closing freed: the next opening needs some
+		s.Reserve.Keep() // closing freed some room, which the next opening needs
 	}
 	return errors.Join(err, s.mark.Close())
 }
 
-// PrimaryCode is SQLite's primary result code of err; a full disk has the same one when it is the log that met it.
+// PrimaryCode returns SQLite's primary result code of err. A full disk gives the same code whether
+// SQLite or the log met it.
 func PrimaryCode(err error) int {
 	if errors.Is(err, syscall.ENOSPC) || sqlitefile.NoRoom(err) {
 		return sqlitefile.CodeFull

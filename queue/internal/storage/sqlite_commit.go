@@ -1,3 +1,5 @@
+// Commits: to the log, or as a transaction on the tables, and how the one changes to the other.
+
 package storage
 
 import (
@@ -13,13 +15,14 @@ import (
 	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
-// Commit makes ops durable with one sync: in the log where there is one, and
-// else in a transaction. After errStorageFull it may be called again with what
-// needs no room.
+// Commit makes ops durable with one sync, in the log if possible, otherwise in a transaction. After
+// ErrStorageFull it may be called again with operations that need no room.
 func (s *SqliteStore) Commit(ops []machine.Op) error {
 	if err := s.admit(ops); err != nil {
 		return err
 	}
+	// While the reserve is released everything goes to the tables: the log could not be moved there
+	// without room.
 	if !s.spent {
 		if fits, err := s.append(ops); fits {
 			return err
@@ -29,7 +32,7 @@ func (s *SqliteStore) Commit(ops []machine.Op) error {
 	if errors.Is(err, ErrStorageFull) {
 		err = s.again(ops)
 	}
-	if errors.Is(err, ErrStorageFull) && !needRoom(ops) { // the log has its room already
+	if errors.Is(err, ErrStorageFull) && !needRoom(ops) { // the file of the log has its room already
 		if fits, failed := s.append(ops); fits {
 			err = failed
 		}
@@ -37,6 +40,7 @@ func (s *SqliteStore) Commit(ops []machine.Op) error {
 	return err
 }
 
+// needRoom says whether ops insert a message.
 func needRoom(ops []machine.Op) bool {
 	for i := range ops {
 		if ops[i].Kind == machine.OpInsert {
@@ -46,7 +50,8 @@ func needRoom(ops []machine.Op) bool {
 	return false
 }
 
-// append writes ops to the log, if there is one and they fit.
+// append writes ops to the log. fits is false, and nothing counts as written, if there is no log, if
+// ops do not fit, or if the pending changes would become too many for one transaction.
 func (s *SqliteStore) append(ops []machine.Op) (fits bool, err error) {
 	if s.Log == nil || !s.Log.Active || s.Log.File == nil || s.Epoch != 0 ||
 		s.pending.Len()+len(ops) > oplog.MaxPending {
@@ -57,7 +62,7 @@ func (s *SqliteStore) append(ops []machine.Op) (fits bool, err error) {
 	case !fits:
 		return false, nil
 	case PrimaryCode(err) == sqlitefile.CodeFull:
-		return false, nil // the file system writes nothing in place; a transaction voids what there is of it
+		return false, nil // on a copy-on-write file system; the transaction that follows voids a partial frame
 	case err != nil:
 		s.failed = true
 		return true, err
@@ -70,21 +75,25 @@ func (s *SqliteStore) append(ops []machine.Op) (fits bool, err error) {
 	return true, nil
 }
 
-// transact writes ops to the tables, after all that is in the log. At the end
-// of it the log is void.
+// transact writes ops to the tables, after all that is in the log. The log is void afterwards.
 func (s *SqliteStore) transact(ops []machine.Op) error { return s.transactAs(ops, s.nextLog()) }
 
+// transactAs is transact with given changes besides messages. Unless the failure is known to have
+// written nothing, the store is failed from then on.
 func (s *SqliteStore) transactAs(ops []machine.Op, next TableChange) error {
 	if err := s.Execute(ops, &next); err != nil {
 		switch known := errors.Is(err, ErrStorageFull) || errors.Is(err, ErrStorageBusy); {
+		// The transaction may or may not be on the disk. Closing must not write after it.
 		case !known:
 			s.failed = true
 		case s.Log != nil && !s.Log.Active:
-			s.Log.End() // it has not begun
+			s.Log.End() // nextLog created it for this transaction
 		}
 		return err
 	}
 	switch {
+	// The position in the tables names the size of the log and its generation, so the log counts from
+	// this transaction on.
 	case next.bytes != 0:
 		s.Log.Restart(s.at)
 	case next.version != 0 && s.Log != nil:
@@ -96,8 +105,10 @@ func (s *SqliteStore) transactAs(ops []machine.Op, next TableChange) error {
 	return nil
 }
 
-// Execute makes one transaction, and notes in the mark that it is on the disk.
+// Execute runs one transaction and then notes its position in the mark. It repeats the transaction
+// without the rows that turn out to be damaged.
 func (s *SqliteStore) Execute(ops []machine.Op, next *TableChange) error {
+	// The first write after opening prepares the statements.
 	if err := s.arm(); err != nil {
 		return err
 	}
@@ -111,21 +122,22 @@ func (s *SqliteStore) Execute(ops []machine.Op, next *TableChange) error {
 		if next.damaged == nil {
 			next.damaged = map[uint64]bool{}
 		}
+		// The list of dead rows is rebuilt by the next attempt.
 		next.damaged[row.seq], next.dead = true, nil
-		s.rollback.Exec() // as below
+		s.rollback.Exec() // see below
 		at, err = s.beginAll(ops, next)
 	}
 	if err != nil {
-		s.rollback.Exec() // SQLite may have rolled back by itself already
+		s.rollback.Exec() // its error is ignored: SQLite may have rolled back already
 		return s.writeError("write", err)
 	}
 	if _, err := s.commit.Exec(); err != nil {
-		s.rollback.Exec() // as above
+		s.rollback.Exec() // see above
 		return s.writeError("commit", err)
 	}
 	s.at, s.Epoch = at, 0
 	s.dead, next.dead = append(s.dead, next.dead...), nil
-	// A file system that writes nothing in place may have no room for the mark. The tables may be ahead of it.
+	// On a copy-on-write file system there may be no room for the mark. Tables may be ahead of it.
 	if err := s.mark.Write(at, true); err != nil && PrimaryCode(err) != sqlitefile.CodeFull {
 		return fmt.Errorf("commit %s: %w", s.Path, err)
 	}
@@ -133,9 +145,10 @@ func (s *SqliteStore) Execute(ops []machine.Op, next *TableChange) error {
 	return nil
 }
 
-// writeBackLong writes the write-ahead log back when it is long enough. It comes after the mark, and the position comes
-// last of all pages: so tables that hold a part of what was written back are behind their mark, should the log be lost
-// or damaged then. A failure changes nothing: the log is as it was, and the next transaction tries again.
+// writeBackLong writes the write-ahead log back when it is long enough. It runs after the mark was
+// written, and the page with the position is written last. So tables with only a part of the log are
+// behind their mark, and a log that is lost or damaged at that moment is noticed. A failure changes
+// nothing: the next transaction tries again.
 func (s *SqliteStore) writeBackLong() {
 	var busy, pages, done int
 	if err := s.logged.QueryRow().Scan(&busy, &pages, &done); err == nil && pages >= s.Most {
@@ -143,7 +156,7 @@ func (s *SqliteStore) writeBackLong() {
 	}
 }
 
-// beginAll begins a transaction and writes what it holds.
+// beginAll begins a transaction and writes its content.
 func (s *SqliteStore) beginAll(ops []machine.Op, next *TableChange) (at sqlitefile.Position, err error) {
 	if _, err := s.begin.Exec(); err != nil {
 		return at, err
@@ -151,17 +164,20 @@ func (s *SqliteStore) beginAll(ops []machine.Op, next *TableChange) (at sqlitefi
 	return s.writeAll(ops, next)
 }
 
-// TableChange is what a transaction changes besides messages and queues.
+// TableChange is what a transaction changes besides messages and queues. The zero value changes
+// nothing.
 type TableChange struct {
-	bytes   int64           // the size of the log that goes on, with the transaction's number; 0 if there is none
-	version int             // of the file; 0 if it stays
-	Epoch   uint64          // that begins; 0 if it stays
-	Secret  []byte          // of the receipts; nil if it stays
-	damaged map[uint64]bool // rows that cannot be written
-	dead    []uint64        // those of them that are to be removed
+	bytes   int64           // size of the log that follows this transaction; 0 if none does
+	version int             // new version of the file; 0 if it stays
+	Epoch   uint64          // new epoch; 0 if it stays
+	Secret  []byte          // new key of the receipts; nil if it stays
+	damaged map[uint64]bool // rows that cannot be written, by sequence
+	dead    []uint64        // damaged rows that are to be removed
 }
 
-// nextLog begins, goes on with or ends the log.
+// nextLog starts, continues or ends the log with the next transaction. A log starts after Log.After
+// transactions, if there is room for it. It ends while the reserve is released, because moving it to
+// the tables needs room.
 func (s *SqliteStore) nextLog() TableChange {
 	l := s.Log
 	switch {
@@ -172,21 +188,27 @@ func (s *SqliteStore) nextLog() TableChange {
 	case l.Active:
 		return TableChange{bytes: l.Made}
 	}
+	// A program that only opens the queues, or sends a few messages, should not create a file of
+	// megabytes.
 	l.Seen++
 	if s.spent || l.Seen <= l.After || l.Size == 0 {
 		return TableChange{}
 	}
 	f, err := l.Place.Create(l.Size)
 	if err != nil {
-		l.Seen = 0 // without a log all goes its slower way; try again later
+		l.Seen = 0 // transactions are slower but sufficient; try again later
 		return TableChange{}
 	}
+	// The log counts only from the transaction that names it, so a crash before that leaves an unused
+	// file.
 	l.File, l.Made = f, l.Size
 	return TableChange{bytes: l.Made, version: loggedVersion}
 }
 
-// writeAll writes what a transaction holds and returns the position after it.
+// writeAll writes the pending changes of the log, then ops, then next, and returns the position after
+// them.
 func (s *SqliteStore) writeAll(ops []machine.Op, next *TableChange) (at sqlitefile.Position, err error) {
+	// The number of rows is counted along, so that verify and Load can compare it with the table.
 	at = s.at
 	at.Commit++
 	for o := range s.pending.Ops {
@@ -229,8 +251,7 @@ func (s *SqliteStore) writeAll(ops []machine.Op, next *TableChange) (at sqlitefi
 	return at, nil
 }
 
-// readPosition reads how far the tables are, and the size of the log that
-// belongs to them.
+// readPosition reads the position of the tables, and returns the size of the log that belongs to them.
 func (s *SqliteStore) readPosition(ctx context.Context) (logBytes int64, err error) {
 	var content []byte
 	err = s.readers.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'position'").Scan(&content)
@@ -244,9 +265,9 @@ func (s *SqliteStore) readPosition(ctx context.Context) (logBytes int64, err err
 	return logBytes, err
 }
 
-// readLog reads what a program that did not close the file left in the log. A
-// log that counts no more may have been left by a crash; it must not tell of
-// later tables all the same.
+// readLog reads the log of a program that did not close the file. counts says whether the version
+// promises a log, and size how large it must be. A crash may leave a log that no longer counts; even
+// such a log must not be newer than the tables, since that shows that the tables are too old.
 func (s *SqliteStore) readLog(counts bool, size int64) error {
 	if s.Log == nil {
 		if counts {
@@ -264,6 +285,7 @@ func (s *SqliteStore) readLog(counts bool, size int64) error {
 			"directory belong together", ErrCorruptFile)
 	case err != nil:
 		return fmt.Errorf("read the log: %w", err)
+	// A shorter file was cut, and its missing end may have held acknowledged frames.
 	case counts && int64(len(content)) != size:
 		return fmt.Errorf("%w: its log, queues.log, was made with %d bytes, and has %d", ErrCorruptFile, size,
 			len(content))
@@ -282,15 +304,16 @@ func (s *SqliteStore) readLog(counts bool, size int64) error {
 	return nil
 }
 
-// takeOver brings what is in the log into the tables, and ends it; an epoch other
-// than 0 begins.
+// takeOver moves the changes of the log to the tables and ends the log. An epoch other than 0 is stored
+// with them.
 func (s *SqliteStore) takeOver(epoch uint64) error {
 	next := TableChange{Epoch: epoch}
 	if s.Log != nil && s.Log.Active {
 		next.version = SchemaVersion
 	}
+	// There is nothing to write: neither a log to move nor an epoch to store.
 	if next.Epoch == 0 && next.version == 0 {
-		s.Log.Discard() // a crash may have left one that counts no more
+		s.Log.Discard() // a crash may have left a log that no longer counts
 		return nil
 	}
 	if err := s.transactAs(nil, next); err != nil {
@@ -300,8 +323,8 @@ func (s *SqliteStore) takeOver(epoch uint64) error {
 	return nil
 }
 
-// closeLog takes the log over. Where that cannot be done nothing is lost: the
-// next opening does it.
+// closeLog moves the log to the tables. If there is no room, or the file is locked, nothing is lost:
+// the next opening does it.
 func (s *SqliteStore) closeLog() error {
 	if s.failed || !s.ready {
 		return nil

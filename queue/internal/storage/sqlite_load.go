@@ -1,3 +1,5 @@
+// Reading: all rows at the start, and single contents later.
+
 package storage
 
 import (
@@ -16,15 +18,15 @@ import (
 	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
-// Load reads the numbers of all messages in one scan, with what the log adds to
-// them. Only when all of it was readable does it write: it takes the log over
-// and counts the opening.
+// Load reads the numbers of all messages in one scan, with the changes of the log. Only after all of it
+// was readable does it write: it moves the log to the tables and counts the opening.
 func (s *SqliteStore) Load(begin func(machine.Saved) error, visit func(machine.Row, machine.Label) error) (err error) {
 	defer func() {
 		if err != nil {
 			err = s.openError(err)
 		}
 	}()
+	// Queues come first: without them the rows of messages have no place.
 	kept, err := s.saved()
 	if err != nil {
 		return err
@@ -35,6 +37,8 @@ func (s *SqliteStore) Load(begin func(machine.Saved) error, visit func(machine.R
 	if err = s.scanAll(visit); err != nil {
 		return err
 	}
+	// Storing the epoch needs a little room. On a full disk the reserve is released for it; if that
+	// does not help, the store opens all the same, and the next transaction stores the epoch.
 	for range 2 {
 		if err = s.takeOver(kept.Epoch); !errors.Is(err, ErrStorageFull) {
 			break
@@ -47,10 +51,10 @@ func (s *SqliteStore) Load(begin func(machine.Saved) error, visit func(machine.R
 	return err
 }
 
-// scanAll visits the rows of the tables as the log leaves them. What the log adds
-// has later sequences than all that is in the tables.
+// scanAll visits the rows of the tables as the log changed them. New rows of the log come last: their
+// sequences are larger than all in the tables.
 func (s *SqliteStore) scanAll(visit func(machine.Row, machine.Label) error) error {
-	changed := map[uint64]oplog.PendingRow{} // by the sequence in the tables
+	changed := map[uint64]oplog.PendingRow{} // by sequence in the tables
 	for _, p := range s.pending.Rows {
 		if p.Change != machine.OpInsert {
 			changed[p.Origin] = p
@@ -61,7 +65,7 @@ func (s *SqliteStore) scanAll(visit func(machine.Row, machine.Label) error) erro
 		dead[seq] = true
 	}
 	found := uint64(0)
-	groups := map[uint64]string{} // of what was moved
+	groups := map[uint64]string{} // groups of moved messages, by new sequence
 	err := s.scan(func(r machine.Row, text machine.Label) error {
 		found++
 		switch {
@@ -70,6 +74,8 @@ func (s *SqliteStore) scanAll(visit func(machine.Row, machine.Label) error) erro
 		case len(changed) == 0:
 			return visit(r, text)
 		}
+		// A row that the log removed is not visited. A moved row is visited later, under its new
+		// sequence, with the group it has here.
 		switch p, ok := changed[r.Seq]; {
 		case !ok:
 			return visit(r, text)
@@ -80,6 +86,7 @@ func (s *SqliteStore) scanAll(visit func(machine.Row, machine.Label) error) erro
 		}
 		return nil
 	})
+	// Dead rows count too: they are still in the table.
 	if err == nil && found != s.at.Rows {
 		err = fmt.Errorf("%w: the table of messages holds %d, and %d were acknowledged", ErrCorruptFile, found,
 			s.at.Rows)
@@ -98,6 +105,7 @@ func (s *SqliteStore) scanAll(visit func(machine.Row, machine.Label) error) erro
 	return err
 }
 
+// saved reads everything but messages, and counts this opening in the epoch it returns.
 func (s *SqliteStore) saved() (kept machine.Saved, err error) {
 	err = s.readers.QueryRow(`SELECT (SELECT value FROM meta WHERE key = 'secret'), (SELECT value + 1 FROM meta WHERE key = 'epoch')`).Scan(&kept.Secret, &kept.Epoch)
 	if err != nil {
@@ -118,8 +126,8 @@ func (s *SqliteStore) saved() (kept machine.Saved, err error) {
 	return kept, err
 }
 
-// scan reads the numbers of all messages. It asks the driver itself, since
-// converting ten million rows takes longer than reading them.
+// scan reads the numbers of all messages. It bypasses database/sql, whose conversions of ten million
+// rows take longer than reading them. The body is not selected, so overflow pages are not read.
 func (s *SqliteStore) scan(visit func(machine.Row, machine.Label) error) error {
 	ctx := context.Background()
 	conn, err := s.readers.Conn(ctx)
@@ -141,6 +149,7 @@ func (s *SqliteStore) scan(visit func(machine.Row, machine.Label) error) error {
 	})
 }
 
+// scanRows decodes the rows of scan. The order of the fields is that of its SELECT.
 func scanRows(rows driver.Rows, visit func(machine.Row, machine.Label) error) error {
 	values := make([]driver.Value, len(rows.Columns()))
 	for {
@@ -169,10 +178,11 @@ func scanRows(rows driver.Rows, visit func(machine.Row, machine.Label) error) er
 	}
 }
 
-// fields takes the columns of a row one by one.
+// fields takes the columns of a row in order. SQLite does not enforce column types, so each one is
+// checked.
 type fields struct {
 	values []driver.Value
-	wrong  bool // one was of another type
+	wrong  bool // a column had another type
 }
 
 func (f *fields) next() driver.Value {
@@ -187,7 +197,7 @@ func (f *fields) number() int64 {
 	return n
 }
 
-// text is empty for NULL.
+// text returns the empty text for NULL.
 func (f *fields) text() string {
 	switch v := f.next().(type) {
 	case nil:
@@ -199,7 +209,7 @@ func (f *fields) text() string {
 	return ""
 }
 
-// LoadQueues reads the queues in the order of their numbers.
+// LoadQueues reads the queues by id. Upgrades use it too.
 func LoadQueues(db *sql.DB) ([]machine.QueueRow, error) {
 	rows, err := db.Query(`SELECT id, name, attributes, tags, created, modified, floor FROM queues ORDER BY id`)
 	if err != nil {
@@ -221,6 +231,7 @@ func LoadQueues(db *sql.DB) ([]machine.QueueRow, error) {
 	return out, rows.Err()
 }
 
+// loadDedup reads deduplication; expired rows are dropped by machine.Load.
 func loadDedup(db *sql.DB) ([]machine.DedupRow, error) {
 	rows, err := db.Query(`SELECT queue_id, dedup_id, seq, message_id, expires FROM deduplication`)
 	if err != nil {
@@ -240,6 +251,7 @@ func loadDedup(db *sql.DB) ([]machine.DedupRow, error) {
 	return out, rows.Err()
 }
 
+// loadMoves reads the moves by id, so by age.
 func loadMoves(db *sql.DB) ([]machine.MoveRow, error) {
 	rows, err := db.Query(`SELECT id, queue_id, destination, rate, status, failure, started, moved, to_move FROM moves ORDER BY id`)
 	if err != nil {
@@ -258,7 +270,8 @@ func loadMoves(db *sql.DB) ([]machine.MoveRow, error) {
 	return out, rows.Err()
 }
 
-// Record returns the content of a message.
+// Record returns the content of a message, or nil if there is none. The log is consulted first: it may
+// hold the message, or know that it was moved or removed.
 func (s *SqliteStore) Record(seq uint64) (*machine.Record, error) {
 	s.mu.RLock()
 	p, ok := s.pending.Rows[seq]
@@ -271,9 +284,10 @@ func (s *SqliteStore) Record(seq uint64) (*machine.Record, error) {
 	case p.Change == machine.OpRemove:
 		return nil, nil
 	}
+	// The message was moved in the log. The table still has it under its old sequence.
 	r, err := s.stored(p.Origin)
 	if r == nil && err == nil {
-		return s.stored(seq) // the log was taken over at this moment
+		return s.stored(seq) // the log was just moved to the tables
 	}
 	if r != nil {
 		r.Source = p.Source
@@ -281,8 +295,8 @@ func (s *SqliteStore) Record(seq uint64) (*machine.Record, error) {
 	return r, err
 }
 
-// stored reads the content of a message from its table by its rowid. The error
-// matches errDamagedContent if it is not what was sent.
+// stored reads the content of a message from the table. The error matches machine.ErrDamagedContent if
+// it differs from what was sent.
 func (s *SqliteStore) stored(seq uint64) (*machine.Record, error) {
 	var id []byte
 	var group, dedup, source sql.NullString

@@ -1,3 +1,6 @@
+// Upgrades from schema versions 1 and 2, whose pages have no seals and whose rows have no checksums.
+// The file is copied, not changed, so that a crash or a full disk during the upgrade loses nothing.
+
 package storage
 
 import (
@@ -12,11 +15,11 @@ import (
 	"github.com/muster-scale/muster/queue/internal/storage/oplog"
 )
 
-// OlderLogged is the version of an older file to which a log belongs.
+// OlderLogged is the version of a file of schema version 2 to which a log belongs.
 const OlderLogged = 1002
 
-// Upgrade makes a file of the present version of the one at path, whose version is 1 or 2, and which is left as it is
-// until the new one is complete and takes its place. That needs room for a second file.
+// Upgrade replaces the file at path, of version 1 or 2, by one of the present version. The old file
+// stays as it is until the new one is complete. That needs room for a second file.
 func Upgrade(ctx context.Context, at Place, path string, logs oplog.Place) error {
 	old, err := openOlder(ctx, path, at.VFS)
 	if err != nil {
@@ -46,11 +49,11 @@ func Upgrade(ctx context.Context, at Place, path string, logs oplog.Place) error
 type olderFile struct {
 	db      *sql.DB
 	version int
-	logged  []machine.Op // what its log adds to the tables
+	logged  []machine.Op // operations of its log
 }
 
-// end closes the file. That writes its write-ahead log back, so that nothing of it is left beside the new file, after a
-// power cut neither.
+// end closes the file, which writes its write-ahead log back. If the log remained, it would be applied
+// to the new file of the same name.
 func (f *olderFile) end(at Place, path string) error {
 	if err := f.db.Close(); err != nil {
 		return err
@@ -81,6 +84,8 @@ func (f *olderFile) readLog(ctx context.Context, logs oplog.Place) error {
 	return nil
 }
 
+// openOlder opens an older file and lets SQLite check all of it. Its pages have no seals, so damage
+// inside a value can go unnoticed.
 func openOlder(ctx context.Context, path, vfs string) (*olderFile, error) {
 	db, err := sql.Open("sqlite", Dsn(path, vfs))
 	if err != nil {
@@ -101,10 +106,11 @@ func openOlder(ctx context.Context, path, vfs string) (*olderFile, error) {
 	return old, nil
 }
 
-// UpgradeBatch is how many rows one transaction copies.
+// UpgradeBatch is the number of rows that one transaction copies.
 const UpgradeBatch = 1000
 
-// copyTo copies what the file holds.
+// copyTo copies the content of the file. The statement at the end stores epoch and secret, so receipts
+// stay valid and sequences stay unique.
 func (f *olderFile) copyTo(ctx context.Context, s *SqliteStore) error {
 	queues, err := LoadQueues(f.db)
 	if err != nil {
@@ -115,11 +121,13 @@ func (f *olderFile) copyTo(ctx context.Context, s *SqliteStore) error {
 		return err
 	}
 	var moves []machine.MoveRow
+	// Version 1 had no table of moves.
 	if f.version > 1 {
 		if moves, err = loadMoves(f.db); err != nil {
 			return err
 		}
 	}
+	// Queues, deduplication and moves are few and fit into one transaction.
 	var ops []machine.Op
 	for i := range queues {
 		ops = append(ops, machine.Op{Kind: machine.OpPutQueue, Queue: &queues[i]})
@@ -149,7 +157,7 @@ func (f *olderFile) copyTo(ctx context.Context, s *SqliteStore) error {
 	return s.Execute(nil, &TableChange{Epoch: uint64(epoch), Secret: secret})
 }
 
-// copyLog brings what the log adds into the tables.
+// copyLog applies the changes of the log to the copied tables.
 func (f *olderFile) copyLog(s *SqliteStore) error {
 	added := oplog.NewPending()
 	for i := range f.logged {
@@ -162,6 +170,7 @@ func (f *olderFile) copyLog(s *SqliteStore) error {
 	return s.Commit(ops)
 }
 
+// copyMessages copies the messages and adds the missing checksums.
 func (f *olderFile) copyMessages(ctx context.Context, s *SqliteStore) error {
 	rows, err := f.db.QueryContext(ctx, `SELECT seq, queue_id, sent, visible, received, first, count, carried,
 		message_id, group_id, dedup_id, source, attributes, body FROM messages ORDER BY seq`)

@@ -1,3 +1,7 @@
+// The requests. apply changes the state under Writer.mu and says when to answer. finish counts and
+// answers, after the commit or with its error. If the group is undone, apply runs again, so it must
+// overwrite what it left before.
+
 package writer
 
 import (
@@ -9,7 +13,7 @@ import (
 	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
-// Send adds messages to a queue.
+// Send adds messages to a queue. Answer gets one error for all of them; Outgoing gets the stored ids.
 type Send struct {
 	Queue    string
 	Fifo     bool
@@ -19,14 +23,15 @@ type Send struct {
 	err      error
 }
 
-// Sending is one accepted message of a send.
+// Sending is one accepted message of a send. Stored and Duplicate are its outcome.
 type Sending struct {
 	Record    *machine.Record
-	Delay     int64 // milliseconds; negative means the queue's
+	Delay     int64 // milliseconds; negative means that of the queue
 	Stored    machine.SentOnce
 	Duplicate bool
 }
 
+// apply refuses the whole send when the disk is full. Deletes must continue then, see Writer.again.
 func (c *Send) apply(w *Writer, now int64) verdict {
 	if c.q = w.st.Names[c.Queue]; c.q == nil {
 		c.err = rules.NoQueue(c.Queue)
@@ -65,23 +70,25 @@ func (c *Send) finish(_ *Writer, err error) {
 	c.Answer.give(err)
 }
 
-// Receive takes messages, now or when some come.
+// Receive takes messages, now or when some arrive. With Wait it joins the wait list of its queue when
+// none is visible; Writer.await bounds the time.
 type Receive struct {
-	Queue    string
-	Fifo     bool
-	Max      int
-	Timeout  int64 // milliseconds; negative means the queue's
-	Wait     bool
-	Patience time.Duration // how long it waits
-	Attempt  string
-	Answer   Reply
-	q        *machine.Queue
-	Out      []machine.Delivery
-	Records  []*machine.Record // of Out, as far as they are in memory
-	taken    int               // how many of Out were taken before the writer saw it
-	err      error
+	Queue   string
+	Fifo    bool
+	Max     int
+	Timeout int64 // milliseconds; negative means that of the queue
+	Wait    bool
+	WaitFor time.Duration // the longest wait
+	Attempt string
+	Answer  Reply
+	q       *machine.Queue
+	Out     []machine.Delivery
+	Records []*machine.Record // contents of Out; nil where the disk must be read
+	taken   int               // the number of Out that ServeNow took before the writer got the request
+	err     error
 }
 
+// apply keeps what ServeNow took. Receives that waited before go first.
 func (c *Receive) apply(w *Writer, now int64) verdict {
 	c.Out = c.Out[:c.taken]
 	if c.q = w.st.Names[c.Queue]; c.q == nil {
@@ -93,7 +100,7 @@ func (c *Receive) apply(w *Writer, now int64) verdict {
 		timeout = c.q.Settings.Visibility
 	}
 	if c.q.InFlight.Len() >= machine.MaxInFlight && !c.Wait && !c.q.Fifo && c.taken == 0 {
-		c.q.Advance(now) // which may make room
+		c.q.Advance(now) // a timeout may have ended
 		if c.q.InFlight.Len() >= machine.MaxInFlight {
 			c.err = rules.Refuse(rules.ErrOverLimit, "Too many messages in flight: the limit is %d; delete messages "+
 				"first.",
@@ -102,7 +109,7 @@ func (c *Receive) apply(w *Writer, now int64) verdict {
 		}
 	}
 	c.q.Advance(now)
-	w.serve(c.q, now) // who waited before goes first
+	w.serve(c.q, now) // receives that wait already go first
 	if c.Attempt != "" {
 		var again bool
 		if c.Out, again = w.st.ReceiveAgain(c.q, now, timeout, c.Attempt, c.Out); again {
@@ -116,7 +123,7 @@ func (c *Receive) apply(w *Writer, now int64) verdict {
 	}
 	switch {
 	case len(c.Out) == 0 && c.Wait:
-		d := w.deskOf(c.q)
+		d := w.waitListOf(c.q)
 		d.waiting = append(d.waiting, c)
 		return answerParked
 	case durable:
@@ -135,7 +142,8 @@ func (c *Receive) finish(w *Writer, err error) {
 	c.Answer.give(err)
 }
 
-// Kept returns what an error means to the receive: what was taken before the writer saw it is kept in any case.
+// Kept returns err unless ServeNow took messages for c. Those are in flight whatever happened later, so
+// they are returned and the error is dropped.
 func (c *Receive) Kept(err error) error {
 	if err != nil && c.taken > 0 {
 		c.Out, err = c.Out[:c.taken], nil
@@ -143,8 +151,8 @@ func (c *Receive) Kept(err error) error {
 	return err
 }
 
-// collect counts what was received, from the given one on, and adds the
-// contents that are in memory.
+// collect counts the deliveries of Out with index from and above, and adds the contents that are in
+// memory.
 func (c *Receive) collect(w *Writer, from int) {
 	c.q.Received += uint64(len(c.Out) - from)
 	for _, d := range c.Out[from:] {
@@ -152,11 +160,12 @@ func (c *Receive) collect(w *Writer, from int) {
 	}
 }
 
-// withdraw ends the waiting of a receive; if it waits no more, it does nothing.
+// withdraw ends the wait of a receive, with an empty answer. It does nothing if the receive was
+// answered meanwhile.
 type withdraw struct{ receive *Receive }
 
 func (c withdraw) apply(w *Writer, _ int64) verdict {
-	d := w.desks[c.receive.q]
+	d := w.waitLists[c.receive.q]
 	if d == nil {
 		return answerNow
 	}
@@ -169,27 +178,28 @@ func (c withdraw) apply(w *Writer, _ int64) verdict {
 
 func (c withdraw) finish(*Writer, error) {}
 
-// Target is a message named by a receipt, and what happened to it.
+// Target is a message named by a receipt, and its outcome.
 type Target struct {
 	machine.Delivery
-	Handle  string
-	Timeout int64         // of a change, in milliseconds
-	Hands   machine.Hands // after a change
-	removed bool
-	Err     error
+	Handle      string
+	Timeout     int64               // of a change, in milliseconds from now
+	FlightState machine.FlightState // until it is visible again, after a change
+	removed     bool
+	Err         error
 }
 
-// Settle deletes messages or changes their visibility.
+// Settle deletes messages or, with Change, changes their visibility.
 type Settle struct {
 	Queue   string
 	Targets []Target
-	Refused []error // by target, for its receipt or timeout
+	Refused []error // one per target: why package queue refused it, or nil
 	Change  bool
 	Answer  Reply
 	q       *machine.Queue
 	err     error
 }
 
+// apply runs each target on its own: one bad handle does not refuse the others.
 func (c *Settle) apply(w *Writer, now int64) verdict {
 	if c.q = w.st.Names[c.Queue]; c.q == nil {
 		c.err = rules.NoQueue(c.Queue)
@@ -199,12 +209,12 @@ func (c *Settle) apply(w *Writer, now int64) verdict {
 	for i := range c.Targets {
 		t := &c.Targets[i]
 		switch {
-		case t.Seq == 0: // its receipt was refused
+		case t.Seq == 0: // package queue refused its receipt
 		case t.Queue != c.q.Saved.ID:
 			t.Err = rules.Refuse(rules.ErrReceiptHandleInvalid, "The receipt handle %q is not valid for this queue.",
 				t.Handle)
 		case c.Change:
-			t.Err = w.st.Change(c.q, now, t.Timeout, t.Seq, t.Count, t.Hands)
+			t.Err = w.st.Change(c.q, now, t.Timeout, t.Seq, t.Count, t.FlightState)
 		default:
 			t.removed, t.Err = w.st.Remove(c.q, now, t.Seq, t.Count)
 		}
@@ -222,7 +232,7 @@ func (c *Settle) apply(w *Writer, now int64) verdict {
 	if len(w.st.Ops) == before && len(w.group) == 0 {
 		return answerNow
 	}
-	return answerLater // a second delete must not be answered before the first
+	return answerLater // a repeated delete must not be answered before the first is on disk
 }
 
 func (c *Settle) finish(_ *Writer, err error) {
@@ -239,10 +249,11 @@ func (c *Settle) finish(_ *Writer, err error) {
 	c.Answer.give(err)
 }
 
-// Call changes queues; Run is given the time.
+// Call runs a function on the state, for changes of queues and moves. Run gets the time in Unix
+// milliseconds. If it returns an error it must not have changed anything.
 type Call struct {
 	Run    func(st *machine.State, now int64) error
-	Room   bool // it needs room in the store
+	Room   bool // it is refused when the disk is full
 	Answer Reply
 	err    error
 }
@@ -265,6 +276,7 @@ func (c *Call) finish(_ *Writer, err error) {
 	c.Answer.give(err)
 }
 
+// fullError is the refusal of a request for which the disk has no room.
 func fullError() error {
 	return rules.Refuse(storage.ErrStorageFull,
 		"The queue storage is full: nothing was stored. Delete messages or free disk space, then send again.")

@@ -2,19 +2,18 @@ package writer
 
 import "github.com/muster-scale/muster/queue/internal/machine"
 
-// ServeNow serves a receive from what is in the store already, without the
-// writer, which may be waiting for the disk. It reports whether c is served. It
-// leaves to the writer whatever must be on disk before the answer, whatever
-// waits its turn behind others, and FIFO queues: nothing visible is passed over
-// only to be quick. What c got by then it keeps.
+// ServeNow serves a receive from stored messages without the goroutine of the writer, which may be
+// waiting for the disk. It says whether c is served. It leaves to the writer what must be on disk
+// before the answer, receives that others wait before, and FIFO queues. It does not skip a visible
+// message to be faster: the order stays. c keeps what it got, also when ServeNow returns false.
 func (w *Writer) ServeNow(c *Receive) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	q := w.st.Names[c.Queue]
-	if q == nil || q.Fifo || w.broken != nil || w.Alive() != nil { // alive: what is taken later is never written
+	if q == nil || q.Fifo || w.broken != nil || w.Alive() != nil { // after the end nothing taken would be written
 		return false
 	}
-	if d := w.desks[q]; d != nil && len(d.waiting) > 0 {
+	if d := w.waitLists[q]; d != nil && len(d.waiting) > 0 {
 		return false
 	}
 	now := w.Tick()
@@ -36,8 +35,8 @@ func (w *Writer) ServeNow(c *Receive) bool {
 	return true
 }
 
-// schedule sees to it that the writer wakes up in time for q, and to write what
-// is unsaved. Who changes a queue outside of a turn of the writer calls it.
+// schedule makes the writer wake up in time for q and for unsaved rows. It must be called after a
+// change of a queue outside of a turn of the writer; w.mu must be held.
 func (w *Writer) schedule(q *machine.Queue, now int64) {
 	before := min(w.wakeAt, w.flushAt)
 	if w.wakeAt = min(w.wakeAt, q.Due()); len(w.st.Unsaved) > 0 {
@@ -46,7 +45,7 @@ func (w *Writer) schedule(q *machine.Queue, now int64) {
 	if min(w.wakeAt, w.flushAt) < before {
 		select {
 		case w.rearm <- struct{}{}:
-		default: // already told
+		default: // one signal is pending already
 		}
 	}
 }

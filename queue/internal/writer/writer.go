@@ -1,3 +1,6 @@
+// The turns of the writer: taking requests, gathering, committing, and what happens when a commit
+// fails.
+
 package writer
 
 import (
@@ -14,26 +17,26 @@ import (
 	"github.com/muster-scale/muster/queue/internal/storage"
 )
 
-// Reply carries the one answer of a request: to who waits for it, or to a mailbox.
+// Reply carries the one answer of a request, to a waiting goroutine or to a batcher.
 type Reply struct {
-	waiting chan error // has room for it, so that the writer never waits
-	mailbox *Mailbox
+	waiting chan error // has room for one, so that the writer never blocks
+	batcher *Batcher
 	then    func(error)
 }
 
-// NewReply returns one that is waited for with [Writer.Do].
+// NewReply returns the reply of a request for [Writer.Do].
 func NewReply() Reply { return Reply{waiting: make(chan error, 1)} }
 
 // give answers; Writer.mu must be held.
 func (r Reply) give(err error) {
-	if r.mailbox != nil {
-		r.mailbox.note(outcome{r.then, err})
+	if r.batcher != nil {
+		r.batcher.note(outcome{r.then, err})
 		return
 	}
 	r.waiting <- err
 }
 
-// final is the answer after the writer ended.
+// final returns the answer after the writer ended: ErrClosed if it gave none.
 func (r Reply) final() error {
 	select {
 	case err := <-r.waiting:
@@ -43,58 +46,58 @@ func (r Reply) final() error {
 	}
 }
 
-// verdict says what becomes of a request after apply.
+// verdict says when a request is answered after apply.
 type verdict uint8
 
 const (
-	answerNow    verdict = iota // nothing to wait for
+	answerNow    verdict = iota // nothing must be committed first
 	answerLater                 // after the group is committed
-	answerParked                // when a message comes; it waits at its queue's desk
-	answeredEach                // it was several, and each was seen to
+	answerParked                // when a message arrives; it is in the wait list of its queue
+	answeredEach                // a bundle: each request has its own verdict
 )
 
-// Command is a request to the writer: [Send], [Receive], [Settle] or [Call]. Both methods are called by the writer
-// with Writer.mu held; apply again if the group was undone.
+// Command is a request to the writer: [Send], [Receive], [Settle] or [Call]. The writer calls both
+// methods with Writer.mu held. It calls apply again if the group was undone.
 type Command interface {
 	apply(w *Writer, now int64) verdict
 	finish(w *Writer, err error)
 }
 
-// Writer owns the state of the queues. It is one goroutine, but for a turn that a caller with a [Mailbox] takes itself;
-// see commitNow. Its methods are safe for concurrent use.
+// Writer owns the state of the queues. Its goroutine runs all turns, except those that a caller with a
+// [Batcher] runs itself; see commitNow. Its methods are safe for concurrent use.
 type Writer struct {
 	log     *slog.Logger
 	store   machine.Store
 	started time.Time
 
-	// turning is held by who is the writer at a moment: its goroutine, or a mailbox that commits at once. It guards
-	// group, full and timer.
+	// turning is held during a turn, by the goroutine or by a caller in commitNow. It guards group,
+	// full and timer.
 	turning sync.Mutex
 	group   []Command
-	full    bool // the group is applied again, without what needs room
+	full    bool // the group is being applied again, without what needs room
 	timer   *time.Timer
 
-	// Lone is how many groups of one request were quickly committed, one after the other.
-	Lone atomic.Int32
-	// Closing is closed when no more requests are taken.
+	// SoloGroups counts fast commits in a row with one request each, up to SoloAfter.
+	SoloGroups atomic.Int32
+	// Closing is closed when no more requests are accepted.
 	Closing  chan struct{}
 	requests chan Command
-	rearm    chan struct{} // something is due earlier than the writer thinks
+	rearm    chan struct{} // something is due earlier than the timer
 	done     chan struct{} // the writer has ended
-	short    atomic.Bool   // the storage is full, and that was said
+	short    atomic.Bool   // the storage is full, and that was logged
 
-	mu    sync.Mutex // guards what follows; never held during a commit
-	st    *machine.State
-	last  int64 // time never goes back
-	cache *cache
-	desks map[*machine.Queue]*desk
-	wakes map[string][]chan struct{}
-	// ringing are the mailboxes that have something to deliver and were not yet told.
-	ringing []*Mailbox
+	mu        sync.Mutex // guards the fields below; never held during a commit
+	st        *machine.State
+	last      int64 // the last Tick; time never goes back
+	cache     *cache
+	waitLists map[*machine.Queue]*waitList
+	wakes     map[string][]chan struct{}
+	// toNotify are the batchers that have something to deliver and were not notified yet.
+	toNotify []*Batcher
 
-	broken  error // the log can no longer be written
-	wakeAt  int64 // no queue has anything due earlier
-	flushAt int64 // when pending rows must be written; never if there are none
+	broken  error // why nothing more is accepted, or nil
+	wakeAt  int64 // the earliest due time of all queues, or earlier
+	flushAt int64 // when pending rows must be written; Never if there are none
 }
 
 // ErrClosed says that the writer was closed.
@@ -103,22 +106,23 @@ var ErrClosed = errors.New("queue service is closed")
 const (
 	// maxGroup bounds the requests committed together.
 	maxGroup = 1024
-	// gatherRounds bounds how often a group waits for the quick ones.
+	// gatherRounds bounds how often a group waits for requests of callers that were just answered.
 	gatherRounds = 4
-	// FlushAfter is how long a first receive may stay unwritten, in milliseconds.
+	// FlushAfter is the longest time for which a first receive stays unwritten, in milliseconds.
 	FlushAfter = 20
-	// retryFull is the pause before a full store is tried again unasked, in milliseconds.
+	// retryFull is the pause before a full store is tried again without a request, in milliseconds.
 	retryFull = 500
-	// SweepRows bounds the dead rows removed together with one flush.
+	// SweepRows bounds the dead rows removed with one flush.
 	SweepRows = 1000
-	// LoneAfter is after how many quick groups of one request a client counts as the only one.
-	LoneAfter = 8
-	// QuickCommit is how long a commit takes at most that a caller may wait for, in milliseconds: with a slower disk,
-	// waking up another goroutine is nothing, and the caller has others to serve meanwhile.
-	QuickCommit = 2
+	// SoloAfter is the number of fast groups of one request after which a caller counts as the only
+	// one.
+	SoloAfter = 8
+	// FastCommit is the longest commit, in milliseconds, that a caller should wait for itself. With a
+	// slower disk, waking another goroutine is cheap in comparison, and the caller has others to serve.
+	FastCommit = 2
 )
 
-// run serves requests until the service is closed.
+// run takes turns until the writer is closed.
 func (w *Writer) run() {
 	defer close(w.done)
 	defer w.timer.Stop()
@@ -139,7 +143,7 @@ func (w *Writer) run() {
 	}
 }
 
-// round is one turn of the goroutine, if it works, or its end.
+// round is one turn of the goroutine if works, its last one if ends. Otherwise it only sets the timer.
 func (w *Writer) round(first Command, works, ends bool) {
 	w.turning.Lock()
 	defer w.turning.Unlock()
@@ -153,30 +157,30 @@ func (w *Writer) round(first Command, works, ends bool) {
 	w.arm()
 }
 
-// commitNow lets the caller be the writer for one turn, if it has been the only one with anything to commit:
-// its request then reaches the disk without waiting until another goroutine wakes up, which takes nearly as
-// long as a fast disk does. It reports whether c was seen to.
+// commitNow lets the caller run one turn for c, if it has been the only one with anything to commit.
+// Its request then reaches the disk without waking the goroutine, which takes nearly as long as a fast
+// disk. It says whether c was handled.
 func (w *Writer) commitNow(c Command) bool {
-	if w.Lone.Load() < LoneAfter || len(w.requests) > 0 || !w.turning.TryLock() {
+	if w.SoloGroups.Load() < SoloAfter || len(w.requests) > 0 || !w.turning.TryLock() {
 		return false
 	}
 	defer w.turning.Unlock()
 	if w.Alive() != nil {
-		return false // the end may have been already
+		return false // the last turn may be over
 	}
 	w.turn(c, false)
 	w.arm()
 	return true
 }
 
-// turn applies waiting requests, commits their changes and answers them. gathers says whether it waits a moment
-// for more.
+// turn applies waiting requests, commits their changes and answers them. gathers says whether it waits
+// a moment for more.
 func (w *Writer) turn(first Command, gathers bool) {
 	w.mu.Lock()
 	now := w.Tick()
 	w.take(first, now)
 	if now >= w.wakeAt {
-		w.lookAtAll(now)
+		w.touchAll(now)
 	}
 	w.settle(now)
 	w.mu.Unlock()
@@ -190,16 +194,15 @@ func (w *Writer) turn(first Command, gathers bool) {
 		w.st.Sweep(SweepRows)
 	}
 	w.mu.Unlock()
-	w.ringAll()
+	w.notifyAll()
 	w.commit(now)
-	w.ringAll()
+	w.notifyAll()
 	w.announce(now)
-	w.ringAll()
+	w.notifyAll()
 }
 
-// gather lets those run who were answered a moment ago: they will often ask
-// for more, and what comes now shares the sync of this group. It stops as soon
-// as nobody has anything.
+// gather yields to callers that were just answered: they often send another request, which then shares
+// the sync of this group. It stops as soon as no request waits.
 func (w *Writer) gather(now int64) int64 {
 	for range gatherRounds {
 		if len(w.group) == 0 {
@@ -218,7 +221,7 @@ func (w *Writer) gather(now int64) int64 {
 	return now
 }
 
-// take applies first and what waits in the channel.
+// take applies first and the requests that wait in the channel.
 func (w *Writer) take(first Command, now int64) {
 	if first != nil {
 		w.apply(first, now)
@@ -233,7 +236,7 @@ func (w *Writer) take(first Command, now int64) {
 	}
 }
 
-// apply runs one command.
+// apply runs one command, and answers it or adds it to the group.
 func (w *Writer) apply(c Command, now int64) {
 	if w.broken != nil {
 		c.finish(w, w.broken)
@@ -242,7 +245,7 @@ func (w *Writer) apply(c Command, now int64) {
 	mark := len(w.st.Images)
 	switch c.apply(w, now) {
 	case answerNow:
-		// What is answered stays, even if the group is undone.
+		// What was answered stays, even if the group is undone.
 		w.st.Images = w.st.Images[:mark]
 		c.finish(w, nil)
 	case answerLater:
@@ -250,7 +253,8 @@ func (w *Writer) apply(c Command, now int64) {
 	}
 }
 
-// commit makes the group durable and answers it.
+// commit makes the group durable and answers it. A full disk leads to a second attempt, see again. A
+// busy file refuses the group and nothing else. Any other error is final.
 func (w *Writer) commit(now int64) {
 	wrote := len(w.st.Ops) > 0
 	size, began := len(w.group), w.Now()
@@ -277,18 +281,17 @@ func (w *Writer) commit(now int64) {
 	w.group = w.group[:0]
 }
 
-// count notes how many requests a group had, and how long its commit took.
+// count updates SoloGroups after a group of size requests, whose commit took that many milliseconds.
 func (w *Writer) count(size int, took int64) {
 	switch {
-	case size > 1 || took > QuickCommit:
-		w.Lone.Store(0)
+	case size > 1 || took > FastCommit:
+		w.SoloGroups.Store(0)
 	case size == 1:
-		w.Lone.Store(min(w.Lone.Load()+1, LoneAfter))
+		w.SoloGroups.Store(min(w.SoloGroups.Load()+1, SoloAfter))
 	}
 }
 
-// write commits the operations and, depending on the outcome, keeps or undoes
-// the group in memory.
+// write commits the operations. In memory it then keeps the group, or undoes it after an error.
 func (w *Writer) write() error {
 	var err error
 	if len(w.st.Ops) > 0 {
@@ -305,8 +308,8 @@ func (w *Writer) write() error {
 	return nil
 }
 
-// again applies the group once more without what needs room, so that deletes
-// keep working on a full disk.
+// again applies the group once more without what needs room, so that deletes keep working on a full
+// disk.
 func (w *Writer) again(now int64) error {
 	w.SayFull()
 	w.mu.Lock()
@@ -322,12 +325,12 @@ func (w *Writer) again(now int64) error {
 	return w.write()
 }
 
-// poison stops all later writes: after a failed sync nobody knows what the
-// disk holds, so nothing may be acknowledged any more.
+// poison refuses everything from now on. After a failed sync it is unknown what the disk holds: the
+// kernel may have dropped the dirty pages, so a second sync that succeeds proves nothing.
 func (w *Writer) poison(cause error) error {
 	w.broken = fmt.Errorf("%w: %w; nothing more is accepted: check the disk, then restart", storage.ErrStorage, cause)
 	w.log.Error("queue storage failed: nothing more is accepted until a restart", slog.Any("error", cause))
-	for _, d := range w.desks {
+	for _, d := range w.waitLists {
 		for _, c := range d.waiting {
 			c.finish(w, w.broken)
 		}
@@ -336,7 +339,7 @@ func (w *Writer) poison(cause error) error {
 	return w.broken
 }
 
-// arm sets the timer to what is due next.
+// arm sets the timer to the next due time.
 func (w *Writer) arm() {
 	w.mu.Lock()
 	at := min(w.wakeAt, w.flushAt)
@@ -347,13 +350,12 @@ func (w *Writer) arm() {
 	}
 	least := int64(0)
 	if w.short.Load() {
-		least = retryFull // what is due may be what could not be written
+		least = retryFull // the due work may be the very write that failed
 	}
 	w.timer.Reset(time.Duration(max(least, at-w.Now())) * time.Millisecond)
 }
 
-// end answers what was accepted, writes what is pending, and sends the
-// waiting receives away.
+// end runs the last turn, which writes what is pending, and refuses the waiting receives.
 func (w *Writer) end() {
 	w.mu.Lock()
 	w.flushAt = 0 // due
@@ -361,7 +363,7 @@ func (w *Writer) end() {
 	w.turn(nil, true)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, d := range w.desks {
+	for _, d := range w.waitLists {
 		for _, c := range d.waiting {
 			c.finish(w, ErrClosed)
 		}

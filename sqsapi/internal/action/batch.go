@@ -1,3 +1,5 @@
+// Batches: ids of entries, and results that list successes and failures.
+
 package action
 
 import (
@@ -9,17 +11,18 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
-// batchID names an entry of a batch within its request.
+// batchID is the id of a batch entry, by which the caller finds it in the result.
 type batchID struct {
 	ID string `json:"Id"`
 }
 
 func (b batchID) entryID() string { return b.ID }
 
+// maxBatchID is the longest id of a batch entry, in bytes.
 const maxBatchID = 80
 
-// checkIDs validates the number and the ids of the entries of a batch; kind is
-// what AWS calls an entry.
+// checkIDs validates the number of entries and their ids, which must be distinct. kind is AWS's name of
+// an entry.
 func checkIDs[E interface{ entryID() string }](kind string, entries []E) error {
 	if len(entries) == 0 {
 		return &queue.Error{Kind: queue.ErrEmptyBatch, Text: "There should be at least one " + kind +
@@ -30,6 +33,7 @@ func checkIDs[E interface{ entryID() string }](kind string, entries []E) error {
 			Text: fmt.Sprintf("Maximum number of entries per request are %d. You have sent %d.", queue.MaxBatch,
 				len(entries))}
 	}
+	// A batch has at most ten entries, so comparing all pairs is fine.
 	for i, e := range entries {
 		id := e.entryID()
 		if len(id) < 1 || len(id) > maxBatchID || !isName(id) {
@@ -57,7 +61,8 @@ func isName(s string) bool {
 	return true
 }
 
-// failedEntry tells why one entry of a batch failed.
+// failedEntry says why one entry of a batch failed. SenderFault means that repeating it unchanged is
+// useless.
 type failedEntry struct {
 	ID          string `json:"Id"`
 	SenderFault bool
@@ -65,23 +70,24 @@ type failedEntry struct {
 	Message     string
 }
 
+// failed returns the result of an entry that failed with err.
 func failed(id string, err error) failedEntry {
 	f := protocol.FaultOf(err)
-	// AWS uses other words for the same refusal in a batch.
+	// AWS words the same refusal differently in a batch.
 	text := strings.Replace(f.Text, "One or more parameters are invalid.",
 		"One or more parameters cannot be validated.", 1)
 	return failedEntry{id, f.Sender(), f.Code, text}
 }
 
-// entriesResult tells which entries of a batch without results succeeded. As at
-// AWS, a list without entries is left out.
+// entriesResult lists the entries of a batch whose success has no details. As at AWS, an empty list is
+// left out.
 type entriesResult struct {
 	Successful []batchID     `json:",omitempty"`
 	Failed     []failedEntry `json:",omitempty"`
 }
 
-// outcome turns one error for each entry into a result. An error that is not
-// about an entry but about the whole request fails the request.
+// outcome turns one error for each entry into a result. An error about the whole request, such as a
+// missing queue or failed storage, fails the request.
 func outcome(ids []string, errs []error) (entriesResult, error) {
 	result := entriesResult{Successful: make([]batchID, 0, len(ids))}
 	for i, err := range errs {
@@ -89,6 +95,7 @@ func outcome(ids []string, errs []error) (entriesResult, error) {
 			result.Successful = append(result.Successful, batchID{ids[i]})
 			continue
 		}
+		// A missing queue or failed storage concerns every entry.
 		if f := protocol.FaultOf(err); !f.Sender() || f.Shape == "QueueDoesNotExist" {
 			return entriesResult{}, err
 		}

@@ -1,3 +1,6 @@
+// MD5 checksums of bodies and attributes, which SDKs verify. They detect transmission errors and
+// protect against nothing.
+
 package action
 
 import (
@@ -11,7 +14,8 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
-// bodyMD5 is the checksum of a body that SDKs verify.
+// bodyMD5 returns the checksum of a body. Short bodies are copied to the stack, because converting a
+// string to bytes would allocate.
 func bodyMD5(body string) [md5.Size]byte {
 	var small [1 << 10]byte
 	if n := copy(small[:], body); n == len(body) {
@@ -20,15 +24,15 @@ func bodyMD5(body string) [md5.Size]byte {
 	return md5.Sum([]byte(body))
 }
 
-// hexDigest is how a checksum is answered.
+// hexDigest returns a checksum as text.
 func hexDigest(sum [md5.Size]byte) string {
 	var text [2 * md5.Size]byte
 	hex.Encode(text[:], sum[:])
 	return string(text[:])
 }
 
-// receivedMD5 is the checksum of a received body. The one made on sending is
-// still at hand as long as the body is in memory.
+// receivedMD5 returns the checksum of a received body. The one computed on sending is kept while the
+// body is in memory.
 func receivedMD5(m *queue.Message) string {
 	if m.Digest == ([md5.Size]byte{}) {
 		return hexDigest(bodyMD5(m.Body))
@@ -36,9 +40,9 @@ func receivedMD5(m *queue.Message) string {
 	return hexDigest(m.Digest)
 }
 
-// attributesMD5 is the checksum of attributes, by name: each as length and
-// name, length and type, one byte for the kind of value, length and value. It
-// is empty if there are none.
+// attributesMD5 returns the checksum of attributes, as the SQS Developer Guide defines it ("Calculating
+// the MD5 message digest for message attributes"). For each attribute, by name: length and name, length
+// and type, one byte for the kind of value, length and value. It is empty for no attributes.
 func attributesMD5(attributes map[string]queue.Attribute) string {
 	if len(attributes) == 0 {
 		return ""
@@ -62,4 +66,5 @@ func attributesMD5(attributes map[string]queue.Attribute) string {
 	return hexDigest(md5.Sum(b))
 }
 
+// isBinary says whether an attribute type is Binary, with or without a label.
 func isBinary(kind string) bool { return kind == "Binary" || strings.HasPrefix(kind, "Binary.") }

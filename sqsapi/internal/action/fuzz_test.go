@@ -15,8 +15,8 @@ import (
 func serviceOf(q *queue.Service) *Service {
 	return &Service{
 		Queues: q, Region: "us-east-1", Account: "000000000000", Actions: Table, Serving: context.Background(),
-		Logger: slog.New(slog.DiscardHandler),
-		Watch:  func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
+		Logger:     slog.New(slog.DiscardHandler),
+		WithHangUp: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
 	}
 }
 
@@ -140,9 +140,9 @@ func TestAttributesAreSelectedByNameOrPrefix(t *testing.T) {
 	}
 }
 
-// TestMessagesOfACallerWhoHungUpAreHandedBack spares them their visibility
-// timeout, and spares nobody else's.
-func TestMessagesOfACallerWhoHungUpAreHandedBack(t *testing.T) {
+// TestMessagesOfACallerWhoHungUpAreReturned checks that they are visible before
+// their visibility timeout ends, and that other messages are not.
+func TestMessagesOfACallerWhoHungUpAreReturned(t *testing.T) {
 	q, err := queue.Open(queue.Options{Ephemeral: true})
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestMessagesOfACallerWhoHungUpAreHandedBack(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := &Call{Service: serviceOf(q), Context: ctx}
-	c.handBack("q", messages[:2])
+	c.returnMessages("q", messages[:2])
 	if n, err := q.Counts("q"); err != nil || n.Visible != 2 || n.InFlight != 1 {
 		t.Errorf("after handing two back: %+v, %v", n, err)
 	}

@@ -1,3 +1,5 @@
+// Message move tasks: moving the messages of a dead-letter queue.
+
 package action
 
 import (
@@ -10,6 +12,7 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
+// startMoveRequest has pointers, because a missing parameter and an empty one are refused differently.
 type startMoveRequest struct {
 	SourceARN                    *string `json:"SourceArn"`
 	DestinationARN               *string `json:"DestinationArn"`
@@ -20,6 +23,8 @@ type taskHandleResult struct {
 	TaskHandle string
 }
 
+// startMessageMoveTask starts a move. Absent and 0 differ for the rate: absent means no limit, 0 is
+// refused.
 func (c *Call) startMessageMoveTask(r *startMoveRequest) (any, error) {
 	source, err := c.nameOf("SourceArn", r.SourceARN)
 	if err != nil {
@@ -31,10 +36,11 @@ func (c *Call) startMessageMoveTask(r *startMoveRequest) (any, error) {
 			return nil, err
 		}
 	}
+	// 0 means no limit to package queue.
 	rate := 0
 	if r.MaxNumberOfMessagesPerSecond != nil {
 		if rate = *r.MaxNumberOfMessagesPerSecond; rate == 0 {
-			rate = -1 // given, and out of range
+			rate = -1 // 0 was given, which is out of range
 		}
 	}
 	id, err := c.Queues.StartMove(c.Context, source, destination, rate)
@@ -45,7 +51,7 @@ func (c *Call) startMessageMoveTask(r *startMoveRequest) (any, error) {
 	return taskHandleResult{handle}, err
 }
 
-// nameOf is the key of the queue that an ARN names.
+// nameOf returns the key of the queue that an ARN names. parameter is for the error.
 func (c *Call) nameOf(parameter string, arn *string) (string, error) {
 	if arn == nil {
 		return "", protocol.Missing(parameter)
@@ -59,27 +65,31 @@ func (c *Call) nameOf(parameter string, arn *string) (string, error) {
 	return c.key(Place{parts[3], parts[4]}, parts[5]), nil
 }
 
-// task is what a task handle holds, in base 64 of its JSON. As at AWS the id is a
-// UUID; ours has the number of the move in its second half.
+// task is the content of a task handle, as base 64 of its JSON. As at AWS the id is a UUID; its second
+// half is the number of the move.
 type task struct {
 	ID     string `json:"taskId"`
 	Source string `json:"sourceArn"`
 }
 
-// taskIDStart begins the id of every task: a UUID of version 8, which is free to hold what one likes.
+// taskIDStart is the first half of every task id. It makes a UUID of version 8, whose content is free
+// (RFC 9562, section 5.8). The letters spell "muster" in ASCII.
 const taskIDStart = "6d757374-6572-8000-"
 
+// taskHandle returns the handle of a move. The id is checked to fit 62 bits, which leaves room for the
+// variant of the UUID.
 func (c *Call) taskHandle(id, source string) (string, error) {
 	n, err := strconv.ParseUint(id, 10, 62)
 	if err != nil {
 		return "", err
 	}
-	digits := strconv.FormatUint(n|1<<63, 16) // 16 of them, and the variant of a UUID
+	// The highest bit of the second half is the variant of the UUID, so the number may use the others.
+	digits := strconv.FormatUint(n|1<<63, 16) // 16 digits; the set bit is the variant of a UUID
 	text, err := json.Marshal(task{taskIDStart + digits[:4] + "-" + digits[4:], c.arn(source)})
 	return base64.StdEncoding.EncodeToString(text), err
 }
 
-// move is the number of the move that a task is; empty if it is none of this service.
+// move returns the id of the move that t names; empty if t is not a task of this service.
 func (t *task) move() string {
 	digits, ok := strings.CutPrefix(t.ID, taskIDStart)
 	n, err := strconv.ParseUint(strings.Replace(digits, "-", "", 1), 16, 64)
@@ -94,7 +104,7 @@ type listMovesRequest struct {
 	MaxResults *int
 }
 
-// moveResult is one task; the handle is shown while it can be used.
+// moveResult is one task in a listing. The handle is shown while the task can be cancelled.
 type moveResult struct {
 	TaskHandle                        string `json:",omitempty"`
 	Status                            string
@@ -114,6 +124,7 @@ type listMovesResult struct {
 // maxMovesListed bounds a listing of tasks.
 const maxMovesListed = 10
 
+// listMessageMoveTasks lists the latest moves out of a queue, one by default.
 func (c *Call) listMessageMoveTasks(r *listMovesRequest) (any, error) {
 	source, err := c.nameOf("SourceArn", r.SourceARN)
 	if err != nil {
@@ -141,6 +152,7 @@ func (c *Call) listMessageMoveTasks(r *listMovesRequest) (any, error) {
 		if m.Destination != "" {
 			one.DestinationARN = c.arn(m.Destination)
 		}
+		// Only a running task has a handle, since only it can be cancelled.
 		if m.Status == queue.MoveRunning {
 			if one.TaskHandle, err = c.taskHandle(m.ID, m.Source); err != nil {
 				return nil, err
@@ -159,6 +171,8 @@ type cancelMoveResult struct {
 	ApproximateNumberOfMessagesMoved int
 }
 
+// cancelMessageMoveTask ends a move. A handle of an unknown queue is refused before the task is looked
+// up.
 func (c *Call) cancelMessageMoveTask(r *cancelMoveRequest) (any, error) {
 	if r.TaskHandle == nil || *r.TaskHandle == "" {
 		return nil, protocol.Missing("TaskHandle")

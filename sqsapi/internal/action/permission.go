@@ -1,3 +1,6 @@
+// AddPermission and RemovePermission, which edit the Policy attribute. The policy is kept and shown,
+// not enforced: the key pair alone decides about access.
+
 package action
 
 import (
@@ -8,7 +11,7 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
-// The limits of AWS for a permission and for the policy it is kept in.
+// The limits of AWS for a permission and for the policy that holds it.
 const (
 	maxLabel      = 80
 	maxStatements = 20
@@ -16,15 +19,15 @@ const (
 	accountDigits = 12
 )
 
-// policy is the Policy attribute as AddPermission writes it. What else a
-// statement may hold is kept as it is.
+// policy is the Policy attribute as AddPermission writes it. Statements stay raw JSON, so that parts
+// unknown here are kept.
 type policy struct {
 	Version   string            `json:"Version"`
 	ID        string            `json:"Id,omitempty"`
 	Statement []json.RawMessage `json:"Statement"`
 }
 
-// statement is what AddPermission adds.
+// statement is a statement that AddPermission adds.
 type statement struct {
 	SID       string `json:"Sid"`
 	Effect    string `json:"Effect"`
@@ -35,17 +38,17 @@ type statement struct {
 	Resource string `json:"Resource"`
 }
 
-// sidOf is the label of a statement.
+// sidOf returns the label of a statement, or the empty text.
 func sidOf(raw json.RawMessage) string {
 	var s struct{ Sid string }
 	if json.Unmarshal(raw, &s) != nil {
-		return "" // a statement of another shape has no label
+		return "" // a statement of another form has no label
 	}
 	return s.Sid
 }
 
-// readPolicy reads the policy of a queue; one that has none gets the form that
-// AWS gives it.
+// readPolicy parses the policy of the queue name. Without one it returns the empty policy that AWS
+// starts with.
 func (s *Service) readPolicy(text, name string) (p policy, err error) {
 	if text == "" {
 		return policy{Version: "2008-10-17", ID: s.arn(name) + "/SQSDefaultPolicy"}, nil
@@ -64,6 +67,7 @@ type addPermissionRequest struct {
 	Actions       []string `query:"ActionName"`
 }
 
+// addPermission adds a statement to the policy of a queue.
 func (c *Call) addPermission(r *addPermissionRequest) (any, error) {
 	name, err := c.queueName(r.QueueURL)
 	if err != nil {
@@ -74,6 +78,7 @@ func (c *Call) addPermission(r *addPermissionRequest) (any, error) {
 	}
 	var s statement
 	s.SID, s.Effect, s.Resource = *r.Label, "Allow", c.arn(name)
+	// Accounts and actions in the forms that AWS writes into a policy.
 	var accounts, actions []string
 	for _, id := range r.AWSAccountIDs {
 		accounts = append(accounts, "arn:aws:iam::"+id+":root")
@@ -83,6 +88,7 @@ func (c *Call) addPermission(r *addPermissionRequest) (any, error) {
 	}
 	s.Principal.AWS, s.Action = oneOrMore(accounts), oneOrMore(actions)
 	return nil, c.editPolicy(name, func(p *policy) error {
+		// Both checks run inside the edit, so that two concurrent additions cannot pass them together.
 		if slices.ContainsFunc(p.Statement, func(raw json.RawMessage) bool { return sidOf(raw) == *r.Label }) {
 			return protocol.Invalid(*r.Label, "Label", "Already exists.")
 		}
@@ -96,11 +102,12 @@ func (c *Call) addPermission(r *addPermissionRequest) (any, error) {
 	})
 }
 
+// overLimit is the refusal of more than a limit allows.
 func overLimit(format string, args ...any) error {
 	return protocol.Typed("OverLimit", "OverLimit", http.StatusForbidden, format, args...)
 }
 
-// oneOrMore is how policies write a list.
+// oneOrMore returns a list as policies write it: a single element without brackets.
 func oneOrMore(list []string) any {
 	if len(list) == 1 {
 		return list[0]
@@ -108,6 +115,7 @@ func oneOrMore(list []string) any {
 	return list
 }
 
+// check validates the request. known tells which actions may be granted.
 func (r *addPermissionRequest) check(known map[string]Row) error {
 	switch {
 	case r.Label == nil || *r.Label == "":
@@ -147,6 +155,7 @@ type removePermissionRequest struct {
 	Label *string
 }
 
+// removePermission removes the statement with a label from the policy of a queue.
 func (c *Call) removePermission(r *removePermissionRequest) (any, error) {
 	name, err := c.queueName(r.QueueURL)
 	if err != nil {
@@ -165,7 +174,7 @@ func (c *Call) removePermission(r *removePermissionRequest) (any, error) {
 	})
 }
 
-// editPolicy changes the policy of a queue; one without statements is removed.
+// editPolicy changes the policy of a queue atomically. A policy without statements is removed.
 func (c *Call) editPolicy(name string, edit func(*policy) error) error {
 	return c.Queues.EditPolicy(c.Context, name, func(text string) (string, error) {
 		p, err := c.readPolicy(text, name)

@@ -7,23 +7,22 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
-// Place is a region and an account. Queues of one place are not seen from
-// another. The place of a request is the region that it is signed for and the
-// account in its path, or else the default account; a queue URL that names an
-// account goes before.
+// Place is a region and an account. Queues of one place are invisible from another. The place of a
+// request is the region for which it is signed, and the account in its path or else the default one. An
+// account in a queue URL takes precedence.
 type Place struct {
-	// Region is that of the queue, as in its ARN.
+	// Region is the region of the queue, as in its ARN.
 	Region string
-	// Account is its owner's, of 12 digits.
+	// Account is the owner of the queue, 12 digits.
 	Account string
 }
 
-// IsAccount says whether s may be the id of an account.
+// IsAccount says whether s has the form of an account id.
 func IsAccount(s string) bool {
 	return len(s) == accountDigits && strings.Trim(s, "0123456789") == ""
 }
 
-// key is the name under which the service keeps the queue of a place.
+// key returns the name under which package queue keeps the queue of a place.
 func (s *Service) key(at Place, name string) string {
 	if at.Region == s.Region && at.Account == s.Account {
 		return name
@@ -31,7 +30,7 @@ func (s *Service) key(at Place, name string) string {
 	return queue.Scoped(at.Region, at.Account, name)
 }
 
-// Placed returns the place and the bare name of the queue that the service keeps under key.
+// Placed is the inverse of key: it returns place and bare name.
 func (s *Service) Placed(key string) (Place, string) {
 	region, account, name := queue.CutScope(key)
 	if region == "" {
@@ -40,8 +39,9 @@ func (s *Service) Placed(key string) (Place, string) {
 	return Place{region, account}, name
 }
 
-// queueName is the key of the queue that a URL names. Its host does not matter. A
-// URL without an account, as a bare name is one, means the account of the request.
+// queueName returns the key of the queue that a URL names. The host does not matter, since a queue may
+// be reached under several. A URL without an account, such as a bare name, means the account of the
+// request.
 func (c *Call) queueName(url *string) (string, error) {
 	if url == nil || *url == "" {
 		return "", protocol.Missing("QueueUrl")
@@ -58,7 +58,8 @@ func (c *Call) queueName(url *string) (string, error) {
 	return c.named(at, name)
 }
 
-// named is the key of a queue. A name with a colon would reach into another place.
+// named returns the key of a queue by its name. It refuses a colon, with which a name would reach into
+// another place.
 func (c *Call) named(at Place, name string) (string, error) {
 	if strings.Contains(name, ":") {
 		return "", queue.ErrQueueNotFound
@@ -66,11 +67,13 @@ func (c *Call) named(at Place, name string) (string, error) {
 	return c.key(at, name), nil
 }
 
+// url returns the URL of a queue, under the host that the caller used.
 func (c *Call) url(key string) string {
 	at, name := c.Placed(key)
 	return c.Base + "/" + at.Account + "/" + name
 }
 
+// urls returns the URLs of queues.
 func (c *Call) urls(keys []string) []string {
 	out := make([]string, len(keys))
 	for i, key := range keys {
@@ -79,6 +82,7 @@ func (c *Call) urls(keys []string) []string {
 	return out
 }
 
+// arn returns the ARN of a queue.
 func (s *Service) arn(key string) string {
 	at, name := s.Placed(key)
 	return "arn:aws:sqs:" + at.Region + ":" + at.Account + ":" + name

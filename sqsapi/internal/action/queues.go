@@ -1,3 +1,5 @@
+// Actions about queues: creating, listing, attributes, tags, purging and deleting.
+
 package action
 
 import (
@@ -10,6 +12,8 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
+// The request and result types of this package carry the names of the SQS API. Pointers distinguish an
+// absent parameter from an empty one.
 type createQueueRequest struct {
 	QueueName  *string
 	Attributes map[string]string `query:"Attribute,Name,Value"`
@@ -20,12 +24,13 @@ type queueURLResult struct {
 	QueueURL string `json:"QueueUrl"`
 }
 
+// createQueue creates a queue in the place of the request.
 func (c *Call) createQueue(r *createQueueRequest) (any, error) {
 	if r.QueueName == nil {
 		return nil, noQueueName()
 	}
 	key := c.key(c.At, *r.QueueName)
-	if strings.Contains(*r.QueueName, ":") { // it is in no name, and must not reach into another place
+	if strings.Contains(*r.QueueName, ":") { // it would reach into another place; "?" is refused as a name
 		key = "?"
 	}
 	if err := c.Queues.CreateQueue(c.Context, key, r.Attributes, r.Tags); err != nil {
@@ -34,6 +39,7 @@ func (c *Call) createQueue(r *createQueueRequest) (any, error) {
 	return queueURLResult{c.url(key)}, nil
 }
 
+// noQueueName is the refusal of a request without a queue name.
 func noQueueName() error {
 	return &queue.Error{Kind: queue.ErrInvalidParameter,
 		Text: "Value for parameter QueueName is invalid. Reason: Must specify a queue name."}
@@ -44,10 +50,13 @@ type getQueueURLRequest struct {
 	QueueOwnerAWSAccountID *string `json:"QueueOwnerAWSAccountId"`
 }
 
+// getQueueURL returns the URL of an existing queue. Counts is the cheapest call that fails for a
+// missing one.
 func (c *Call) getQueueURL(r *getQueueURLRequest) (any, error) {
 	if r.QueueName == nil || *r.QueueName == "" {
 		return nil, noQueueName()
 	}
+	// A queue of another account is looked up in the caller's region.
 	at := c.At
 	if owner := r.QueueOwnerAWSAccountID; owner != nil && *owner != "" {
 		if at.Account = *owner; !IsAccount(at.Account) {
@@ -64,16 +73,18 @@ func (c *Call) getQueueURL(r *getQueueURLRequest) (any, error) {
 	return queueURLResult{c.url(key)}, nil
 }
 
-// page is the part of a listing that is asked for.
+// page is the paging of a listing.
 type page struct {
 	MaxResults *int
 	NextToken  *string
 }
 
+// maxPage is the largest page, and the size of one if none is given.
 const maxPage = 1000
 
-// of cuts a page out of sorted names. The token is the last name seen, so
-// that queues created or deleted meanwhile do not confuse it.
+// of cuts a page out of sorted names. The token is the last name of the page before, so queues that are
+// created or deleted between two pages shift nothing. As at AWS, a token is returned only if MaxResults
+// was given.
 func (p page) of(names []string) (_ []string, next string, err error) {
 	size := maxPage
 	if p.MaxResults != nil {
@@ -83,6 +94,7 @@ func (p page) of(names []string) (_ []string, next string, err error) {
 					"and 1000."}
 		}
 	}
+	// The token is opaque to callers and needs no secret: any name may be in it.
 	if p.NextToken != nil && *p.NextToken != "" {
 		last, err := base64.RawURLEncoding.DecodeString(*p.NextToken)
 		if err != nil {
@@ -97,6 +109,7 @@ func (p page) of(names []string) (_ []string, next string, err error) {
 	if len(names) <= size {
 		return names, "", nil
 	}
+	// AWS returns at most 1000 names without a token to callers that gave no MaxResults.
 	names = names[:size]
 	if p.MaxResults != nil {
 		next = base64.RawURLEncoding.EncodeToString([]byte(names[size-1]))
@@ -114,6 +127,7 @@ type listQueuesResult struct {
 	NextToken string   `json:",omitempty"`
 }
 
+// listQueues lists the queues in the place of the request.
 func (c *Call) listQueues(r *listQueuesRequest) (any, error) {
 	names := slices.DeleteFunc(c.Queues.Queues(), func(key string) bool {
 		at, name := c.Placed(key)
@@ -126,7 +140,7 @@ func (c *Call) listQueues(r *listQueuesRequest) (any, error) {
 	return listQueuesResult{c.urls(names), next}, nil
 }
 
-// queueRequest names a queue and nothing else.
+// queueRequest names a queue, as the only parameter or among others.
 type queueRequest struct {
 	QueueURL *string `json:"QueueUrl"`
 }
@@ -156,7 +170,7 @@ type attributesResult struct {
 	Attributes map[string]string `json:",omitempty" query:"Attribute,Name,Value"`
 }
 
-// attributeNames are those that may be asked for, even if a queue lacks them.
+// attributeNames are the attributes that a request may name, even if the queue lacks them.
 var attributeNames = []string{
 	"All", "ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed", "ApproximateNumberOfMessagesNotVisible",
 	"ContentBasedDeduplication", "CreatedTimestamp", "DeduplicationScope", "DelaySeconds", "FifoQueue",
@@ -168,6 +182,8 @@ var attributeNames = []string{
 	"VisibilityTimeout",
 }
 
+// getQueueAttributes returns the named attributes, or all. The queue is looked up first: a missing
+// queue is reported before an unknown attribute.
 func (c *Call) getQueueAttributes(r *getQueueAttributesRequest) (any, error) {
 	name, err := c.queueName(r.QueueURL)
 	if err != nil {
@@ -177,6 +193,7 @@ func (c *Call) getQueueAttributes(r *getQueueAttributesRequest) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Package queue knows no ARNs.
 	have["QueueArn"] = c.arn(name)
 	for _, wanted := range r.AttributeNames {
 		if !slices.Contains(attributeNames, wanted) {
@@ -189,6 +206,7 @@ func (c *Call) getQueueAttributes(r *getQueueAttributesRequest) (any, error) {
 	return attributesResult{have}, nil
 }
 
+// setQueueAttributesRequest has attributes under their SQS names, as texts.
 type setQueueAttributesRequest struct {
 	queueRequest
 	Attributes map[string]string `query:"Attribute,Name,Value"`
@@ -251,16 +269,18 @@ func (c *Call) untagQueue(r *untagQueueRequest) (any, error) {
 	return nil, c.Queues.Untag(c.Context, name, r.TagKeys)
 }
 
+// listDeadLetterSourceQueuesRequest pages like listQueuesRequest.
 type listDeadLetterSourceQueuesRequest struct {
 	queueRequest
 	page
 }
 
 type deadLetterSourcesResult struct {
-	QueueURLs []string `json:"queueUrls" query:"QueueUrl"` // lower case, unlike in ListQueues
+	QueueURLs []string `json:"queueUrls" query:"QueueUrl"` // AWS begins it with a small letter here, unlike in ListQueues
 	NextToken string   `json:",omitempty"`
 }
 
+// listDeadLetterSourceQueues lists the queues that use a queue for their dead letters.
 func (c *Call) listDeadLetterSourceQueues(r *listDeadLetterSourceQueuesRequest) (any, error) {
 	name, err := c.queueName(r.QueueURL)
 	if err != nil {

@@ -1,3 +1,6 @@
+// ReceiveMessage. A receive is tried at once. If nothing is visible and a wait is allowed, it becomes a
+// long poll on a goroutine of its own.
+
 package action
 
 import (
@@ -13,7 +16,7 @@ import (
 
 type receiveMessageRequest struct {
 	queueRequest
-	AttributeNames              []string `query:"AttributeName"` // the former name of the next
+	AttributeNames              []string `query:"AttributeName"` // the older name of the next parameter
 	MessageSystemAttributeNames []string `query:"MessageSystemAttributeName"`
 	MessageAttributeNames       []string `query:"MessageAttributeName"`
 	MaxNumberOfMessages         *int
@@ -22,6 +25,7 @@ type receiveMessageRequest struct {
 	ReceiveRequestAttemptID     *string `json:"ReceiveRequestAttemptId"`
 }
 
+// receivedMessage is a message in an answer. Empty members are left out, as at AWS.
 type receivedMessage struct {
 	MessageID              string `json:"MessageId"`
 	ReceiptHandle          string
@@ -36,9 +40,11 @@ type receiveMessageResult struct {
 	Messages []receivedMessage `json:",omitempty" query:"Message"`
 }
 
-// maxSelectors bounds the attribute names in one receive.
+// maxSelectors bounds the attribute names of one receive.
 const maxSelectors = 100
 
+// receiveMessage receives messages. On a loop, c is reused for other requests while this one waits, so
+// everything that runs later uses its own copy.
 func (c *Call) receiveMessage(r *receiveMessageRequest, s Store, who Caller) error {
 	name, err := c.queueName(r.QueueURL)
 	if err != nil {
@@ -48,28 +54,33 @@ func (c *Call) receiveMessage(r *receiveMessageRequest, s Store, who Caller) err
 	if err != nil {
 		return err
 	}
-	own := *c // the loop uses c for other requests while this one waits
-	patiently := func(ctx context.Context) (any, error) {
+	// own outlives the request on a loop: it is used when the store answers, and by the long poll.
+	own := *c
+	longPoll := func(ctx context.Context) (any, error) {
 		own.Context = ctx
 		messages, err := own.wait(name, o)
 		if err != nil {
 			return nil, err
 		}
+		// The caller hung up while messages were taken for it.
 		if own.Context.Err() != nil {
-			own.handBack(name, messages)
+			own.returnMessages(name, messages)
 			return nil, own.Context.Err()
 		}
 		return own.receivedAll(name, messages, r), nil
 	}
-	if !c.looksFirst(o) {
-		who.Waits(patiently)
+	// The long poll validates the options and reports the fault.
+	if !c.triesFirst(o) {
+		who.AnswerLater(longPoll)
 		return nil
 	}
-	patient := o.Wait == nil || *o.Wait > 0 // as far as is known here
+	// The wait of o, or unknown: then the queue's own, which the long poll looks up.
+	mayWait := o.Wait == nil || *o.Wait > 0
 	s.Receive(name, o, func(messages []queue.Message, err error) {
-		if len(messages) == 0 && (err == nil || errors.Is(err, queue.ErrOverLimit)) && patient &&
+		// Too many messages in flight is no error for a long poll: one may be deleted while it waits.
+		if len(messages) == 0 && (err == nil || errors.Is(err, queue.ErrOverLimit)) && mayWait &&
 			own.Serving.Err() == nil {
-			who.Waits(patiently)
+			who.AnswerLater(longPoll)
 			return
 		}
 		who.Answer(func() (any, error) {
@@ -82,7 +93,7 @@ func (c *Call) receiveMessage(r *receiveMessageRequest, s Store, who Caller) err
 	return nil
 }
 
-// receivedAll is the answer with messages of the queue with that key.
+// receivedAll returns the answer with messages of the queue with that key.
 func (s *Service) receivedAll(key string, messages []queue.Message, r *receiveMessageRequest) receiveMessageResult {
 	result := receiveMessageResult{Messages: make([]receivedMessage, 0, len(messages))}
 	at, _ := s.Placed(key)
@@ -92,14 +103,18 @@ func (s *Service) receivedAll(key string, messages []queue.Message, r *receiveMe
 	return result
 }
 
-// looksFirst says whether a receive takes what is there before it waits; one that is to be refused does not.
-func (c *Call) looksFirst(o queue.ReceiveOptions) bool {
+// triesFirst says whether a receive is tried without a wait first. One with an invalid wait is not:
+// package queue must refuse it before a message is taken.
+func (c *Call) triesFirst(o queue.ReceiveOptions) bool {
 	return o.Wait == nil || *o.Wait >= 0 && *o.Wait <= queue.MaxWait || c.Serving.Err() != nil
 }
 
-// wait receives, and waits for as long as o or the queue says; when the server is about to stop, it waits no more.
+// wait receives with the wait of o or of the queue. It ends early, without an error, when the server is
+// about to stop, and with an error when the caller hangs up.
 func (c *Call) wait(name string, o queue.ReceiveOptions) ([]queue.Message, error) {
-	watch, stop := c.Watch(c.Context)
+	// Two reasons end the wait: the caller hangs up, which is an error, or the server stops, which is
+	// an empty answer.
+	watch, stop := c.WithHangUp(c.Context)
 	defer stop()
 	c.Context = watch
 	ctx, cancel := context.WithCancel(c.Context)
@@ -112,9 +127,11 @@ func (c *Call) wait(name string, o queue.ReceiveOptions) ([]queue.Message, error
 	return messages, err
 }
 
+// options validates what only the protocol has, and returns the options for package queue.
 func (r *receiveMessageRequest) options() (queue.ReceiveOptions, error) {
 	var o queue.ReceiveOptions
 	if r.MaxNumberOfMessages != nil {
+		// For package queue 0 means the default, so an explicit 0 must be refused here.
 		if o.Max = *r.MaxNumberOfMessages; o.Max == 0 {
 			return o, protocol.Invalid(0, "MaxNumberOfMessages", "Must be between 1 and 10, if provided.")
 		}
@@ -125,10 +142,12 @@ func (r *receiveMessageRequest) options() (queue.ReceiveOptions, error) {
 	if r.WaitTimeSeconds != nil {
 		o.Wait = secondsOf(*r.WaitTimeSeconds)
 	}
+	// The full slice expression makes append copy: the request keeps its own list.
 	system := append(r.AttributeNames[:len(r.AttributeNames):len(r.AttributeNames)], r.MessageSystemAttributeNames...)
 	if n := len(system) + len(r.MessageAttributeNames); n > maxSelectors {
 		return o, protocol.Invalid(n, "AttributeNames", "At most 100 names may be given.")
 	}
+	// Names of user attributes are not checked: they may be prefixes.
 	for _, name := range system {
 		if !systemAttributes[name] {
 			return o, protocol.UnknownAttribute(name)
@@ -144,16 +163,16 @@ func (r *receiveMessageRequest) options() (queue.ReceiveOptions, error) {
 	return o, nil
 }
 
-// handBackTimeout bounds the effort for a caller who is gone.
-const handBackTimeout = 5 * time.Second
+// returnTimeout bounds the work for a caller that hung up.
+const returnTimeout = 5 * time.Second
 
-// handBack makes messages visible again that a caller who hung up will never
-// see, so that they need not wait for their visibility timeout.
-func (c *Call) handBack(name string, messages []queue.Message) {
+// returnMessages makes messages visible again that a caller who hung up will never see. Otherwise they
+// would stay in flight until their visibility timeout ends.
+func (c *Call) returnMessages(name string, messages []queue.Message) {
 	if len(messages) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context), handBackTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context), returnTimeout)
 	defer cancel()
 	changes := make([]queue.VisibilityChange, len(messages))
 	for i := range messages {
@@ -161,14 +180,14 @@ func (c *Call) handBack(name string, messages []queue.Message) {
 	}
 	for _, err := range c.Queues.ChangeVisibility(ctx, name, changes) {
 		if err != nil {
-			c.Logger.Warn("a message received by a caller who hung up could not be handed back; its visibility "+
-				"timeout will",
+			c.Logger.Warn("a message received by a caller who hung up could not be returned; it becomes visible when "+
+				"its visibility timeout ends",
 				"queue", name, "error", err)
 		}
 	}
 }
 
-// systemAttributes are those that may be asked for.
+// systemAttributes are the system attributes that a receive may name.
 var systemAttributes = map[string]bool{
 	"All": true, "SenderId": true, "SentTimestamp": true, "ApproximateReceiveCount": true,
 	"ApproximateFirstReceiveTimestamp": true,
@@ -176,6 +195,7 @@ var systemAttributes = map[string]bool{
 	"DeadLetterQueueSourceArn": true,
 }
 
+// received returns a message as the caller sees it, with the attributes that it named.
 func (s *Service) received(account string, m *queue.Message, r *receiveMessageRequest) receivedMessage {
 	out := receivedMessage{MessageID: m.ID, ReceiptHandle: m.Receipt, MD5OfBody: receivedMD5(m), Body: m.Body}
 	out.Attributes = s.systemAttributes(account, m,
@@ -200,6 +220,7 @@ func (s *Service) received(account string, m *queue.Message, r *receiveMessageRe
 	return out
 }
 
+// wireValue returns a user attribute as the protocol writes it.
 func wireValue(a queue.Attribute) attributeValue {
 	if isBinary(a.Type) {
 		return attributeValue{DataType: a.Type, BinaryValue: a.Value}
@@ -208,8 +229,8 @@ func wireValue(a queue.Attribute) attributeValue {
 	return attributeValue{DataType: a.Type, StringValue: &text}
 }
 
-// selected says whether a user attribute is asked for: by its name, by All, * or
-// .*, or by the beginning of its name followed by .*.
+// selected says whether a receive names a user attribute: by its name, by All, * or .*, or by a prefix
+// of its name followed by .*.
 func selected(name string, selectors []string) bool {
 	for _, s := range selectors {
 		if s == "All" || s == "*" || s == name {
@@ -222,6 +243,8 @@ func selected(name string, selectors []string) bool {
 	return false
 }
 
+// systemAttributes returns the wanted system attributes that a message has. SenderId is the account,
+// since there are no other identities.
 func (s *Service) systemAttributes(account string, m *queue.Message, wanted []string) map[string]string {
 	if len(wanted) == 0 {
 		return nil
@@ -256,4 +279,5 @@ func (s *Service) systemAttributes(account string, m *queue.Message, wanted []st
 	return out
 }
 
+// millis returns a time in Unix milliseconds, as SQS writes times of messages.
 func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

@@ -1,3 +1,5 @@
+// SendMessage and SendMessageBatch.
+
 package action
 
 import (
@@ -19,7 +21,7 @@ type attributeValue struct {
 	BinaryListValues [][]byte `json:",omitempty" query:"BinaryListValue"`
 }
 
-// traceHeader is the one system attribute that may be sent.
+// traceHeader is the one system attribute that a message may be sent with.
 const traceHeader = "AWSTraceHeader"
 
 // outgoing is a message on the wire.
@@ -32,8 +34,9 @@ type outgoing struct {
 	MessageGroupID          *string                   `json:"MessageGroupId"`
 }
 
-// message turns o into what the queue takes; the queue checks the limits. trace
-// is the header of the request.
+// message returns o as package queue takes it; package queue checks the limits. trace is the trace
+// header of the request. The empty ids that JSON can express are refused here, because package queue
+// takes an empty id as absent.
 func (o *outgoing) message(trace string) (queue.Outgoing, error) {
 	m := queue.Outgoing{Trace: trace}
 	if o.MessageBody != nil {
@@ -69,6 +72,7 @@ func (o *outgoing) message(trace string) (queue.Outgoing, error) {
 		}
 		m.Trace = *v.StringValue
 	}
+	// A nil map keeps messages without attributes free of JSON in the store.
 	if len(o.MessageAttributes) > 0 {
 		m.Attributes = make(map[string]queue.Attribute, len(o.MessageAttributes))
 	}
@@ -82,6 +86,8 @@ func (o *outgoing) message(trace string) (queue.Outgoing, error) {
 	return m, nil
 }
 
+// attribute returns a user attribute as package queue takes it. SQS reserves list values and does not
+// support them.
 func (v *attributeValue) attribute() (queue.Attribute, error) {
 	a := queue.Attribute{Type: v.DataType}
 	if len(v.StringListValues)+len(v.BinaryListValues) > 0 {
@@ -97,14 +103,15 @@ func (v *attributeValue) attribute() (queue.Attribute, error) {
 	return a, nil
 }
 
-// secondsOf keeps numbers far outside of every limit from overflowing.
+// secondsOf returns n seconds. It caps numbers far outside of every limit, which would overflow a
+// Duration and then look valid.
 func secondsOf(n int) *time.Duration {
 	const far = 1 << 30
 	d := time.Duration(max(-far, min(far, n))) * time.Second
 	return &d
 }
 
-// traceMD5 is the checksum of the system attributes.
+// traceMD5 returns the checksum of the system attributes, of which trace is the only one.
 func traceMD5(trace string) string {
 	if trace == "" {
 		return ""
@@ -117,7 +124,7 @@ type sendMessageRequest struct {
 	outgoing
 }
 
-// sentResult tells what was stored.
+// sentResult says what was stored of a message.
 type sentResult struct {
 	ID                           string `json:"Id,omitempty"` // in a batch
 	MessageID                    string `json:"MessageId"`
@@ -127,8 +134,10 @@ type sentResult struct {
 	SequenceNumber               string `json:",omitempty"`
 }
 
-// sentOf tells what was stored of o. What came in a header of the request has no checksum.
+// sentOf returns the result of sending o. A trace header of the HTTP request has no checksum, since the
+// caller did not send it as an attribute.
 func sentOf(id string, o *outgoing, m *queue.Outgoing, s queue.Sent) sentResult {
+	// See outgoing.message: the trace may come from the message or from the HTTP header.
 	trace := ""
 	if len(o.MessageSystemAttributes) > 0 {
 		trace = m.Trace
@@ -136,8 +145,9 @@ func sentOf(id string, o *outgoing, m *queue.Outgoing, s queue.Sent) sentResult 
 	return sentResult{id, s.ID, hexDigest(m.Digest), attributesMD5(m.Attributes), traceMD5(trace), s.SequenceNumber}
 }
 
+// sendMessage sends one message.
 func (c *Call) sendMessage(r *sendMessageRequest, s Store, who Caller) error {
-	name, m, err := r.stored(c)
+	name, m, err := r.prepare(c)
 	if err != nil {
 		return err
 	}
@@ -147,7 +157,8 @@ func (c *Call) sendMessage(r *sendMessageRequest, s Store, who Caller) error {
 	return nil
 }
 
-// traced is the trace header of the request, if a message can have it.
+// traced returns the trace header of the request, or the empty text if a message cannot have it. A bad
+// header must not make a send fail.
 func (c *Call) traced() string {
 	if len(c.Trace) > queue.MaxTraceBytes || !utf8.ValidString(c.Trace) {
 		return ""
@@ -155,15 +166,15 @@ func (c *Call) traced() string {
 	return c.Trace
 }
 
-// stored is what is to be stored, and where.
-func (r *sendMessageRequest) stored(c *Call) (name string, m queue.Outgoing, err error) {
+// prepare returns the message to store, and the key of its queue.
+func (r *sendMessageRequest) prepare(c *Call) (name string, m queue.Outgoing, err error) {
 	if name, err = c.queueName(r.QueueURL); err == nil {
 		m, err = r.message(c.traced())
 	}
 	return name, m, err
 }
 
-// sent is the answer to the send of m.
+// sent returns the answer to the send of m.
 func (r *sendMessageRequest) sent(m *queue.Outgoing, sent []queue.Sent, err error) (any, error) {
 	if err == nil {
 		err = sent[0].Err
@@ -189,8 +200,9 @@ type sendBatchResult struct {
 	Failed     []failedEntry `json:",omitempty" query:"BatchResultErrorEntry"`
 }
 
+// sendMessageBatch sends up to ten messages. Each one succeeds or fails on its own.
 func (c *Call) sendMessageBatch(r *sendMessageBatchRequest, s Store, who Caller) error {
-	b, err := r.stored(c)
+	b, err := r.prepare(c)
 	if err != nil {
 		return err
 	}
@@ -204,21 +216,24 @@ func (c *Call) sendMessageBatch(r *sendMessageBatchRequest, s Store, who Caller)
 	return nil
 }
 
-// sendingBatch are the messages of a batch that are to be stored, with their ids, and what is known of the others.
+// sendingBatch is a batch between validation and answer: the messages to store, and the failures so
+// far.
 type sendingBatch struct {
 	queue    string
 	messages []queue.Outgoing
-	entries  []*sendEntry // of messages
+	entries  []*sendEntry // entries[i] belongs to messages[i]
 	result   sendBatchResult
 }
 
-// sendNothing answers a batch of which every message is refused: at least the queue must exist.
+// sendNothing answers a batch of which every message was refused. The queue must still exist.
 func (c *Call) sendNothing(b *sendingBatch) (any, error) {
 	_, err := c.Queues.Counts(b.queue)
 	return b.result, err
 }
 
-func (r *sendMessageBatchRequest) stored(c *Call) (*sendingBatch, error) {
+// prepare validates the batch as a whole and each of its messages. A FIFO queue refuses the whole batch
+// if a message has no group, as AWS does.
+func (r *sendMessageBatchRequest) prepare(c *Call) (*sendingBatch, error) {
 	name, err := c.queueName(r.QueueURL)
 	if err != nil {
 		return nil, err
@@ -226,6 +241,8 @@ func (r *sendMessageBatchRequest) stored(c *Call) (*sendingBatch, error) {
 	if err := checkIDs("SendMessageBatchRequestEntry", r.Entries); err != nil {
 		return nil, err
 	}
+	// The check is here and not in package queue because only the protocol distinguishes an absent
+	// group from an empty one.
 	if strings.HasSuffix(name, ".fifo") && slices.ContainsFunc(r.Entries,
 		func(e sendEntry) bool { return e.MessageGroupID == nil }) {
 		return nil, &queue.Error{Kind: queue.ErrInvalidParameter,
@@ -237,6 +254,7 @@ func (r *sendMessageBatchRequest) stored(c *Call) (*sendingBatch, error) {
 	for i := range r.Entries {
 		m, err := r.Entries[i].message(c.traced())
 		if err != nil {
+			// An invalid entry fails alone; the others are sent.
 			b.result.Failed = append(b.result.Failed, failed(r.Entries[i].ID, err))
 			continue
 		}
@@ -245,7 +263,7 @@ func (r *sendMessageBatchRequest) stored(c *Call) (*sendingBatch, error) {
 	return b, nil
 }
 
-// sent is the answer to the batch.
+// sent returns the answer to the batch.
 func (b *sendingBatch) sent(sent []queue.Sent, err error) (any, error) {
 	if err != nil {
 		return nil, err

@@ -1,3 +1,5 @@
+// DeleteMessage, ChangeMessageVisibility and their batches.
+
 package action
 
 import (
@@ -10,6 +12,7 @@ type deleteMessageRequest struct {
 	ReceiptHandle string
 }
 
+// deleteMessage deletes one message.
 func (c *Call) deleteMessage(r *deleteMessageRequest, s Store, who Caller) error {
 	name, err := c.queueName(r.QueueURL)
 	if err != nil {
@@ -31,6 +34,7 @@ type deleteMessageBatchRequest struct {
 	Entries []deleteEntry `query:"DeleteMessageBatchRequestEntry"`
 }
 
+// deleteMessageBatch deletes up to ten messages.
 func (c *Call) deleteMessageBatch(r *deleteMessageBatchRequest, s Store, who Caller) error {
 	name, ids, handles, err := r.named(c)
 	if err != nil {
@@ -45,7 +49,7 @@ func (c *Call) deleteMessageBatch(r *deleteMessageBatchRequest, s Store, who Cal
 	return nil
 }
 
-// named is what is to be deleted, and where.
+// named returns the key of the queue, and ids and handles of the entries.
 func (r *deleteMessageBatchRequest) named(c *Call) (name string, ids, handles []string, err error) {
 	if name, err = c.queueName(r.QueueURL); err == nil {
 		err = checkIDs("DeleteMessageBatchRequestEntry", r.Entries)
@@ -71,6 +75,8 @@ type changeMessageVisibilityRequest struct {
 	VisibilityTimeout *int
 }
 
+// changeMessageVisibility sets when a message becomes visible. It is rare compared to deletes, so it
+// needs no Store.
 func (c *Call) changeMessageVisibility(r *changeMessageVisibilityRequest) (any, error) {
 	name, err := c.queueName(r.QueueURL)
 	if err != nil {
@@ -79,12 +85,14 @@ func (c *Call) changeMessageVisibility(r *changeMessageVisibilityRequest) (any, 
 	if r.VisibilityTimeout == nil {
 		return nil, protocol.Missing("VisibilityTimeout")
 	}
+	// Package queue checks the range of the timeout.
 	change := queue.VisibilityChange{
 		Receipt: r.ReceiptHandle, Timeout: *secondsOf(*r.VisibilityTimeout), Returned: c.Returned,
 	}
 	return nil, c.Queues.ChangeVisibility(c.Context, name, []queue.VisibilityChange{change})[0]
 }
 
+// changeEntry is one entry; VisibilityTimeout is in seconds and required.
 type changeEntry struct {
 	batchID
 	ReceiptHandle     string
@@ -101,6 +109,8 @@ type changedResult struct {
 	Failed     []failedEntry `json:",omitempty" query:"BatchResultErrorEntry"`
 }
 
+// changeMessageVisibilityBatch is changeMessageVisibility for up to ten messages. A missing timeout
+// fails the whole batch.
 func (c *Call) changeMessageVisibilityBatch(r *changeMessageVisibilityBatchRequest) (any, error) {
 	name, err := c.queueName(r.QueueURL)
 	if err != nil {

@@ -8,43 +8,44 @@ import (
 	"net/http"
 )
 
-// RequestIDHeader is the header of an answer that tells requests apart. It is written as net/http writes it in any
-// case.
+// RequestIDHeader is the header of an answer with the id of the request. It has the capitals with which
+// net/http writes it.
 const RequestIDHeader = "X-Amzn-Requestid"
 
 // Codec is one of the two protocols. Its methods are safe for concurrent use.
 type Codec interface {
-	// Request names the action that r asks for. An error is a refusal, of an action that may be named all the same.
+	// Request returns the action of r. With an error, the Action of the result may still be set, for
+	// the log.
 	Request(r *http.Request, body []byte) (Request, error)
-	// Result answers with what the action returned; nil is a result without members.
+	// Result writes the result of an action; nil is a result without members.
 	Result(w http.ResponseWriter, action string, result any)
-	// Fault answers with an error.
+	// Fault writes an error.
 	Fault(w http.ResponseWriter, f *Fault)
 }
 
-// mediaType is the type of the body, in small letters and without parameters.
+// mediaType returns the content type in lower case, without parameters.
 func mediaType(r *http.Request) string {
 	given := r.Header.Get("Content-Type")
-	if given == JSONType { // as nearly every request says it
+	if given == JSONType { // nearly always
 		return given
 	}
 	kind, _, _ := mime.ParseMediaType(given)
 	return kind
 }
 
-// Request is what a codec finds in a request.
+// Request is a request whose action is known and whose parameters are not yet decoded.
 type Request struct {
 	// Action is the name of the action.
 	Action string
-	// Decode fills in the parameters, a pointer to a struct.
+	// Decode fills in the parameters. into points to the request struct of the action.
 	Decode func(into any) error
-	// AtQueue says that the Query protocol names a queue by the path: some actions are not served there.
+	// AtQueue says that the path of a Query request names a queue. Some actions are not served there.
 	AtQueue bool
 	// query says that the request is of the Query protocol.
 	query bool
 }
 
-// Unknown returns the refusal of the action, which is not served, or not at the URL of a queue.
+// Unknown returns the refusal of an unknown action, or of one that is not served at the URL of a queue.
 func (r Request) Unknown() error {
 	if r.query {
 		return unknownAction(r.Action)
@@ -52,7 +53,7 @@ func (r Request) Unknown() error {
 	return noAction(http.StatusBadRequest, "the action "+Quote(r.Action))
 }
 
-// CodecOf returns the protocol of a request: JSON names its action in a header.
+// CodecOf returns the protocol of a request: JSON names its action in a header, Query in a form.
 func CodecOf(r *http.Request) Codec {
 	kind := mediaType(r)
 	if r.Method == http.MethodGet || kind == FormType || kind == "" && r.Header.Get(TargetHeader) == "" {
@@ -61,10 +62,11 @@ func CodecOf(r *http.Request) Codec {
 	return JSON{}
 }
 
-// RequestID returns an id for a request. It tells requests apart, and is no secret.
+// RequestID returns an id for a request, in the form of a UUID. It distinguishes requests and is not
+// secret.
 func RequestID() string { return string(AppendRequestID(make([]byte, 0, 36))) }
 
-// AppendRequestID adds such an id.
+// AppendRequestID appends such an id to out.
 func AppendRequestID(out []byte) []byte {
 	var b [16]byte
 	binary.NativeEndian.PutUint64(b[:], rand.Uint64())

@@ -1,3 +1,5 @@
+// Errors as both protocols show them: names, codes, HTTP statuses and texts of AWS.
+
 package protocol
 
 import (
@@ -12,26 +14,27 @@ import (
 
 // Fault is an error as the protocol shows it.
 type Fault struct {
-	// Shape is the name of the JSON shape.
+	// Shape is the name of the error in JSON.
 	Shape string
-	// Code is that of the Query protocol, also sent with JSON.
+	// Code is the name of the error in the Query protocol. JSON answers carry it in a header.
 	Code     string
-	status   int  // of HTTP
-	modelled bool // SDKs know the shape as a type
-	// Text is the message to people.
+	status   int  // HTTP status
+	modelled bool // the service model of SQS has the shape, so SDKs have a type for it
+	// Text is for people.
 	Text string
 }
 
-// Error returns the text, so that a fault can travel as an error.
+// Error returns the text, so that a fault can be returned as an error.
 func (f *Fault) Error() string { return f.Text }
 
-// Sender says whether the caller is at fault.
+// Sender says whether the caller caused the error.
 func (f *Fault) Sender() bool { return f.status < http.StatusInternalServerError }
 
-// CodePrefix begins most codes of errors that SDKs know as types.
+// CodePrefix begins the codes of many modelled errors.
 const CodePrefix = "AWS.SimpleQueueService."
 
-// faults maps the errors of package queue; the first match counts.
+// faults maps the kinds of package queue; the first match counts. An empty text means that of the
+// error.
 var faults = []struct {
 	kind error
 	Fault
@@ -61,7 +64,7 @@ var faults = []struct {
 	{context.Canceled, Fault{"RequestCanceled", "RequestCanceled", 499, false, ""}},
 }
 
-// FaultOf returns what the protocol shows for err.
+// FaultOf returns err as the protocol shows it. An unknown error is an InternalFailure.
 func FaultOf(err error) *Fault {
 	if f, ok := errors.AsType[*Fault](err); ok {
 		return f
@@ -78,26 +81,25 @@ func FaultOf(err error) *Fault {
 	return &Fault{"InternalFailure", "InternalFailure", http.StatusInternalServerError, false, err.Error()}
 }
 
-// UnknownAttribute returns the refusal of an attribute of a queue or message that is none.
+// UnknownAttribute returns the refusal of an unknown attribute of a queue or message.
 func UnknownAttribute(name string) error {
 	return &queue.Error{Kind: queue.ErrInvalidAttributeName, Text: "Unknown Attribute " + Clip(name) + "."}
 }
 
-// unknownAction is what the Query protocol says of an action that is none, or not
-// one of a queue URL.
+// unknownAction is the refusal, in the Query protocol, of an action that is unknown or not served at
+// the URL of a queue.
 func unknownAction(name string) error {
 	return &Fault{"InvalidAction", "InvalidAction", http.StatusBadRequest, false,
 		"The action " + Clip(name) + " is not valid for this endpoint."}
 }
 
-// noAction is what AWS says of a request that names no action, in the JSON
-// protocol also of one that it does not know.
+// noAction is the refusal of a request that names no action; in JSON also of an unknown one.
 func noAction(status int, found string) error {
 	return &Fault{"UnknownOperationException", "UnknownOperationException", status, false,
 		"Found " + found + ". An action of SQS must be named, such as SendMessage."}
 }
 
-// Missing returns the refusal of a request without a parameter that it must have.
+// Missing returns the refusal of a request without a required parameter.
 func Missing(parameter string) error {
 	return &queue.Error{Kind: queue.ErrMissingParameter, Text: "The request must contain the parameter " + parameter +
 		"."}
@@ -109,45 +111,46 @@ func Invalid(value any, parameter, reason string) error {
 		Text: fmt.Sprintf("Value %v for parameter %s is invalid. Reason: %s", value, parameter, reason)}
 }
 
-// Malformed returns the refusal of what cannot be decoded.
+// Malformed returns the refusal of a request that cannot be decoded.
 func Malformed(format string, args ...any) error {
 	return &Fault{"SerializationException", "MalformedInput", http.StatusBadRequest, false,
 		fmt.Sprintf(format, args...)}
 }
 
-// Forbidden returns the refusal of a caller who may not make the request. It has one code in both protocols.
+// Forbidden returns the refusal of a caller that may not make the request. It has the same code in both
+// protocols.
 func Forbidden(code, format string, args ...any) error {
 	return Refusal(code, http.StatusForbidden, format, args...)
 }
 
-// Refusal returns an error that is no type of the SDKs, with one name in both protocols.
+// Refusal returns an error without a type in the SDKs, with the same name in both protocols.
 func Refusal(code string, status int, format string, args ...any) *Fault {
 	return &Fault{code, code, status, false, fmt.Sprintf(format, args...)}
 }
 
-// Typed returns an error that SDKs know as a type.
+// Typed returns an error with a type in the SDKs.
 func Typed(shape, code string, status int, format string, args ...any) *Fault {
 	return &Fault{shape, code, status, true, fmt.Sprintf(format, args...)}
 }
 
-// TooLarge returns the refusal of a body of more than so many bytes.
+// TooLarge returns the refusal of a body of more than limit bytes.
 func TooLarge(limit int) *Fault {
 	return Refusal("RequestEntityTooLarge", http.StatusRequestEntityTooLarge, "The request is larger than %d bytes.",
 		limit)
 }
 
-// InvalidHTTP returns the refusal of what is not HTTP as it is served here.
+// InvalidHTTP returns the refusal of a request that is not HTTP as it is served here.
 func InvalidHTTP(status int, format string, args ...any) *Fault {
 	return Refusal("InvalidHttpRequest", status, format, args...)
 }
 
-// busyShape is the error of a request for whose body there is no room. SDKs try again.
+// busyShape is the name of the error of Busy. SDKs repeat such a request.
 const busyShape = "ServiceUnavailable"
 
-// Busy returns the refusal of a request for whose body there is no room.
+// Busy returns the refusal of a request for whose body there is no memory at the moment.
 func Busy() *Fault {
 	return Refusal(busyShape, http.StatusServiceUnavailable,
-		"Too many large requests arrive at this moment whose signature is not checked yet. Try again.")
+		"Too many large requests with unchecked signatures are arriving. Try again.")
 }
 
 // IsBusy says whether err is the refusal that [Busy] returns.
@@ -156,10 +159,10 @@ func IsBusy(err error) bool {
 	return ok && f.Shape == busyShape
 }
 
-// Quote shows foreign text, bounded.
+// Quote returns text of a request in quotes, shortened.
 func Quote(s string) string { return "\"" + Clip(s) + "\"" }
 
-// Clip bounds foreign text.
+// Clip shortens text of a request to 100 bytes, so that a log line or an answer cannot be made large.
 func Clip(s string) string {
 	const most = 100
 	if len(s) > most {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// What a request of the JSON protocol says in its headers: its type, and its action after a prefix.
+// The headers of a JSON request: its content type, and its action after a prefix.
 const (
 	JSONType     = "application/x-amz-json-1.0"
 	TargetHeader = "X-Amz-Target"
@@ -20,7 +20,7 @@ const (
 // JSON is the codec of AWS JSON 1.0.
 type JSON struct{}
 
-// Request finds the action in its header; the body is one object.
+// Request reads the action from its header. The body is one JSON object.
 func (JSON) Request(r *http.Request, body []byte) (Request, error) {
 	kind := mediaType(r)
 	if kind != JSONType && kind != "application/json" {
@@ -34,10 +34,11 @@ func (JSON) Request(r *http.Request, body []byte) (Request, error) {
 	return Request{Action: name, Decode: func(into any) error { return Parse(body, into) }}, nil
 }
 
-// Parse reads one JSON object into a pointer to a struct. An empty body is an object without members.
+// Parse decodes one JSON object into a pointer to a struct. An empty body is an object without members.
 func Parse(body []byte, into any) error { return new(Reader).Parse(body, into) }
 
-// Parse is [Parse] in the memory of q.
+// Parse is [Parse] in the memory of q. The fast path is tried first; it leaves everything unusual to
+// encoding/json, and so also all errors.
 func (q *Reader) Parse(body []byte, into any) error {
 	if q.Read(body, into) || len(bytes.TrimSpace(body)) == 0 {
 		return nil
@@ -59,7 +60,7 @@ func (q *Reader) Parse(body []byte, into any) error {
 	return Malformed("The request is not valid JSON: %v.", err)
 }
 
-// wrongType says what AWS says of a JSON value of another type than the parameter.
+// wrongType returns AWS's error for a JSON value of another type than the parameter's.
 func wrongType(e *json.UnmarshalTypeError) error {
 	value, wanted := strings.Fields(e.Value)[0], "String"
 	if e.Type.Kind() == reflect.Int {
@@ -74,6 +75,7 @@ func wrongType(e *json.UnmarshalTypeError) error {
 	return Malformed("%s_VALUE can not be converted to %s %s", strings.ToUpper(value), article(wanted), wanted)
 }
 
+// article returns the indefinite article of a noun.
 func article(noun string) string {
 	if strings.ContainsAny(noun[:1], "AEIOU") {
 		return "an"
@@ -81,7 +83,7 @@ func article(noun string) string {
 	return "a"
 }
 
-// Result answers with an object; nil is one without members.
+// Result writes an object; nil is an object without members.
 func (JSON) Result(w http.ResponseWriter, _ string, result any) {
 	if result == nil {
 		result = struct{}{}
@@ -89,7 +91,7 @@ func (JSON) Result(w http.ResponseWriter, _ string, result any) {
 	sendJSON(w, http.StatusOK, result)
 }
 
-// Fault answers with an error, under the names of both protocols.
+// Fault writes an error, with the names of both protocols: the second one in a header.
 func (JSON) Fault(w http.ResponseWriter, f *Fault) {
 	namespace, side := "com.amazon.coral.service#", "Receiver"
 	if f.modelled {
@@ -105,17 +107,18 @@ func (JSON) Fault(w http.ResponseWriter, f *Fault) {
 	}{namespace + f.Shape, f.Text})
 }
 
+// sendJSON writes an answer. The length is set because a long answer would otherwise be chunked.
 func sendJSON(w http.ResponseWriter, status int, value any) {
 	var text []byte
-	if quick, ok := value.(UsualResult); ok {
-		text = quick.AppendJSON(nil)
+	if fast, ok := value.(FastResult); ok {
+		text = fast.AppendJSON(nil)
 	} else if written, err := json.Marshal(value); err == nil {
 		text = written
-	} else { // only values of this package come here
+	} else { // impossible: results are structs of texts and numbers
 		status, text = http.StatusInternalServerError, []byte(`{"__type":"com.amazon.coral.service#InternalFailure"}`)
 	}
 	w.Header().Set("Content-Type", JSONType)
-	w.Header().Set("Content-Length", strconv.Itoa(len(text))) // else a long answer goes out in chunks
+	w.Header().Set("Content-Length", strconv.Itoa(len(text))) // see above
 	w.WriteHeader(status)
-	w.Write(text) // the caller may be gone; nobody else would know what to do
+	w.Write(text) // an error means that the caller is gone
 }

@@ -9,23 +9,23 @@ import (
 	"unicode/utf8"
 )
 
-// Query is the codec of the Query protocol: parameters as a form, in
-// the body or in the URL, and answers in XML.
+// Query is the codec of the Query protocol: parameters as a form in the body or the URL, answers in
+// XML.
 type Query struct{}
 
 const (
 	// FormType is the content type of a request of the Query protocol.
 	FormType     = "application/x-www-form-urlencoded"
 	xmlNamespace = "http://queue.amazonaws.com/doc/2012-11-05/"
-	// MaxParameters bounds a form. The largest request, a batch of ten messages
-	// with ten attributes each, has some 400.
+	// MaxParameters bounds a form. The largest valid request, a batch of ten messages with ten
+	// attributes each, has about 400.
 	MaxParameters = 2000
-	// maxDots bounds the depth of a parameter's name.
+	// maxDots bounds the nesting of a parameter's name, and so the recursion of decode.
 	maxDots = 8
 )
 
-// Request reads the form. Lists and maps are spread over numbered names, as in
-// Attribute.1.Name; a queue may also be named by the path.
+// Request reads the form. Lists and maps are spread over numbered names, such as Attribute.1.Name. The
+// path may name a queue instead of a parameter.
 func (Query) Request(r *http.Request, body []byte) (Request, error) {
 	root := &parameter{}
 	if err := root.addForm(r.URL.RawQuery); err != nil {
@@ -46,13 +46,15 @@ func (Query) Request(r *http.Request, body []byte) (Request, error) {
 	return Request{action.value, root.decode, ofQueue, true}, nil
 }
 
-// parameter is a node of the tree that dotted names form.
+// parameter is a node of the tree that dotted names form. given says that the request has a value for
+// this very name.
 type parameter struct {
 	value    string
 	given    bool
 	children map[string]*parameter
 }
 
+// addForm adds the parameters of a form. Of several values for a name the first counts.
 func (p *parameter) addForm(text string) error {
 	if strings.Count(text, "&") >= MaxParameters {
 		return Malformed("The request has too many parameters: at most %d are allowed.", MaxParameters)
@@ -73,6 +75,7 @@ func (p *parameter) addForm(text string) error {
 	return nil
 }
 
+// add adds one parameter to the tree below p.
 func (p *parameter) add(name, value string) {
 	for part := range strings.SplitSeq(name, ".") {
 		child := p.children[part]
@@ -88,7 +91,7 @@ func (p *parameter) add(name, value string) {
 	p.value, p.given = value, true
 }
 
-// Result answers in XML. An action without a result has no Result element.
+// Result writes XML. An action without a result has no Result element.
 func (Query) Result(w http.ResponseWriter, action string, result any) {
 	var b bytes.Buffer
 	b.WriteString(xml.Header + "<" + action + `Response xmlns="` + xmlNamespace + `">`)
@@ -114,9 +117,9 @@ func writeResult(b *bytes.Buffer, name string, result any) {
 	b.WriteString("</" + name + ">")
 }
 
-// Fault answers with an error.
+// Fault writes an error.
 func (Query) Fault(w http.ResponseWriter, f *Fault) {
-	if f.Shape == "UnknownOperationException" { // all that AWS says
+	if f.Shape == "UnknownOperationException" { // as at AWS
 		sendXML(w, f.status, []byte("<UnknownOperationException/>"))
 		return
 	}
@@ -138,8 +141,9 @@ func (Query) Fault(w http.ResponseWriter, f *Fault) {
 	sendXML(w, f.status, b.Bytes())
 }
 
+// sendXML writes an answer.
 func sendXML(w http.ResponseWriter, status int, text []byte) {
 	w.Header().Set("Content-Type", "text/xml")
 	w.WriteHeader(status)
-	w.Write(text) // the caller may be gone; nobody else would know what to do
+	w.Write(text) // an error means that the caller is gone
 }

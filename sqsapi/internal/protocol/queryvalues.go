@@ -1,3 +1,5 @@
+// Values of the Query protocol by reflection: forms into request structs, result structs into XML.
+
 package protocol
 
 import (
@@ -12,14 +14,15 @@ import (
 	"strings"
 )
 
-// wire is how a field of a request or a result is named by the Query protocol:
-// by its query tag, else as in JSON. A map has two more names in the tag, for
-// its keys and values.
+// wire is the name of a field in the Query protocol: that of its query tag, otherwise that of JSON. For
+// a map the tag also names keys and values: "Attribute,Name,Value" stands for Attribute.1.Name and
+// Attribute.1.Value.
 type wire struct {
 	name, key, value string
 	omitEmpty        bool
 }
 
+// wireOf reads the tags of a field.
 func wireOf(f reflect.StructField) wire {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 	w := wire{name: cmp.Or(name, f.Name), omitEmpty: options == "omitempty"}
@@ -38,6 +41,7 @@ func (p *parameter) decode(into any) error {
 	return p.fields(reflect.ValueOf(into).Elem())
 }
 
+// fields fills in the fields of a struct, those of embedded structs included.
 func (p *parameter) fields(v reflect.Value) error {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
@@ -54,7 +58,7 @@ func (p *parameter) fields(v reflect.Value) error {
 	return nil
 }
 
-// into sets one value; a name that only has longer names below it sets no
+// into sets one value. A name without a value of its own, as Attribute in Attribute.1.Name, sets no
 // plain value.
 func (p *parameter) into(v reflect.Value, w wire) error {
 	switch v.Kind() {
@@ -92,7 +96,7 @@ func (p *parameter) into(v reflect.Value, w wire) error {
 	return nil
 }
 
-// numbered are the children with numbers for names, in their order.
+// numbered returns the children whose names are numbers, in order. Gaps are allowed, as at AWS.
 func (p *parameter) numbered() []*parameter {
 	byNumber := map[int]*parameter{}
 	for name, child := range p.children {
@@ -107,6 +111,7 @@ func (p *parameter) numbered() []*parameter {
 	return out
 }
 
+// list fills in a slice from numbered children.
 func (p *parameter) list(v reflect.Value, w wire) error {
 	for _, child := range p.numbered() {
 		element := reflect.New(v.Type().Elem()).Elem()
@@ -118,6 +123,8 @@ func (p *parameter) list(v reflect.Value, w wire) error {
 	return nil
 }
 
+// pairs fills in a map from numbered children. A missing value is the zero value, a missing key an
+// error.
 func (p *parameter) pairs(v reflect.Value, w wire) error {
 	v.Set(reflect.MakeMap(v.Type()))
 	for _, child := range p.numbered() {
@@ -136,10 +143,11 @@ func (p *parameter) pairs(v reflect.Value, w wire) error {
 	return nil
 }
 
-// writeMembers writes the fields of a result, a struct, as elements. Lists and
-// maps are not wrapped.
+// writeMembers writes the fields of a result, a struct, as elements. Lists and maps have no enclosing
+// element.
 func writeMembers(b *bytes.Buffer, result any) { writeFields(b, reflect.ValueOf(result)) }
 
+// writeFields writes the fields of a struct, without empty ones that are marked omitempty.
 func writeFields(b *bytes.Buffer, v reflect.Value) {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
@@ -153,6 +161,8 @@ func writeFields(b *bytes.Buffer, v reflect.Value) {
 	}
 }
 
+// writeValue writes one value. Maps are written in the order of their keys, so that equal results give
+// equal bytes.
 func writeValue(b *bytes.Buffer, w wire, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -189,8 +199,9 @@ func writeValue(b *bytes.Buffer, w wire, v reflect.Value) {
 	}
 }
 
+// writeElement writes an element with escaped text.
 func writeElement(b *bytes.Buffer, name, text string) {
 	b.WriteString("<" + name + ">")
-	xml.EscapeText(b, []byte(text)) // a buffer takes everything
+	xml.EscapeText(b, []byte(text)) // a buffer returns no errors
 	b.WriteString("</" + name + ">")
 }

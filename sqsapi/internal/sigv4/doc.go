@@ -1,6 +1,17 @@
-// Package sigv4 checks the signatures of requests, AWS Signature Version 4, in the headers or in the URL.
+// Package sigv4 verifies AWS Signature Version 4, in the Authorization header or in the URL (presigned
+// requests).
 //
-// [Verifier.Read] refuses what cannot be right by the head of a request, so that nothing of its body need be read;
-// [Verifier.Verify] checks the signature once the body is there. An error says what to do about it, in the words of
-// AWS. Which key pair is meant is stated by the fields of the [Verifier]; where it is kept is not known here.
+// It works in two steps, because the head of a request arrives before its body. [Verifier.Read] checks
+// everything that the head shows and returns a [Claim]; nothing of the body need be read for a request
+// that it refuses. [Verifier.Verify] checks the signature over head and body.
+//
+//	claim, err := v.Read(r)            // before the body
+//	err = v.Verify(claim, r, body)     // after the body
+//
+// Errors are those of AWS, with a sentence on what to do. The algorithm is described in "Signature
+// Version 4 for API requests" of the IAM User Guide: a canonical form of the request is hashed, and an
+// HMAC with a key derived from secret, day, region and service signs the hash.
+//
+// The package knows one key pair, given by the fields of the [Verifier], and not where it is kept. It
+// knows no action and reads no clock but Verifier.Now.
 package sigv4

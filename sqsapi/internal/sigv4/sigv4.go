@@ -16,6 +16,7 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
+// Constants of the protocol. maxSkew is the largest difference of clocks that AWS accepts.
 const (
 	algorithm  = "AWS4-HMAC-SHA256"
 	dateFormat = "20060102T150405Z"
@@ -26,35 +27,36 @@ const (
 		"them as export lines."
 )
 
-// Verifier checks signatures that are made with one key pair. Only the signing key it used last changes: it is safe for
-// concurrent use once its fields are set.
+// Verifier checks signatures made with one key pair. It is safe for concurrent use once its fields are
+// set; only the cached signing key changes.
 type Verifier struct {
 	// AccessKeyID names the key pair.
 	AccessKeyID string
-	// SecretAccessKey is its secret.
+	// SecretAccessKey is the secret of the pair.
 	SecretAccessKey string
-	// AnyCredentials accepts every signature, and none.
+	// AnyCredentials accepts any signature, and unsigned requests.
 	AnyCredentials bool
-	// Now returns the time that dates are compared with.
+	// Now returns the present, with which dates of signatures are compared.
 	Now func() time.Time
 
+	// last is the signing key used last.
 	last atomic.Pointer[signingKey]
 }
 
-// Claim is who a request says it is from, with what is needed to check it
-// once the body is read. A nil claim is not checked.
+// Claim is the identity that a request states, with what Verify needs to check it. A nil claim is not
+// checked.
 type Claim struct {
-	// Region is the one that the request is signed for.
+	// Region is the region for which the request is signed.
 	Region string
 
 	secret, date, scope, day string
 	headers                  []string
 	signature                []byte
-	lasts                    time.Duration // of a signature in the URL; 0 for one in a header
+	lasts                    time.Duration // validity of a signature in the URL; 0 for one in a header
 }
 
-// Read returns the claim that r makes, nil if none is checked, and refuses, before the body is read, what
-// cannot be right.
+// Read returns the claim of r and refuses it if the head alone shows that it cannot be valid. The claim
+// is nil with AnyCredentials.
 func (v *Verifier) Read(r *http.Request) (*Claim, error) {
 	if v.AnyCredentials {
 		return nil, nil
@@ -85,7 +87,7 @@ func (v *Verifier) Read(r *http.Request) (*Claim, error) {
 	return v.claimOf(r, &Claim{date: r.Header.Get("X-Amz-Date")}, credential, signed, signature)
 }
 
-// maxPresigned is the longest time that a signature in a URL may last.
+// maxPresigned is the longest validity of a signature in a URL, as at AWS.
 const maxPresigned = 7 * 24 * time.Hour
 
 // presigned reads a signature in the URL.
@@ -103,7 +105,8 @@ func (v *Verifier) presigned(r *http.Request, query url.Values) (*Claim, error) 
 		query.Get("X-Amz-Signature"))
 }
 
-// claimOf completes and checks a claim that knows its date.
+// claimOf completes and checks a claim that has its date. The access key is compared in constant time,
+// so that its characters cannot be guessed one by one.
 func (v *Verifier) claimOf(r *http.Request, c *Claim, credential, signed, signature string) (*Claim, error) {
 	parts := strings.Split(credential, "/")
 	mac, err := hex.DecodeString(signature)
@@ -126,7 +129,8 @@ func (v *Verifier) claimOf(r *http.Request, c *Claim, credential, signed, signat
 	return c, c.check(r, v.Now())
 }
 
-// check validates the date and that the headers that matter are signed.
+// check validates the date, and that the headers that decide about the request are signed. An unsigned
+// X-Amz-Target could be replaced on the way, and with it the action.
 func (c *Claim) check(r *http.Request, now time.Time) error {
 	at, err := time.Parse(dateFormat, c.date)
 	if err != nil {
@@ -163,7 +167,7 @@ func (c *Claim) check(r *http.Request, now time.Time) error {
 	return nil
 }
 
-// Verify checks the signature of a claim over the request and its body.
+// Verify checks the signature of a claim over the request and its body. A nil claim passes.
 func (v *Verifier) Verify(c *Claim, r *http.Request, body []byte) error {
 	if c == nil {
 		return nil
@@ -183,14 +187,14 @@ func (v *Verifier) Verify(c *Claim, r *http.Request, body []byte) error {
 	return nil
 }
 
-// signingKey is what a secret becomes on one day in one region.
+// signingKey is the key derived from a secret for one day and region.
 type signingKey struct {
 	secret, day, region string
 	key                 []byte
 }
 
-// key is the signing key of c. The one used last is kept: callers mostly agree
-// in day and region, and it takes four rounds to make.
+// key returns the signing key of c. The last one is kept: most callers share day and region, and a new
+// key costs four HMACs.
 func (c *Claim) key(last *atomic.Pointer[signingKey]) []byte {
 	if k := last.Load(); k != nil && k.secret == c.secret && k.day == c.day && k.region == c.Region {
 		return k.key
@@ -203,13 +207,15 @@ func (c *Claim) key(last *atomic.Pointer[signingKey]) []byte {
 	return key
 }
 
+// sign returns the HMAC-SHA-256 of text.
 func sign(key []byte, text string) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(text))
 	return mac.Sum(nil)
 }
 
-// canonical is the form of the request that was signed.
+// canonical returns the canonical request that was signed. The path is escaped twice, as every service
+// but S3 does.
 func (c *Claim) canonical(r *http.Request, payload string) string {
 	var b strings.Builder
 	b.WriteString(r.Method + "\n" + escape(max(r.URL.EscapedPath(), "/"), true) + "\n" + c.canonicalQuery(r) + "\n")
@@ -220,6 +226,8 @@ func (c *Claim) canonical(r *http.Request, payload string) string {
 	return b.String()
 }
 
+// headerValue returns the canonical value of a signed header: spaces collapsed, several values joined
+// by commas. net/http keeps Host and Content-Length outside of the headers.
 func headerValue(r *http.Request, name string) string {
 	switch name {
 	case "host":
@@ -234,8 +242,8 @@ func headerValue(r *http.Request, name string) string {
 	return strings.Join(values, ",")
 }
 
-// canonicalQuery sorts by name and then by value: Tag.1 comes before Tag.10,
-// although the equals sign comes after the digits.
+// canonicalQuery returns the canonical query string. It sorts by name, then by value. Sorting the
+// joined pairs would put Tag.10= before Tag.1=, since digits come before the equals sign.
 func (c *Claim) canonicalQuery(r *http.Request) string {
 	var pairs [][2]string
 	for name, values := range r.URL.Query() {
@@ -260,7 +268,7 @@ func (c *Claim) canonicalQuery(r *http.Request) string {
 	return b.String()
 }
 
-// escape percent-encodes all but unreserved characters, and slashes in paths.
+// escape percent-encodes all but unreserved characters; in a path it also keeps slashes.
 func escape(s string, path bool) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

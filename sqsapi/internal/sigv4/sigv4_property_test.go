@@ -146,7 +146,7 @@ func TestWhatTheSDKSignsIsAccepted(t *testing.T) {
 	})
 }
 
-// meaning is what a request asks for, of whom: all that the endpoint looks at.
+// meaning returns everything of a request that the endpoint uses.
 func meaning(r *http.Request, body []byte) string {
 	query := r.URL.Query()
 	query.Del("X-Amz-Signature")

@@ -1,3 +1,5 @@
+// The listener and the connections of the fasthttp part.
+
 package transport
 
 import (
@@ -11,14 +13,15 @@ import (
 	"github.com/muster-scale/muster/internal/accept"
 )
 
-// frontListener knows its connections.
-type frontListener struct {
+// listener passes connections to the loops, and to fasthttp those that no loop takes.
+type listener struct {
 	net.Listener
-	front *Front
+	server *Server
 }
 
-// Accept returns the next connection that no loop takes.
-func (l frontListener) Accept() (net.Conn, error) {
+// Accept returns the next connection that no loop takes. One for which the budget has no room is
+// closed.
+func (l listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
 		if err != nil {
@@ -28,19 +31,20 @@ func (l frontListener) Accept() (net.Conn, error) {
 		if counted, ok := inner.(*accept.Conn); ok {
 			inner, ticket = counted.Detach()
 		}
-		if l.front.adopt(inner, ticket) {
+		if l.server.adopt(inner, ticket) {
 			continue
 		}
-		if l.front.unverified.Take(ConnBytes) {
-			return l.front.keep(inner, ticket, ConnBytes), nil
+		if l.server.unverified.Take(ConnBytes) {
+			return l.server.keep(inner, ticket, ConnBytes), nil
 		}
 		inner.Close()
 		ticket.End()
 	}
 }
 
-// adopt gives a connection to a loop, if there is one that takes it.
-func (f *Front) adopt(c net.Conn, ticket *accept.Ticket) bool {
+// adopt gives a connection to the next loop, in turn. It returns false without loops, or if the loop
+// cannot take it.
+func (f *Server) adopt(c net.Conn, ticket *accept.Ticket) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.loops) == 0 {
@@ -50,16 +54,17 @@ func (f *Front) adopt(c net.Conn, ticket *accept.Ticket) bool {
 	return f.loops[f.next].adopt(c, ticket)
 }
 
-// ConnBytes is what a connection costs that the library serves: what it reads and writes with, and a goroutine.
-const ConnBytes = 2*frontBuffer + 8<<10
+// ConnBytes is the memory of a connection that fasthttp serves: its two buffers and a goroutine.
+const ConnBytes = 2*bufferBytes + 8<<10
 
-// keep remembers a connection until it is closed, which has a share of what may be held for unknown callers.
-func (f *Front) keep(inner net.Conn, ticket *accept.Ticket, share int64) *frontConn {
-	c := &frontConn{Conn: inner, front: f, ticket: ticket}
+// keep registers a connection until it is closed. share is its part of the budget for unauthenticated
+// callers, in bytes.
+func (f *Server) keep(inner net.Conn, ticket *accept.Ticket, share int64) *serverConn {
+	c := &serverConn{Conn: inner, server: f, ticket: ticket}
 	c.share.Store(share)
 	ticket.ClosedBy(func() {
 		inner.Close()
-		ticket.End() // at once: who serves it may take a while to find out
+		ticket.End() // at once: the serving goroutine may notice late
 	})
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,31 +75,33 @@ func (f *Front) keep(inner net.Conn, ticket *accept.Ticket, share int64) *frontC
 	return c
 }
 
-type frontConn struct {
+// serverConn is a connection of the fasthttp part.
+type serverConn struct {
 	net.Conn
-	front  *Front
+	server *Server
 	ticket *accept.Ticket
-	share  atomic.Int64 // of front.unverified
-	ahead  []byte       // read already
+	share  atomic.Int64 // bytes of server.unverified
+	ahead  []byte       // bytes that a loop had already read
 	// refused says that the last request was not read to its end.
 	refused atomic.Bool
 }
 
-// letIn says that the caller proved who it is.
-func (c *frontConn) letIn() {
+// markAuthenticated notes that the caller proved its identity, and returns the connection's share of
+// the budget.
+func (c *serverConn) markAuthenticated() {
 	c.ticket.Trust()
-	c.front.unverified.Give(c.share.Swap(0))
+	c.server.unverified.Give(c.share.Swap(0))
 }
 
-// rest says that a connection waits for a request.
-func rest(c net.Conn, state fasthttp.ConnState) {
-	if c, ok := c.(*frontConn); ok && state == fasthttp.StateIdle {
+// markIdle notes that a connection waits for its next request, so that it may be closed for a new one.
+func markIdle(c net.Conn, state fasthttp.ConnState) {
+	if c, ok := c.(*serverConn); ok && state == fasthttp.StateIdle {
 		c.ticket.Rest()
 	}
 }
 
-// Read reads what was read already first.
-func (c *frontConn) Read(b []byte) (int, error) {
+// Read returns the bytes that a loop had read, then those of the connection.
+func (c *serverConn) Read(b []byte) (int, error) {
 	if len(c.ahead) > 0 {
 		n := copy(b, c.ahead)
 		c.ahead = c.ahead[n:]
@@ -103,20 +110,20 @@ func (c *frontConn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// lingers is how long a caller whose request was refused may still send: were the connection ended before, the answer
-// might be lost.
-const lingers = 500 * time.Millisecond
+// lingerTimeout is the time for which a caller whose request was refused may still send. Closing a
+// connection with unread bytes resets it, and the caller could lose the answer.
+const lingerTimeout = 500 * time.Millisecond
 
-// Close forgets the connection.
-func (c *frontConn) Close() error {
-	c.front.mu.Lock()
-	delete(c.front.open, c)
-	c.front.mu.Unlock()
+// Close closes the connection and unregisters it.
+func (c *serverConn) Close() error {
+	c.server.mu.Lock()
+	delete(c.server.open, c)
+	c.server.mu.Unlock()
 	defer c.ticket.End()
-	defer func() { c.front.unverified.Give(c.share.Swap(0)) }()
+	defer func() { c.server.unverified.Give(c.share.Swap(0)) }()
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.refused.Load() && half.CloseWrite() == nil {
-		if c.SetReadDeadline(time.Now().Add(lingers)) == nil {
-			io.Copy(io.Discard, c.Conn) // until the caller has the answer, or time is over
+		if c.SetReadDeadline(time.Now().Add(lingerTimeout)) == nil {
+			io.Copy(io.Discard, c.Conn) // until the caller closes, or the deadline
 		}
 	}
 	return c.Conn.Close()

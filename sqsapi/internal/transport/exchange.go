@@ -1,3 +1,6 @@
+// Requests and answers of fasthttp in the terms of net/http. Exchanges are reused: nothing of one may
+// be kept after its answer.
+
 package transport
 
 import (
@@ -13,7 +16,8 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
-func (f *Front) exchange(c *fasthttp.RequestCtx) *exchange {
+// exchange returns an exchange for c, from the pool.
+func (f *Server) exchange(c *fasthttp.RequestCtx) *exchange {
 	x, ok := f.exchanges.Get().(*exchange)
 	if !ok {
 		x = newExchange() // the pool holds nothing else
@@ -22,70 +26,73 @@ func (f *Front) exchange(c *fasthttp.RequestCtx) *exchange {
 	return x
 }
 
-func (f *Front) release(x *exchange) {
+// release puts an exchange back into the pool.
+func (f *Server) release(x *exchange) {
 	x.reset()
 	f.exchanges.Put(x)
 }
 
-// exchange is one request and its answer in the terms of net/http. Nothing of it may be kept.
+// exchange is one request and its answer. It implements http.ResponseWriter.
 type exchange struct {
 	fast    *fasthttp.RequestCtx
 	request *http.Request
 	target  url.URL
-	body    heldBody
+	body    memoryBody
 	stream  bodyStream
-	values  []string // those of the headers
+	values  []string // backing array of all header values
 	header  http.Header
 	status  int
 }
 
-// heldBody is a body that is in memory.
-type heldBody struct {
+// memoryBody is a request body that is in memory.
+type memoryBody struct {
 	all []byte
 	bytes.Reader
 }
 
-// BodyInMemory returns the body of a request of a [Front], if it is all there.
-func BodyInMemory(r *http.Request) ([]byte, bool) {
-	if b, ok := r.Body.(*heldBody); ok {
+// BufferedBody returns the body of a request of a [Server] if all of it is in memory.
+func BufferedBody(r *http.Request) ([]byte, bool) {
+	if b, ok := r.Body.(*memoryBody); ok {
 		return b.all, true
 	}
 	return nil, false
 }
 
-// ServedByFront says whether a [Front] serves r. It goes on after an answer without the rest of the body by itself.
-func ServedByFront(r *http.Request) bool {
+// ServedHere says whether a [Server] serves r. It handles an answer without reading the rest of the
+// body itself.
+func ServedHere(r *http.Request) bool {
 	switch r.Body.(type) {
-	case *heldBody, *bodyStream:
+	case *memoryBody, *bodyStream:
 		return true
 	}
 	return false
 }
 
 // Close does nothing.
-func (*heldBody) Close() error { return nil }
+func (*memoryBody) Close() error { return nil }
 
 // bodyStream is a body that is read from the connection.
 type bodyStream struct {
 	io.Reader
-	length int // as it was announced; negative if it was not
+	length int // Content-Length; negative if unknown
 	ended  bool
 }
 
-// Read reads on.
+// Read reads on, and notes the end.
 func (s *bodyStream) Read(b []byte) (int, error) {
 	n, err := s.Reader.Read(b)
 	s.ended = s.ended || err == io.EOF
 	return n, err
 }
 
-// Close does nothing: the next request is behind.
+// Close does nothing: the next request follows on the same connection.
 func (*bodyStream) Close() error { return nil }
 
-// prefetched is how much of a body the library has read before anybody looks at it.
+// prefetched is the part of a body, in bytes, that fasthttp reads before the handler runs.
 const prefetched = 8 << 10
 
-// drained says whether nothing of the body is left in the connection, and drops what is in memory anyway.
+// drained says whether nothing of the body is left in the connection. It first drops a short body,
+// which fasthttp has read already.
 func (s *bodyStream) drained() bool {
 	if s.Reader != nil && !s.ended && s.length >= 0 && s.length <= prefetched {
 		io.Copy(io.Discard, s)
@@ -93,14 +100,16 @@ func (s *bodyStream) drained() bool {
 	return s.Reader == nil || s.ended
 }
 
+// newExchange returns an exchange. Its request is made once, with a context that leads back to the
+// exchange, and is filled anew for each request.
 func newExchange() *exchange {
 	x := &exchange{header: http.Header{}}
 	empty := http.Request{Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	x.request = empty.WithContext(watching{context.Background(), x})
+	x.request = empty.WithContext(exchangeContext{context.Background(), x})
 	return x
 }
 
-// reset lets go of the request.
+// reset drops everything of the request, so that the pool keeps no body alive.
 func (x *exchange) reset() {
 	clear(x.request.Header)
 	clear(x.header)
@@ -109,7 +118,8 @@ func (x *exchange) reset() {
 	x.body.Reset(nil)
 }
 
-// read takes over what the endpoint looks at.
+// read copies the parts of a request that an endpoint uses. It returns an error for an invalid target
+// or more than one Host.
 func (x *exchange) read() error {
 	h := &x.fast.Request.Header
 	r := x.request
@@ -156,7 +166,7 @@ func (x *exchange) read() error {
 	return nil
 }
 
-// headerName is the text of a name, without making a new one for those that every request has.
+// headerName returns the text of a header name, without an allocation for those of every request.
 func headerName(key []byte) string {
 	switch string(key) {
 	case "Host":
@@ -194,17 +204,17 @@ func (x *exchange) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// finish hands over the status and the headers.
+// finish copies status and headers to the answer of fasthttp.
 func (x *exchange) finish() {
 	x.WriteHeader(http.StatusOK)
 	x.fast.SetStatusCode(x.status)
 	for name, values := range x.header {
 		switch name {
-		case "Content-Length": // the library counts
+		case "Content-Length": // fasthttp sets it
 		case "Content-Type":
 			x.fast.Response.Header.SetContentType(values[0])
 		default:
-			x.fast.Response.Header.SetCanonical([]byte(name), []byte(values[0])) // as all names of answers are
+			x.fast.Response.Header.SetCanonical([]byte(name), []byte(values[0])) // the names are canonical
 			for _, value := range values[1:] {
 				x.fast.Response.Header.Add(name, value)
 			}

@@ -1,3 +1,6 @@
+// Noticing that a caller hangs up while its call waits. Nothing watches a connection otherwise: for a
+// short call that would cost more than it saves.
+
 package transport
 
 import (
@@ -10,19 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watching is the context of a request of a [Front]. It never ends: whether the caller is still there is looked at only
-// while a call waits.
-type watching struct {
+// exchangeContext is the context of a request that fasthttp serves. It never ends by itself; see
+// WithHangUp.
+type exchangeContext struct {
 	context.Context
 	exchange *exchange
 }
 
-// Watched ends when the caller hangs up. stop must be called before the request is answered.
-func Watched(ctx context.Context) (_ context.Context, stop func()) {
-	if l, ok := ctx.(leaving); ok {
+// WithHangUp returns a context that ends when the caller of the request with context ctx hangs up. stop
+// must be called before the request is answered.
+func WithHangUp(ctx context.Context) (_ context.Context, stop func()) {
+	if l, ok := ctx.(loopContext); ok {
 		return l.gone, func() {}
 	}
-	w, ok := ctx.(watching)
+	w, ok := ctx.(exchangeContext)
 	if !ok {
 		return ctx, func() {}
 	}
@@ -31,8 +35,8 @@ func Watched(ctx context.Context) (_ context.Context, stop func()) {
 		return ctx, func() {}
 	}
 	conn := w.exchange.fast.Conn()
-	conn.SetReadDeadline(time.Time{}) // that of the request is shorter than a caller may wait
-	watch, cancel := context.WithCancel(ctx)
+	conn.SetReadDeadline(time.Time{}) // the deadline of the request is shorter than a long poll
+	register, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -40,8 +44,8 @@ func Watched(ctx context.Context) (_ context.Context, stop func()) {
 			cancel()
 		}
 	}()
-	return watch, func() {
-		conn.SetReadDeadline(time.Unix(1, 0)) // ends the look; the next request sets its own
+	return register, func() {
+		conn.SetReadDeadline(time.Unix(1, 0)) // ends hungUp; the next request sets its own deadline
 		<-done
 		conn.SetReadDeadline(time.Time{})
 	}
@@ -49,9 +53,10 @@ func Watched(ctx context.Context) (_ context.Context, stop func()) {
 
 var errNotWatched = errors.New("the connection has no file descriptor")
 
+// rawConn returns the connection below c, for system calls.
 func rawConn(c net.Conn) (syscall.RawConn, error) {
-	if front, ok := c.(*frontConn); ok {
-		c = front.Conn
+	if server, ok := c.(*serverConn); ok {
+		c = server.Conn
 	}
 	s, ok := c.(syscall.Conn)
 	if !ok {
@@ -60,8 +65,8 @@ func rawConn(c net.Conn) (syscall.RawConn, error) {
 	return s.SyscallConn()
 }
 
-// hungUp waits until the connection can be read and says whether that is because it ended; what a caller sends ahead is
-// left where it is.
+// hungUp waits until the connection is readable, and says whether that is because it ended. MSG_PEEK
+// leaves bytes of the next request in place.
 func hungUp(raw syscall.RawConn) bool {
 	var n int
 	var failed error

@@ -1,3 +1,6 @@
+// The event loop of a number of connections. Everything of a loop runs on its goroutine, except the
+// functions that say that they are safe for concurrent use.
+
 package transport
 
 import (
@@ -20,84 +23,87 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
-// loop serves connections on one goroutine: it reads what has come, hands what is to be stored in together, and writes
-// the answers when they are there. So a request costs one read and one write, and no goroutine is woken for it. What
-// may wait runs on a goroutine of its own, and a connection with another than plain requests goes to the other server.
+// loop serves connections on one goroutine. Each round it reads what arrived, submits all new work to
+// the queue together, and writes the answers that are ready. Work that may block runs on a goroutine of
+// its own. A connection with a request that is not simple moves to fasthttp.
 type loop struct {
-	front  *Front
-	calls  Calls          // nil if the endpoint has none
-	queue  *queue.Courier // of calls
+	server *Server
+	calls  Calls          // nil if the endpoint is no Endpoint
+	queue  *queue.Batcher // the batcher of calls
 	poll   int            // the epoll instance
-	bell   int            // an eventfd: ends the wait for events
-	asleep atomic.Bool    // it waits for events, or is about to
-	rung   atomic.Bool    // there is something to do besides events
+	wakeFD int            // an eventfd, which ends the wait for events
+	asleep atomic.Bool    // the loop waits for events, or is about to
+	woken  atomic.Bool    // there is work besides events
 	ended  chan struct{}
 
 	mu     sync.Mutex
-	posted []func() // to be run by the loop
-	gone   bool     // nothing is run any more
+	posted []func() // functions for the loop to run
+	gone   bool     // the loop has ended and runs nothing
 
 	conns    map[int]*loopConn
-	todo     []*loopConn // may go on without an event
-	stopping bool        // connections end after the request under way
+	todo     []*loopConn // connections that can continue without an event
+	stopping bool        // connections end after their running request
 	begun    time.Time
-	now      time.Time     // when the events of this round came
-	age      time.Duration // the same since begun
-	sweepAt  time.Duration // no connection is to be ended earlier; 0 if none is
-	date     []byte        // the header of that second
+	now      time.Time     // time of this round
+	age      time.Duration // now - begun
+	sweepAt  time.Duration // earliest timeout of a connection, or earlier; 0 if none has one
+	date     []byte        // Date header of the second dated
 	dated    int64
-	in, out  []byte // used again for every read and write
-	body     []byte // for every answer
+	in, out  []byte // reused for every read and write
+	body     []byte // reused for every answer
 }
 
 const (
-	// patienceStep is how exactly connections are ended that are too slow.
-	patienceStep = 20 * time.Millisecond
-	// handInAfter is how many requests are read before the first of them is committed: more at once cost less, but the
-	// disk must not wait for them.
-	handInAfter = 8
-	// keptBytes is the largest answer whose memory is used again.
+	// timeoutStep is the precision of timeouts. Coarse timeouts let one sweep end many connections.
+	timeoutStep = 20 * time.Millisecond
+	// submitAfter is the number of gathered requests after which they are submitted at once. More
+	// requests per commit cost less, but meanwhile the disk would be idle.
+	submitAfter = 8
+	// keptBytes is the largest buffer that is reused, in bytes.
 	keptBytes = 256 << 10
 )
 
-func newLoop(f *Front) (*loop, error) {
+// newLoop creates a loop; run starts it.
+func newLoop(f *Server) (*loop, error) {
 	poll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
-	bell, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	wakeFD, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
 		return nil, errors.Join(os.NewSyscallError("eventfd", err), unix.Close(poll))
 	}
 	l := &loop{
-		front: f, poll: poll, bell: bell, ended: make(chan struct{}), conns: map[int]*loopConn{},
-		begun: time.Now(), in: make([]byte, plainBytes+frontBuffer),
+		server: f, poll: poll, wakeFD: wakeFD, ended: make(chan struct{}), conns: map[int]*loopConn{},
+		begun: time.Now(), in: make([]byte, maxSimpleBytes+bufferBytes),
 	}
 	if f.own != nil {
-		l.calls = f.own.NewCalls(l.ring)
-		l.queue = l.calls.Courier()
+		l.calls = f.own.NewCalls(l.wake)
+		l.queue = l.calls.Batcher()
 	}
-	if err := l.watch(bell, unix.EPOLLIN); err != nil {
-		return nil, errors.Join(err, unix.Close(bell), unix.Close(poll))
+	if err := l.register(wakeFD, unix.EPOLLIN); err != nil {
+		return nil, errors.Join(err, unix.Close(wakeFD), unix.Close(poll))
 	}
 	return l, nil
 }
 
-// watch reports events of a file descriptor from now on, each once.
-func (l *loop) watch(fd int, events uint32) error {
+// register reports events of a file descriptor from now on. They are edge-triggered: each change is
+// reported once.
+func (l *loop) register(fd int, events uint32) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(l.poll, unix.EPOLL_CTL_ADD, fd,
 		&unix.EpollEvent{Events: events | unix.EPOLLET, Fd: int32(fd)}))
 }
 
-// ring lets the loop look at what is not an event. It is safe for concurrent use.
-func (l *loop) ring() {
-	l.rung.Store(true)
+// wake makes the loop handle work that is not an event. It is safe for concurrent use. The system call
+// is needed only if the loop sleeps.
+func (l *loop) wake() {
+	l.woken.Store(true)
 	if l.asleep.Swap(false) {
-		unix.Write(l.bell, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // fails only if it was rung and not heard yet
+		unix.Write(l.wakeFD, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // fails only if a wake-up is pending already
 	}
 }
 
-// post has do run by the loop, and reports whether it will be. It is safe for concurrent use.
+// post lets the loop run do, and returns false if the loop has ended. It is safe for concurrent use.
 func (l *loop) post(do func()) bool {
 	l.mu.Lock()
 	gone := l.gone
@@ -106,7 +112,7 @@ func (l *loop) post(do func()) bool {
 	}
 	l.mu.Unlock()
 	if !gone {
-		l.ring()
+		l.wake()
 	}
 	return !gone
 }
@@ -119,7 +125,8 @@ func (l *loop) run() {
 		n := l.wait(events)
 		l.now = time.Now()
 		l.age = l.now.Sub(l.begun)
-		if l.rung.Swap(false) && l.queue != nil {
+		// Outcomes of the last round first: their answers free connections for this one.
+		if l.woken.Swap(false) && l.queue != nil {
 			l.queue.Deliver()
 		}
 		for i := range events[:n] {
@@ -127,11 +134,11 @@ func (l *loop) run() {
 				l.ready(c, events[i].Events)
 			}
 		}
-		l.goOn()
+		l.stepAll()
 		l.runPosted()
 		if l.queue != nil {
 			l.queue.Submit()
-			if l.rung.Swap(false) { // it was committed at once
+			if l.woken.Swap(false) { // Submit committed at once
 				l.queue.Deliver()
 			}
 		}
@@ -140,14 +147,16 @@ func (l *loop) run() {
 		}
 	}
 	l.mu.Lock()
+	// From here on post refuses; what was posted before still runs below.
 	l.gone = true
 	l.mu.Unlock()
 	l.runPosted()
-	unix.Close(l.bell)
+	unix.Close(l.wakeFD)
 	unix.Close(l.poll)
 }
 
-// wait returns the events there are. If there is nothing to do it waits for some, or until somebody rings.
+// wait returns the pending events. If there is nothing else to do it waits for events, a wake-up or the
+// next timeout. asleep is set before woken is checked, so that a wake-up in between is not lost.
 func (l *loop) wait(events []unix.EpollEvent) int {
 	if n, err := unix.EpollWait(l.poll, events, 0); n > 0 || err != nil || len(l.todo) > 0 {
 		return max(n, 0)
@@ -158,15 +167,16 @@ func (l *loop) wait(events []unix.EpollEvent) int {
 	}
 	l.asleep.Store(true)
 	defer l.asleep.Store(false)
-	if l.rung.Load() {
+	if l.woken.Load() {
 		return 0
 	}
-	n, _ := unix.EpollWait(l.poll, events, most) // an error is an interruption
+	n, _ := unix.EpollWait(l.poll, events, most) // the only error is an interruption
 	return max(n, 0)
 }
 
-// goOn lets the connections go on that need no event for it, each by one step at a time.
-func (l *loop) goOn() {
+// stepAll continues connections that need no event, one step each per pass, so that none starves the
+// others. After 16 passes new events get their turn.
+func (l *loop) stepAll() {
 	for range 16 {
 		if len(l.todo) == 0 {
 			return
@@ -179,6 +189,7 @@ func (l *loop) goOn() {
 	}
 }
 
+// runPosted runs the functions of post.
 func (l *loop) runPosted() {
 	l.mu.Lock()
 	posted := l.posted
@@ -189,7 +200,8 @@ func (l *loop) runPosted() {
 	}
 }
 
-// adopt takes a connection over from l's listener and reports whether it did. It is safe for concurrent use.
+// adopt takes over a connection and says whether it did. It duplicates the file descriptor, because the
+// runtime's poller owns the one of c. It is safe for concurrent use.
 func (l *loop) adopt(c net.Conn, ticket *accept.Ticket) bool {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
@@ -209,32 +221,33 @@ func (l *loop) adopt(c net.Conn, ticket *accept.Ticket) bool {
 		unix.Close(fd)
 		return false
 	}
-	c.Close() // this name of it
+	c.Close() // the duplicate stays open
 	return true
 }
 
-// open begins with a connection.
+// open starts serving a connection.
 func (l *loop) open(fd int, ticket *accept.Ticket) {
-	c := &loopConn{loop: l, fd: fd, plain: newPlain(), ticket: ticket}
-	if l.stopping || l.watch(fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP) != nil {
+	c := &loopConn{loop: l, fd: fd, simpleRequest: newSimpleRequest(), ticket: ticket}
+	// The listener may hand over a connection after stop was posted.
+	if l.stopping || l.register(fd, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP) != nil {
 		unix.Close(fd)
 		ticket.End()
 		return
 	}
-	ticket.ClosedBy(func() { l.post(func() { l.makeRoom(c) }) })
+	ticket.ClosedBy(func() { l.post(func() { l.yield(c) }) })
 	l.conns[fd] = c
-	l.expect(c, l.front.server.ReadTimeout)
+	l.setTimeout(c, l.server.fallback.ReadTimeout)
 }
 
-// expect ends the connection if nothing happens for a time.
-func (l *loop) expect(c *loopConn, within time.Duration) {
-	c.until = (l.age + within).Truncate(patienceStep) + patienceStep
+// setTimeout ends the connection unless another timeout is set within that time.
+func (l *loop) setTimeout(c *loopConn, within time.Duration) {
+	c.until = (l.age + within).Truncate(timeoutStep) + timeoutStep
 	if l.sweepAt == 0 || c.until < l.sweepAt {
 		l.sweepAt = c.until
 	}
 }
 
-// sweep ends the connections that were too slow.
+// sweep ends the connections whose timeout is over, and computes the next timeout.
 func (l *loop) sweep() {
 	l.sweepAt = 0
 	for _, c := range l.conns {
@@ -248,7 +261,7 @@ func (l *loop) sweep() {
 	}
 }
 
-// end ends a connection.
+// end closes a connection and gives back what it held.
 func (l *loop) end(c *loopConn) {
 	if c.state == closed {
 		return
@@ -263,8 +276,9 @@ func (l *loop) end(c *loopConn) {
 	}
 }
 
-// makeRoom ends a connection whose place is needed, unless a request was let in at that moment.
-func (l *loop) makeRoom(c *loopConn) {
+// yield closes a connection whose place is needed for another one, unless a request arrived on it
+// meanwhile.
+func (l *loop) yield(c *loopConn) {
 	if c.ticket.Busy() {
 		c.ticket.Stay()
 		return
@@ -272,18 +286,18 @@ func (l *loop) makeRoom(c *loopConn) {
 	l.end(c)
 }
 
-// overloaded ends a connection for whose unverified bytes there is no room.
+// overloaded refuses a request for which the budget has no room, and closes the connection.
 func (l *loop) overloaded(c *loopConn) {
-	a := &written{header: http.Header{protocol.RequestIDHeader: {protocol.RequestID()}}}
+	a := &response{header: http.Header{protocol.RequestIDHeader: {protocol.RequestID()}}}
 	protocol.JSON{}.Fault(a, protocol.Busy())
 	l.reply(c, a)
 	l.end(c)
 }
 
-// handOver gives a connection to the other server, with what was read of it.
+// handOver moves a connection to fasthttp, with the bytes read from it.
 func (l *loop) handOver(c *loopConn, read []byte) {
-	f, share := l.front, int64(ConnBytes)
-	if c.known || c.ticket.Trusted() {
+	f, share := l.server, int64(ConnBytes)
+	if c.verified || c.ticket.Trusted() {
 		share = 0
 	} else if !f.unverified.Take(share) {
 		l.overloaded(c)
@@ -293,7 +307,7 @@ func (l *loop) handOver(c *loopConn, read []byte) {
 	delete(l.conns, c.fd)
 	ahead := slices.Clone(read)
 	c.forget()
-	unix.EpollCtl(l.poll, unix.EPOLL_CTL_DEL, c.fd, nil) // else its other name would be reported
+	unix.EpollCtl(l.poll, unix.EPOLL_CTL_DEL, c.fd, nil) // otherwise events of the duplicate would still be reported
 	file := os.NewFile(uintptr(c.fd), "connection")
 	defer file.Close()
 	conn, err := net.FileConn(file)
@@ -301,17 +315,18 @@ func (l *loop) handOver(c *loopConn, read []byte) {
 		err = errors.Join(http.ErrServerClosed, conn.Close())
 	}
 	if err != nil {
-		f.log.Warn("an sqs connection was ended", "error", err)
+		f.log.Warn("closed an sqs connection that could not be handed over", "error", err)
 		f.unverified.Give(share)
 		c.ticket.End()
 		return
 	}
 	inner := f.keep(conn, c.ticket, share)
 	inner.ahead = ahead
-	go f.server.ServeConn(inner) // what fails is the connection's
+	go f.fallback.ServeConn(inner) // errors concern this connection alone
 }
 
-// stop ends the loop when the requests under way are answered; now does not wait for them.
+// stop ends the loop after the running requests; now does not wait for them. It is safe for concurrent
+// use.
 func (l *loop) stop(now bool) {
 	l.post(func() {
 		l.stopping = true
@@ -323,13 +338,15 @@ func (l *loop) stop(now bool) {
 	})
 }
 
-// startLoops returns the loops of a front.
-func startLoops(f *Front) []*loop {
+// startLoops starts half as many loops as there are processors, at most 8: the queue and the calls need
+// the rest. If one cannot be created, connections beyond it go to fasthttp.
+func startLoops(f *Server) []*loop {
 	var loops []*loop
 	for range max(1, min(runtime.GOMAXPROCS(0)/2, 8)) {
 		l, err := newLoop(f)
 		if err != nil {
-			f.log.Warn("sqs connections are served in the slower way", "error", err)
+			f.log.Warn("sqs connections are served without an event loop, which takes more processor time",
+				"error", err)
 			break
 		}
 		go l.run()
@@ -338,5 +355,5 @@ func startLoops(f *Front) []*loop {
 	return loops
 }
 
-// isAgain says that there is nothing to read, or no room to write.
+// isAgain says that a read or write would block, or was interrupted.
 func isAgain(err error) bool { return err == syscall.EAGAIN || err == syscall.EINTR }

@@ -8,11 +8,11 @@ import (
 	"github.com/muster-scale/muster/internal/accept"
 )
 
-// loop is only made on Linux.
+// loop exists only on Linux, where there is epoll. Elsewhere fasthttp serves all connections.
 type loop struct{ ended chan struct{} }
 
 func (*loop) adopt(net.Conn, *accept.Ticket) bool { return false }
 
 func (*loop) stop(bool) {}
 
-func startLoops(*Front) []*loop { return nil }
+func startLoops(*Server) []*loop { return nil }

@@ -1,3 +1,7 @@
+// A connection of a loop. It moves from idle to serving when a complete request was read, to writing if
+// the answer does not fit into the socket buffer, and back to idle. It serves one request at a time, so
+// answers keep the order of requests.
+
 package transport
 
 import (
@@ -14,35 +18,36 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
-// loopConn is a connection of a loop, which alone uses it.
+// loopConn is a connection of a loop, and the Caller of its request. Only its loop uses it.
 type loopConn struct {
-	loop     *loop
-	fd       int
-	state    connState
-	plain    *plain
-	held     []byte             // what was read and is not yet used
-	rest     []byte             // what is not yet written
-	readable bool               // there may be more to read
-	ended    bool               // nothing more will come
-	queued   bool               // it is in todo
-	until    time.Duration      // it is ended then, since the loop began; 0 is never
-	hangUp   context.CancelFunc // of a call that waits
-	ticket   *accept.Ticket     // nil if nobody counts connections
-	known    bool               // its caller proved who it is
-	judged   bool               // the head of the request that is coming in is fine
-	counted  int64              // of held, those in the front's budget
+	loop          *loop
+	fd            int
+	state         connState
+	simpleRequest *simpleRequest
+	unread        []byte             // bytes read that no request has used yet
+	unwritten     []byte             // bytes of the answer that are not written yet
+	readable      bool               // the socket may have more to read
+	ended         bool               // the caller will send no more
+	queued        bool               // the connection is in todo
+	until         time.Duration      // timeout, as loop.age; 0 is none
+	hangUp        context.CancelFunc // ends the context of a waiting call
+	ticket        *accept.Ticket     // nil if connections are not counted
+	verified      bool               // the caller is authenticated
+	headChecked   bool               // the head of the incomplete request is not refused
+	counted       int64              // bytes of unread that count against the budget
 }
 
+// connState is the state of a connection.
 type connState uint8
 
 const (
-	idle    connState = iota // or with a part of a request
-	serving                  // the answer is being made
-	writing                  // the answer does not fit into the socket
+	idle    connState = iota // no request, or a part of one
+	serving                  // the call is running
+	writing                  // the answer waits for room in the socket buffer
 	closed
 )
 
-// ready takes note of an event.
+// ready handles an event of a connection.
 func (l *loop) ready(c *loopConn, events uint32) {
 	if events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		c.readable = true
@@ -55,13 +60,13 @@ func (l *loop) ready(c *loopConn, events uint32) {
 	}
 	switch {
 	case c.state == writing && events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0:
-		l.write(c, c.rest)
+		l.write(c, c.unwritten)
 	case c.state == idle && c.readable:
 		l.step(c)
 	}
 }
 
-// later lets c go on in this round.
+// later continues c in this round without an event.
 func (l *loop) later(c *loopConn) {
 	if !c.queued {
 		c.queued = true
@@ -69,13 +74,14 @@ func (l *loop) later(c *loopConn) {
 	}
 }
 
-// step reads once and serves the first request, if it is whole.
+// step reads once, and serves the first request if it is complete.
 func (l *loop) step(c *loopConn) {
 	c.queued = false
 	if c.state != idle {
 		return
 	}
-	b := l.in[:copy(l.in, c.held)]
+	// All connections share one read buffer; unfinished requests are copied in and out.
+	b := l.in[:copy(l.in, c.unread)]
 	if c.readable {
 		n, err := unix.Read(c.fd, l.in[len(b):])
 		switch {
@@ -85,51 +91,52 @@ func (l *loop) step(c *loopConn) {
 			l.end(c)
 			return
 		default:
-			c.readable = n > 0 && (c.ended || n == len(l.in)-len(b)) // else it was all there is
+			c.readable = n > 0 && (c.ended || n == len(l.in)-len(b)) // a short read emptied the socket
 			c.ended = c.ended || n == 0
 			b = l.in[:len(b)+n]
 		}
 	}
-	n, f := c.plain.read(b)
+	n, f := c.simpleRequest.read(b)
 	switch {
-	case f == unusual:
+	case f == notSimple:
 		l.handOver(c, b)
-	case f == whole:
-		c.judged = false
-		if !c.hold(b[n:]) {
+	case f == complete:
+		c.headChecked = false
+		if !c.keepUnread(b[n:]) {
 			l.overloaded(c)
 			return
 		}
 		c.state, c.until = serving, 0
 		l.serve(c)
-	case f == headed && !c.judged && l.front.refuses(&c.plain.request):
-		l.handOver(c, b) // which answers without the rest
+	case f == headOnly && !c.headChecked && l.server.refuses(&c.simpleRequest.request):
+		l.handOver(c, b) // fasthttp answers without reading the body
 	default:
-		c.judged = f == headed
+		c.headChecked = f == headOnly
 		l.pause(c, b)
 	}
 }
 
-// pause waits for the rest of a request.
+// pause keeps the bytes of an incomplete request until more arrive. The timeout runs from the first
+// byte, so a slow caller cannot prolong it.
 func (l *loop) pause(c *loopConn, b []byte) {
-	began := len(c.held) == 0 && len(b) > 0
+	began := len(c.unread) == 0 && len(b) > 0
 	switch {
-	case !c.hold(b):
+	case !c.keepUnread(b):
 		l.overloaded(c)
 	case c.readable:
 		l.later(c)
 	case c.ended:
 		l.end(c)
 	case began:
-		l.expect(c, l.front.server.ReadTimeout)
+		l.setTimeout(c, l.server.fallback.ReadTimeout)
 	}
 }
 
-// hold keeps what is not yet used, and reports whether it may: of callers who have not proved who they are,
-// only so much is kept in all.
-func (c *loopConn) hold(b []byte) bool {
-	if want := int64(len(b)); !c.known && !c.ticket.Trusted() && want > c.counted {
-		if !c.loop.front.unverified.Take(want - c.counted) {
+// keepUnread keeps bytes for later. It returns false if the caller is not authenticated and the budget
+// has no room for them.
+func (c *loopConn) keepUnread(b []byte) bool {
+	if want := int64(len(b)); !c.verified && !c.ticket.Trusted() && want > c.counted {
+		if !c.loop.server.unverified.Take(want - c.counted) {
 			return false
 		}
 		c.counted = want
@@ -138,56 +145,60 @@ func (c *loopConn) hold(b []byte) bool {
 		c.forget()
 		return true
 	}
-	c.held = append(c.held[:0], b...)
+	c.unread = append(c.unread[:0], b...)
 	return true
 }
 
-// forget lets go of what is held.
+// forget drops the kept bytes and returns them to the budget.
 func (c *loopConn) forget() {
-	c.held = nil
-	c.loop.front.unverified.Give(c.counted)
+	c.unread = nil
+	c.loop.server.unverified.Give(c.counted)
 	c.counted = 0
 }
 
-// LetIn says that the caller proved who it is.
-func (c *loopConn) LetIn() {
-	c.known = true
+// MarkAuthenticated notes that the caller proved its identity. Its connection is then not closed for
+// another one.
+func (c *loopConn) MarkAuthenticated() {
+	c.verified = true
 	c.ticket.Trust()
 }
 
-// serve answers the request that was read.
+// serve starts the call of the request that was read. A request that Calls does not take runs through
+// ServeHTTP on a goroutine of its own, with a copy of the body.
 func (l *loop) serve(c *loopConn) {
 	defer c.endIfItFails()
-	r := &c.plain.request
-	if l.calls != nil && l.calls.Begin(r, c.plain.body, c) {
-		if l.queue.Gathered() >= handInAfter {
+	r := &c.simpleRequest.request
+	if l.calls != nil && l.calls.Begin(r, c.simpleRequest.body, c) {
+		if l.queue.Gathered() >= submitAfter {
 			l.queue.Submit()
 		}
 		return
 	}
-	body := &heldBody{all: slices.Clone(c.plain.body)}
+	body := &memoryBody{all: slices.Clone(c.simpleRequest.body)}
 	body.Reset(body.all)
 	r.Body = body
-	l.aside(c, func(ctx context.Context, w http.ResponseWriter) { l.front.endpoint.ServeHTTP(w, r.WithContext(ctx)) })
+	l.runAsync(c, func(ctx context.Context, w http.ResponseWriter) {
+		l.server.endpoint.ServeHTTP(w, r.WithContext(ctx))
+	})
 }
 
-// aside runs what may wait on a goroutine of its own.
-func (l *loop) aside(c *loopConn, run func(context.Context, http.ResponseWriter)) {
+// runAsync runs a call on a goroutine of its own; the loop writes its answer.
+func (l *loop) runAsync(c *loopConn, run func(context.Context, http.ResponseWriter)) {
 	gone, hangUp := context.WithCancel(context.Background())
 	if c.ended {
 		hangUp()
 	}
 	c.hangUp = hangUp
 	go func() {
-		a := &written{header: http.Header{}}
+		a := &response{header: http.Header{}}
 		func() {
 			defer func() {
 				if failure := recover(); failure != nil {
-					l.front.log.Error("sqs request failed", "error", failure)
-					a = &written{header: http.Header{}, status: http.StatusInternalServerError}
+					l.server.log.Error("sqs request failed", "error", failure)
+					a = &response{header: http.Header{}, status: http.StatusInternalServerError}
 				}
 			}()
-			run(leaving{context.Background(), gone, c.ticket}, a)
+			run(loopContext{context.Background(), gone, c.ticket}, a)
 		}()
 		l.post(func() {
 			hangUp()
@@ -197,28 +208,30 @@ func (l *loop) aside(c *loopConn, run func(context.Context, http.ResponseWriter)
 	}()
 }
 
-// endIfItFails ends a connection whose request made the endpoint panic: one request must not end the program.
+// endIfItFails closes a connection whose request made the endpoint panic: one request must not end the
+// program.
 func (c *loopConn) endIfItFails() {
 	if failure := recover(); failure != nil {
-		c.loop.front.log.Error("sqs request failed", "error", failure)
+		c.loop.server.log.Error("sqs request failed", "error", failure)
 		c.loop.end(c)
 	}
 }
 
-// Answer answers a call of the loop.
+// Answer writes the answer of a call of the loop. The frequent case, a success with a fast encoder, is
+// written without http.Header.
 func (c *loopConn) Answer(make func() (any, error)) {
 	defer c.endIfItFails()
 	l := c.loop
 	result, err := make()
-	quick, ok := result.(protocol.UsualResult)
+	fast, ok := result.(protocol.FastResult)
 	if err != nil || !ok && result != nil {
-		a := &written{header: http.Header{}}
-		l.calls.Conclude(a, c.plain.request.Header.Get(protocol.TargetHeader), result, err)
+		a := &response{header: http.Header{}}
+		l.calls.Conclude(a, c.simpleRequest.request.Header.Get(protocol.TargetHeader), result, err)
 		l.reply(c, a)
 		return
 	}
 	if ok {
-		l.body = quick.AppendJSON(l.body[:0])
+		l.body = fast.AppendJSON(l.body[:0])
 	} else {
 		l.body = append(l.body[:0], "{}"...)
 	}
@@ -231,18 +244,18 @@ func (c *loopConn) Answer(make func() (any, error)) {
 	l.shrink()
 }
 
-// Waits answers a call that waits.
-func (c *loopConn) Waits(run func(context.Context) (any, error)) {
+// AnswerLater runs a call that may block, and writes its answer.
+func (c *loopConn) AnswerLater(run func(context.Context) (any, error)) {
 	l := c.loop
-	action := c.plain.request.Header.Get(protocol.TargetHeader)
-	l.aside(c, func(ctx context.Context, w http.ResponseWriter) {
+	action := c.simpleRequest.request.Header.Get(protocol.TargetHeader)
+	l.runAsync(c, func(ctx context.Context, w http.ResponseWriter) {
 		result, err := run(ctx)
 		l.calls.Conclude(w, action, result, err)
 	})
 }
 
-// reply writes an answer.
-func (l *loop) reply(c *loopConn, a *written) {
+// reply writes an answer with headers, in the order of their names.
+func (l *loop) reply(c *loopConn, a *response) {
 	a.WriteHeader(http.StatusOK)
 	b := fmt.Appendf(l.out[:0], "HTTP/1.1 %d %s\r\n", a.status, http.StatusText(a.status))
 	b = l.appendDate(b)
@@ -258,14 +271,14 @@ func (l *loop) reply(c *loopConn, a *written) {
 	l.shrink()
 }
 
-// shrink lets go of the memory of a large answer.
+// shrink drops the buffers after a large answer.
 func (l *loop) shrink() {
 	if cap(l.out) > keptBytes {
 		l.out, l.body = nil, nil
 	}
 }
 
-// appendDate adds the header that says what time it is.
+// appendDate appends the Date header, which is formatted once a second.
 func (l *loop) appendDate(b []byte) []byte {
 	if second := l.now.Unix(); second != l.dated {
 		l.dated = second
@@ -282,7 +295,8 @@ func (l *loop) appendEnd(b []byte) []byte {
 	return append(b, "\r\n"...)
 }
 
-// write writes what is left of an answer; when all is written the connection goes on.
+// write writes an answer, or the rest of one. Afterwards the connection waits for its next request, or
+// continues with one that has arrived already.
 func (l *loop) write(c *loopConn, b []byte) {
 	if c.state == closed {
 		return
@@ -293,9 +307,9 @@ func (l *loop) write(c *loopConn, b []byte) {
 		case err == unix.EAGAIN:
 			if c.state != writing {
 				c.state = writing
-				l.expect(c, l.front.server.WriteTimeout)
+				l.setTimeout(c, l.server.fallback.WriteTimeout)
 			}
-			c.rest = append([]byte(nil), b...)
+			c.unwritten = append([]byte(nil), b...)
 			return
 		case err != nil && err != unix.EINTR:
 			l.end(c)
@@ -303,18 +317,18 @@ func (l *loop) write(c *loopConn, b []byte) {
 		}
 		b = b[max(n, 0):]
 	}
-	c.state, c.rest = idle, nil
+	c.state, c.unwritten = idle, nil
 	c.ticket.Rest()
 	if l.stopping {
 		l.end(c)
 		return
 	}
-	wait := l.front.server.IdleTimeout
-	if len(c.held) > 0 {
-		wait = l.front.server.ReadTimeout
+	wait := l.server.fallback.IdleTimeout
+	if len(c.unread) > 0 {
+		wait = l.server.fallback.ReadTimeout
 	}
-	l.expect(c, wait)
-	if c.readable || c.ended || len(c.held) > 0 {
+	l.setTimeout(c, wait)
+	if c.readable || c.ended || len(c.unread) > 0 {
 		l.later(c)
 	}
 }

@@ -1,3 +1,7 @@
+// The encoding of operations in a frame: a kind byte, then the fields in a fixed order, numbers as
+// varints, texts with their length. It is a file format: readers must understand what older programs
+// wrote.
+
 package oplog
 
 import (
@@ -8,7 +12,7 @@ import (
 	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
-// AppendOp adds an operation to a frame. ok is false for one that is so rare that only the tables take it.
+// AppendOp adds an operation to a frame. ok is false for rare operations, which only the tables take.
 func AppendOp(b []byte, o *machine.Op) (_ []byte, ok bool) {
 	b = append(b, byte(o.Kind))
 	switch o.Kind {
@@ -33,7 +37,7 @@ func AppendOp(b []byte, o *machine.Op) (_ []byte, ok bool) {
 	return b, true
 }
 
-// AppendRow adds a row as the log keeps it.
+// AppendRow adds the numbers of a message.
 func AppendRow(b []byte, r *machine.Row) []byte {
 	b = binary.AppendUvarint(binary.AppendUvarint(b, r.Seq), uint64(r.Queue))
 	b = binary.AppendVarint(binary.AppendVarint(b, r.Sent), r.Visible)
@@ -45,17 +49,18 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// ReadOps appends the operations of a frame to ops.
+// ReadOps decodes the operations of a frame and appends them to ops.
 func ReadOps(payload []byte, ops []machine.Op) ([]machine.Op, error) {
 	r := opReader{left: payload}
 	return r.all(ops)
 }
 
-// opReader takes a frame apart; after the first error it returns zeros.
+// opReader decodes a frame. After the first error it returns zero values, so that only err need be
+// checked.
 type opReader struct {
 	left  []byte
 	err   error
-	older bool // messages have no checksum
+	older bool // format of schema version 2: messages have no checksum
 }
 
 func (r *opReader) all(ops []machine.Op) ([]machine.Op, error) {
@@ -105,6 +110,7 @@ func (r *opReader) row() (out machine.Row) {
 	return out
 }
 
+// fail keeps the first error and ends the reading.
 func (r *opReader) fail(err error) {
 	if r.err == nil {
 		r.err = err
@@ -114,7 +120,8 @@ func (r *opReader) fail(err error) {
 
 var errShortFrame = errors.New("it ends within an operation")
 
-// bytes takes n bytes; the reader's own where n is at most 16 and there are fewer.
+// bytes returns the next n bytes. If there are fewer it fails, and returns up to 16 zero bytes so that
+// callers can convert them to arrays.
 func (r *opReader) bytes(n uint64) []byte {
 	if n > uint64(len(r.left)) {
 		r.fail(errShortFrame)
@@ -153,6 +160,7 @@ func (r *opReader) signed() int64 {
 	return v
 }
 
+// small reads a number of at most 32 bits.
 func (r *opReader) small() uint32 {
 	v := r.number()
 	if v > 1<<32-1 {

@@ -6,8 +6,8 @@ import (
 	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
-// ReadOlder is Read for the logs of older programs, whose frames belong to any file and have no checksums of
-// contents.
+// ReadOlder is Read for logs of schema version 2. Their frames have no seed, and their messages no
+// checksums, which it adds.
 func ReadOlder(content []byte, generation uint64) (ops []machine.Op, err error) {
 	at, number := int64(0), uint32(0)
 	for {

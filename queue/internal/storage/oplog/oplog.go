@@ -1,9 +1,20 @@
-// Package oplog is the log in front of the tables of a queue file. A [Log] takes the operations of a commit as one
-// frame, which [Read] finds again; a [Pending] is what the operations of a log add to the tables. [Place] and [File]
-// are where a log is kept, so that tests can keep one on a disk that loses its power.
+// Package oplog is the log in front of the tables of a queue file. A commit appends its operations to
+// the log as one frame and syncs it, which is much faster than a transaction.
 //
-// It knows neither tables nor directories. When a log begins, and when its operations are taken over, is decided by
-// package storage. See docs/decisions/0008.
+//   - [Log] is the log being written: [Log.Append] adds a frame, [Log.Restart] starts again from the
+//     beginning after a transaction has moved all operations to the tables.
+//   - [Read] returns the operations of a log after a crash, and decides which frames count.
+//   - [Pending] is the sum of the operations in a log: what the next transaction must change.
+//   - [Place] and [File] are where a log is kept, so that tests can keep it on a simulated disk that
+//     loses its power.
+//
+// The layout: frames that begin at sectors and follow one another without gaps. Each has the number of
+// the transaction it follows (its generation), its own number and a checksum that is seeded with the
+// identity of the queue file. So frames of an earlier generation, or of another file, never count. An
+// empty frame follows the last one.
+//
+// The package knows neither tables nor directories. Package storage decides when a log starts and when
+// its operations move to the tables. docs/decisions/0008 has the reasons and measurements.
 package oplog
 
 import (
@@ -16,77 +27,84 @@ import (
 	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
-// Log is a file of operations that are not yet in the tables. A commit is one frame, written and synced before it is
-// acknowledged: that takes a fraction of the time of a transaction, and most messages are deleted before they would
-// ever reach a table. A transaction that takes all of them over makes the log void by counting its generation up, and
-// the file is written again from its beginning.
+// Log is a file of operations that are not yet in the tables. A commit is one frame, written and synced
+// before it is acknowledged. Most messages are deleted before they would ever reach a table. A
+// transaction that moves all operations to the tables counts the generation up, which voids the log;
+// the file is then written again from its beginning.
 //
-// Whatever is in the log says how far the tables must be, and the tables how large the log must be: see Read.
+// Frames say how far the tables must be, and the tables say how large the log must be: see Read. A Log
+// is not safe for concurrent use.
 type Log struct {
 	Place Place
-	Size  int64 // bytes of the file; 0 if none is to be made
-	After int   // transactions before a log is worth its file
-	Seen  int   // transactions without one so far
+	Size  int64 // size of the next file, in bytes; 0 if none shall be created
+	After int   // transactions before a log is worth a file
+	Seen  int   // transactions without a log so far
 
-	Active     bool // the tables say that there is a log
+	Active     bool // the tables say that a log belongs to them
 	File       File
-	Made       int64  // bytes of the file that there is
-	Seed       uint32 // of the checksums, so that frames of another file never count
-	Generation uint64 // the transaction of the tables that the frames follow
-	Number     uint32 // of the next frame
-	At         int64  // where it goes
+	Made       int64  // size of File, in bytes
+	Seed       uint32 // seed of the checksums, see SeedOf
+	Generation uint64 // number of the transaction that the frames follow
+	Number     uint32 // number of the next frame, from 0
+	At         int64  // offset of the next frame
 	Buffer     []byte
-	last       []byte // the empty frame at the end
+	last       []byte // buffer of the empty frame at the end
 }
 
 // Place is where a log is kept.
 type Place interface {
-	// Create makes a file of size zeros that is there, with its room, after a power cut; it replaces one that is there.
+	// Create creates or replaces a file of size zeros. It exists with all its room after a power cut.
 	Create(size int64) (File, error)
 	// Read returns the content of the file, or an error that matches fs.ErrNotExist.
 	Read() ([]byte, error)
-	// Remove deletes the file. That it is gone need not be durable.
+	// Remove deletes the file. The deletion need not be durable.
 	Remove() error
 }
 
-// File is a log that is written.
+// File is a log open for writing.
 type File interface {
 	WriteAt(b []byte, at int64) (int, error)
-	// Sync brings what was written to the disk.
+	// Sync makes the written bytes durable.
 	Sync() error
 	Close() error
 }
 
 const (
-	// MaxBytes is the size of a log, and with it a bound on the memory of what is only there.
+	// MaxBytes is the largest size of a log. It also bounds the memory for messages that are only in
+	// the log.
 	MaxBytes = 4 << 20
-	// LeastBytes is the smallest log worth having.
+	// LeastBytes is the smallest useful log.
 	LeastBytes = 64 << 10
-	// Share is how many times the log must fit into the room kept for deletes: taking it over needs room for its
-	// messages in SQLite's own log and in the tables, where one may take up to twice its size.
+	// Share is the size of the reserve in logs. Moving a log to the tables needs room for its messages
+	// in SQLite's write-ahead log and in the tables, where a message may take up to twice its size.
 	Share = 6
-	// MaxPending bounds the rows that are changed when the log is taken over, and so the room that needs.
+	// MaxPending bounds the rows that change when the log moves to the tables, and so the room for
+	// that.
 	MaxPending = 2048
-	// StartAfter is how many transactions are made without a log, so that a program that changes little makes no file.
+	// StartAfter is the number of transactions without a log, so that a program that changes little
+	// creates no file.
 	StartAfter = 16
 )
 
-// A frame is a mark, a checksum over all that follows it, the generation, the number and the length of the operations,
-// and these. It begins at a multiple of sectorBytes, so that writing it touches nothing that was synced before.
+// A frame is mark, checksum of all that follows it, generation, number, length of the operations, and
+// the operations. It begins at a multiple of SectorBytes, so that writing it never touches bytes that
+// were synced before.
 const (
 	frameMark   = "MQL1"
 	FrameHead   = len(frameMark) + 4 + 8 + 4 + 4
 	SectorBytes = 512
 )
 
-// SeedOf is the seed of the checksums of frames that belong to a queue file.
+// SeedOf returns the seed of the checksums in the log of a queue file, so that frames of another file
+// never count.
 func SeedOf(identity uint64) uint32 {
 	return crc32.Checksum(binary.LittleEndian.AppendUint64(nil, identity), machine.Checksums)
 }
 
-// Append writes ops as one frame and syncs it. fits is false, and nothing is written, if they belong into the tables.
+// Append writes ops as one frame and syncs it. fits is false, and nothing is written, if the frame is
+// too large or an operation must go to the tables.
 func (l *Log) Append(ops []machine.Op) (fits bool, err error) {
-	room := l.Made - l.At - SectorBytes // for the end of the log
+	room := l.Made - l.At - SectorBytes // one sector for the empty frame
 	b := l.Begin(l.Buffer[:0])
 	for i := range ops {
 		if ops[i].Kind == machine.OpInsert && ops[i].Record.Size() > room-int64(len(b)) {
@@ -111,17 +129,17 @@ func (l *Log) Append(ops []machine.Op) (fits bool, err error) {
 	return true, nil
 }
 
-// terminate writes an empty frame after the last one, where the next one will be written over it. It says that all
-// before it was acknowledged: without it, a last frame that is damaged would look like one that a power cut kept from
-// being written. It is not synced: only a disk that loses its power in the next moment, and is damaged too, makes that
-// difference.
+// terminate writes an empty frame after the last one; the next frame overwrites it. It proves that all
+// frames before it were acknowledged. Without it, a damaged last frame would look like one that a power
+// cut left incomplete. It is not synced: that matters only if the disk loses power at the next moment
+// and is damaged too.
 func (l *Log) terminate() {
 	l.last = l.Begin(l.last[:0])
 	l.Finish(l.last)
 	l.File.WriteAt(l.last, l.At)
 }
 
-// Begin appends the head of a frame.
+// Begin appends the head of a frame, without checksum and length.
 func (l *Log) Begin(b []byte) []byte {
 	b = append(b, frameMark...)
 	b = binary.LittleEndian.AppendUint32(b, 0) // the checksum
@@ -130,21 +148,23 @@ func (l *Log) Begin(b []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, 0) // the length
 }
 
-// Finish fills in the length and the checksum of a frame.
+// Finish fills in length and checksum of a frame.
 func (l *Log) Finish(b []byte) {
 	binary.LittleEndian.PutUint32(b[FrameHead-4:], uint32(len(b)-FrameHead))
 	binary.LittleEndian.PutUint32(b[len(frameMark):], crc32.Update(l.Seed, machine.Checksums, b[len(frameMark)+4:]))
 }
 
-// Sectors is n, rounded up to whole sectors.
+// Sectors rounds n up to whole sectors.
 func Sectors(n int) int64 { return (int64(n) + SectorBytes - 1) / SectorBytes * SectorBytes }
 
-// Restart goes back to the beginning: what was written is void, since it precedes the transaction of the tables.
+// Restart starts a new generation at the beginning of the file. The old frames are void, because they
+// precede the transaction of tables.
 func (l *Log) Restart(tables sqlitefile.Position) {
 	l.Active, l.Seed, l.Generation, l.Number, l.At = true, SeedOf(tables.Identity), tables.Commit, 0, 0
 }
 
-// End gives the file up. Nothing in it counts any more, so that it does not matter whether it can be removed.
+// End closes and removes the file. Its frames no longer count, so a failure to remove it does not
+// matter.
 func (l *Log) End() {
 	l.Active, l.Seen = false, 0
 	if l.File != nil {
@@ -154,14 +174,14 @@ func (l *Log) End() {
 	l.Discard()
 }
 
-// Discard removes a file that does not count.
+// Discard removes a file that no longer counts. l may be nil.
 func (l *Log) Discard() {
 	if l != nil {
 		l.Place.Remove()
 	}
 }
 
-// Frame is a whole frame of a log.
+// Frame is a complete frame of a log.
 type Frame struct {
 	Generation uint64
 	Number     uint32
@@ -169,12 +189,13 @@ type Frame struct {
 	Payload    []byte // its operations
 }
 
-// end is the sector after the frame.
+// end returns the offset of the sector after the frame, where the next one begins.
 func (f *Frame) end() int64 { return f.At + Sectors(FrameHead+len(f.Payload)) }
 
-// Read returns the operations of all frames of a generation, which follow the transaction of that number. The last
-// one may be half written: then nobody was told that it is there. Any other must be whole. A frame of a later
-// generation was written after a later transaction: then the tables are not those that were acknowledged.
+// Read returns the operations of all frames of a generation, which follow the transaction of that
+// number. The last frame may be incomplete: then it was never acknowledged. Any frame before it must be
+// complete. A frame of a later generation was written after a later transaction, so the tables are
+// older than what was acknowledged. Both are errors.
 func Read(content []byte, seed uint32, generation uint64) ([]machine.Op, error) {
 	var ops []machine.Op
 	at, number := int64(0), uint32(0)
@@ -203,7 +224,7 @@ func Read(content []byte, seed uint32, generation uint64) ([]machine.Op, error) 
 	return ops, nil
 }
 
-// FramesIn yields every whole frame, of whatever generation, in the order of the file.
+// FramesIn yields every complete frame, of any generation, in file order.
 func FramesIn(content []byte, seed uint32) iter.Seq[Frame] {
 	return func(yield func(Frame) bool) {
 		for at := int64(0); at < int64(len(content)); at += SectorBytes {
@@ -214,7 +235,7 @@ func FramesIn(content []byte, seed uint32) iter.Seq[Frame] {
 	}
 }
 
-// frameAt returns the frame that begins at a byte, and whether there is a whole one.
+// frameAt returns the frame that begins at an offset, and whether it is complete.
 func frameAt(content []byte, at int64, seed uint32) (f Frame, ok bool) {
 	if at+int64(FrameHead) > int64(len(content)) {
 		return f, false

@@ -7,35 +7,36 @@ import (
 	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
-// Pending is what the log adds to the tables: for each row the sum of what was done to it.
+// Pending is the sum of the operations in a log: for each row, the one operation that brings the tables
+// up to date. A message that was sent and deleted within one log leaves nothing.
 type Pending struct {
-	Rows  map[uint64]PendingRow // by the sequence that the message has now, or had when it was removed
-	dedup []machine.Op          // in their order
+	Rows  map[uint64]PendingRow // by present sequence, or the last one of a removed message
+	dedup []machine.Op          // operations on deduplication, in their order
 }
 
-// PendingRow is one message.
+// PendingRow is the change of one message.
 type PendingRow struct {
 	Row    machine.Row
-	Record *machine.Record // of a message that is in no table; nil else
-	Origin uint64          // else its sequence in the table
-	Source string          // where it was moved from
+	Record *machine.Record // content of a message that is in no table; else nil
+	Origin uint64          // sequence in the table, of a message that is in one
+	Source string          // the queue it was moved from
 	Change machine.OpKind  // OpInsert, OpUpdate, OpMove or OpRemove
 }
 
 // NewPending returns a set without changes.
 func NewPending() Pending { return Pending{Rows: map[uint64]PendingRow{}} }
 
-// Len is how many rows will be changed.
+// Len is the number of rows to change.
 func (p *Pending) Len() int { return len(p.Rows) + len(p.dedup) }
 
-// Clear forgets all changes, which the tables have now.
+// Clear removes all changes, after a transaction wrote them.
 func (p *Pending) Clear() {
 	clear(p.Rows)
 	clear(p.dedup)
 	p.dedup = p.dedup[:0]
 }
 
-// Add takes an operation of the log in.
+// Add adds an operation of the log.
 func (p *Pending) Add(o *machine.Op) {
 	switch o.Kind {
 	case machine.OpInsert:
@@ -53,18 +54,19 @@ func (p *Pending) Add(o *machine.Op) {
 		r, ok := p.Rows[o.Seq]
 		switch {
 		case ok && r.Change == machine.OpInsert:
-			delete(p.Rows, o.Seq) // no table ever knew it
+			delete(p.Rows, o.Seq) // it never reached a table
 			return
 		case !ok:
 			r.Origin = o.Seq
 		}
 		p.Rows[o.Seq] = PendingRow{Origin: r.Origin, Change: machine.OpRemove}
 	default:
-		d := *o.Dedup // the state uses its own again
+		d := *o.Dedup // the state reuses its row
 		p.dedup = append(p.dedup, machine.Op{Kind: o.Kind, Dedup: &d})
 	}
 }
 
+// move adds an OpMove. A message that is in no table keeps being an insert, under its new sequence.
 func (p *Pending) move(o *machine.Op) {
 	r, ok := p.Rows[o.Seq]
 	delete(p.Rows, o.Seq)
@@ -74,7 +76,7 @@ func (p *Pending) move(o *machine.Op) {
 	case r.Change == machine.OpUpdate:
 		r.Change = machine.OpMove
 	case r.Change == machine.OpInsert:
-		moved := *r.Record // the one before may be in use
+		moved := *r.Record // readers may use the old record
 		moved.Source = o.Source
 		r.Record = &moved
 	}
@@ -82,7 +84,7 @@ func (p *Pending) move(o *machine.Op) {
 	p.Rows[o.Row.Seq] = r
 }
 
-// DedupAfter returns the deduplication of the tables as the log leaves it.
+// DedupAfter returns the deduplication rows of the tables as the log changed them.
 func (p *Pending) DedupAfter(tables []machine.DedupRow) []machine.DedupRow {
 	if len(p.dedup) == 0 {
 		return tables
@@ -104,7 +106,7 @@ func (p *Pending) DedupAfter(tables []machine.DedupRow) []machine.DedupRow {
 	return slices.Collect(maps.Values(all))
 }
 
-// Ops yields what brings the tables up to date, in the order of the sequences.
+// Ops yields the operations that bring the tables up to date, by sequence.
 func (p *Pending) Ops(yield func(*machine.Op) bool) {
 	for _, seq := range slices.Sorted(maps.Keys(p.Rows)) {
 		r := p.Rows[seq]
@@ -120,7 +122,7 @@ func (p *Pending) Ops(yield func(*machine.Op) bool) {
 	}
 }
 
-// Highest is the last sequence that is known of, or 0.
+// Highest returns the largest sequence in p, or 0.
 func (p *Pending) Highest() (last uint64) {
 	for seq := range p.Rows {
 		last = max(last, seq)
@@ -128,7 +130,7 @@ func (p *Pending) Highest() (last uint64) {
 	return last
 }
 
-// dedupID is what a row of the deduplication is known by.
+// dedupID is the key of a deduplication row.
 type dedupID struct {
 	queue uint32
 	key   string

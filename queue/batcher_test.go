@@ -16,17 +16,17 @@ import (
 	"github.com/muster-scale/muster/queue/internal/writer"
 )
 
-// errands lets callers who wait use a courier.
+// errands lets callers that wait use a batcher.
 type errands struct {
 	s     *Service
-	tasks chan func(*Courier)
+	tasks chan func(*Batcher)
 	all   sync.WaitGroup
 }
 
 func newErrands(s *Service) *errands {
-	e := &errands{s: s, tasks: make(chan func(*Courier), 64)}
+	e := &errands{s: s, tasks: make(chan func(*Batcher), 64)}
 	rung := make(chan struct{}, 1)
-	k := s.NewCourier(func() {
+	k := s.NewBatcher(func() {
 		select {
 		case rung <- struct{}{}:
 		default:
@@ -59,9 +59,9 @@ func (e *errands) end() {
 }
 
 // errand makes one call.
-func errand[T any](e *errands, call func(k *Courier, done func(T))) T {
+func errand[T any](e *errands, call func(k *Batcher, done func(T))) T {
 	answer := make(chan T, 1)
-	e.tasks <- func(k *Courier) { call(k, func(t T) { answer <- t }) }
+	e.tasks <- func(k *Batcher) { call(k, func(t T) { answer <- t }) }
 	return <-answer
 }
 
@@ -75,24 +75,24 @@ type sentBy struct {
 	err  error
 }
 
-// service is what clients call; what a courier does not do the service does.
+// service is what clients call; what a batcher does not do the service does.
 func (e *errands) service() service {
 	calls := serviceOf(e.s)
 	receive := calls.receive
 	calls.send = func(_ context.Context, name string, out []Outgoing) ([]Sent, error) {
-		got := errand(e, func(k *Courier, done func(sentBy)) {
+		got := errand(e, func(k *Batcher, done func(sentBy)) {
 			k.Send(name, out, func(sent []Sent, err error) { done(sentBy{sent, err}) })
 		})
 		return got.sent, got.err
 	}
 	calls.remove = func(_ context.Context, name string, receipts []string) []error {
-		return errand(e, func(k *Courier, done func([]error)) { k.Delete(name, receipts, done) })
+		return errand(e, func(k *Batcher, done func([]error)) { k.Delete(name, receipts, done) })
 	}
 	calls.receive = func(ctx context.Context, name string, o ReceiveOptions) ([]Message, error) {
 		if o.Wait != nil && *o.Wait > 0 {
 			return receive(ctx, name, o)
 		}
-		got := errand(e, func(k *Courier, done func(receivedBy)) {
+		got := errand(e, func(k *Batcher, done func(receivedBy)) {
 			k.Receive(name, o, func(m []Message, err error) { done(receivedBy{m, err}) })
 		})
 		return got.messages, got.err
@@ -100,7 +100,7 @@ func (e *errands) service() service {
 	return calls
 }
 
-// both runs a test with the methods of a service and with a courier.
+// both runs a test with the methods of a service and with a batcher.
 func both(t *testing.T, test func(t *testing.T, s *Service, calls service)) {
 	t.Helper()
 	inTime(t, func(t *testing.T, s *Service) { test(t, s, serviceOf(s)) })
@@ -161,7 +161,7 @@ func TestACourierAnswersAsTheServiceDoes(t *testing.T) {
 		outcomes = append(outcomes, text)
 	})
 	if outcomes[0] != outcomes[1] {
-		t.Errorf("the service says\n%s\na courier\n%s", outcomes[0], outcomes[1])
+		t.Errorf("the service says\n%s\na batcher\n%s", outcomes[0], outcomes[1])
 	}
 }
 
@@ -172,7 +172,7 @@ func TestACourierHandsInTogether(t *testing.T) {
 		commits := 0
 		f.fail = func([]machine.Op) error { commits++; return nil }
 		var sent []string
-		k := s.NewCourier(func() {})
+		k := s.NewBatcher(func() {})
 		for _, body := range []string{"a", "b", "c"} {
 			k.Send("q", []Outgoing{{Body: body}},
 				func(_ []Sent, err error) { sent = append(sent, fmt.Sprint(body, err)) })
@@ -193,9 +193,9 @@ func TestACourierHandsInTogether(t *testing.T) {
 	})
 }
 
-// TestACourierCommitsItself what nobody else has a part in, once that has been so for a while, so that the only client
-// waits for no other goroutine.
-func TestACourierCommitsItself(t *testing.T) {
+// TestABatcherCommitsItself checks that a batcher commits a single request itself when it has been the only caller for
+// a while, so that the only client waits for no other goroutine.
+func TestABatcherCommitsItself(t *testing.T) {
 	type scene struct {
 		s      *Service
 		commit func() // what the store does meanwhile
@@ -206,23 +206,23 @@ func TestACourierCommitsItself(t *testing.T) {
 		itself bool
 	}{
 		"the first":          {func(*testing.T, *scene) {}, false},
-		"after enough alone": {func(_ *testing.T, c *scene) { alone(c.submit, writer.LoneAfter) }, true},
-		"after one too few":  {func(_ *testing.T, c *scene) { alone(c.submit, writer.LoneAfter-1) }, false},
+		"after enough alone": {func(_ *testing.T, c *scene) { alone(c.submit, writer.SoloAfter) }, true},
+		"after one too few":  {func(_ *testing.T, c *scene) { alone(c.submit, writer.SoloAfter-1) }, false},
 		"after some together": {func(_ *testing.T, c *scene) {
-			alone(c.submit, writer.LoneAfter)
+			alone(c.submit, writer.SoloAfter)
 			c.submit(2)
 		}, false},
 		"alone again": {func(_ *testing.T, c *scene) {
-			alone(c.submit, writer.LoneAfter)
+			alone(c.submit, writer.SoloAfter)
 			c.submit(2)
-			alone(c.submit, writer.LoneAfter)
+			alone(c.submit, writer.SoloAfter)
 		}, true},
 		"on a slow disk": {func(_ *testing.T, c *scene) {
-			c.commit = func() { time.Sleep((writer.QuickCommit + 1) * time.Millisecond) }
-			alone(c.submit, 2*writer.LoneAfter)
+			c.commit = func() { time.Sleep((writer.FastCommit + 1) * time.Millisecond) }
+			alone(c.submit, 2*writer.SoloAfter)
 		}, false},
 		"while another is committed": {func(t *testing.T, c *scene) {
-			alone(c.submit, writer.LoneAfter)
+			alone(c.submit, writer.SoloAfter)
 			gate, once := make(chan struct{}), sync.Once{}
 			c.commit = func() { once.Do(func() { <-gate }) }
 			go c.s.Send(t.Context(), "q", []Outgoing{{Body: "other"}})
@@ -233,7 +233,7 @@ func TestACourierCommitsItself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, f, _ := held(t)
-				s.writer.Lone.Store(0) // creating the queue was a group, too
+				s.writer.SoloGroups.Store(0) // creating the queue was a group, too
 				c := &scene{s: s, commit: func() {}}
 				itself, answered := false, 0
 				f.fail = func([]machine.Op) error {
@@ -241,7 +241,7 @@ func TestACourierCommitsItself(t *testing.T) {
 					c.commit()
 					return nil
 				}
-				k := s.NewCourier(func() {})
+				k := s.NewBatcher(func() {})
 				c.submit = func(messages int) {
 					for range messages {
 						k.Send("q", []Outgoing{{Body: "a"}}, func(_ []Sent, err error) {
@@ -259,7 +259,7 @@ func TestACourierCommitsItself(t *testing.T) {
 				was := answered
 				c.submit(1)
 				if itself != row.itself {
-					t.Errorf("committed by the courier itself: %t, want %t", itself, row.itself)
+					t.Errorf("committed by the batcher itself: %t, want %t", itself, row.itself)
 				}
 				if held := name == "while another is committed"; !held && answered != was+1 {
 					t.Errorf("%d answers, want one", answered-was)
@@ -283,9 +283,9 @@ func TestALoneCourierOfAClosedServiceIsAnswered(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.writer.Lone.Store(writer.LoneAfter)
+	s.writer.SoloGroups.Store(writer.SoloAfter)
 	var got error
-	k := s.NewCourier(func() {})
+	k := s.NewBatcher(func() {})
 	k.Send("q", []Outgoing{{Body: "a"}}, func(_ []Sent, err error) { got = err })
 	k.Submit()
 	k.Deliver()
@@ -297,10 +297,10 @@ func TestALoneCourierOfAClosedServiceIsAnswered(t *testing.T) {
 // TestACourierOfAClosedServiceIsAnswered whether its requests were handed in
 // before or after the end.
 func TestACourierOfAClosedServiceIsAnswered(t *testing.T) {
-	for name, order := range map[string]func(s *Service, k *Courier) error{
-		"handed in before": func(s *Service, k *Courier) error { k.Submit(); return s.Close() },
-		"handed in after":  func(s *Service, k *Courier) error { err := s.Close(); k.Submit(); return err },
-		"handed in when the writer has ended": func(s *Service, k *Courier) error {
+	for name, order := range map[string]func(s *Service, k *Batcher) error{
+		"handed in before": func(s *Service, k *Batcher) error { k.Submit(); return s.Close() },
+		"handed in after":  func(s *Service, k *Batcher) error { err := s.Close(); k.Submit(); return err },
+		"handed in when the writer has ended": func(s *Service, k *Batcher) error {
 			err := s.Close()
 			s.writer.Closing = make(chan struct{}) // as if it were closed between the look and the hand-over
 			k.Submit()
@@ -311,7 +311,7 @@ func TestACourierOfAClosedServiceIsAnswered(t *testing.T) {
 			s := open(t, Options{Ephemeral: true})
 			mustCreate(t, s, "q", nil)
 			rung := make(chan struct{}, 10)
-			k := s.NewCourier(func() { rung <- struct{}{} })
+			k := s.NewBatcher(func() { rung <- struct{}{} })
 			var errs []error
 			k.Send("q", []Outgoing{{Body: "a"}}, func(_ []Sent, err error) { errs = append(errs, err) })
 			k.Delete("q", []string{s.receipts.make(machine.Delivery{Seq: 1, Queue: 1})},

@@ -38,7 +38,7 @@ func TestQuickResultsAreThoseOfEncodingJSON(t *testing.T) {
 		return m
 	})
 	rapid.Check(t, func(rt *rapid.T) {
-		for _, result := range []protocol.UsualResult{
+		for _, result := range []protocol.FastResult{
 			sent.Draw(rt, "sent"),
 			sendBatchResult{rapid.SliceOfN(sent, 0, 3).Draw(rt, "successful"), failures.Draw(rt, "failed")},
 			deletedResult{ids.Draw(rt, "deleted"), failures.Draw(rt, "failed")},

@@ -7,17 +7,19 @@ import (
 	"github.com/muster-scale/muster/queue/internal/rules"
 )
 
-// MaxSentGroups bounds the groups of [Counts].ReturnedSent.
+// MaxSentGroups bounds the groups of [Counts].ReturnedSent, so that its size does not depend on the
+// queue's.
 const MaxSentGroups = 32
 
-// SentGroup are messages that were sent at about the same time.
+// SentGroup is a number of messages that were sent at about the same time.
 type SentGroup struct {
-	// Oldest is when the oldest of them was sent.
+	// Oldest is the time of sending of the oldest of them.
 	Oldest   time.Time
 	Messages int
 }
 
-// sentGroups groups the entries of a heap that is ordered by when they were sent, into spans of equal length.
+// sentGroups groups the entries of a heap whose keys are times of sending into MaxSentGroups spans of
+// equal length. Empty spans are left out. The first node of a heap is its oldest.
 func sentGroups(nodes []machine.Node) []SentGroup {
 	if len(nodes) == 0 {
 		return nil

@@ -1,3 +1,7 @@
+// JSON without reflection, for the requests and results that make up nearly all traffic. Decoding
+// accepts only a simple form and refuses everything else, which Parse then gives to encoding/json. So
+// the fast path needs no error messages, and cannot change the meaning of a request.
+
 package protocol
 
 import (
@@ -9,32 +13,30 @@ import (
 	"github.com/muster-scale/muster/queue"
 )
 
-// UsualRequest is a request that nearly all calls make. Its usual form is read
-// without reflection; what is not of that form is left to encoding/json, and
-// what is read means the same there.
-type UsualRequest interface {
-	// Members adds the parameters that the usual form has.
+// FastRequest is a request that can be read without reflection.
+type FastRequest interface {
+	// Members appends the parameters of the simple form to to. Rare parameters may be missing.
 	Members(to []Member) []Member
-	// Reset takes back what was read.
+	// Reset sets the request to its zero value, after a failed attempt.
 	Reset()
 }
 
-// Member is a parameter of the usual form and where it goes: a **string,
-// *string, **int, *[]string or [List].
+// Member is a parameter of the simple form and where its value goes: a **string, *string, **int,
+// *[]string or [List].
 type Member struct {
 	// Name is the name of the parameter in JSON.
 	Name string
-	// Into points to where its value goes.
+	// Into points to the place of its value.
 	Into any
 }
 
-// List reads the elements of an array, one after the other.
+// List reads one element of an array. It is called once for each.
 type List func(*Reader) bool
 
-// Read reads a request of the usual form, a [UsualRequest]. If body is of another form it reports
-// that, and into is as it was.
+// Read reads body into a [FastRequest]. It returns false, and leaves into at its zero value, if into is
+// not a FastRequest or body does not have the simple form.
 func (q *Reader) Read(body []byte, into any) bool {
-	request, ok := into.(UsualRequest)
+	request, ok := into.(FastRequest)
 	if !ok {
 		return false
 	}
@@ -49,15 +51,17 @@ func (q *Reader) Read(body []byte, into any) bool {
 	return read
 }
 
-// Reader reads the usual JSON: known members, each once, and strings
-// without escapes by number. Its memory is used again: it is for one goroutine at a time.
+// Reader reads JSON of the simple form: one object, known members, each at most once, no null, strings
+// without \u escapes, integers of at most nine digits. It reuses its memory and is for one goroutine at
+// a time.
 type Reader struct {
 	left  []byte
-	known []Member // of the request
-	inner []Member // of the entry of a batch
+	known []Member // members of the request
+	inner []Member // members of a batch entry
 }
 
-// Entries returns what reads the entries of a batch into a slice; members are those of an entry.
+// Entries returns a List that appends the entries of a batch to a slice. members lists the members of
+// one entry.
 func Entries[E any](into *[]E, members func([]Member, *E) []Member) List {
 	return func(q *Reader) bool {
 		if *into == nil {
@@ -69,7 +73,7 @@ func Entries[E any](into *[]E, members func([]Member, *E) []Member) List {
 	}
 }
 
-// space skips what may stand between tokens.
+// space skips white space and returns the rest.
 func (q *Reader) space() []byte {
 	for len(q.left) > 0 && (q.left[0] == ' ' || q.left[0] == '\n' || q.left[0] == '\r' || q.left[0] == '\t') {
 		q.left = q.left[1:]
@@ -77,7 +81,7 @@ func (q *Reader) space() []byte {
 	return q.left
 }
 
-// take takes one character after any space.
+// take consumes c, after white space, if it comes next.
 func (q *Reader) take(c byte) bool {
 	if left := q.space(); len(left) == 0 || left[0] != c {
 		return false
@@ -86,6 +90,8 @@ func (q *Reader) take(c byte) bool {
 	return true
 }
 
+// object reads an object. seen has a bit for each member: encoding/json lets the last duplicate win,
+// and here duplicates are left to it.
 func (q *Reader) object(members []Member) bool {
 	if !q.take('{') {
 		return false
@@ -105,7 +111,7 @@ func (q *Reader) object(members []Member) bool {
 	}
 }
 
-// key returns which member comes next, or -1.
+// key reads a name and returns the index of its member, or -1.
 func (q *Reader) key(members []Member) int {
 	if !q.take('"') {
 		return -1
@@ -124,6 +130,7 @@ func (q *Reader) key(members []Member) int {
 	return -1
 }
 
+// value reads a value into the place of a member.
 func (q *Reader) value(into any) bool {
 	switch into := into.(type) {
 	case **string:
@@ -151,6 +158,7 @@ func (q *Reader) value(into any) bool {
 	return false
 }
 
+// array reads an array, element by element.
 func (q *Reader) array(element List) bool {
 	if !q.take('[') {
 		return false
@@ -168,7 +176,8 @@ func (q *Reader) array(element List) bool {
 	}
 }
 
-// integer reads what has at most nine digits.
+// integer reads an integer of at most nine digits, which cannot overflow. A fraction or exponent after
+// it is refused by the caller, which expects a comma or an end.
 func (q *Reader) integer() (n int, ok bool) {
 	minus := q.take('-')
 	digits := 0
@@ -185,10 +194,10 @@ func (q *Reader) integer() (n int, ok bool) {
 	if minus {
 		n = -n
 	}
-	return n, true // what cannot follow, as a fraction, is found by who reads on
+	return n, true
 }
 
-// text reads a string; an escape by number is not usual.
+// text reads a string. Most strings need no unescaping, and their end is the next quote.
 func (q *Reader) text() (string, bool) {
 	if !q.take('"') {
 		return "", false
@@ -205,7 +214,7 @@ func (q *Reader) text() (string, bool) {
 	return string(s), true
 }
 
-// escaped is text for a string with escapes or other than ASCII characters.
+// escaped is text for a string with escapes or with characters beyond ASCII.
 func (q *Reader) escaped() (string, bool) {
 	var out []byte
 	for i := 0; i < len(q.left); i++ {
@@ -232,19 +241,21 @@ func (q *Reader) escaped() (string, bool) {
 	return "", false
 }
 
+// Words with one bit in each byte, for tests of eight bytes at once. The two tests below are from "Bit
+// Twiddling Hacks" by Sean Anderson (hasless, haszero).
 const (
 	everyByte = 0x0101010101010101
 	highBits  = 0x8080808080808080
 )
 
-// anyBelow marks a word in which a byte is less than n, at most 128.
+// anyBelow is not 0 if a byte of word is less than n, at most 128.
 func anyBelow(word uint64, n uint64) uint64 { return (word - everyByte*n) &^ word & highBits }
 
-// anyEqual marks a word in which a byte is c.
+// anyEqual is not 0 if a byte of word is c.
 func anyEqual(word uint64, c byte) uint64 { return anyBelow(word^everyByte*uint64(c), 1) }
 
-// plainText says whether s is ASCII without control characters and
-// backslashes, so that JSON writes it as it is.
+// plainText says whether s is ASCII without control characters and backslashes, so that it needs no
+// unescaping.
 func plainText(s []byte) bool {
 	for ; len(s) >= 8; s = s[8:] {
 		word := binary.LittleEndian.Uint64(s)
@@ -260,16 +271,16 @@ func plainText(s []byte) bool {
 	return true
 }
 
-// UsualResult is the result of such a request, written as encoding/json does.
-type UsualResult interface {
-	// AppendJSON adds the result to b.
+// FastResult is a result that writes itself, with the same bytes as encoding/json.
+type FastResult interface {
+	// AppendJSON appends the result to b.
 	AppendJSON(b []byte) []byte
 }
 
-// AppendText adds a JSON string.
+// AppendText appends a JSON string. It copies stretches without special characters as a whole.
 func AppendText(b []byte, s string) []byte {
 	b = append(b, '"')
-	from := 0 // what comes before is written
+	from := 0 // s[:from] is written
 	for i := 0; i < len(s); {
 		if i+8 <= len(s) && !special(s[i:i+8]) {
 			i += 8
@@ -285,7 +296,7 @@ func AppendText(b []byte, s string) []byte {
 	return append(append(b, s[from:]...), '"')
 }
 
-// special says whether one of eight bytes is not written as it is.
+// special says whether one of eight bytes needs an escape or a closer look.
 func special(s string) bool {
 	word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
@@ -293,8 +304,9 @@ func special(s string) bool {
 	return found|anyEqual(word, '<')|anyEqual(word, '>')|anyEqual(word, '&') != 0
 }
 
-// escapeOf is how the first character of s is written, with its length; empty
-// if as it is. encoding/json also escapes what HTML and JavaScript would not like.
+// escapeOf returns the escape of the first character of s and the character's length. The escape is
+// empty if the character is written as it is. Like encoding/json it also escapes <, >, &, U+2028 and
+// U+2029, which matter in HTML and JavaScript.
 func escapeOf(s string) (escape string, n int) {
 	const digits = "0123456789abcdef"
 	switch c := s[0]; {
@@ -322,7 +334,7 @@ func escapeOf(s string) (escape string, n int) {
 	}
 }
 
-// AppendPart adds a member with a text after others.
+// AppendPart appends a member with a text, after another member.
 func AppendPart(b []byte, name, text string) []byte {
 	return AppendText(append(append(append(b, `,"`...), name...), `":`...), text)
 }
@@ -335,7 +347,7 @@ func AppendGiven(b []byte, name, text string) []byte {
 	return AppendPart(b, name, text)
 }
 
-// AppendList adds an array.
+// AppendList appends an array.
 func AppendList[E any](b []byte, elements []E, add func([]byte, *E) []byte) []byte {
 	b = append(b, '[')
 	for i := range elements {

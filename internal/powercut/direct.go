@@ -1,3 +1,5 @@
+// Access to files without SQLite, for logs and marks that the program writes itself.
+
 package powercut
 
 import (
@@ -7,8 +9,8 @@ import (
 	"slices"
 )
 
-// WriteAt writes bytes into a file that exists. On a full disk it writes what there is room for and returns an error
-// that matches [ErrNoSpace].
+// WriteAt writes to a file that exists. On a full disk it writes what fits and returns an error that
+// matches [ErrNoSpace].
 func (d *Disk) WriteAt(name string, b []byte, at int64) error {
 	if err := d.hook(Write); err != nil {
 		return fmt.Errorf("write to %s: %w", name, err)
@@ -19,7 +21,7 @@ func (d *Disk) WriteAt(name string, b []byte, at int64) error {
 	if f == nil {
 		return fmt.Errorf("write to %s: %w", name, fs.ErrNotExist)
 	}
-	fits := d.fitting(f, int64(len(b)), at)
+	fits := d.roomFor(f, int64(len(b)), at)
 	if fits > 0 {
 		f.change(change{at, slices.Clone(b[:fits])})
 	}
@@ -29,8 +31,8 @@ func (d *Disk) WriteAt(name string, b []byte, at int64) error {
 	return nil
 }
 
-// fitting is how many of n bytes there is room for.
-func (d *Disk) fitting(f *file, n, at int64) int64 {
+// roomFor returns how many of n bytes, written at an offset, the disk has room for.
+func (d *Disk) roomFor(f *file, n, at int64) int64 {
 	more := at + n - int64(len(f.content))
 	if d.limit == 0 || more <= 0 {
 		return n
@@ -38,8 +40,8 @@ func (d *Disk) fitting(f *file, n, at int64) int64 {
 	return min(n, max(0, n-more+max(0, d.limit-d.used())))
 }
 
-// SyncFile brings what was written to a file to the disk. When it fails, as [Disk.Before] may make it, part of that is
-// lost for good.
+// SyncFile makes the written bytes of a file durable. If it fails, as [Disk.Before] may make it, a part
+// of them is lost for good.
 func (d *Disk) SyncFile(name string) error {
 	fault := d.hook(Sync)
 	d.mu.Lock()

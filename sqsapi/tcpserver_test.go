@@ -162,17 +162,17 @@ func TestBothServersAnswerAlike(t *testing.T) {
 			status, header, body := exchangeRaw(t, address["net/http"], row.request)
 			gotStatus, gotHeader, gotBody := exchangeRaw(t, address["front"], row.request)
 			if status != row.status || gotStatus != row.status {
-				t.Fatalf("net/http answers %d, the front %d, want %d: %s", status, gotStatus, row.status, gotBody)
+				t.Fatalf("net/http answers %d, the TCPServer %d, want %d: %s", status, gotStatus, row.status, gotBody)
 			}
 			if row.loose {
 				return
 			}
 			if want, got := ids.ReplaceAllString(body, "ID"), ids.ReplaceAllString(gotBody, "ID"); got != want {
-				t.Errorf("the front answers\n%s, net/http\n%s", got, want)
+				t.Errorf("the TCPServer answers\n%s, net/http\n%s", got, want)
 			}
 			for _, name := range []string{"Content-Type", "Content-Length", "X-Amzn-Query-Error"} {
 				if header.Get(name) != gotHeader.Get(name) {
-					t.Errorf("the front answers with %s %q, net/http with %q", name, gotHeader.Get(name),
+					t.Errorf("the TCPServer answers with %s %q, net/http with %q", name, gotHeader.Get(name),
 						header.Get(name))
 				}
 			}
@@ -184,9 +184,9 @@ func TestBothServersAnswerAlike(t *testing.T) {
 	}
 }
 
-// TestACallerOfTheFrontWhoHungUpTakesNoMessage hangs up while a receive waits, when it has waited for longer than a
+// TestACallerThatHungUpTakesNoMessage hangs up while a receive waits, when it has waited for longer than a
 // request may take to arrive.
-func TestACallerOfTheFrontWhoHungUpTakesNoMessage(t *testing.T) {
+func TestACallerThatHungUpTakesNoMessage(t *testing.T) {
 	q := openQueue(t)
 	f := waitFor(t, q, 50*time.Millisecond)
 	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
@@ -202,10 +202,10 @@ func TestACallerOfTheFrontWhoHungUpTakesNoMessage(t *testing.T) {
 	}
 }
 
-// waitFor lets a receive wait at a front that gives requests so much time, or more on a busy machine, and hangs up.
-func waitFor(t *testing.T, q *queue.Service, patience time.Duration) *Front {
+// waitFor starts a long poll at a TCPServer with that request timeout, or a longer one on a busy machine, and hangs up.
+func waitFor(t *testing.T, q *queue.Service, patience time.Duration) *TCPServer {
 	t.Helper()
-	o := frontOf(New(Options{Queues: q, AnyCredentials: true}), nil)
+	o := tcpOptions(New(Options{Queues: q, AnyCredentials: true}), nil)
 	o.Request = patience
 	f := transport.New(o)
 	c, err := net.Dial("tcp", start(t, f))
@@ -234,7 +234,7 @@ func waitFor(t *testing.T, q *queue.Service, patience time.Duration) *Front {
 // TestWhoSendsAheadIsStillThere makes a second request while the first one waits.
 func TestWhoSendsAheadIsStillThere(t *testing.T) {
 	q := openQueue(t)
-	address := start(t, NewFront(New(Options{Queues: q, AnyCredentials: true}), nil))
+	address := start(t, NewTCPServer(New(Options{Queues: q, AnyCredentials: true}), nil))
 	c, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func TestWhoSendsAheadIsStillThere(t *testing.T) {
 // TestAConnectionWithoutARequestIsEndedInSilence opens one, as clients do in advance, and sends nothing or half a
 // request.
 func TestAConnectionWithoutARequestIsEndedInSilence(t *testing.T) {
-	o := frontOf(New(Options{Queues: openQueue(t), AnyCredentials: true}), nil)
+	o := tcpOptions(New(Options{Queues: openQueue(t), AnyCredentials: true}), nil)
 	o.Request = 20 * time.Millisecond
 	address := start(t, transport.New(o))
 	for _, sent := range []string{"", "POST / HT", post("SendMessage", "{}")[:100]} {
@@ -283,7 +283,7 @@ func TestAConnectionWithoutARequestIsEndedInSilence(t *testing.T) {
 
 // TestARequestThatFailsInsideEndsNothingElse lets the endpoint panic.
 func TestARequestThatFailsInsideEndsNothingElse(t *testing.T) {
-	address := start(t, NewFront(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := start(t, NewTCPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/bad" {
 			panic("a bug")
 		}
@@ -298,9 +298,9 @@ func TestARequestThatFailsInsideEndsNothingElse(t *testing.T) {
 	}
 }
 
-// TestTheFrontKeepsNothingOfTheRequestBefore asks twice over one connection, with other headers.
-func TestTheFrontKeepsNothingOfTheRequestBefore(t *testing.T) {
-	address := start(t, NewFront(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// TestNothingOfARequestIsKeptForTheNext asks twice over one connection, with other headers.
+func TestNothingOfARequestIsKeptForTheNext(t *testing.T) {
+	address := start(t, NewTCPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-First") != "" {
 			w.Header().Set("X-Answer", "first")
 			w.WriteHeader(http.StatusTeapot)

@@ -25,36 +25,36 @@ func TestWhatIsPlain(t *testing.T) {
 		name, text string
 		want       form
 	}{
-		{"an SDK's", send, whole},
+		{"an SDK's", send, complete},
 		{"nothing yet", "", incomplete},
 		{"the begin of a method", "PO", incomplete},
 		{"half a head", send[:40], incomplete},
-		{"half a body", send[:len(send)-1], headed},
-		{"a kept connection", anSDKs("SendMessage", "{}", "Connection: Keep-Alive"), whole},
-		{"a path", strings.Replace(send, "POST /", "POST /000000000000/q.fifo", 1), whole},
-		{"a head that is too large", "POST / HTTP/1.1\r\n" + strings.Repeat("A: b\r\n", 5000), unusual},
-		{"a body that is too large", anSDKs("SendMessage", strings.Repeat(" ", plainBytes)), unusual},
-		{"a closing connection", anSDKs("SendMessage", "{}", "Connection: close"), unusual},
-		{"a GET", strings.Replace(send, "POST", "GET", 1), unusual},
-		{"an old protocol", strings.Replace(send, "HTTP/1.1", "HTTP/1.0", 1), unusual},
-		{"a query", strings.Replace(send, "POST /", "POST /?a=b", 1), unusual},
-		{"a path with an escape", strings.Replace(send, "POST /", "POST /%71", 1), unusual},
-		{"a path that goes up", strings.Replace(send, "POST /", "POST /a/../b", 1), unusual},
-		{"a path with an empty part", strings.Replace(send, "POST /", "POST //evil.example/", 1), unusual},
-		{"a target with a host", strings.Replace(send, "POST /", "POST http://evil.example/", 1), unusual},
-		{"no host", strings.Replace(send, "Host: localhost\r\n", "", 1), unusual},
-		{"two hosts", anSDKs("SendMessage", "{}", "host: evil.example"), unusual},
-		{"two lengths", anSDKs("SendMessage", "{}", "Content-Length: 2"), unusual},
-		{"a length with a sign", strings.Replace(send, "Length: ", "Length: +", 1), unusual},
-		{"chunks", anSDKs("SendMessage", "{}", "Transfer-Encoding: chunked"), unusual},
-		{"chunks in small letters", anSDKs("SendMessage", "{}", "transfer-encoding: chunked"), unusual},
-		{"a caller who asks first", anSDKs("SendMessage", "{}", "Expect: 100-continue"), unusual},
-		{"a folded header", anSDKs("SendMessage", "{}", "A: b", " c"), unusual},
-		{"a name with a space", anSDKs("SendMessage", "{}", "Content-Length : 7"), unusual},
-		{"a bare line feed", anSDKs("SendMessage", "{}", "A: b\nHost: evil.example"), unusual},
-		{"what is not HTTP", "\x16\x03\x01", unusual},
+		{"half a body", send[:len(send)-1], headOnly},
+		{"a kept connection", anSDKs("SendMessage", "{}", "Connection: Keep-Alive"), complete},
+		{"a path", strings.Replace(send, "POST /", "POST /000000000000/q.fifo", 1), complete},
+		{"a head that is too large", "POST / HTTP/1.1\r\n" + strings.Repeat("A: b\r\n", 5000), notSimple},
+		{"a body that is too large", anSDKs("SendMessage", strings.Repeat(" ", maxSimpleBytes)), notSimple},
+		{"a closing connection", anSDKs("SendMessage", "{}", "Connection: close"), notSimple},
+		{"a GET", strings.Replace(send, "POST", "GET", 1), notSimple},
+		{"an old protocol", strings.Replace(send, "HTTP/1.1", "HTTP/1.0", 1), notSimple},
+		{"a query", strings.Replace(send, "POST /", "POST /?a=b", 1), notSimple},
+		{"a path with an escape", strings.Replace(send, "POST /", "POST /%71", 1), notSimple},
+		{"a path that goes up", strings.Replace(send, "POST /", "POST /a/../b", 1), notSimple},
+		{"a path with an empty part", strings.Replace(send, "POST /", "POST //evil.example/", 1), notSimple},
+		{"a target with a host", strings.Replace(send, "POST /", "POST http://evil.example/", 1), notSimple},
+		{"no host", strings.Replace(send, "Host: localhost\r\n", "", 1), notSimple},
+		{"two hosts", anSDKs("SendMessage", "{}", "host: evil.example"), notSimple},
+		{"two lengths", anSDKs("SendMessage", "{}", "Content-Length: 2"), notSimple},
+		{"a length with a sign", strings.Replace(send, "Length: ", "Length: +", 1), notSimple},
+		{"chunks", anSDKs("SendMessage", "{}", "Transfer-Encoding: chunked"), notSimple},
+		{"chunks in small letters", anSDKs("SendMessage", "{}", "transfer-encoding: chunked"), notSimple},
+		{"a caller who asks first", anSDKs("SendMessage", "{}", "Expect: 100-continue"), notSimple},
+		{"a folded header", anSDKs("SendMessage", "{}", "A: b", " c"), notSimple},
+		{"a name with a space", anSDKs("SendMessage", "{}", "Content-Length : 7"), notSimple},
+		{"a bare line feed", anSDKs("SendMessage", "{}", "A: b\nHost: evil.example"), notSimple},
+		{"what is not HTTP", "\x16\x03\x01", notSimple},
 	} {
-		if _, got := newPlain().read([]byte(row.text)); got != row.want {
+		if _, got := newSimpleRequest().read([]byte(row.text)); got != row.want {
 			t.Errorf("%s: %d, want %d", row.name, got, row.want)
 		}
 	}
@@ -66,13 +66,13 @@ func FuzzPlain(f *testing.F) {
 	f.Add([]byte(anSDKs("", "")+anSDKs("A", "{}")), 7)
 	f.Add([]byte("POST /a-b_c.d/e HTTP/1.1\r\nhost:h\r\ncontent-length:003\r\n\r\nabc"), 3)
 	f.Fuzz(func(t *testing.T, text []byte, cut int) {
-		p := newPlain()
+		p := newSimpleRequest()
 		n, form := p.read(text)
-		if form != whole {
+		if form != complete {
 			return
 		}
 		if cut >= 0 && cut < n {
-			if _, form := newPlain().read(text[:cut]); form != incomplete {
+			if _, form := newSimpleRequest().read(text[:cut]); form != incomplete {
 				t.Errorf("the first %d bytes are of form %d", cut, form)
 			}
 		}

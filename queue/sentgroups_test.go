@@ -8,9 +8,9 @@ import (
 	"github.com/muster-scale/muster/queue/internal/machine"
 )
 
-// A message that its receiver gave back is counted apart from those that are held, until it is visible, wherever it
-// comes from and whatever is done to it then.
-func TestWhatWasGivenBackIsCountedUntilItIsVisible(t *testing.T) {
+// A message that its receiver returned is counted apart from those in progress until it is visible, wherever it came
+// from and whatever happens to it then.
+func TestAReturnedMessageIsCountedUntilItIsVisible(t *testing.T) {
 	change := func(timeout time.Duration, returned bool) func(*testing.T, *Service, Message) {
 		return func(t *testing.T, s *Service, m Message) {
 			t.Helper()

@@ -16,14 +16,14 @@ import (
 func TestPacksGiveBackWhatTheyWereMadeOf(t *testing.T) {
 	step := rapid.SampledFrom([]int64{0, 1, 127, 128, 1 << 20, 1 << machine.SeqBits})
 	rapid.Check(t, func(t *rapid.T) {
-		at := machine.Sighting{Seq: 1, Sent: -5}
-		want := []machine.Sighting{at}
+		at := machine.PackedMessage{Seq: 1, Sent: -5}
+		want := []machine.PackedMessage{at}
 		for range rapid.IntRange(0, machine.PackSize-1).Draw(t, "more") {
 			at.Seq += uint64(max(1, step.Draw(t, "gap")))
 			at.Sent += step.Draw(t, "pause")
 			want = append(want, at)
 		}
-		p := machine.Packed(want)
+		p := machine.NewPack(want)
 		if got := p.Unpack(nil); !slices.Equal(got, want) {
 			t.Fatalf("packed %v, unpacked %v", want, got)
 		}
@@ -33,11 +33,11 @@ func TestPacksGiveBackWhatTheyWereMadeOf(t *testing.T) {
 	})
 }
 
-// TestColdAgreesWithAPlainList pushes, takes from the front and from anywhere,
+// TestPackedAgreesWithAPlainList pushes, takes from the front and from anywhere,
 // over several packs and with a clock that goes back now and then.
-func TestColdAgreesWithAPlainList(t *testing.T) {
+func TestPackedAgreesWithAPlainList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var c machine.Cold
+		var c machine.Packed
 		var plain []machine.Entry
 		seq, now := uint64(0), int64(1_000_000)
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
@@ -47,9 +47,9 @@ func TestColdAgreesWithAPlainList(t *testing.T) {
 				back := rapid.SampledFrom([]int64{0, 0, 10_000}).Draw(t, "set back by")
 				for range many {
 					seq, now = seq+1+seq%3, now+int64(seq%5)
-					m := machine.Sighting{Seq: seq, Sent: now}
+					m := machine.PackedMessage{Seq: seq, Sent: now}
 					if c.Push(m, now-back) {
-						plain = append(plain, machine.ColdEntry(m, now-back))
+						plain = append(plain, machine.PackedEntry(m, now-back))
 					} else if len(c.Runs) < machine.MaxRuns {
 						t.Fatalf("%v was refused with %d runs", m, len(c.Runs))
 					}
@@ -62,7 +62,7 @@ func TestColdAgreesWithAPlainList(t *testing.T) {
 					i, _ := slices.BinarySearchFunc(plain, m.Seq,
 						func(e machine.Entry, seq uint64) int { return cmp.Compare(e.Seq, seq) })
 					if least := slices.MinFunc(plain, inOrder); plain[i] != least ||
-						plain[i] != machine.ColdEntry(m, at) {
+						plain[i] != machine.PackedEntry(m, at) {
 						t.Fatalf("first is %v, want %+v", m, least.Numbers)
 					}
 					plain = slices.Delete(plain, i, i+1)
@@ -71,7 +71,7 @@ func TestColdAgreesWithAPlainList(t *testing.T) {
 				for range min(many, len(plain), 20) {
 					i := rapid.IntRange(0, len(plain)-1).Draw(t, "which")
 					m, at, ok := c.Find(plain[i].Seq, true)
-					if !ok || machine.ColdEntry(m, at) != plain[i] {
+					if !ok || machine.PackedEntry(m, at) != plain[i] {
 						t.Fatalf("found %v at %d, %t, want %+v", m, at, ok, plain[i].Numbers)
 					}
 					if _, _, again := c.Find(m.Seq, false); again {
@@ -80,7 +80,7 @@ func TestColdAgreesWithAPlainList(t *testing.T) {
 					plain = slices.Delete(plain, i, i+1)
 				}
 			}
-			agreeCold(t, &c, plain)
+			agreePacked(t, &c, plain)
 		}
 	})
 }
@@ -89,7 +89,7 @@ func inOrder(a, b machine.Entry) int {
 	return cmp.Or(cmp.Compare(a.Visible, b.Visible), cmp.Compare(a.Seq, b.Seq))
 }
 
-func agreeCold(t *rapid.T, c *machine.Cold, plain []machine.Entry) {
+func agreePacked(t *rapid.T, c *machine.Packed, plain []machine.Entry) {
 	var got []machine.Entry
 	for e := range c.All {
 		got = append(got, *e)
@@ -122,19 +122,19 @@ func TestAMessageThatWaitsTakesFewBytes(t *testing.T) {
 		}
 	}
 	bytes := 0
-	for i := range q.Cold.Runs {
-		r := &q.Cold.Runs[i]
+	for i := range q.Packed.Runs {
+		r := &q.Packed.Runs[i]
 		for j := range r.Packs {
 			bytes += 80 + len(r.Packs[j].Steps)
 		}
 	}
-	if q.Visible() != messages || len(q.Index) > machine.ColdAfter+group || q.Cold.N != messages-len(q.Index) {
-		t.Errorf("%d visible, %d of them entries, %d cold", q.Visible(), len(q.Index), q.Cold.N)
+	if q.Visible() != messages || len(q.Index) > machine.PackAfter+group || q.Packed.N != messages-len(q.Index) {
+		t.Errorf("%d visible, %d of them entries, %d packed", q.Visible(), len(q.Index), q.Packed.N)
 	}
-	if each := bytes / q.Cold.N; each > 3 {
-		t.Errorf("a cold message takes %d bytes", each)
+	if each := bytes / q.Packed.N; each > 3 {
+		t.Errorf("a packed message takes %d bytes", each)
 	}
-	if n := len(q.Slab.Chunks) * machine.SlabChunk; n > 2*(machine.ColdAfter+group) {
+	if n := len(q.Slab.Chunks) * machine.SlabChunk; n > 2*(machine.PackAfter+group) {
 		t.Errorf("there is room for %d entries", n)
 	}
 	for i := range int64(messages) {
@@ -147,18 +147,18 @@ func TestAMessageThatWaitsTakesFewBytes(t *testing.T) {
 		}
 		st.Committed()
 	}
-	if q.Len() != 0 || len(q.Cold.Runs) != 0 {
+	if q.Len() != 0 || len(q.Packed.Runs) != 0 {
 		t.Errorf("%d messages are left", q.Len())
 	}
 }
 
-// TestAPurgedBacklogIsSweptFromTheStore to its last row, cold or not, and also
+// TestAPurgedBacklogIsSweptFromTheStore to its last row, packed or not, and also
 // if the purge was undone before, or the program was restarted after it.
 func TestAPurgedBacklogIsSweptFromTheStore(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		m := storage.NewMemoryStore(1<<30, []byte("secret"))
 		st := machine.NewState(1)
-		st.KeepWarm = 700
+		st.KeepEntries = 700
 		q := st.Put(&machine.QueueRow{Name: "q"}, machine.Settings{Retention: 1 << 50})
 		commit := func() {
 			t.Helper()
@@ -174,9 +174,9 @@ func TestAPurgedBacklogIsSweptFromTheStore(t *testing.T) {
 		st.Purge(q)
 		st.Sweep(100)
 		st.Rollback()
-		if q.Len() != 5000 || len(st.Garbage)+len(st.Buried) != 0 {
+		if q.Len() != 5000 || len(st.Garbage)+len(st.GarbagePacks) != 0 {
 			t.Fatalf("after undoing a purge %d messages, %d and %d packs to sweep", q.Len(), len(st.Garbage),
-				len(st.Buried))
+				len(st.GarbagePacks))
 		}
 		st.Purge(q)
 		commit()
@@ -190,23 +190,23 @@ func TestAPurgedBacklogIsSweptFromTheStore(t *testing.T) {
 			st.Sweep(300)
 			commit()
 		}
-		if len(st.Garbage)+len(st.Buried)+len(m.Messages) != 0 {
+		if len(st.Garbage)+len(st.GarbagePacks)+len(m.Messages) != 0 {
 			t.Errorf("restart %t: %d rows and %d packs are left to sweep, %d rows in the store", restart,
-				len(st.Garbage), len(st.Buried), len(m.Messages))
+				len(st.Garbage), len(st.GarbagePacks), len(m.Messages))
 		}
 	}
 }
 
-// TestOnlyWhatHasNothingToTellIsCold after a restart.
-func TestOnlyWhatHasNothingToTellIsCold(t *testing.T) {
+// TestOnlyUntouchedMessagesArePacked after a restart.
+func TestOnlyUntouchedMessagesArePacked(t *testing.T) {
 	const now = 1000
 	for name, c := range map[string]struct {
-		r    machine.Numbers
-		text machine.Label
-		cold bool
+		r      machine.Numbers
+		text   machine.Label
+		packed bool
 	}{
-		"sent":                        {r: machine.Numbers{Sent: 1, Visible: 1}, cold: true},
-		"sent as the clock was ahead": {r: machine.Numbers{Sent: now + 5, Visible: now + 5}, cold: true},
+		"sent":                        {r: machine.Numbers{Sent: 1, Visible: 1}, packed: true},
+		"sent as the clock was ahead": {r: machine.Numbers{Sent: now + 5, Visible: now + 5}, packed: true},
 		"delayed":                     {r: machine.Numbers{Sent: 1, Visible: now + 1}},
 		"delayed before":              {r: machine.Numbers{Sent: 1, Visible: 2}},
 		"of a tenant":                 {r: machine.Numbers{Sent: 1, Visible: 1}, text: machine.Label{Group: "g"}},
@@ -233,8 +233,8 @@ func TestOnlyWhatHasNothingToTellIsCold(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := st.Names["q"]
-		if (q.Cold.N == 1) != c.cold || q.Len() != 1 {
-			t.Errorf("%s: %d of %d messages are cold", name, q.Cold.N, q.Len())
+		if (q.Packed.N == 1) != c.packed || q.Len() != 1 {
+			t.Errorf("%s: %d of %d messages are packed", name, q.Packed.N, q.Len())
 		}
 		e, ok := q.Look(7)
 		ref, found := q.Find(7)

@@ -1,3 +1,7 @@
+// The frequent requests and results without reflection. A request lists its members for
+// protocol.Reader; rare members are missing, and a request with one goes to encoding/json. Results are
+// written exactly as encoding/json writes them, which tests check.
+
 package action
 
 import (
@@ -8,23 +12,23 @@ import (
 	"github.com/muster-scale/muster/sqsapi/internal/protocol"
 )
 
-// member is a parameter of a request and where it goes.
+// member returns a parameter of a request and where its value goes.
 func member(name string, into any) protocol.Member { return protocol.Member{Name: name, Into: into} }
 
-// Reset forgets what was read.
+// Reset implements protocol.FastRequest.
 func (r *sendMessageRequest) Reset() { *r = sendMessageRequest{} }
 
-// Members are those of the usual form.
+// Members lists the members of the simple form.
 func (r *sendMessageRequest) Members(to []protocol.Member) []protocol.Member {
 	return append(to, member("QueueUrl", &r.QueueURL), member("MessageBody", &r.MessageBody),
 		member("DelaySeconds", &r.DelaySeconds), member("MessageGroupId", &r.MessageGroupID),
 		member("MessageDeduplicationId", &r.MessageDeduplicationID))
 }
 
-// Reset forgets what was read.
+// Reset implements protocol.FastRequest.
 func (r *sendMessageBatchRequest) Reset() { *r = sendMessageBatchRequest{} }
 
-// Members are those of the usual form.
+// Members lists the members of the simple form.
 func (r *sendMessageBatchRequest) Members(to []protocol.Member) []protocol.Member {
 	entries := protocol.Entries(&r.Entries, func(to []protocol.Member, e *sendEntry) []protocol.Member {
 		return append(to, member("Id", &e.ID), member("MessageBody", &e.MessageBody),
@@ -34,18 +38,18 @@ func (r *sendMessageBatchRequest) Members(to []protocol.Member) []protocol.Membe
 	return append(to, member("QueueUrl", &r.QueueURL), member("Entries", entries))
 }
 
-// Reset forgets what was read.
+// Reset implements protocol.FastRequest.
 func (r *deleteMessageRequest) Reset() { *r = deleteMessageRequest{} }
 
-// Members are those of the usual form.
+// Members lists the members of the simple form.
 func (r *deleteMessageRequest) Members(to []protocol.Member) []protocol.Member {
 	return append(to, member("QueueUrl", &r.QueueURL), member("ReceiptHandle", &r.ReceiptHandle))
 }
 
-// Reset forgets what was read.
+// Reset implements protocol.FastRequest.
 func (r *deleteMessageBatchRequest) Reset() { *r = deleteMessageBatchRequest{} }
 
-// Members are those of the usual form.
+// Members lists the members of the simple form.
 func (r *deleteMessageBatchRequest) Members(to []protocol.Member) []protocol.Member {
 	entries := protocol.Entries(&r.Entries, func(to []protocol.Member, e *deleteEntry) []protocol.Member {
 		return append(to, member("Id", &e.ID), member("ReceiptHandle", &e.ReceiptHandle))
@@ -53,19 +57,19 @@ func (r *deleteMessageBatchRequest) Members(to []protocol.Member) []protocol.Mem
 	return append(to, member("QueueUrl", &r.QueueURL), member("Entries", entries))
 }
 
-// Reset forgets what was read.
+// Reset implements protocol.FastRequest.
 func (r *changeMessageVisibilityRequest) Reset() { *r = changeMessageVisibilityRequest{} }
 
-// Members are those of the usual form.
+// Members lists the members of the simple form.
 func (r *changeMessageVisibilityRequest) Members(to []protocol.Member) []protocol.Member {
 	return append(to, member("QueueUrl", &r.QueueURL), member("ReceiptHandle", &r.ReceiptHandle),
 		member("VisibilityTimeout", &r.VisibilityTimeout))
 }
 
-// Reset forgets what was read.
+// Reset implements protocol.FastRequest.
 func (r *receiveMessageRequest) Reset() { *r = receiveMessageRequest{} }
 
-// Members are those of the usual form.
+// Members lists the members of the simple form.
 func (r *receiveMessageRequest) Members(to []protocol.Member) []protocol.Member {
 	return append(to, member("QueueUrl", &r.QueueURL), member("AttributeNames", &r.AttributeNames),
 		member("MessageSystemAttributeNames", &r.MessageSystemAttributeNames),
@@ -75,8 +79,10 @@ func (r *receiveMessageRequest) Members(to []protocol.Member) []protocol.Member 
 		member("ReceiveRequestAttemptId", &r.ReceiveRequestAttemptID))
 }
 
+// AppendJSON implements protocol.FastResult, here and below.
 func (s sentResult) AppendJSON(b []byte) []byte { return s.append(b) }
 
+// append writes by pointer: a batch has ten of them.
 func (s *sentResult) append(b []byte) []byte {
 	b = append(b, '{')
 	if s.ID != "" {
@@ -101,7 +107,7 @@ func (r changedResult) AppendJSON(b []byte) []byte {
 	return appendBatch(b, r.Successful, appendID, r.Failed)
 }
 
-// appendBatch adds the result of a batch. A list without entries is left out.
+// appendBatch appends the result of a batch. An empty list is left out.
 func appendBatch[E any](b []byte, successful []E, add func([]byte, *E) []byte, failed []failedEntry) []byte {
 	b = append(b, '{')
 	if len(successful) > 0 {
@@ -116,10 +122,12 @@ func appendBatch[E any](b []byte, successful []E, add func([]byte, *E) []byte, f
 	return append(b, '}')
 }
 
+// appendID appends an entry of a batch without details.
 func appendID(b []byte, id *batchID) []byte {
 	return append(protocol.AppendText(append(b, `{"Id":`...), id.ID), '}')
 }
 
+// appendFailed appends a failed entry.
 func appendFailed(b []byte, f *failedEntry) []byte {
 	b = protocol.AppendText(append(b, `{"Id":`...), f.ID)
 	b = strconv.AppendBool(append(b, `,"SenderFault":`...), f.SenderFault)
@@ -130,14 +138,17 @@ func (r receiveMessageResult) AppendJSON(b []byte) []byte {
 	if len(r.Messages) == 0 {
 		return append(b, "{}"...)
 	}
+	// One allocation for the whole answer. A body may be JSON itself, whose quotes need escapes: a
+	// sixteenth more is enough for most.
 	room := 0
 	for i := range r.Messages {
-		room += len(r.Messages[i].Body)*17/16 + 256 // a body may be JSON itself, with quotes to escape
+		room += len(r.Messages[i].Body)*17/16 + 256 // 256 for ids, receipt and names
 	}
 	b = slices.Grow(b, room)
 	return append(protocol.AppendList(append(b, `{"Messages":`...), r.Messages, appendReceived), '}')
 }
 
+// appendReceived appends a message. Its maps are rare enough for encoding/json.
 func appendReceived(b []byte, m *receivedMessage) []byte {
 	b = protocol.AppendText(append(b, `{"MessageId":`...), m.MessageID)
 	b = protocol.AppendPart(b, "ReceiptHandle", m.ReceiptHandle)
@@ -153,11 +164,11 @@ func appendReceived(b []byte, m *receivedMessage) []byte {
 	return append(b, '}')
 }
 
-// appendAny adds a map, which encoding/json writes.
+// appendAny appends a member with a map, which encoding/json writes in the order of the keys.
 func appendAny(b []byte, name string, value any) []byte {
 	text, err := json.Marshal(value)
 	if err != nil {
-		text = []byte("null") // no map of this package has what cannot be written
+		text = []byte("null") // impossible: the maps hold only texts and bytes
 	}
 	return append(append(append(append(b, `,"`...), name...), `":`...), text...)
 }

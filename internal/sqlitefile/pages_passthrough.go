@@ -5,7 +5,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// What follows hands everything on to the file system below.
+// The functions below only call those of the file system below. SQLite passes them addresses in C memory.
 
 func deleteFile(tls *libc.TLS, vfs, name uintptr, syncDirectory int32) int32 {
 	base := at[pagesState](at[sqlite3.Tsqlite3_vfs](vfs).FpAppData).base
@@ -55,7 +55,7 @@ func sectorSize(tls *libc.TLS, file uintptr) int32 {
 	return function[func(*libc.TLS, uintptr) int32](m.FxSectorSize)(tls, inner)
 }
 
-// deviceCharacteristics says that pages are read whole, or their seals would not be.
+// deviceCharacteristics forbids reads of parts of pages, whose seals could not be checked.
 func deviceCharacteristics(tls *libc.TLS, file uintptr) int32 {
 	inner, m := below(file)
 	return function[func(*libc.TLS, uintptr) int32](m.FxDeviceCharacteristics)(tls,

@@ -17,7 +17,7 @@ type server interface {
 
 // servers are the two of the endpoint.
 var servers = map[string]func(http.Handler) server{
-	"front":    func(h http.Handler) server { return NewFront(h, nil) },
+	"front":    func(h http.Handler) server { return NewTCPServer(h, nil) },
 	"net/http": func(h http.Handler) server { return NewServer(h) },
 }
 
