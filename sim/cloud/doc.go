@@ -9,8 +9,8 @@
 //	w.Advance(start.Add(5 * time.Minute)) // the instances boot and come into service
 //
 // This package only joins the services. Each service has a package with one method for each API action; the method
-// does what the action does and answers with the members that the API answers with. The services know each other
-// through small interfaces alone:
+// does what the action does and answers with the members that the API answers with. Services know each other
+// through small interfaces and functions; scaling alone imports another service, whose alarms it makes:
 //
 //	groups (groupapi, termination) <--- containers     instances of groups carry tasks
 //	   ^                                    ^

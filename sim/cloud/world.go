@@ -98,8 +98,8 @@ func (w *World) CloudWatch() *monitoring.CloudWatch { return w.watch }
 // SQS returns the API of SQS, as far as it concerns counts.
 func (w *World) SQS() *queues.SQS { return w.queues }
 
-// minute publishes the metrics of all services at each full minute, then schedules itself. The order is fixed,
-// because a managed capacity provider acts on what it publishes.
+// minute publishes the metrics of all services at each full minute, then schedules itself. The order is fixed, so
+// that a world repeats.
 func (w *World) minute() {
 	w.queues.Minute()
 	w.groups.Minute()
