@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// InProcess is an HTTP client that hands each request to a handler of the same process, without a network between them.
-// So a client of an AWS SDK runs against a stand-in inside a bubble of testing/synctest, hours in milliseconds. It is
-// safe for concurrent use if the handler is.
+// InProcess is an HTTP client that gives each request to a handler of the same process, without a network. So a
+// client of an AWS SDK runs against a stand-in inside a bubble of testing/synctest, hours in milliseconds: a network
+// connection would keep the bubble's time from advancing. It is safe for concurrent use if the handler is.
 type InProcess struct{ Handler http.Handler }
 
-// Do answers the request, or returns the error of its context when that has ended.
+// Do answers the request, or returns the error of its context if that has ended, before or after the handler ran.
 func (c InProcess) Do(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
