@@ -30,9 +30,9 @@ func (c InProcess) Do(r *http.Request) (*http.Response, error) {
 	return response, r.Context().Err()
 }
 
-// AWSSurroundings gives a test credentials and a region of its own, and nothing else that the AWS SDKs would find on
+// AWSEnvironment sets credentials and a region for a test, and unsets everything else that the AWS SDKs would read on
 // this machine.
-func AWSSurroundings(t *testing.T) {
+func AWSEnvironment(t *testing.T) {
 	t.Helper()
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "",
