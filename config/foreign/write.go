@@ -212,7 +212,7 @@ func (b *writer) target(f draft.Fleet) {
 	case f.Kubernetes != "":
 		b.comment(
 			4,
-			"Only watched: %s sizes it, and must go on. Muster cannot set the replicas or Jobs of Kubernetes "+
+			"In shadow mode: %s sizes it, and must go on. Muster cannot set the replicas or Jobs of Kubernetes "+
 				"yet. It sizes processes on this machine, "+
 				"an Auto Scaling group (asg), and a service or tasks on Amazon ECS (ecs). To have it size this "+
 				"work, run the workers in one of them, state that here, and end what sizes them now. "+
@@ -235,7 +235,7 @@ func (b *writer) target(f draft.Fleet) {
 	default:
 		b.comment(
 			4,
-			"Only watched: another system sizes it. What it consists of is not stated; name it, as in asg: "+
+			"In shadow mode: another system sizes it. What it consists of is not stated; name it, as in asg: "+
 				"{group: NAME, reports: none} or ecs: {cluster: NAME, service: NAME, reports: none}.",
 		)
 		b.line(4, "shadow: true")
@@ -244,7 +244,7 @@ func (b *writer) target(f draft.Fleet) {
 
 // watched puts a fleet of AWS into shadow mode.
 func (b *writer) watched() {
-	b.comment(4, "Only watched, as long as the policies of AWS are in charge. Remove them and this to take over.")
+	b.comment(4, "In shadow mode while the policies of AWS size it. Remove them and this line to take over.")
 	b.line(4, "shadow: true")
 }
 

@@ -48,7 +48,7 @@ func (t *stack) alarm(s *scaled, p scalingPolicy, n *yaml.Node) (a alarm, ok boo
 	v := t.Resolve(of)
 	if a.threshold, ok = nodes.Number(v.Text); v.Why != "" || !ok {
 		s.Note(
-			nodes.Or(of, n), "the threshold of the alarm of %s cannot be told%s; the policy is not carried over",
+			nodes.Or(of, n), "the threshold of the alarm of %s cannot be determined%s; the policy is not carried over",
 			p.name, reason(v, ok),
 		)
 		return a, false
@@ -115,6 +115,7 @@ func (t *stack) plainly(s *scaled, p scalingPolicy, n *yaml.Node) (metric string
 		}
 	}
 	switch {
+	// Muster reads these two of the queue itself, without CloudWatch.
 	case namespace == "AWS/SQS" && name == "ApproximateNumberOfMessagesVisible":
 		return policy.MetricBacklog, true
 	case namespace == "AWS/SQS" && name == "ApproximateAgeOfOldestMessage":
@@ -124,6 +125,7 @@ func (t *stack) plainly(s *scaled, p scalingPolicy, n *yaml.Node) (metric string
 		s.Remark("The metric %s is taken to be the backlog over the instances in service.", name)
 		return policy.MetricBacklogPerWorker, true
 	}
+	// The name may be a reference that is not known here.
 	if name == "" {
 		s.Note(n, "the alarm of %s names no metric that can be told; it is not carried over", p.name)
 		return "", false
@@ -185,6 +187,7 @@ func figureOf(m metricmath.Metric, queues []string) func(figures) float64 {
 	// Namespaces of AWS have their exact metrics above; in a namespace of the users the name decides.
 	switch own := !strings.HasPrefix(m.Namespace, "AWS/") && !strings.HasPrefix(m.Namespace, "ECS/"); {
 	case own && m.MetricName == "TotalWorkers":
+		// TotalWorkers counts slots: the messages that all workers can handle at once.
 		return func(f figures) float64 { return f.slots }
 	case own && isBacklogPerWorker(m.MetricName):
 		return func(f figures) float64 { return sum(f.backlog) / f.members }
@@ -214,6 +217,7 @@ func (t *stack) computed(s *scaled, p scalingPolicy, list *yaml.Node) (metric st
 	for _, q := range program.Metrics() {
 		m := q.MetricStat.Metric
 		if read[q.ID] = figureOf(m, s.QueueNames()); read[q.ID] == nil {
+			// One metric that is not among the figures is enough: the expression depends on something else.
 			return not(list, "it reads "+m.Namespace+" "+nodes.Brief(m.MetricName))
 		}
 	}
@@ -240,6 +244,7 @@ func (t *stack) computed(s *scaled, p scalingPolicy, list *yaml.Node) (metric st
 			continue
 		}
 		by := ""
+		// A factor usually comes from units, minutes instead of seconds for instance.
 		if scale != 1 {
 			by = render.Number(scale) + " times "
 		}
@@ -258,6 +263,7 @@ func sameAs(
 	const tries, periods = 12, 5
 	start, state := time.Unix(0, 0).UTC(), uint64(1)
 	draw := func(least, most uint64) float64 {
+		// The constants are those of Knuth's MMIX generator.
 		state = state*6364136223846793005 + 1442695040888963407
 		return float64(least + (state>>33)%(most-least+1))
 	}

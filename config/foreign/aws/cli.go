@@ -47,6 +47,7 @@ func (o *printed) document(d *yaml.Node) {
 		"ScheduledUpdateGroupActions": o.as("AWS::AutoScaling::ScheduledAction", "ScheduledActionName"),
 		"ScheduledActions":            o.as("AWS::ApplicationAutoScaling::ScheduledAction", "ScheduledActionName"),
 	}
+	// A document with such a list is an output, whatever else it has.
 	found := false
 	nodes.Pairs(d, func(key, value *yaml.Node) {
 		if take := lists[key.Value]; take != nil && value.Kind == yaml.SequenceNode {
@@ -86,6 +87,7 @@ func (o *printed) policy(n *yaml.Node) {
 
 // bare adds a configuration without a policy around it, as put-scaling-policy reads it from a file.
 func (o *printed) bare(d *yaml.Node, kind, key string) {
+	// The document is its own configuration; the policy around it is made up.
 	n := nodes.Mapping(d)
 	nodes.Set(n, "PolicyType", nodes.Text(d, kind))
 	nodes.Set(n, key, d)
@@ -94,6 +96,7 @@ func (o *printed) bare(d *yaml.Node, kind, key string) {
 
 // add adds a resource, under a logical id that no other has.
 func (o *printed) add(kind, name string, at, properties *yaml.Node) {
+	// An entry that is no mapping is not an output of the CLI.
 	if properties.Kind != yaml.MappingNode {
 		return
 	}

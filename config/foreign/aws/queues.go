@@ -31,8 +31,10 @@ func (t *stack) roles() map[string]role {
 	nodes.Pairs(t.Resources, func(name, n *yaml.Node) {
 		p := nodes.Get(n, "Properties")
 		switch kind := nodes.Plain(nodes.Get(n, "Type")); {
+		// What instances or events notify is a queue of notices, not of work.
 		case kind == "AWS::AutoScaling::LifecycleHook" || kind == "AWS::Events::Rule":
 			t.mark(all, p, roleLifecycle, 0, "NotificationTargetARN", "Arn", "arn")
+		// A function handles these messages, so no fleet of workers does.
 		case kind == "AWS::Lambda::EventSourceMapping":
 			t.mark(all, p, roleFunction, 0, "EventSourceArn")
 		case strings.HasPrefix(kind, "AWS::Serverless::"):
@@ -120,11 +122,12 @@ func (t *stack) useQueue(s *scaled, n *yaml.Node, v template.Value) {
 	if t.queues[id] == roleDead {
 		s.Dead = append(s.Dead, draft.BaseOf(v.Text))
 	}
+	// A stated URL makes the name certain.
 	if u := t.Resolve(nodes.Get(p, "QueueUrl")); u.Why == "" && draft.GoodURL(u.Text, v.Text) {
 		v.Text, v.Guess = u.Text, ""
 	}
 	if v.Guess != "" && !slices.Contains(s.QueueNames(), v.Text) {
-		s.Note(n, "the name of the queue cannot be told (%s); %s stands for it", v.Guess, nodes.Brief(v.Text))
+		s.Note(n, "the name of the queue cannot be determined (%s); %s stands for it", v.Guess, nodes.Brief(v.Text))
 	}
 	s.Use(n, v.Text)
 }
@@ -142,6 +145,7 @@ func (t *stack) onlyQueue(fleets []*scaled) {
 			taken[name] = true
 		}
 	}
+	// With several fleets without a queue, nothing says which of them the queue belongs to.
 	if len(without) != 1 {
 		return
 	}
@@ -167,6 +171,7 @@ func (t *stack) onlyQueue(fleets []*scaled) {
 		)
 		return
 	}
+	// Dead-letter queues come first: they look most like a queue of work.
 	for _, as := range []role{roleDead, roleLifecycle, roleFunction} {
 		if name := left[as]; name != "" && len(names) == 0 {
 			s.Remark("The queue %s is for %s, so it is not taken for the work of this fleet.", name, as)

@@ -113,12 +113,14 @@ func (t *stack) group(name, n *yaml.Node) *scaled {
 	if of == nil {
 		s.key = "policy " + name.Value
 	}
+	// Without any name the policy's own name serves.
 	s.Name = cmp.Or(v.Best(), t.Short(name.Value))
 	s.Group = draft.Printable(s.Name)
 	if why := cmp.Or(v.Guess, v.DoubtOf(s.Name)); why != "" {
 		s.Unsure = map[string]string{"group": why}
 	}
 	s.From = fmt.Sprintf("the Auto Scaling group %s", s.Name)
+	// The default of sizes, until the group says them.
 	s.Max = draft.UnstatedMax
 	if of == nil {
 		s.Group, s.From = "", "a scaling policy that does not say what it scales"
@@ -150,6 +152,7 @@ func (t *stack) service(name, n *yaml.Node) *scaled {
 	p := nodes.Get(n, "Properties")
 	s := &scaled{Draft: draft.Draft{At: name}, policies: []scalingPolicy{{name.Value, name, p, true}}}
 	s.Max = draft.UnstatedMax
+	// A policy may state the target itself, or refer to a resource that does.
 	resource, dimension := nodes.Get(p, "ResourceId"), nodes.Get(p, "ScalableDimension")
 	id := t.Resolve(nodes.Get(p, "ScalingTargetId")).Resource
 	// CloudFormation refers to the target by its id. Terraform and the CLI repeat the resource id instead.
@@ -162,6 +165,7 @@ func (t *stack) service(name, n *yaml.Node) *scaled {
 	if target != nil {
 		resource, dimension = nodes.Get(target, "ResourceId"), nodes.Get(target, "ScalableDimension")
 	}
+	// A dimension that is not known is taken for that of a service.
 	if d := t.Resolve(dimension); d.Why == "" && d.Text != "ecs:service:DesiredCount" {
 		t.Notes.Add(name, "%s scales %s, which is no fleet of workers; it is left out", name.Value, nodes.Brief(d.Text))
 		return nil
@@ -208,6 +212,7 @@ func (t *stack) nameService(s *scaled, name *yaml.Node, v template.Value) {
 		if why := v.DoubtOf(*part); why != "" && s.Unsure[key] == "" {
 			s.Unsure[key] = why
 		}
+		// A missing part becomes a placeholder in capitals, with a comment where it is written.
 		if *part = draft.Printable(*part); *part == "" {
 			*part = strings.ToUpper(key)
 			s.Unsure[key] = cmp.Or(s.Unsure[key], t.What+" does not name it")
@@ -242,9 +247,10 @@ func (t *stack) size(s *scaled, of *yaml.Node, key string, otherwise int) int {
 // warmup sets the boot time to an instance warm-up: AWS has no boot time, and the warm-up is chosen to cover it.
 func (s *scaled) warmup(n *yaml.Node, v template.Value) {
 	if v.Why != "" {
-		s.Note(n, "the warm-up cannot be told: %s", v.Why)
+		s.Note(n, "the warm-up cannot be determined: %s", v.Why)
 		return
 	}
+	// The longest of several warm-ups counts.
 	if boot := s.Seconds(n, v.Text, "the warm-up", 24*time.Hour); boot > s.Boot {
 		s.Boot = boot
 		s.Remark("The warm-up of an instance stands for its boot time until boots were measured.")
@@ -256,6 +262,7 @@ func (s *scaled) warmup(n *yaml.Node, v template.Value) {
 func (t *stack) namedQueues(s *scaled) {
 	t.locate(s)
 	for _, p := range s.policies {
+		// Target tracking names the queue in the policy, steps name it in the alarm.
 		t.findQueues(s, p.properties, 0)
 		for _, a := range t.alarms(p) {
 			t.findQueues(s, a, 0)
@@ -289,7 +296,7 @@ func (t *stack) policy(s *scaled, p scalingPolicy) {
 	case text == "PredictiveScaling":
 		t.predictive(s, p)
 	case kind.Why != "":
-		s.Note(p.at, "the type of the policy %s cannot be told: %s; it is not carried over", p.name, kind.Why)
+		s.Note(p.at, "the type of the policy %s cannot be determined: %s; it is not carried over", p.name, kind.Why)
 	default:
 		s.Note(p.at, "%s is a policy of the type %s, which is not carried over", p.name, nodes.Brief(text))
 	}
@@ -331,6 +338,7 @@ func (t *stack) alarms(p scalingPolicy) []*yaml.Node {
 func (t *stack) calls(alarm *yaml.Node) {
 	for _, action := range nodes.Elements(nodes.Get(alarm, "AlarmActions")) {
 		v := t.Resolve(action)
+		// An alarm calls a policy by a reference, or by an ARN in outputs.
 		called := cmp.Or(v.Resource, v.Text)
 		if !slices.Contains(t.callers[called], alarm) {
 			t.callers[called] = append(t.callers[called], alarm)

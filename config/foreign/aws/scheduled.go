@@ -52,6 +52,7 @@ func (t *stack) scheduled(s *scaled) {
 	if len(c.all) == 0 {
 		return
 	}
+	// Of two actions at one minute the later one in the text stays last, and holds.
 	slices.SortStableFunc(c.all, func(a, b timed) int { return a.minute - b.minute })
 	least := c.all[0].workers
 	for _, x := range c.all {
@@ -70,6 +71,7 @@ func (t *stack) scheduled(s *scaled) {
 	if len(spec.Intervals) == 0 {
 		return
 	}
+	// The calendar may have more intervals than a configuration allows.
 	if err := spec.Check(); err != nil {
 		s.Note(s.At, "its scheduled actions are not carried over: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return
@@ -90,6 +92,7 @@ func (c *calendar) action(n *yaml.Node) {
 	if nodes.Get(n, "Schedule") != nil || nodes.Get(n, "ScalableTargetAction") != nil {
 		sizes, least, most, when = nodes.Get(n, "ScalableTargetAction"), "MinCapacity", "MaxCapacity", "Schedule"
 	}
+	// The maximum is kept apart from the calendar, because a configuration has one for all times.
 	if nodes.Get(sizes, most) != nil {
 		c.largest = max(c.largest, c.t.size(s, sizes, most, 0))
 	}
@@ -117,7 +120,7 @@ func (c *calendar) action(n *yaml.Node) {
 	v := c.t.Resolve(of)
 	workers, ok := nodes.Number(v.Text)
 	if v.Why != "" || !ok || workers < 0 || workers != float64(int(workers)) || workers > draft.MostWorkers {
-		not("its %s cannot be told%s", least, reason(v, ok))
+		not("its %s cannot be determined%s", least, reason(v, ok))
 		return
 	}
 	// A recurring action with a start or an end is a season, which a schedule of the week cannot express.
@@ -128,9 +131,10 @@ func (c *calendar) action(n *yaml.Node) {
 	}
 	text := c.t.Resolve(nodes.Get(n, when))
 	if nodes.Get(n, when) == nil || text.Why != "" {
-		not("it is for one time alone, or when it is cannot be told")
+		not("it is for one time alone, or when it is cannot be determined")
 		return
 	}
+	// Only times of the week can be carried over: no days of a month, and no intervals of minutes.
 	at, days, why := whenOf(text.Text, when == "Schedule")
 	if why != "" {
 		not("%s", why)
@@ -222,6 +226,7 @@ func (c *calendar) intervals(least int) (all []policy.Interval) {
 			},
 		)
 		if len(all[k].Days) == 7 {
+			// An interval without days holds every day.
 			all[k].Days = nil
 		}
 	}
@@ -237,6 +242,7 @@ func (t *stack) predictive(s *scaled, p scalingPolicy) {
 		nodes.Get(p.properties, "PredictiveScalingConfiguration"),
 		nodes.Get(p.properties, "PredictiveScalingPolicyConfiguration"),
 	)
+	// The note says what Muster has instead, and that it is off by default.
 	const ours = "Muster has a forecast of its own, by what came at the same time of other days and weeks. It is " +
 		"off unless you ask for it, in place of the policy below: policy {name: deadline, forecast: seasonal}; " +
 		"and it is used only while it beats reacting to what came"

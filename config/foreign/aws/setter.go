@@ -72,6 +72,7 @@ func (t *stack) puts(n *yaml.Node, depth int) bool {
 		return puts.MatchString(n.Value)
 	}
 	if name, _ := template.Function(n); name == "Ref" || name == "GetAtt" {
+		// Only policies of IAM are followed: what else a function refers to says nothing about its permissions.
 		r := nodes.Get(t.Resources, t.Resolve(n).Resource)
 		kind := nodes.Plain(nodes.Get(r, "Type"))
 		ofIAM := strings.HasPrefix(kind, "AWS::IAM::") && strings.HasSuffix(kind, "Policy")
@@ -93,6 +94,7 @@ func (t *stack) roleMayPut(role string) (may bool) {
 			return
 		}
 		p := nodes.Get(n, "Properties")
+		// A policy names several roles, an attachment names one.
 		attached := append(slices.Clone(nodes.Elements(nodes.Get(p, "Roles"))), nodes.Get(p, "Role"))
 		of := slices.ContainsFunc(attached, func(r *yaml.Node) bool {
 			id, _ := t.ResourceOf("AWS::IAM::Role", "RoleName", t.Resolve(r), r)
@@ -128,6 +130,7 @@ func (t *stack) backlogPerWorker(s *scaled, p scalingPolicy, target float64, c *
 	if target > 0 {
 		s.Remark("The target of %s counts until a duration was measured.", render.Number(target))
 	}
+	// Comparisons play the original under this name.
 	s.Peer = "aws-dynamic"
 	if of.latency > 0 {
 		s.Latency = of.latency

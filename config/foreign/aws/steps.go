@@ -40,9 +40,11 @@ func (t *stack) stepping(s *scaled, p scalingPolicy, c *yaml.Node) {
 		s.Note(p.at, "%s has no step that could be carried over", p.name)
 		return
 	}
+	// The warm-up is read before the cooldown, which may be taken from it.
 	if w := nodes.Get(c, "EstimatedInstanceWarmup"); w != nil {
 		s.warmup(w, t.Resolve(w))
 	}
+	// One worker is the least change in Muster too, so a stated 1 needs no note.
 	if m := nodes.Get(c, "MinAdjustmentMagnitude"); m != nil && t.Resolve(m).Text != "1" {
 		s.Note(m, "MinAdjustmentMagnitude is not carried over: a percentage changes at least one worker")
 	}
@@ -103,11 +105,12 @@ const defaultCooldown = 5 * time.Minute
 func (t *stack) cooldown(s *scaled, p scalingPolicy, c *yaml.Node) time.Duration {
 	if n := nodes.Get(c, "Cooldown"); n != nil {
 		v := t.Resolve(n)
+		// A stated cooldown counts for both services.
 		if v.Why == "" {
 			return s.Seconds(n, v.Text, "Cooldown", 24*time.Hour)
 		}
 		s.Note(
-			n, "the Cooldown of %s cannot be told (%s); %s, the default, stands for it", p.name, v.Why,
+			n, "the Cooldown of %s cannot be determined (%s); %s, the default, stands for it", p.name, v.Why,
 			draft.Span(defaultCooldown),
 		)
 		return defaultCooldown
@@ -167,6 +170,7 @@ func (s *scaled) merge(p scalingPolicy, spec policy.Spec) bool {
 		)
 		return false
 	}
+	// A configuration has one cooldown for all steps of a policy.
 	if both.Cooldown != spec.Cooldown {
 		s.Remark("Its step policies have cooldowns of their own; the longest holds for all.")
 	}
@@ -215,9 +219,10 @@ func (t *stack) steps(s *scaled, p scalingPolicy, c *yaml.Node, a alarm) (all []
 		v, ok := nodes.Number(t.Resolve(by).Text)
 		// Adjustments are whole numbers in the API, also percentages.
 		if !ok || v != math.Trunc(v) || math.Abs(v) > draft.MostWorkers {
-			s.Note(nodes.Or(by, n), "the adjustment of %s cannot be told; the step is not carried over", p.name)
+			s.Note(nodes.Or(by, n), "the adjustment of %s cannot be determined; the step is not carried over", p.name)
 			continue
 		}
+		// The adjustment is read with its range, so that a step without effect can be dropped.
 		step := t.bounds(n, a)
 		switch kind {
 		case "ChangeInCapacity":
@@ -251,6 +256,7 @@ func (t *stack) bounds(n *yaml.Node, a alarm) (s policy.StepChange) {
 	}
 	lower, hasLower := nodes.Number(t.Resolve(nodes.Get(n, "MetricIntervalLowerBound")).Text)
 	upper, hasUpper := nodes.Number(t.Resolve(nodes.Get(n, "MetricIntervalUpperBound")).Text)
+	// Bounds are in units of the alarm's metric, like its threshold.
 	lower, upper = lower/a.scale, upper/a.scale
 	// Above the threshold an open lower bound means the threshold itself.
 	if a.above {
@@ -273,6 +279,7 @@ func (t *stack) bounds(n *yaml.Node, a alarm) (s policy.StepChange) {
 			s.From = a.threshold + lower + least
 		}
 	}
+	// No metric of the policy step is ever negative.
 	s.From = max(0, s.From)
 	if (hasUpper || !a.above) && s.To <= 0 || s.To != 0 && s.To <= s.From {
 		s.To = -1

@@ -30,7 +30,8 @@ func (t *stack) tracking(s *scaled, p scalingPolicy, c *yaml.Node) {
 		if v.Why == "" || len(t.setters) == 0 ||
 			!isBacklogPerWorker(t.Resolve(nodes.Get(custom, "MetricName")).Text) {
 			s.Note(
-				nodes.Or(of, p.at), "the TargetValue of %s cannot be told%s; the policy is not carried over", p.name,
+				nodes.Or(of, p.at), "the TargetValue of %s cannot be determined%s; the policy is not carried over",
+				p.name,
 				reason(v, ok && target > 0),
 			)
 			return
@@ -73,8 +74,9 @@ func (t *stack) tracking(s *scaled, p scalingPolicy, c *yaml.Node) {
 // count.
 func (t *stack) cooldowns(s *scaled, c *yaml.Node) {
 	if in := nodes.Get(c, "ScaleInCooldown"); in != nil {
+		// A cooldown that is not known is dropped with a note, and the 15 minutes of the low alarm remain.
 		if v := t.Resolve(in); v.Why != "" {
-			s.Note(in, "ScaleInCooldown cannot be told: %s", v.Why)
+			s.Note(in, "ScaleInCooldown cannot be determined: %s", v.Why)
 		} else {
 			wait := s.Seconds(in, v.Text, "ScaleInCooldown", 24*time.Hour)
 			s.Falling(wait, "A fall waits for the ScaleInCooldown of %s, which is longer than the 15 minutes for "+
@@ -144,6 +146,7 @@ func (t *stack) metrics(s *scaled, p scalingPolicy, target float64, list *yaml.N
 	returned := program.Returned()[0]
 	var silent []string
 	for i := range queries {
+		// A query without the member returns data by default; one result is allowed.
 		if queries[i].ReturnData == nil && queries[i].ID != returned {
 			silent = append(silent, queries[i].ID)
 		}
@@ -164,6 +167,7 @@ func (t *stack) metrics(s *scaled, p scalingPolicy, target float64, list *yaml.N
 // CloudWatch.
 func (t *stack) track(s *scaled, p scalingPolicy, at *yaml.Node, target float64, queries []metricmath.Query) {
 	spec := policy.Spec{Name: "metric-math", Target: target, Queries: queries}
+	// The policy's own check decides what a configuration accepts.
 	if err := spec.Check(); err != nil {
 		s.Note(at, "%s is not carried over: %s", p.name, strings.ReplaceAll(err.Error(), "\n", "; "))
 		return
@@ -209,7 +213,7 @@ func (t *stack) text(s *scaled, n *yaml.Node, key string) string {
 		if !slices.Contains(
 			append(s.QueueNames(), s.Group, s.Cluster, s.Service), standIn,
 		) { // of those it is said where they stand
-			s.Note(of, "%s cannot be told: %s; %q stands for it", key, v.Why, standIn)
+			s.Note(of, "%s cannot be determined: %s; %q stands for it", key, v.Why, standIn)
 		}
 		return standIn
 	}
@@ -238,6 +242,7 @@ func (t *stack) custom(s *scaled, p scalingPolicy, target float64, c *yaml.Node)
 	name := t.text(s, c, "MetricName")
 	s.Rest(c, p.name, "MetricName", "Namespace", "Statistic", "Dimensions", "Unit", "Period")
 	if isBacklogPerWorker(name) {
+		// Muster computes this metric itself, so the users' function that publishes it is no longer needed.
 		t.backlogPerWorker(s, p, target, c, name)
 		return
 	}
@@ -262,6 +267,7 @@ func (t *stack) custom(s *scaled, p scalingPolicy, target float64, c *yaml.Node)
 // isBacklogPerWorker tells whether a metric's name says that it is the backlog per worker. Such metrics are published
 // by the users themselves, under many names.
 func isBacklogPerWorker(name string) bool {
+	// Users write the name with any case and separators.
 	bare := strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(strings.ToLower(name))
 	for _, of := range []string{"instance", "worker", "task", "container", "host"} {
 		if strings.Contains(bare, "backlogper"+of) || strings.Contains(bare, "messagesper"+of) {
@@ -274,6 +280,7 @@ func isBacklogPerWorker(name string) bool {
 // predefined reads a target for a metric that AWS names itself.
 func (t *stack) predefined(s *scaled, p scalingPolicy, target float64, c *yaml.Node) {
 	kind := t.text(s, c, "PredefinedMetricType")
+	// The metric belongs to what is scaled, and without a name it cannot be read.
 	if s.Group == "" && s.Service == "" {
 		s.Note(c, "the metric %s is one of the group or service that %s scales, which is not said here; the policy is "+
 			"not carried over", nodes.Brief(kind), p.name)

@@ -86,9 +86,9 @@ func (d *Draft) Size(n *yaml.Node, text, why, what string, otherwise int) int {
 	size, ok := nodes.Number(text)
 	switch {
 	case why != "":
-		d.Note(n, "%s cannot be told (%s); %d stands for it", what, why, otherwise)
+		d.Note(n, "%s cannot be determined (%s); %d is used instead", what, why, otherwise)
 	case !ok || size < 0 || size != float64(int(size)):
-		d.Note(n, "found %s for %s, which is no size; %d stands for it", nodes.Brief(text), what, otherwise)
+		d.Note(n, "found %s for %s, which is no size; %d is used instead", nodes.Brief(text), what, otherwise)
 	case size > MostWorkers:
 		d.Note(n, "found %s of %s; %d is the most", what, nodes.Brief(text), MostWorkers)
 		return MostWorkers

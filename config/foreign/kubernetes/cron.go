@@ -25,6 +25,7 @@ func (d *workload) cron(n *yaml.Node) {
 		if why = reason; why == "" && !slices.Equal(days, last) && !nextDay(days, last, from, to) {
 			why = "it ends on other days than it begins"
 		}
+		// Fewer than one replica would be an interval without effect.
 		if why == "" && (!ok || replicas < 1 || replicas > draft.MostWorkers || replicas != float64(int(replicas))) {
 			why = "found " + nodes.Brief(nodes.Plain(nodes.Get(m, "desiredReplicas"))) + " for desiredReplicas"
 		}
@@ -48,6 +49,7 @@ func (d *workload) cron(n *yaml.Node) {
 
 // nextDay tells whether an interval over midnight ends on the days after those on which it begins.
 func nextDay(days, last []string, from, to string) bool {
+	// An interval that ends later on the same day needs no next day.
 	if to > from || len(days) != len(last) {
 		return false
 	}

@@ -31,6 +31,7 @@ func (r *objects) scaledObject(n *yaml.Node) {
 	metadata, spec := nodes.Get(n, "metadata"), nodes.Get(n, "spec")
 	target := nodes.Get(spec, "scaleTargetRef")
 	d := &workload{Draft: draft.Draft{At: n}}
+	// The workload gives the fleet its name: that is what people look for.
 	d.Name = cmp.Or(
 		nodes.Plain(nodes.Or(nodes.Get(target, "name"), nodes.Get(target, "deploymentName"))),
 		nodes.Plain(nodes.Get(metadata, "name")),
@@ -45,6 +46,7 @@ func (r *objects) scaledObject(n *yaml.Node) {
 	if m := nodes.Get(spec, "minReplicaCount"); m != nil {
 		d.Min = d.Size(m, nodes.Plain(m), "", "minReplicaCount", 0)
 	}
+	// KEDA's default of 100 is written out, because Muster has none.
 	if m := nodes.Get(spec, "maxReplicaCount"); m != nil {
 		d.Max = d.Size(m, nodes.Plain(m), "", "maxReplicaCount", kedaMax)
 	}
@@ -54,6 +56,7 @@ func (r *objects) scaledObject(n *yaml.Node) {
 	}
 	// All triggers have been read: only now is it known whether a dead-letter queue has company.
 	d.SettleQueues()
+	// The behavior is read before the cooldown: a stated window takes its place.
 	d.advanced(nodes.Get(spec, "advanced"))
 	d.cooldownPeriod(nodes.Get(spec, "cooldownPeriod"))
 	d.annotations(metadata)
@@ -71,6 +74,7 @@ func (r *objects) scaledObject(n *yaml.Node) {
 func (d *workload) annotations(metadata *yaml.Node) {
 	nodes.Pairs(nodes.Get(metadata, "annotations"), func(key, v *yaml.Node) {
 		if strings.HasPrefix(key.Value, "autoscaling.keda.sh/paused") {
+			// A paused object scales nothing today; the fleet is in shadow mode anyway.
 			d.Note(key, "%s is not carried over", key.Value)
 		}
 	})
@@ -129,6 +133,7 @@ func (r *objects) scaledJob(n *yaml.Node) {
 // differ in how they count running Jobs; comparisons play them as baselines.
 func (d *workload) jobs(strategy *yaml.Node, length float64) {
 	d.Add(d.At, policy.Spec{Name: "exact"})
+	// Slots are whole and bounded; queueLength is any number.
 	d.Slots = int(min(max(1, length), 1000))
 	if float64(d.Slots) != length {
 		d.Remark("A Job is made for each %s messages; %d slots stand for that.", render.Number(length), d.Slots)
@@ -143,6 +148,7 @@ func (d *workload) jobs(strategy *yaml.Node, length float64) {
 	)
 	d.Peer = fmt.Sprintf("keda-job[%g]", length)
 	switch name := nodes.Plain(nodes.Get(strategy, "strategy")); name {
+	// These two have baselines of their own.
 	case "accurate", "eager":
 		d.Peer = fmt.Sprintf("keda-job-%s[%g]", name, length)
 	case "", "default":
@@ -230,10 +236,12 @@ func (d *workload) trigger(n *yaml.Node) {
 // ones only if told; the backlog alone is backlog-per-worker, any sum is a metric-math expression.
 func (d *workload) sqs(n *yaml.Node) {
 	m := nodes.Get(n, "metadata")
+	// The trigger is read even without a queue: its target is worth a policy that only lacks the name.
 	url := d.queueOf(n, m)
 	length, activation := d.amount(m, "queueLength", kedaLength), d.amount(m, "activationQueueLength", 0)
 	// scaleOnInFlight is true in KEDA unless stated.
 	inFlight, delayed := true, nodes.True(nodes.Plain(nodes.Get(m, "scaleOnDelayed")))
+	// Only the stated value is read here; the default stays.
 	if f := nodes.Get(m, "scaleOnInFlight"); f != nil {
 		inFlight = nodes.True(nodes.Plain(f))
 	}
@@ -299,6 +307,7 @@ func (d *workload) queueOf(n, m *yaml.Node) string {
 // workload returns the pod specification of the Deployment, StatefulSet or the like with a name; nil for none.
 func (r *objects) workload(name string) *yaml.Node {
 	i := slices.IndexFunc(r.all, func(n *yaml.Node) bool {
+		// Anything with a pod template counts, so that custom workloads are found as well.
 		return nodes.Plain(nodes.At(n, "metadata", "name")) == name && nodes.At(n, "spec", "template", "spec") != nil
 	})
 	if i < 0 {

@@ -69,6 +69,7 @@ func (r *objects) horizontal(n *yaml.Node) {
 		)
 		return
 	}
+	// The target's name, and not the autoscaler's own, is what people know the fleet by.
 	d := &workload{Draft: draft.Draft{At: n}}
 	d.Name = cmp.Or(nodes.Plain(nodes.Get(target, "name")), name)
 	d.From = fmt.Sprintf(
@@ -86,6 +87,7 @@ func (r *objects) horizontal(n *yaml.Node) {
 	for _, metric := range nodes.Elements(nodes.Get(spec, "metrics")) {
 		d.podMetric(metric)
 	}
+	// The only metric of version v1.
 	if c := nodes.Get(spec, "targetCPUUtilizationPercentage"); c != nil {
 		d.Note(c, "%s", noUsage("cpu"))
 	}
@@ -132,6 +134,7 @@ func (d *workload) external(at, n *yaml.Node) {
 	metric, target := nodes.Get(n, "metric"), nodes.Get(n, "target")
 	name := nodes.Plain(nodes.Get(metric, "name"))
 	average := nodes.Get(target, "averageValue")
+	// Targets are quantities: 500m is half a message per pod.
 	length, ok := quantity(nodes.Plain(nodes.Or(average, nodes.Get(target, "value"))))
 	switch {
 	case !countsMessages(name):
@@ -211,11 +214,13 @@ func (d *workload) behave(n *yaml.Node, what string, s *policy.Shape) {
 		return
 	}
 	d.Rest(n, what, "stabilizationWindowSeconds", "selectPolicy", "policies")
+	// A stated window for falls replaces every default, 0 included.
 	if w := nodes.Get(n, "stabilizationWindowSeconds"); w != nil {
 		s.Stabilization = d.Seconds(w, nodes.Plain(w), "stabilizationWindowSeconds", time.Hour)
 		d.Stated = d.Stated || what == "scaleDown"
 	}
 	choice := nodes.Plain(nodes.Get(n, "selectPolicy"))
+	// Limits of a disabled direction have no effect.
 	if choice == "Disabled" {
 		s.Disabled = true
 		return
@@ -265,6 +270,7 @@ func perReplica(all []metricmath.Query, sum string, activation float64) []metric
 		MetricStat: &metricmath.MetricStat{Stat: "Maximum", PeriodSeconds: all[0].MetricStat.PeriodSeconds,
 			Metric: metricmath.Metric{Namespace: policy.OwnNamespace, MetricName: "InService"}},
 	}
+	// Without workers the division would give nothing, and nothing would be launched.
 	share := "IF(replicas > 0, messages / replicas, messages)"
 	if activation > 0 {
 		share = fmt.Sprintf("IF(messages > %s, %s, 0)", render.Number(activation), share)

@@ -39,7 +39,8 @@ func (d *workload) cloudwatch(n *yaml.Node) {
 		"activationTargetMetricValue", "minMetricValue", "metricStat", "metricStatPeriod", "metricUnit",
 		"metricCollectionTime", "awsRegion", "identityOwner", "awsEndpoint", "metricEndTimeOffset", "ignoreNullValues",
 	)
-	own := metric.Namespace == "AWS/SQS" && len(d.Queues) > 0 // it is seen at the queue itself
+	// Metrics of the fleet's own queue are read from the queue, not from CloudWatch.
+	own := metric.Namespace == "AWS/SQS" && len(d.Queues) > 0
 	stat := &metricmath.MetricStat{
 		Metric: metric, Stat: cmp.Or(nodes.Plain(nodes.Get(m, "metricStat")), "Average"),
 		Unit: nodes.Plain(nodes.Get(m, "metricUnit")), PeriodSeconds: int(d.amount(m, "metricStatPeriod", 300)),
@@ -75,12 +76,14 @@ func (d *workload) cloudwatchMetric(m *yaml.Node) (metric metricmath.Metric, ok 
 		return metric, false
 	}
 	for i, name := range names {
+		// An empty member names a metric without dimensions.
 		if name != "" {
 			one := metricmath.Dimension{Name: strings.TrimSpace(name), Value: strings.TrimSpace(values[i])}
 			metric.Dimensions = append(metric.Dimensions, one)
 		}
 	}
 	if len(metric.Dimensions) == 1 && metric.Dimensions[0].Name == "QueueName" {
+		// A metric of a queue says which queue the fleet serves, as a trigger on the queue itself does.
 		d.regionOf(m)
 		d.Use(nodes.Get(m, "dimensionValue"), metric.Dimensions[0].Value)
 	}

@@ -74,7 +74,7 @@ func (t *Template) outputs(key, loop *yaml.Node, deep int) *yaml.Node {
 	}
 	all := t.Resolve(parts[1])
 	if all.Why != "" {
-		t.Notes.Add(parts[1], "the list of the loop %s cannot be told: %s; what it gives is left out",
+		t.Notes.Add(parts[1], "the list of the loop %s cannot be determined: %s; what it gives is left out",
 			nodes.Brief(name), all.Why)
 		return outputs
 	}
@@ -85,7 +85,7 @@ func (t *Template) outputs(key, loop *yaml.Node, deep int) *yaml.Node {
 	}
 	for _, element := range all.list {
 		if element.Why != "" {
-			t.Notes.Add(parts[1], "an element of the loop %s cannot be told (%s); what it gives is left out",
+			t.Notes.Add(parts[1], "an element of the loop %s cannot be determined (%s); what it gives is left out",
 				nodes.Brief(name), element.Why)
 			continue
 		}

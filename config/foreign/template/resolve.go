@@ -422,7 +422,7 @@ func (t *Template) choose(n *yaml.Node, depth int) Value {
 	is, why := t.holds(nodes.Get(t.conditions, of[0].Value), depth)
 	switch {
 	case why != "":
-		return unknown("the condition %s cannot be told: %s", nodes.Brief(of[0].Value), why)
+		return unknown("the condition %s cannot be determined: %s", nodes.Brief(of[0].Value), why)
 	case is:
 		return t.resolve(of[1], depth)
 	}

@@ -29,6 +29,7 @@ func (e *evaluation) called(root *hcl.EvalContext) {
 			e.unread(call, root)
 			continue
 		}
+		// Calls may have count and for_each, just like resources.
 		all, made := e.instancesOf(nil, "module."+call.Labels[0], call.Body, root)
 		var values []cty.Value
 		for _, i := range all {
@@ -58,6 +59,7 @@ func (e *evaluation) called(root *hcl.EvalContext) {
 // one that is not there, or a call that is nested too deep.
 func (e *evaluation) moduleOf(call *hclsyntax.Block, root *hcl.EvalContext) (m *module, directory string) {
 	source := e.source(call, root)
+	// Only local modules have their files here.
 	if !strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") ||
 		strings.Count(e.prefix, "module.") >= maxCalls {
 		return nil, ""

@@ -137,6 +137,7 @@ func (e *evaluation) root() *hcl.EvalContext {
 			all[name] = e.typed(name, v)
 			continue
 		}
+		// Values of .tfvars replace defaults.
 		if given := e.given[name]; given != nil {
 			x = given
 		}
@@ -177,6 +178,7 @@ func (e *evaluation) root() *hcl.EvalContext {
 		}
 	}
 	variables["data"] = object(data)
+	// Paths of modules are names of files, which no property of a scaling policy depends on.
 	variables["path"] = object(
 		map[string]cty.Value{"module": cty.StringVal("."), "root": cty.StringVal("."), "cwd": cty.StringVal(".")},
 	)
@@ -232,6 +234,7 @@ func whole(v cty.Value) (int, bool) {
 // value evaluates an expression. An expression that fails or is too large is a value that is not known, with the
 // reason.
 func (e *evaluation) value(x hclsyntax.Expression, context *hcl.EvalContext) cty.Value {
+	// Large or deeply nested expressions are refused before they run.
 	r := x.Range()
 	if r.End.Byte-r.Start.Byte > maxExpression || loops(x) > maxLoops {
 		return cty.DynamicVal.Mark(doubt{why: "the expression is too large to be computed here"})
@@ -267,6 +270,7 @@ func (e *evaluation) why(x hclsyntax.Expression, context *hcl.EvalContext, all h
 			return d[0].why
 		}
 	}
+	// Nothing in the expression is unknown, so a function is missing or the expression is wrong.
 	return "it is computed by Terraform alone: " + reason(all)
 }
 

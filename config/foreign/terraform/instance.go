@@ -74,8 +74,8 @@ func (e *evaluation) instancesOf(
 			return all, cty.TupleVal
 		}
 		if matters(r) {
-			e.note(a.SrcRange, "the count of %s cannot be told%s; one stands for it. What terraform show -json prints "+
-				"tells all", address, because(marks))
+			e.note(a.SrcRange, "the count of %s cannot be determined%s; one stands for it. "+
+				"What terraform show -json prints tells all", address, because(marks))
 		}
 		add("", "count", map[string]cty.Value{"index": cty.NumberIntVal(0)})
 		return all, func(v []cty.Value) cty.Value { return cty.TupleVal(v) }
@@ -83,6 +83,7 @@ func (e *evaluation) instancesOf(
 	if a := body.Attributes["for_each"]; a != nil {
 		v, marks := collection(e.value(a.Expr, root))
 		if len(doubtsOf(marks)) == 0 && v.CanIterateElements() && v.LengthInt() <= maxInstances {
+			// Keys are kept in the order of the elements, which Terraform sorts.
 			keys := []string{}
 			for it := v.ElementIterator(); it.Next(); {
 				k, value := it.Element()
@@ -105,7 +106,7 @@ func (e *evaluation) instancesOf(
 				return object(by)
 			}
 		}
-		why := address + " has one for each of what cannot be told" + because(marks)
+		why := address + " has one for each of what cannot be determined" + because(marks)
 		if matters(r) {
 			e.note(a.SrcRange, "%s; one stands for all. What terraform show -json prints tells all", why)
 		}
@@ -174,6 +175,7 @@ func (e *evaluation) typed(name string, v cty.Value) cty.Value {
 func (e *evaluation) seen(i instance) cty.Value {
 	all := map[string]cty.Value{}
 	for name := range e.attributes {
+		// The doubt names the attribute, so that its node becomes a reference to this very instance.
 		d := doubt{
 			name:      name,
 			why:       i.address + "." + name + " is known once it is made",

@@ -244,6 +244,7 @@ func (s *syntax) expression(n *yaml.Node) hclsyntax.Expression {
 	case "!!bool":
 		return literal(cty.BoolVal(n.Value == "true"))
 	case "!!int", "!!float":
+		// Terraform reads numbers with this precision too.
 		if number, _, err := big.ParseFloat(n.Value, 10, 512, big.ToNearestEven); err == nil {
 			return literal(cty.NumberVal(number))
 		}
@@ -269,6 +270,7 @@ func (s *syntax) parsed(x hclsyntax.Expression, all hcl.Diagnostics, n *yaml.Nod
 	if !all.HasErrors() {
 		return x
 	}
+	// The first error is the one to repair.
 	if s.broken == nil {
 		s.broken = &Broken{Line: n.Line, Column: n.Column, Message: reason(all)}
 	}

@@ -123,6 +123,7 @@ func bodyOf(f File) (*hclsyntax.Body, error) {
 	if diagnostics.HasErrors() {
 		return nil, broken(diagnostics, f)
 	}
+	// The native syntax always has this type of body.
 	body, ok := parsed.Body.(*hclsyntax.Body)
 	if !ok {
 		return &hclsyntax.Body{}, nil
@@ -178,6 +179,7 @@ func (m *module) references(body *hclsyntax.Body) {
 		switch x := n.(type) {
 		case *hclsyntax.ScopeTraversalExpr:
 			m.traversal(x.Traversal)
+		// What follows a function call or an index has attributes, and no root.
 		case *hclsyntax.RelativeTraversalExpr:
 			m.names(x.Traversal)
 		}

@@ -124,6 +124,7 @@ func (t *renamer) mapping(k kind, n *yaml.Node, outermost bool) *yaml.Node {
 	into := *n
 	into.Content = nil
 	nodes.Pairs(n, func(key, value *yaml.Node) {
+		// Names of the table are those of the resource's own arguments: a nested "name" is another thing.
 		name, stated := k.names[key.Value]
 		if !stated || !outermost {
 			name = propertyOf(key.Value)
@@ -284,6 +285,7 @@ func redrive(_ *renamer, n *yaml.Node) {
 			continue
 		}
 		v, of := n.Content[i+1], nodes.Mapping(n.Content[i+1])
+		// Of the whole policy, only the target matters here.
 		if target := deadLetterOf(v); target != nil {
 			nodes.Set(of, "deadLetterTargetArn", target)
 		}

@@ -14,6 +14,7 @@ import (
 // ARNs that a plan does not know yet become references to the resources that they will come from: the configuration
 // in the plan says which.
 func Shown(root *yaml.Node) (Template, bool) {
+	// A plan has the values that it will make, a state has those that exist.
 	values := nodes.Or(nodes.Get(root, "planned_values"), nodes.Get(root, "values"))
 	// An empty state has a version of Terraform and no modules.
 	if nodes.Get(root, "format_version") == nil ||
@@ -80,6 +81,7 @@ func bare(address string) string {
 	depth, quoted := 0, false
 	for _, r := range address {
 		switch {
+		// Brackets in quotes belong to a key.
 		case r == '"':
 			quoted = !quoted
 		case quoted:

@@ -76,6 +76,7 @@ func (e *evaluation) body(b *hclsyntax.Body, context *hcl.EvalContext) *yaml.Nod
 	}
 	lists := map[string]*yaml.Node{}
 	add := func(name string, at hcl.Range, of *yaml.Node) {
+		// Blocks of a type become one list, at the place of the first.
 		if lists[name] == nil {
 			lists[name] = nodes.List(place(at))
 			set(n, at, name, lists[name])
@@ -136,12 +137,13 @@ func (e *evaluation) dynamic(b *hclsyntax.Block, context *hcl.EvalContext) (all 
 	v, marks := collection(e.value(each.Expr, context))
 	if !v.CanIterateElements() || v.LengthInt() > maxInstances {
 		if slices.Contains(telling, b.Labels[0]) {
-			e.note(each.SrcRange, "the blocks %s cannot be told%s and are left out", b.Labels[0], because(marks))
+			e.note(each.SrcRange, "the blocks %s cannot be determined%s and are left out", b.Labels[0], because(marks))
 		}
 		return nil
 	}
 	for it := v.ElementIterator(); it.Next(); {
 		key, value := it.Element()
+		// The iterator is visible in the block alone.
 		child := context.NewChild()
 		child.Variables = map[string]cty.Value{
 			word: object(map[string]cty.Value{"key": key, "value": value.WithMarks(marks)}),
@@ -192,6 +194,7 @@ func (e *evaluation) node(v cty.Value, at *yaml.Node) *yaml.Node {
 // doubt that is no part of the text has decided the value, as a condition does: the whole is then unknown.
 func (e *evaluation) scalar(v cty.Value, doubts []doubt, at *yaml.Node) *yaml.Node {
 	text, _ := plain(v)
+	// The common case: everything is stated.
 	if len(doubts) == 0 {
 		return nodes.Text(at, text)
 	}
