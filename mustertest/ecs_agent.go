@@ -149,6 +149,7 @@ func (a *ECSAgent) Calls() []ProtectionCall {
 
 // ServeHTTP implements [net/http.Handler].
 func (a *ECSAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// The agent has two endpoints under one address, told apart by their paths.
 	below, metadata := strings.CutPrefix(r.URL.Path, "/v4/"+agentContainer)
 	switch {
 	case r.URL.Path == "/api/"+agentContainer+"/task-protection/v1/state":

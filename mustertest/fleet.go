@@ -52,6 +52,7 @@ func living(t *testing.T, f muster.Fleet) (ids []string, launched string) {
 		t.Errorf("the listing's instant is %v, want one in UTC", l.At)
 	}
 	for _, m := range l.Members {
+		// A fleet may list members that have ended, as long as it says so.
 		if !m.Ended {
 			ids = append(ids, m.ID)
 			launched += m.ID + " " + m.LaunchedAt.String() + "\n"
@@ -152,6 +153,7 @@ func endsByName(t *testing.T, f muster.Fleet) {
 			t.Errorf("End: %v", err)
 		}
 	}
+	// The ended member may still be listed for a while.
 	if ids, _ := living(t, f); !slices.Contains(ids, "b") {
 		t.Errorf("found the members %v, want b among them", ids)
 	}

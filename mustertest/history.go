@@ -51,6 +51,7 @@ func HistoryConformance(t *testing.T, open func(t *testing.T) muster.History) {
 // kept in a directory; close closes it.
 func HistoryDurability(t *testing.T, open func(t *testing.T, dir string) (h muster.History, close func())) {
 	dir := t.TempDir()
+	// The first life of the history: two records.
 	h, end := open(t, dir)
 	p := begin(t, h, "a")
 	p = appendTo(t, h, "a", p, record(0, "one"), record(time.Second, "two"))

@@ -160,6 +160,7 @@ func (s *IMDS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !s.admitted(r.Header.Get(imdsToken), now):
 		refuse(w, http.StatusUnauthorized)
 	default:
+		// Paths outside of latest/ exist on a real instance too, but no program here reads them.
 		text, found := s.lookUp(path)
 		if !known || !found {
 			refuse(w, http.StatusNotFound)
@@ -180,6 +181,7 @@ func (s *IMDS) token(w http.ResponseWriter, r *http.Request, now time.Time) {
 	far := s.distance > s.limit
 	s.mu.Unlock()
 	switch {
+	// The answer needs more hops than the instance allows, so the client waits in vain.
 	case far:
 		<-r.Context().Done() // the network drops the answer
 	case r.Method != http.MethodPut:

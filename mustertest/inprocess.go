@@ -20,6 +20,7 @@ func (c InProcess) Do(r *http.Request) (*http.Response, error) {
 		r.Body = http.NoBody
 	}
 	w := httptest.NewRecorder()
+	// A handler reads these two, which only a server sets.
 	r.RequestURI = r.URL.RequestURI()
 	if r.Host == "" {
 		r.Host = r.URL.Host

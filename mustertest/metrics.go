@@ -69,6 +69,7 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Write(cbor.Encode(cbor.Map{"__type": cbor.String(m.fault), "message": cbor.String("no")}))
 		return
 	}
+	// A request of the SDK has been validated there, so its members have these types.
 	queries := request["MetricDataQueries"].(cbor.List)
 	m.calls = append(m.calls, len(queries))
 	start, end := seconds(request["StartTime"]), seconds(request["EndTime"])

@@ -85,6 +85,7 @@ func (t *ReportTable) answer(r *http.Request) (int, any) {
 	defer t.mu.Unlock()
 	body, err := io.ReadAll(io.LimitReader(r.Body, 16<<20))
 	t.largest = max(t.largest, len(body))
+	// Unknown operations are counted as well.
 	operation, known := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810.")
 	t.calls[operation]++
 	var in tableRequest
@@ -156,6 +157,7 @@ func (t *ReportTable) query(in tableRequest) (int, any) {
 	}
 	slices.SortFunc(found, func(a, b Attributes) int { return strings.Compare(a["worker"]["S"], b["worker"]["S"]) })
 	out := map[string]any{"Items": found[:min(t.page, len(found))]}
+	// The key of the last entry continues the query, as in DynamoDB.
 	if len(found) > t.page {
 		last := found[t.page-1]
 		out["LastEvaluatedKey"] = Attributes{"fleet": last["fleet"], "worker": last["worker"]}

@@ -46,6 +46,7 @@ type served struct {
 // told first that it is.
 func (s served) list(t *testing.T) (ids []string, service muster.Service) {
 	t.Helper()
+	// The test expects a change, so the next reading must not come from a cache.
 	if e, ok := s.Fleet.(muster.Expecter); ok {
 		e.Expect()
 	}
@@ -96,6 +97,7 @@ func (s served) reachesTotals(t *testing.T) {
 		t.Errorf("found the members %v, want names of the service's own", ids)
 	}
 	s.total(t, 4, "c", "d")
+	// The first members stay while the service grows.
 	for _, id := range ids {
 		if now := s.want(t, 4, 4); !slices.Contains(now, id) {
 			t.Errorf("found the members %v, %s is gone", now, id)
@@ -137,6 +139,7 @@ func (s served) endsByName(t *testing.T) {
 			t.Errorf("End: %v", err)
 		}
 		s.settle()
+		// The first and the last member are left, so it was not the newest or oldest that ended.
 		if left := s.want(t, 2, 2); !slices.Equal(left, []string{ids[0], ids[2]}) {
 			t.Errorf("left are %v of %v, want all but the second", left, ids)
 		}

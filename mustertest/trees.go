@@ -95,6 +95,7 @@ func keepsAsMemory(t *testing.T, s tree.Store) {
 		}}
 		// The root's node is known before it exists, so that steps before the first submit are drawn too.
 		w.known = []tree.ID{tree.NodeID(w.spec.ID, tree.ID{}, "0", false)}
+		// The walk begins with a tree, as most steps need one.
 		w.submit(rt)
 		rt.Repeat(map[string]func(*rapid.T){
 			"submit": w.submit, "register": w.register,
@@ -230,6 +231,7 @@ func refusedTreeStep(t *testing.T, s tree.Store) {
 // nodes, and no count may be lost.
 func treeStepsFollow(t *testing.T, s tree.Store) {
 	const workers, each = 4, 10
+	// All workers share one parent, so every step changes the same counts.
 	spec := tree.Spec{ID: "conformance-many", Queue: "q", Node: tree.Child{Key: "0"}}
 	step := func(want tree.Want, step func(tree.View) (tree.Change, tree.Outcome, error)) (root tree.Root) {
 		if err := s.Step(t.Context(), want, func(v tree.View) (tree.Change, error) {
@@ -310,6 +312,7 @@ func removedTree(t *testing.T, s tree.Store) {
 		t.Fatalf("a running tree was removed: %v", err)
 	}
 	cancel := func(v tree.View) (tree.Change, error) { c, _, err := tree.Cancel(v, noon); return c, err }
+	// Removing twice is allowed: the second call finds the tree removed already.
 	for _, step := range []func(tree.View) (tree.Change, error){cancel, remove, remove} {
 		if err := plain("conformance-gone", step); err != nil {
 			t.Fatal(err)
@@ -332,6 +335,7 @@ func removedTree(t *testing.T, s tree.Store) {
 		t.Errorf("listed are %d trees, %d nodes of the removed one and %d of the other; want 1, 0 and %d: %v",
 			len(listed), len(gone), len(stays), tree.MaxBatch, err)
 	}
+	// The name is free again, and the new tree has only its own nodes.
 	submit("conformance-gone")
 	if gone, err := s.Nodes(t.Context(), "conformance-gone", tree.Filter{Limit: tree.MaxBatch}); err != nil ||
 		len(gone) != tree.MaxBatch {

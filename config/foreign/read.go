@@ -149,6 +149,7 @@ func (r *reader) readAll(files []File) error {
 				modules = append(modules, terraform.File{Name: f.Name, Before: before, Called: f.Called, JSON: d})
 				continue
 			}
+			// Everything else is recognized by its members.
 			r.document(d)
 		}
 	}
@@ -271,6 +272,7 @@ func (r *reader) parse(f File, before int) ([]*yaml.Node, error) {
 	if err := yaml.Load(text, &documents, yaml.WithAllDocuments(), yaml.WithPlugin(limits)); err != nil {
 		return nil, r.broken(f, before, err)
 	}
+	// The bound on values counts later, in walk.
 	if len(documents) > maxDocuments {
 		return nil, fmt.Errorf("%s: found %d documents, allowed are at most %d", f.Name, len(documents), maxDocuments)
 	}
@@ -298,6 +300,7 @@ func (r *reader) broken(f File, before int, err error) error {
 		mark = load.ContextMark
 	}
 	hint := ""
+	// Braces of a template engine are the usual reason why YAML does not parse.
 	if bytes.Contains(f.Text, []byte("{{")) {
 		hint = "it looks like a chart; render it first, as with helm template"
 	}

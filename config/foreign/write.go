@@ -32,6 +32,7 @@ func (r Result) YAML() []byte {
 			b.comment(0, "%s", n.String())
 		}
 	}
+	// The version comes first, as in every configuration.
 	b.line(0, "version: 1")
 	b.line(0, "fleets:")
 	for i, f := range r.Fleets {
@@ -221,6 +222,7 @@ func (b *writer) target(f draft.Fleet) {
 			f.Kubernetes,
 		)
 		b.line(4, "shadow: true")
+	// Groups and services of AWS can be sized by Muster: the names are written, ready to take over.
 	case f.Group != "":
 		b.watched()
 		b.line(4, "asg:")
@@ -258,6 +260,7 @@ func (b *writer) name(f draft.Fleet, key, name string) {
 
 // reports writes that members do not report: workers that another system starts do not run muster work yet.
 func (b *writer) reports(f draft.Fleet, members string) {
+	// The URL of a queue says the region already.
 	if f.Region != "" && len(f.Queues) == 0 {
 		b.line(6, "region: %s", text(f.Region))
 	}

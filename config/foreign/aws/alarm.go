@@ -149,8 +149,10 @@ func (t *stack) queueOf(n *yaml.Node) string {
 
 // figures are the numbers that an expression of an alarm can depend on, at one point. Queues have a number each.
 type figures struct {
+	// backlog and inFlight are messages, age is in seconds, each by queue.
 	backlog, inFlight, age []float64
-	members, slots         float64
+	// members are workers in service, slots what they can handle at once.
+	members, slots float64
 }
 
 // totalWork returns backlog and messages in flight of all queues.

@@ -32,6 +32,7 @@ func Outputs(documents []*yaml.Node) *yaml.Node {
 
 // printed collects outputs as resources of a template.
 type printed struct {
+	// resources is a mapping by logical id.
 	resources *yaml.Node
 	taken     map[string]bool // logical ids in use
 }

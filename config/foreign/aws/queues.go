@@ -19,6 +19,7 @@ import (
 type role string
 
 const (
+	// The values stand in remarks: "is for dead letters".
 	roleDead      role = "dead letters"
 	roleLifecycle role = "notices of instances"
 	roleFunction  role = "a function"

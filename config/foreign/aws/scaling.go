@@ -40,6 +40,7 @@ type scaled struct {
 
 // scalingPolicy is a resource that says how to scale.
 type scalingPolicy struct {
+	// name is the logical id, at its place in the text.
 	name string
 	at   *yaml.Node
 	// properties are those of the policy; ecs is true for a policy of Application Auto Scaling.
@@ -91,6 +92,7 @@ func Read(of *template.Template) (fleets []*draft.Draft) {
 	}
 	// Only now is it known which queues are taken.
 	t.onlyQueue(all)
+	// Policies are read last, when every fleet knows its queues.
 	for _, s := range all {
 		t.complete(s)
 		fleets = append(fleets, s.Done())
@@ -273,6 +275,7 @@ func (t *stack) namedQueues(s *scaled) {
 
 // complete reads the policies and scheduled actions of a fleet.
 func (t *stack) complete(s *scaled) {
+	// Scheduled actions come second: without policies they size the fleet alone.
 	t.policies(s)
 	t.scheduled(s)
 	if len(s.Queues) == 0 {

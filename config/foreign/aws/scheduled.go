@@ -21,15 +21,18 @@ const (
 
 // timed is the size that a scheduled action sets at a minute of the week, counted from midnight of Sunday.
 type timed struct {
+	// minute is 0 to 10,079.
 	minute, workers int
 }
 
 // calendar collects the scheduled actions of one group or service.
 type calendar struct {
-	t       *stack
-	s       *scaled
-	zone    string // of all actions; one schedule has one zone
-	zoned   bool   // an action has set the zone
+	// t and s are where values are resolved and where notes go.
+	t     *stack
+	s     *scaled
+	zone  string // of all actions; one schedule has one zone
+	zoned bool   // an action has set the zone
+	// all has an entry for each action and day.
 	all     []timed
 	largest int // the largest maximum that any of them sets
 }

@@ -67,6 +67,7 @@ func (t *stack) firstAlarm(s *scaled, p scalingPolicy, callers []*yaml.Node) (fi
 		switch {
 		case !ok:
 		case !found:
+			// A policy of AWS may have several alarms; a policy of Muster has one metric.
 			first, found = a, true
 		// Equal alarms differ in their queue only, which the policy step sums up anyway.
 		case a == first:
@@ -241,6 +242,7 @@ func (t *stack) steps(s *scaled, p scalingPolicy, c *yaml.Node, a alarm) (all []
 		if v == 0 && step.Set == nil || step.To < 0 {
 			continue // no change, or at values that the metric never has
 		}
+		// The range and the change are both known.
 		all = append(all, step)
 	}
 	return all

@@ -48,6 +48,7 @@ func (t *stack) tracking(s *scaled, p scalingPolicy, c *yaml.Node) {
 		s.Steady = true
 	}
 	switch {
+	// The three forms of a metric exclude each other.
 	case nodes.Get(custom, "Metrics") != nil:
 		t.metrics(s, p, target, nodes.Get(custom, "Metrics"))
 	case custom != nil:
@@ -63,6 +64,7 @@ func (t *stack) tracking(s *scaled, p scalingPolicy, c *yaml.Node) {
 		"AWS lets members go once the metric was low for 15 minutes, so a fall waits as long here. It waits 3 "+
 			"minutes before a rise as well, for fear of noise; here a rise is at once.",
 	)
+	// The longer of the 15 minutes and a stated cooldown becomes the window for falls.
 	t.cooldowns(s, c)
 	s.Rest(
 		c, p.name, "TargetValue", "DisableScaleIn", "CustomizedMetricSpecification", "PredefinedMetricSpecification",

@@ -51,6 +51,7 @@ func (r *objects) scaledObject(n *yaml.Node) {
 		d.Max = d.Size(m, nodes.Plain(m), "", "maxReplicaCount", kedaMax)
 	}
 	d.pace(spec)
+	// Several triggers are several policies, of which the maximum counts, as in KEDA.
 	for _, trigger := range nodes.Elements(nodes.Get(spec, "triggers")) {
 		d.trigger(trigger)
 	}
@@ -59,6 +60,7 @@ func (r *objects) scaledObject(n *yaml.Node) {
 	// The behavior is read before the cooldown: a stated window takes its place.
 	d.advanced(nodes.Get(spec, "advanced"))
 	d.cooldownPeriod(nodes.Get(spec, "cooldownPeriod"))
+	// Annotations may pause what the specification says.
 	d.annotations(metadata)
 	d.Rest(
 		spec, "spec", "scaleTargetRef", "minReplicaCount", "maxReplicaCount", "pollingInterval", "cooldownPeriod",

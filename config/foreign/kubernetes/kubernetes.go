@@ -33,6 +33,7 @@ type workload struct {
 
 // objects are the objects of one reading.
 type objects struct {
+	// all are the objects as they were written; notes are about no fleet in particular.
 	all    []*yaml.Node
 	notes  *nodes.Notes
 	fleets []*draft.Draft
@@ -91,6 +92,7 @@ func (r *objects) horizontal(n *yaml.Node) {
 	if c := nodes.Get(spec, "targetCPUUtilizationPercentage"); c != nil {
 		d.Note(c, "%s", noUsage("cpu"))
 	}
+	// The behavior comes after the metrics: its windows bound what they want.
 	d.behavior(nodes.Get(spec, "behavior"))
 	// The default window; a stated one has been read by then and takes its place.
 	d.Falling(hpaWindow, "")

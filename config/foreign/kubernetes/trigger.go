@@ -112,6 +112,7 @@ func (d *workload) prometheus(n *yaml.Node) {
 	d.average(n)
 	d.Rest(n, "the trigger", "type", "metadata", "metricType", "name", "useCachedMetrics")
 	d.Rest(m, "the trigger", "serverAddress", "query", "threshold", "metricName", "ignoreNullValues")
+	// The query becomes the backlog of the fleet, in place of a queue.
 	d.Prometheus = draft.Prometheus{URL: server, Query: query}
 	d.Add(n, policy.Spec{Name: "backlog-per-worker", Acceptable: threshold})
 	d.Remark("What the query gives is taken for the messages that wait. While it gives nothing KEDA takes 0; Muster " +

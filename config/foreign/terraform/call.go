@@ -48,6 +48,7 @@ func (e *evaluation) called(root *hcl.EvalContext) {
 			}
 			child.settle()
 			e.children[i.address] = child
+			// Every instance of a call has results of its own.
 			values = append(values, child.result("module."+call.Labels[0], e.attributes))
 		}
 		outputs[call.Labels[0]] = made(values)

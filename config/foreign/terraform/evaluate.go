@@ -35,8 +35,10 @@ func missing(reference, why string) cty.Value {
 // evaluation evaluates a module in rounds: what one round finds out, the next one uses.
 type evaluation struct {
 	*module
+	// functions and locals are what expressions can use besides references to resources.
 	functions map[string]function.Function
 	locals    map[string]cty.Value
+	// instances are those of the last round, in the order of the text.
 	instances []placedInstance
 	// directory is that of the module, and directories has all modules that there are. prefix precedes its addresses.
 	directory, prefix string
@@ -49,7 +51,8 @@ type evaluation struct {
 	// objects are the resources and called modules as expressions see them, by first word and name of the reference.
 	objects map[string]map[string]cty.Value
 	notes   nodes.Notes
-	noted   map[string]bool
+	// noted has the notes of this round by line and text.
+	noted map[string]bool
 }
 
 const (

@@ -77,6 +77,7 @@ func functions() map[string]function.Function {
 		"values":     stdlib.ValuesFunc,
 		"zipmap":     stdlib.ZipmapFunc,
 	}
+	// Every function is bounded, also those that look harmless: they can be nested.
 	for name, f := range all {
 		all[name] = bounded(f)
 	}

@@ -16,6 +16,7 @@ import (
 // instance is one resource as Terraform would make it: one for each of count or for_each.
 type instance struct {
 	*resource
+	// address is the address in Terraform, with the keys of count and for_each.
 	address string
 	// context has count.index, or each.key and each.value, on top of the module's names.
 	context *hcl.EvalContext
@@ -24,6 +25,7 @@ type instance struct {
 // placedInstance is an instance with its place in the text.
 type placedInstance struct {
 	instance
+	// at is the place of the resource's block.
 	at *yaml.Node
 }
 

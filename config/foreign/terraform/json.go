@@ -17,6 +17,7 @@ import (
 // syntax makes the blocks that HCL would give from JSON. Every text is a template there, and nothing tells a block
 // from an argument that is an object. The first text that is not a valid template is kept as the error.
 type syntax struct {
+	// file is the name of the file, for ranges.
 	file   string
 	byte   int // position after the last range; see at
 	broken *Broken

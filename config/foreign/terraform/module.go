@@ -31,6 +31,7 @@ type Template struct {
 // File is one file of a module; the files of a directory are one module. Its first line follows the line Before of
 // the whole reading. Called is true for files that count only where another module calls theirs.
 type File struct {
+	// Name is the path of the file. Its directory says which module it belongs to.
 	Name   string
 	Text   []byte
 	Before int
@@ -41,6 +42,7 @@ type File struct {
 
 // Broken is the error of a text that is not valid HCL, with its place in the whole reading.
 type Broken struct {
+	// Line counts through all files of the reading.
 	Line, Column int
 	Message      string
 }
@@ -53,7 +55,8 @@ type module struct {
 	// variables has a nil expression for a variable without a default. given has the values of *.tfvars.
 	variables, given, locals, outputs map[string]hclsyntax.Expression
 	// types are the types that variables state.
-	types     map[string]hclsyntax.Expression
+	types map[string]hclsyntax.Expression
+	// resources and calls are in the order of the text.
 	resources []*resource
 	calls     []*hclsyntax.Block
 	// roots has the second words of all references by their first word. attributes are all names behind a dot
@@ -107,6 +110,7 @@ func collect(files []File) (*module, error) {
 			m.add(b)
 		}
 		m.references(body)
+		// The bound is per directory; the evaluation of called modules has a bound of its own.
 		if len(m.resources) > maxBlocks {
 			return nil, fmt.Errorf("%s: found more than %d resources, allowed are at most that", f.Name, maxBlocks)
 		}
@@ -247,6 +251,7 @@ func Read(files []File) (Template, error) {
 // byDirectory returns the modules by directory, and the directories that are read for themselves, in the order of the
 // files.
 func byDirectory(files []File) (modules map[string]*module, roots []string, err error) {
+	// Files are grouped by their directory, with slashes on every system, because sources of calls have slashes.
 	of := map[string][]File{}
 	for _, f := range files {
 		directory := path.Dir(filepath.ToSlash(f.Name))

@@ -229,6 +229,7 @@ func simple(_ *renamer, n *yaml.Node) {
 	if nodes.Get(n, "PolicyType") == nil {
 		nodes.Set(n, "PolicyType", nodes.Text(n, "SimpleScaling"))
 	}
+	// These are numbers for which 0 is the same as nothing.
 	for _, key := range []string{"Cooldown", "EstimatedInstanceWarmup", "MinAdjustmentMagnitude"} {
 		drop(n, key, zero)
 	}
@@ -270,6 +271,7 @@ func queries(_ *renamer, n *yaml.Node) {
 			}
 		})
 		nodes.Set(stat, "Metric", metric)
+		// The key is replaced in place, so that the order of the text stays.
 		for i := 0; i+1 < len(q.Content); i += 2 {
 			if q.Content[i].Value == "Metric" {
 				q.Content[i], q.Content[i+1] = nodes.Text(q.Content[i], "MetricStat"), stat

@@ -21,6 +21,7 @@ func Shown(root *yaml.Node) (Template, bool) {
 		nodes.Get(values, "root_module") == nil && nodes.Get(root, "terraform_version") == nil {
 		return Template{}, false
 	}
+	// References are collected from the configuration, instances from the values; then both are joined.
 	s := shown{
 		renamer:    renamer{words: map[string]string{}},
 		references: map[string]*yaml.Node{},

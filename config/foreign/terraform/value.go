@@ -169,6 +169,7 @@ func (e *evaluation) node(v cty.Value, at *yaml.Node) *yaml.Node {
 		return nodes.Unknown(at, "", why)
 	case v.Type().IsPrimitiveType():
 		return e.scalar(v, doubts, at)
+	// Objects and maps look alike in a template.
 	case v.Type().IsObjectType() || v.Type().IsMapType():
 		n := nodes.Mapping(at)
 		for it := v.ElementIterator(); it.Next(); {
@@ -234,6 +235,7 @@ func (e *evaluation) cut(parts []*yaml.Node, d doubt, at *yaml.Node) (all []*yam
 // doubtful returns the node of a doubt: a reference to the attribute of a resource, or an unknown value.
 func (e *evaluation) doubtful(d doubt, at *yaml.Node) *yaml.Node {
 	if d.address != "" {
+		// The attribute gets its name in CloudFormation, so that references meet.
 		return nodes.Attribute(at, d.address, propertyOf(d.attribute))
 	}
 	return nodes.Unknown(at, d.name, d.why)

@@ -108,6 +108,7 @@ func (w *CloudWatch) PutMetricAlarm(in MetricAlarm) (account.Nothing, error) {
 func (w *CloudWatch) NewAlarm(in MetricAlarm) (*Alarm, error) {
 	in.TreatMissingData = cmp.Or(in.TreatMissingData, alarm.Missing)
 	a := &Alarm{MetricAlarm: in}
+	// The defaults are filled in before the check, so that DescribeAlarms shows them.
 	n, m := account.Or(in.EvaluationPeriods, 0), account.Or(in.DatapointsToAlarm, account.Or(in.EvaluationPeriods, 0))
 	a.EvaluationPeriods, a.DatapointsToAlarm, a.ActionsEnabled = &n, &m, account.Ptr(account.Or(in.ActionsEnabled,
 		true))
@@ -159,6 +160,7 @@ func (w *CloudWatch) PutAlarm(a *Alarm) {
 	if old := w.alarms[a.AlarmName]; old != nil {
 		old.gone = true
 	}
+	// A replaced alarm begins anew, whatever its state was.
 	a.AlarmArn = w.acc.ARN("cloudwatch", "alarm:"+a.AlarmName)
 	a.StateValue, a.StateReason = alarm.InsufficientData, "Unchecked: Initial alarm creation"
 	a.StateUpdatedTimestamp = w.acc.Now()

@@ -33,6 +33,7 @@ func (w *CloudWatch) GetMetricData(in GetMetrics) (MetricResults, error) {
 			return MetricResults{}, err
 		}
 	}
+	// The bound is checked before anything is read.
 	if n := points(in); n > maxDatapoints {
 		return MetricResults{}, account.Refuse("ValidationError",
 			"The request is for up to %d points, more than the %d of "+
@@ -48,6 +49,7 @@ func (w *CloudWatch) GetMetricData(in GetMetrics) (MetricResults, error) {
 		}
 		return out, cut(out, in.MaxDatapoints)
 	}
+	// One expression is enough to compile the whole list, because it may refer to every query.
 	answers, err := w.computed(in)
 	if err != nil {
 		return MetricResults{}, err

@@ -245,6 +245,7 @@ func (c *cell) stat(name string) (float64, bool) {
 // percentile returns the least value such that at least p percent of all values are not above it (nearest rank). The
 // tolerance absorbs the rounding of p percent of a count.
 func (c *cell) percentile(p float64) (float64, bool) {
+	// Without single values only a set whose minimum is its maximum has percentiles.
 	if len(c.values) == 0 {
 		return c.low, c.low == c.top // a statistic set whose values are all equal
 	}
@@ -258,6 +259,7 @@ func (c *cell) percentile(p float64) (float64, bool) {
 		}
 		return 0
 	})
+	// Values may have fractional counts, so ranks are numbers and not indexes.
 	rank := c.n * p / 100
 	for _, v := range all {
 		if rank -= v.count; rank <= 1e-9 {
@@ -334,6 +336,7 @@ func (w *CloudWatch) check(d MetricDatum) (cell, error) {
 	case len(d.Values) > maxDatumValues || len(d.Counts) > 0 && len(d.Counts) != len(d.Values):
 		return cell{}, badValue("Values has at most %d elements, and Counts as many as Values.", maxDatumValues)
 	}
+	// The three forms of a datum exclude each other.
 	out := cell{at: at.Unix(), unit: d.Unit}
 	switch {
 	// A set of statistics has no single values, and with them no percentiles.
