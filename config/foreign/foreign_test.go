@@ -342,7 +342,8 @@ func TestATemplateThatGrowsWithoutBoundIsCutOff(t *testing.T) {
 		fmt.Fprintf(&b, "  P%d: {Default: !Sub '${P%d}${P%d}${P%d}'}\n", i+1, i, i, i)
 	}
 	r, err := read(t, "!Ref P30", b.String())
-	if err != nil || len(r.Fleets[0].Notes) != 1 || !strings.Contains(r.Fleets[0].Notes[0].Message, "cannot be determined") {
+	if err != nil || len(r.Fleets[0].Notes) != 1 ||
+		!strings.Contains(r.Fleets[0].Notes[0].Message, "cannot be determined") {
 		t.Errorf("found %v, %v", r.Notes, err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/muster-scale/muster/config/foreign/terraform"
 )
 
-// said renders a node: a text as it is, a reference as [resource attribute], what cannot be determined as <stand-in: why>.
+// said renders a node: a text as it is, a reference as [resource attribute], an unknown value as <stand-in: why>.
 func said(n *yaml.Node) string {
 	if n == nil {
 		return "nothing"
