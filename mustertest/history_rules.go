@@ -22,7 +22,7 @@ func beginsAtZero(t *testing.T, h muster.History) {
 		t.Errorf("a new stream has records: %v", got)
 	}
 	if got := readAll(t, h, "never begun"); len(got) > 0 {
-		t.Errorf("a stream that nobody began has records: %v", got)
+		t.Errorf("a stream without a writer has records: %v", got)
 	}
 }
 

@@ -71,7 +71,7 @@ func receivesNothing(t *testing.T, s muster.Source, send func(int)) {
 		q := observe(t, s)
 		wantBacklog(t, q, 3)
 		if q.InFlight.Value != 0 {
-			t.Errorf("%v are in flight, and nobody received", q.InFlight)
+			t.Errorf("%v are in flight, and no message was received", q.InFlight)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func saysWhy(t *testing.T, s muster.Source, send func(int)) {
 		"delayed": q.Delayed, "oldest age": q.OldestAge} {
 		switch {
 		case sample.Known && sample != muster.Measured(sample.At, sample.Value):
-			t.Errorf("%s: found %+v, which nobody can measure", name, sample)
+			t.Errorf("%s: found %+v, which is no measured value", name, sample)
 		case !sample.Known && sample.Reason == "":
 			t.Errorf("%s: unknown without a reason", name)
 		case sample.At.IsZero() || sample.At.Location() != time.UTC:
@@ -124,7 +124,7 @@ func wakes(t *testing.T, s muster.Source, send func(int)) {
 	// A source that cannot wake the loop is polled; that is allowed.
 	n, ok := s.(muster.Notifier)
 	if !ok {
-		t.Skip("this source wakes nobody")
+		t.Skip("this source cannot wake the loop")
 	}
 	change := func() { send(1) }
 	if e, ok := s.(muster.Expecter); ok {
@@ -150,7 +150,7 @@ func wakes(t *testing.T, s muster.Source, send func(int)) {
 				t.Error("the channel was closed")
 			}
 		case <-ctx.Done():
-			t.Error("nobody was woken")
+			t.Error("the listener was not woken")
 		}
 	}
 	change()

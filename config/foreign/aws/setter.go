@@ -46,6 +46,8 @@ func (t *stack) findSetters() (all []setter) {
 		if !t.mayPut(p) && !t.roleMayPut(t.Resolve(nodes.Get(p, "Role")).Resource) {
 			return
 		}
+		// The objective of a dynamic target is usually a variable of the function, because the function divides by
+		// it.
 		one := setter{name: name.Value}
 		nodes.Pairs(nodes.At(p, "Environment", "Variables"), func(key, value *yaml.Node) {
 			seconds, ok := nodes.Number(t.Resolve(value).Text)
@@ -83,6 +85,7 @@ func (t *stack) puts(n *yaml.Node, depth int) bool {
 
 // roleMayPut tells whether a role of the template may put scaling policies, by itself or by an attached policy.
 func (t *stack) roleMayPut(role string) (may bool) {
+	// A function whose role is made elsewhere cannot be judged.
 	if role == "" {
 		return false
 	}

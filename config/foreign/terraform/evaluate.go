@@ -69,6 +69,7 @@ const (
 
 // newEvaluation returns the evaluation of a module in a directory, with all modules that it may call.
 func newEvaluation(m *module, directory string, all map[string]*module) *evaluation {
+	// Called modules share this counter with their caller: see called.
 	left := maxEvaluations
 	return &evaluation{
 		module:      m,
@@ -87,6 +88,7 @@ func newEvaluation(m *module, directory string, all map[string]*module) *evaluat
 func (e *evaluation) settle() {
 	before := ""
 	for range maxRounds {
+		// What has been found out until then stays, and the rest is not known.
 		if *e.left--; *e.left < 0 {
 			return
 		}

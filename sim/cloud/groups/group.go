@@ -72,7 +72,7 @@ type group struct {
 	ended        int                             // instances ever ended or detached, see Census
 }
 
-// instance is a machine of a group, from its launch order until it has ended. It moves between states by move alone.
+// instance is a machine of a group, from its launch order until it has ended. move changes its state, remove ends it.
 type instance struct {
 	id         string
 	group      *group
