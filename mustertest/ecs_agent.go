@@ -8,44 +8,47 @@ import (
 	"time"
 )
 
+// This file stands in for the container agent of Amazon ECS: task metadata version 4. Task protection is in
+// ecs_protection.go. Source: the ECS developer guide on both endpoints.
+
 const (
 	// agentContainer names the container in the paths of the agent's endpoints.
 	agentContainer = "0123456789abcdef0123456789abcdef-1234567890"
-	// longestProtection and usualProtection are in minutes: two days, and what counts when a request does not say.
+	// longestProtection and usualProtection are in minutes: the upper bound of two days, and the default.
 	longestProtection = 2880
 	usualProtection   = 120
 )
 
-// ECSAgent is a stand-in for what the container agent of Amazon ECS serves inside a task: the task protection endpoint
+// ECSAgent stands in for what the container agent of Amazon ECS serves inside a task: the task protection endpoint
 // and task metadata version 4. Make one with [NewECSAgent] and serve it, for instance with
 // [net/http/httptest.NewServer]; [ECSAgent.Environment] has the variables that point a program at it.
 //
-// It answers as the real one does: PUT of task-protection/v1/state takes ProtectionEnabled and ExpiresInMinutes (1 to
-// 2880, 120 when not given) and no other member, GET returns the state, and each answer holds a protection, a failure
-// (with status 200) or an error. Protection ends by itself when its time is over.
+// PUT of task-protection/v1/state takes ProtectionEnabled and ExpiresInMinutes (1 to 2880, 120 when absent) and no
+// other member; GET returns the state. Each answer holds a protection, a failure (with status 200) or an error.
+// Protection ends when its time is over.
 //
-// It is safe for use by several goroutines.
+// It is safe for concurrent use.
 type ECSAgent struct {
 	clock func() time.Time
 
 	mu        sync.Mutex
 	task      ecsTask
-	until     time.Time // of the protection; zero while there is none
-	failure   string
-	code      string
-	status    int
+	until     time.Time // end of the protection; zero while there is none
+	failure   string    // reason of a failure in every answer; empty for none
+	code      string    // error code of every answer; empty for none
+	status    int       // HTTP status with code
 	calls     []ProtectionCall
-	unnoticed bool
+	unnoticed bool // calls are carried out and not answered
 }
 
-// ProtectionCall is one change of a task's protection that was asked for.
+// ProtectionCall is one call that changes a task's protection.
 type ProtectionCall struct {
-	// At is when it came.
+	// At is when the call arrived.
 	At time.Time
-	// Enabled and Minutes are what it asked for; Minutes is 0 when it did not say.
+	// Enabled and Minutes are what the call stated; Minutes is 0 when absent.
 	Enabled bool
 	Minutes int
-	// Done is true when it was carried out.
+	// Done tells whether the call was carried out.
 	Done bool
 }
 
@@ -59,6 +62,7 @@ type ecsTask struct {
 	Containers                                      []ecsContainer
 }
 
+// ecsContainer is the answer to GET of the container's own path.
 type ecsContainer struct {
 	DockerId, Name, DockerName, Image, ContainerARN string
 	DesiredStatus, KnownStatus, Type                string
@@ -81,7 +85,8 @@ func NewECSAgent(clock func() time.Time) *ECSAgent {
 	}}
 }
 
-// Environment returns the variables that tell a program where the agent is, served at the given base URL.
+// Environment returns the variables that tell a program where the agent is, for an agent that is served at a base
+// URL.
 func (a *ECSAgent) Environment(base string) map[string]string {
 	base = strings.TrimSuffix(base, "/")
 	return map[string]string{
@@ -90,31 +95,31 @@ func (a *ECSAgent) Environment(base string) map[string]string {
 	}
 }
 
-// Stop makes the service stop the task: from now on its metadata says that it shall be stopped. The real agent sends
-// the containers SIGTERM at the same time, and SIGKILL after the stop timeout.
+// Stop makes the service stop the task: its metadata shows the desired status STOPPED from now on. The real agent
+// sends the containers SIGTERM at the same time, and SIGKILL after the stop timeout.
 func (a *ECSAgent) Stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.task.DesiredStatus = "STOPPED"
 }
 
-// Standalone makes the task one that RunTask started: it belongs to no service and cannot be protected.
+// Standalone makes the task one that RunTask started. It belongs to no service and cannot be protected.
 func (a *ECSAgent) Standalone() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.task.ServiceName, a.failure = "", "TASK_NOT_VALID"
 }
 
-// FailWith makes every call for the protection fail with the given reason, as DEPLOYMENT_BLOCKED, until it is called
-// with none.
+// FailWith makes every call for the protection fail with a reason such as DEPLOYMENT_BLOCKED, until it is called with
+// an empty one.
 func (a *ECSAgent) FailWith(reason string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.failure = reason
 }
 
-// Refuse makes every call for the protection end in an error of the given code and status, as AccessDeniedException and
-// 400, until it is called with none.
+// Refuse makes every call for the protection end in an error, for instance AccessDeniedException with status 400,
+// until it is called with an empty code.
 func (a *ECSAgent) Refuse(code string, status int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -128,14 +133,14 @@ func (a *ECSAgent) LoseAnswers(lose bool) {
 	a.unnoticed = lose
 }
 
-// Protected tells whether the service must leave the task alone now.
+// Protected tells whether the task is protected now.
 func (a *ECSAgent) Protected() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.clock().Before(a.until)
 }
 
-// Calls returns the changes of the protection that were asked for, oldest first.
+// Calls returns the calls that change the protection, oldest first, refused ones included.
 func (a *ECSAgent) Calls() []ProtectionCall {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -144,10 +149,12 @@ func (a *ECSAgent) Calls() []ProtectionCall {
 
 // ServeHTTP implements [net/http.Handler].
 func (a *ECSAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// The agent has two endpoints under one address, told apart by their paths.
 	below, metadata := strings.CutPrefix(r.URL.Path, "/v4/"+agentContainer)
 	switch {
 	case r.URL.Path == "/api/"+agentContainer+"/task-protection/v1/state":
 		a.protection(w, r)
+	// The path names a container that the agent does not know.
 	case strings.HasPrefix(r.URL.Path, "/api/"):
 		answer(w, http.StatusNotFound, failed("", "ResourceNotFoundException", "Failed to find a task for the request"))
 	case !metadata:
@@ -159,6 +166,7 @@ func (a *ECSAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// metadata answers a path below the metadata endpoint of the container.
 func (a *ECSAgent) metadata(w http.ResponseWriter, path string) {
 	a.mu.Lock()
 	task := a.task
@@ -177,6 +185,7 @@ func (a *ECSAgent) metadata(w http.ResponseWriter, path string) {
 	}
 }
 
+// answer writes a body as JSON.
 func answer(w http.ResponseWriter, status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil { // every body is made of strings, numbers and times
@@ -188,7 +197,8 @@ func answer(w http.ResponseWriter, status int, body any) {
 	w.Write(text)
 }
 
-// agentError and agentState are the members of an answer about the protection; one of them is there.
+// agentError, agentFailure and agentState are the three bodies of an answer about the protection; each answer has
+// one.
 type agentError struct {
 	Arn     string `json:"Arn,omitempty"`
 	Code    string
@@ -207,6 +217,7 @@ type agentState struct {
 	TaskArn           string
 }
 
+// failed returns the body of an error.
 func failed(arn, code, message string) any {
 	return struct {
 		RequestID string     `json:"requestID,omitempty"`

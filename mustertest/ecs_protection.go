@@ -6,7 +6,10 @@ import (
 	"time"
 )
 
-// protection answers a request for the state of the protection, or for a change of it.
+// This file has the task protection endpoint of ECSAgent.
+
+// protection answers a request for the state of the protection or for a change of it. A lost answer waits until the
+// client gives up.
 func (a *ECSAgent) protection(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodPut {
 		refuse(w, http.StatusMethodNotAllowed)
@@ -20,7 +23,8 @@ func (a *ECSAgent) protection(w http.ResponseWriter, r *http.Request) {
 	answer(w, status, body)
 }
 
-// protect returns the answer to a request about the protection; it carries out what a PUT asks for.
+// protect returns the answer to a request about the protection, and carries a PUT out. silent means that the answer
+// must not arrive.
 func (a *ECSAgent) protect(r *http.Request) (status int, body any, silent bool) {
 	var request struct {
 		ProtectionEnabled *bool
@@ -49,9 +53,11 @@ func (a *ECSAgent) protect(r *http.Request) (status int, body any, silent bool) 
 			minutes = *request.ExpiresInMinutes
 			call.Minutes = minutes
 		}
+		// The call is recorded before it is checked: a test counts refused calls too.
 		a.calls = append(a.calls, call)
 	}
 	switch {
+	// What the test has set decides before the request's own faults, except for a request that cannot be read.
 	case a.code != "":
 		return a.status, failed(arn, a.code, "refused by the stand-in"), false
 	case changes && *request.ProtectionEnabled && (minutes < 1 || minutes > longestProtection):

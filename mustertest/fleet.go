@@ -9,8 +9,11 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// FleetConformance holds a [muster.Fleet] that starts the members an order names to its contract. open returns an empty
-// fleet, whose members live until they are ended, and arranges for its end.
+// This file has the contract of fleets that start members under the names of an order, such as local processes. Each
+// rule is a function of its own; the table in FleetConformance names it.
+
+// FleetConformance holds a [muster.Fleet] that starts the members which an order names to its contract. open returns
+// an empty fleet whose members live until they are ended, and closes it with t.Cleanup.
 func FleetConformance(t *testing.T, open func(t *testing.T) muster.Fleet) {
 	rules := []struct {
 		rule string
@@ -29,6 +32,7 @@ func FleetConformance(t *testing.T, open func(t *testing.T) muster.Fleet) {
 	}
 }
 
+// order sets the desired count and fails the test on an error.
 func order(t *testing.T, f muster.Fleet, o muster.Order) {
 	t.Helper()
 	if err := f.SetDesired(t.Context(), o); err != nil {
@@ -36,7 +40,8 @@ func order(t *testing.T, f muster.Fleet, o muster.Order) {
 	}
 }
 
-// living returns the ids and launch instants of the members that exist, sorted.
+// living returns the ids of the members that exist, sorted, and a text of their launch times. Two texts are equal if
+// no member was started again.
 func living(t *testing.T, f muster.Fleet) (ids []string, launched string) {
 	t.Helper()
 	l, err := f.Members(t.Context())
@@ -47,6 +52,7 @@ func living(t *testing.T, f muster.Fleet) (ids []string, launched string) {
 		t.Errorf("the listing's instant is %v, want one in UTC", l.At)
 	}
 	for _, m := range l.Members {
+		// A fleet may list members that have ended, as long as it says so.
 		if !m.Ended {
 			ids = append(ids, m.ID)
 			launched += m.ID + " " + m.LaunchedAt.String() + "\n"
@@ -56,6 +62,7 @@ func living(t *testing.T, f muster.Fleet) (ids []string, launched string) {
 	return ids, launched
 }
 
+// wantLiving checks that exactly these members exist; want is sorted.
 func wantLiving(t *testing.T, f muster.Fleet, want ...string) {
 	t.Helper()
 	if ids, _ := living(t, f); !slices.Equal(ids, want) {
@@ -63,12 +70,15 @@ func wantLiving(t *testing.T, f muster.Fleet, want ...string) {
 	}
 }
 
+// listsNothing: an empty fleet is a list without members and without an error, before and after an order of none.
 func listsNothing(t *testing.T, f muster.Fleet) {
 	wantLiving(t, f)
 	order(t, f, muster.Order{ID: "1"})
 	wantLiving(t, f)
 }
 
+// listsWhatWasOrdered: a member is in the list as soon as its order has returned, once, with a launch time that is
+// not in the future. A member that is listed late would be ordered a second time under another name.
 func listsWhatWasOrdered(t *testing.T, f muster.Fleet) {
 	order(t, f, muster.Order{ID: "1", Desired: 2, Launch: []string{"b", "a"}})
 	wantLiving(t, f, "a", "b")
@@ -83,6 +93,8 @@ func listsWhatWasOrdered(t *testing.T, f muster.Fleet) {
 	}
 }
 
+// ordersOnce: after a crash between an order and its record, the controller gives the same order again. It must
+// neither start members twice nor restart them, which the unchanged launch times show.
 func ordersOnce(t *testing.T, f muster.Fleet) {
 	o := muster.Order{ID: "1", Desired: 2, Launch: []string{"a", "b"}}
 	order(t, f, o)
@@ -93,6 +105,8 @@ func ordersOnce(t *testing.T, f muster.Fleet) {
 	}
 }
 
+// startsNamesOnce: a later order may name members that an earlier one has started. Names are the client tokens of
+// launches, so a name stands for one member for ever.
 func startsNamesOnce(t *testing.T, f muster.Fleet) {
 	order(t, f, muster.Order{ID: "1", Desired: 1, Launch: []string{"a"}})
 	_, before := living(t, f)
@@ -103,14 +117,18 @@ func startsNamesOnce(t *testing.T, f muster.Fleet) {
 	}
 }
 
+// endsNothing: SetDesired never ends a member, because only the workers know which members are idle. The controller
+// ends members by name, through Releaser.
 func endsNothing(t *testing.T, f muster.Fleet) {
 	order(t, f, muster.Order{ID: "1", Desired: 2, Launch: []string{"a", "b"}})
 	order(t, f, muster.Order{ID: "2", Desired: 0})
 	wantLiving(t, f, "a", "b")
 }
 
+// neverGuesses: an empty list in place of an error would make the controller start every member again.
 func neverGuesses(t *testing.T, f muster.Fleet) {
 	order(t, f, muster.Order{ID: "1", Desired: 1, Launch: []string{"a"}})
+	// A call may finish although its context has ended; then its answer must be the truth.
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	l, err := f.Members(ctx)
@@ -122,6 +140,8 @@ func neverGuesses(t *testing.T, f muster.Fleet) {
 	}
 }
 
+// endsByName: ending is by name and repeatable, as the controller repeats what it has no answer for. A name that was
+// never ordered is no error either: the member may have ended before it was ever listed.
 func endsByName(t *testing.T, f muster.Fleet) {
 	r, ok := f.(muster.Releaser)
 	if !ok {
@@ -133,6 +153,7 @@ func endsByName(t *testing.T, f muster.Fleet) {
 			t.Errorf("End: %v", err)
 		}
 	}
+	// The ended member may still be listed for a while.
 	if ids, _ := living(t, f); !slices.Contains(ids, "b") {
 		t.Errorf("found the members %v, want b among them", ids)
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/muster-scale/muster"
 )
 
+// This file has the rules of HistoryConformance, in the order of its table.
+
+// beginsAtZero: a new stream has the first epoch, and an unknown one reads as empty.
 func beginsAtZero(t *testing.T, h muster.History) {
 	if got, want := begin(t, h, "a"), (muster.Position{Epoch: 1}); got != want {
 		t.Errorf("Begin = %+v, want %+v", got, want)
@@ -19,10 +22,11 @@ func beginsAtZero(t *testing.T, h muster.History) {
 		t.Errorf("a new stream has records: %v", got)
 	}
 	if got := readAll(t, h, "never begun"); len(got) > 0 {
-		t.Errorf("a stream that nobody began has records: %v", got)
+		t.Errorf("a stream without a writer has records: %v", got)
 	}
 }
 
+// keepsOrder: records come back as they were appended, numbered from 1.
 func keepsOrder(t *testing.T, h muster.History) {
 	p := begin(t, h, "a")
 	p = appendTo(t, h, "a", p)
@@ -39,6 +43,7 @@ func keepsOrder(t *testing.T, h muster.History) {
 	}
 }
 
+// keepsInstants: a recomputed decision must give equal bytes, so no nanosecond may be lost and no zone kept.
 func keepsInstants(t *testing.T, h muster.History) {
 	far := time.FixedZone("far", 5*60*60)
 	r := record(0, "one")
@@ -49,6 +54,8 @@ func keepsInstants(t *testing.T, h muster.History) {
 	}
 }
 
+// conditional: an append names the position that it follows. Every other position is a conflict, a later one, one of
+// another epoch and one that never was. An append of no records checks the position too.
 func conditional(t *testing.T, h muster.History) {
 	p := begin(t, h, "a")
 	next := appendTo(t, h, "a", p, record(0, "one"))
@@ -63,11 +70,14 @@ func conditional(t *testing.T, h muster.History) {
 	appendTo(t, h, "a", next, record(0, "two"))
 }
 
+// needsBegin: only Begin gives the right to write.
 func needsBegin(t *testing.T, h muster.History) {
 	wantConflict(t, h, "a", muster.Position{})
 	wantConflict(t, h, "a", muster.Position{Epoch: 1})
 }
 
+// fencesWriters: a second controller on one fleet takes over with a higher epoch, and the first one learns of it at
+// its next append. Guessing the new sequence does not help the older one: its epoch is wrong.
 func fencesWriters(t *testing.T, h muster.History) {
 	older := begin(t, h, "a")
 	older = appendTo(t, h, "a", older, record(0, "one"))
@@ -84,6 +94,8 @@ func fencesWriters(t *testing.T, h muster.History) {
 	}
 }
 
+// allOrNone: a decision and its effects are appended together and must never be half there. After a refusal the
+// position is still the former one.
 func allOrNone(t *testing.T, h muster.History) {
 	p := begin(t, h, "a")
 	bad := record(0, "bad")
@@ -97,6 +109,8 @@ func allOrNone(t *testing.T, h muster.History) {
 	appendTo(t, h, "a", p, record(0, "one"))
 }
 
+// refuses: a record without a time, with a body that is not JSON, or too large to be read back is refused when it is
+// written, with a reason. Names of fleets and the number of records in an append have bounds too.
 func refuses(t *testing.T, h muster.History) {
 	p := begin(t, h, "a")
 	for name, change := range map[string]func(*muster.Record){
@@ -128,6 +142,8 @@ func refuses(t *testing.T, h muster.History) {
 	}
 }
 
+// sharesContent: content that several records share is stored once, in one append or over several. A reader gets it
+// with each of them.
 func sharesContent(t *testing.T, h muster.History) {
 	var records []muster.Record
 	for i, shared := range []string{`{"p":1}`, `{"p":1}`, "", `{"p":2}`, `{"p":1}`} {
@@ -144,6 +160,7 @@ func sharesContent(t *testing.T, h muster.History) {
 	}
 }
 
+// keepsCopies: the caller may reuse its buffers as soon as Append has returned.
 func keepsCopies(t *testing.T, h muster.History) {
 	r := record(0, "one")
 	r.Shared = []byte(`"shared"`)
@@ -155,6 +172,8 @@ func keepsCopies(t *testing.T, h muster.History) {
 	}
 }
 
+// readsSince: a reader gets every record that is not older than a time, in the order of appending. Clocks step back,
+// so a later record may be older than an earlier one: a search for the first match would lose records.
 func readsSince(t *testing.T, h muster.History) {
 	appendTo(t, h, "a", begin(t, h, "a"), record(0, "zero"), record(3*time.Second, "three"), record(time.Second, "one"),
 		record(4*time.Second, "four"), record(2*time.Second, "two"))
@@ -168,6 +187,7 @@ func readsSince(t *testing.T, h muster.History) {
 	}
 }
 
+// stopsReading: a reader that has enough costs no more.
 func stopsReading(t *testing.T, h muster.History) {
 	appendTo(t, h, "a", begin(t, h, "a"), record(0, "one"), record(0, "two"), record(0, "three"))
 	calls := 0
@@ -177,6 +197,7 @@ func stopsReading(t *testing.T, h muster.History) {
 	}
 }
 
+// separatesFleets: a position of one stream is worth nothing in another.
 func separatesFleets(t *testing.T, h muster.History) {
 	a, b := begin(t, h, "a"), begin(t, h, "b")
 	a = appendTo(t, h, "a", a, record(0, "of-a"))
@@ -191,6 +212,8 @@ func separatesFleets(t *testing.T, h muster.History) {
 	}
 }
 
+// oneWinner: of several writers that append after one position at the same time, exactly one succeeds, and the others
+// get ErrConflict. Nothing of theirs is in the stream.
 func oneWinner(t *testing.T, h muster.History) {
 	p := begin(t, h, "a")
 	const writers = 8
@@ -216,6 +239,8 @@ func oneWinner(t *testing.T, h muster.History) {
 	}
 }
 
+// concurrentReaders: while a writer appends three records at a time, readers never see part of an append, nor fewer
+// records than they saw before.
 func concurrentReaders(t *testing.T, h muster.History) {
 	const appends, batch = 20, 3
 	p := begin(t, h, "a")
@@ -233,6 +258,7 @@ func concurrentReaders(t *testing.T, h muster.History) {
 					t.Errorf("Read while writing: %v", err)
 					return
 				}
+				// A reader that stopped early, at a wrong sequence, counts too few and fails here as well.
 				if n%batch != 0 || n < seen {
 					t.Errorf("a reader saw %d records after %d, want whole appends of %d and never fewer", n, seen,
 						batch)

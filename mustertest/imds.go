@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// This file stands in for the instance metadata service of EC2, version 2. Source: the EC2 user guide, "Use the
+// Instance Metadata Service to access instance metadata" and its chapters on Spot interruptions.
+
 const (
 	imdsToken    = "X-Aws-Ec2-Metadata-Token"
 	imdsTokenTTL = "X-Aws-Ec2-Metadata-Token-Ttl-Seconds"
@@ -18,43 +21,42 @@ const (
 	imdsLongestTTL = 21600
 )
 
-// The paths below latest/ where an instance finds what is about to happen to it. All of them answer 404 while there is
-// nothing to tell.
+// The paths below latest/ that announce what is about to happen to an instance. Each answers 404 while nothing is.
 const (
-	// SpotAction holds the interruption of a Spot instance.
+	// SpotAction has the interruption of a Spot instance.
 	SpotAction = "meta-data/spot/instance-action"
-	// RebalanceAdvice holds the recommendation to rebalance.
+	// RebalanceAdvice has the recommendation to rebalance.
 	RebalanceAdvice = "meta-data/events/recommendations/rebalance"
-	// TargetState holds the lifecycle state to which an Auto Scaling group moves the instance.
+	// TargetState has the lifecycle state to which an Auto Scaling group moves the instance.
 	TargetState = "meta-data/autoscaling/target-lifecycle-state"
 )
 
-// IMDS is a stand-in for the instance metadata service of EC2, version 2: what a program on an instance finds at
+// IMDS stands in for the instance metadata service of EC2, version 2, which a program on an instance finds at
 // 169.254.169.254. Make one with [NewIMDS] and serve it, for instance with [net/http/httptest.NewServer]; point the
 // program at it with AWS_EC2_METADATA_SERVICE_ENDPOINT.
 //
-// It holds to the real protocol: a token is taken with PUT latest/api/token, lives as long as the header of that
-// request says (1 to 21600 seconds) and is needed for everything else; a request without a valid one is answered 401,
-// one for a path with nothing behind it 404. A token request that went through a proxy (X-Forwarded-For) is refused
-// with 403. The answer to a token request never arrives at a client that is more hops away than the hop limit allows.
+// A token is taken with PUT latest/api/token, lives as long as the header of that request says (1 to 21600 seconds),
+// and is needed for everything else. A request without a valid token is answered 401, one for a path without a value
+// 404. A token request that went through a proxy (X-Forwarded-For) is refused with 403. The answer to a token request
+// never arrives at a client that is further away, in hops, than the hop limit allows.
 //
-// It is safe for use by several goroutines.
+// It is safe for concurrent use.
 type IMDS struct {
 	clock func() time.Time
 
 	mu       sync.Mutex
-	values   map[string]string
-	tokens   map[string]time.Time // when each ends
-	issued   int
-	limit    int
-	distance int
-	failing  int
-	optional bool
+	values   map[string]string    // by path below latest/
+	tokens   map[string]time.Time // expiry by token
+	issued   int                  // tokens given out
+	limit    int                  // HttpPutResponseHopLimit
+	distance int                  // hops between the program and the instance
+	failing  int                  // requests that will still fail
+	optional bool                 // requests without a token are allowed
 	requests int
 }
 
-// NewIMDS returns the metadata of an on-demand instance, i-0123456789abcdef0 in us-east-1a, about which there is
-// nothing to tell. clock is read at each request; pass time.Now unless the test has a clock of its own.
+// NewIMDS returns the metadata of an on-demand instance, i-0123456789abcdef0 in us-east-1a, without any announcement.
+// clock is read at each request; pass time.Now unless the test has a clock of its own.
 func NewIMDS(clock func() time.Time) *IMDS {
 	s := &IMDS{clock: clock, tokens: map[string]time.Time{}, limit: 1, distance: 1, values: map[string]string{
 		"meta-data/instance-id":                 "i-0123456789abcdef0",
@@ -73,40 +75,40 @@ func NewIMDS(clock func() time.Time) *IMDS {
 	return s
 }
 
-// Set puts a value at a path below latest/, such as meta-data/tags/instance/Name.
+// Set sets the value at a path below latest/, such as meta-data/tags/instance/Name.
 func (s *IMDS) Set(path, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.values[path] = value
 }
 
-// Clear takes the value at a path away: it answers 404 from now on.
+// Clear removes the value at a path, which answers 404 from now on.
 func (s *IMDS) Clear(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.values, path)
 }
 
-// Interrupt makes the instance a Spot instance with an interruption notice: the action is terminate, stop or hibernate,
-// and comes at the given instant, which the real service announces two minutes ahead.
+// Interrupt makes the instance a Spot instance with an interruption notice. The action is terminate, stop or
+// hibernate. It happens at the given time, which the real service announces two minutes ahead.
 func (s *IMDS) Interrupt(action string, at time.Time) {
 	s.Set("meta-data/instance-life-cycle", "spot")
 	s.Set(SpotAction, fmt.Sprintf(`{"action":%q,"time":%q}`, action, at.UTC().Format(time.RFC3339)))
 	s.Set("meta-data/spot/termination-time", at.UTC().Format(time.RFC3339))
 }
 
-// Rebalance makes the instance a Spot instance with the recommendation to rebalance, given at the instant at.
+// Rebalance makes the instance a Spot instance with a rebalance recommendation, issued at the given time.
 func (s *IMDS) Rebalance(at time.Time) {
 	s.Set("meta-data/instance-life-cycle", "spot")
 	s.Set(RebalanceAdvice, fmt.Sprintf(`{"noticeTime":%q}`, at.UTC().Format(time.RFC3339)))
 }
 
-// Target makes the instance one of an Auto Scaling group that moves it to the given lifecycle state: InService,
-// Terminated, Warmed:Stopped and so on.
+// Target makes the instance one of an Auto Scaling group that moves it to a lifecycle state: InService, Terminated,
+// Warmed:Stopped and so on.
 func (s *IMDS) Target(state string) { s.Set(TargetState, state) }
 
-// Hops says how many hops the program is away, 2 in a container behind a bridge, and how many the instance allows
-// (HttpPutResponseHopLimit). Both are 1 at first.
+// Hops sets how many hops the program is away, 2 in a container behind a bridge, and how many the instance allows
+// (HttpPutResponseHopLimit). Both begin with 1.
 func (s *IMDS) Hops(distance, limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,7 +129,7 @@ func (s *IMDS) Fail(n int) {
 	s.failing = n
 }
 
-// Requests returns how many requests came and how many tokens were given out.
+// Requests returns the numbers of requests that arrived and of tokens that were given out.
 func (s *IMDS) Requests() (requests, tokens int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,9 +156,11 @@ func (s *IMDS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.token(w, r, now)
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		refuse(w, http.StatusMethodNotAllowed)
+	// The token is checked before the path: without a token, nothing shows which paths exist.
 	case !s.admitted(r.Header.Get(imdsToken), now):
 		refuse(w, http.StatusUnauthorized)
 	default:
+		// Paths outside of latest/ exist on a real instance too, but no program here reads them.
 		text, found := s.lookUp(path)
 		if !known || !found {
 			refuse(w, http.StatusNotFound)
@@ -167,6 +171,7 @@ func (s *IMDS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// refuse answers with a status and its text.
 func refuse(w http.ResponseWriter, status int) { http.Error(w, http.StatusText(status), status) }
 
 // token answers a request for a token.
@@ -176,8 +181,9 @@ func (s *IMDS) token(w http.ResponseWriter, r *http.Request, now time.Time) {
 	far := s.distance > s.limit
 	s.mu.Unlock()
 	switch {
+	// The answer needs more hops than the instance allows, so the client waits in vain.
 	case far:
-		<-r.Context().Done() // the packet with the answer is dropped on its way
+		<-r.Context().Done() // the network drops the answer
 	case r.Method != http.MethodPut:
 		refuse(w, http.StatusMethodNotAllowed)
 	case r.Header.Get("X-Forwarded-For") != "":
@@ -196,7 +202,7 @@ func (s *IMDS) token(w http.ResponseWriter, r *http.Request, now time.Time) {
 	}
 }
 
-// admitted tells whether a request with the given token may read, at now.
+// admitted tells whether a request with this token may read now.
 func (s *IMDS) admitted(token string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,13 +213,14 @@ func (s *IMDS) admitted(token string, now time.Time) bool {
 	return known && now.Before(until)
 }
 
-// lookUp returns the value at a path, or for a folder the names in it, a line each.
+// lookUp returns the value at a path; for a folder, the names in it, one per line.
 func (s *IMDS) lookUp(path string) (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v, ok := s.values[path]; ok {
 		return v, true
 	}
+	// The real service lists a folder with a slash behind each name that is a folder itself.
 	folder := strings.TrimSuffix(path, "/") + "/"
 	if path == "" {
 		folder = ""

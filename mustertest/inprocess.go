@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// InProcess is an HTTP client that hands each request to a handler of the same process, without a network between them.
-// So a client of an AWS SDK runs against a stand-in inside a bubble of testing/synctest, hours in milliseconds. It is
-// safe for concurrent use if the handler is.
+// InProcess is an HTTP client that gives each request to a handler of the same process, without a network. So a
+// client of an AWS SDK runs against a stand-in inside a bubble of testing/synctest, hours in milliseconds: a network
+// connection would keep the bubble's time from advancing. It is safe for concurrent use if the handler is.
 type InProcess struct{ Handler http.Handler }
 
-// Do answers the request, or returns the error of its context when that has ended.
+// Do answers the request, or returns the error of its context if that has ended, before or after the handler ran.
 func (c InProcess) Do(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
@@ -20,6 +20,7 @@ func (c InProcess) Do(r *http.Request) (*http.Response, error) {
 		r.Body = http.NoBody
 	}
 	w := httptest.NewRecorder()
+	// A handler reads these two, which only a server sets.
 	r.RequestURI = r.URL.RequestURI()
 	if r.Host == "" {
 		r.Host = r.URL.Host
@@ -30,9 +31,9 @@ func (c InProcess) Do(r *http.Request) (*http.Response, error) {
 	return response, r.Context().Err()
 }
 
-// AWSSurroundings gives a test credentials and a region of its own, and nothing else that the AWS SDKs would find on
+// AWSEnvironment sets credentials and a region for a test, and unsets everything else that the AWS SDKs would read on
 // this machine.
-func AWSSurroundings(t *testing.T) {
+func AWSEnvironment(t *testing.T) {
 	t.Helper()
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "",

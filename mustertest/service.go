@@ -9,9 +9,13 @@ import (
 	"github.com/muster-scale/muster"
 )
 
+// This file has the contract of fleets with a service of their own, such as an Auto Scaling group or an ECS service:
+// the service names its members and replaces those that end.
+
 // ServiceConformance holds a [muster.Fleet] with a service of its own, which names its members, to its contract. run
-// calls the test with an empty fleet of a service that takes 4 members, and with a function that lets time pass until
-// all that was ordered is in service and all that was ended is gone. It may do so in virtual time.
+// calls the test with an empty fleet of a service that allows 4 members, and with a function that lets time pass
+// until everything that was ordered is in service and everything that was ended is gone. It may do so in virtual
+// time.
 func ServiceConformance(t *testing.T, run func(t *testing.T, test func(t *testing.T, f muster.Fleet, settle func()))) {
 	rules := []struct {
 		rule string
@@ -20,7 +24,7 @@ func ServiceConformance(t *testing.T, run func(t *testing.T, test func(t *testin
 		{"an empty service aims at nothing", served.aimsAtNothing},
 		{"a total is reached under names of the service, and it aims at that", served.reachesTotals},
 		{"an order given twice changes nothing the second time", served.ordersOnce},
-		{"a smaller total ends nobody", served.endsNothing},
+		{"a smaller total ends no member", served.endsNothing},
 		{"ending a member ends that one, and the service starts no other", served.endsByName},
 		{"members that were protected are not exposed", served.protects},
 		{"an ended context is an error and not an empty listing or a silent order", served.neverGuesses},
@@ -32,14 +36,17 @@ func ServiceConformance(t *testing.T, run func(t *testing.T, test func(t *testin
 	}
 }
 
-// served is a fleet under test.
+// served is a fleet under test, with the function that lets its service settle.
 type served struct {
 	muster.Fleet
 	settle func()
 }
 
+// list returns the ids of the members and the service's own state. A fleet that reads only when something is due is
+// told first that it is.
 func (s served) list(t *testing.T) (ids []string, service muster.Service) {
 	t.Helper()
+	// The test expects a change, so the next reading must not come from a cache.
 	if e, ok := s.Fleet.(muster.Expecter); ok {
 		e.Expect()
 	}
@@ -48,6 +55,7 @@ func (s served) list(t *testing.T) (ids []string, service muster.Service) {
 	if err != nil || l.Service == nil {
 		t.Fatalf("Members = %+v, %v; want what the service aims at", l, err)
 	}
+	// Notes are shown to operators and recorded with decisions, so they are bounded.
 	for _, note := range l.Service.Notes {
 		if note == "" || len(note) > muster.MaxNoteBytes || len(l.Service.Notes) > muster.MaxNotes {
 			t.Errorf("found %d notes, one of %d bytes", len(l.Service.Notes), len(note))
@@ -56,6 +64,7 @@ func (s served) list(t *testing.T) (ids []string, service muster.Service) {
 	return ids, *l.Service
 }
 
+// want checks the number of members and the desired count of the service, and returns the ids.
 func (s served) want(t *testing.T, members, aim int) []string {
 	t.Helper()
 	ids, service := s.list(t)
@@ -65,18 +74,22 @@ func (s served) want(t *testing.T, members, aim int) []string {
 	return ids
 }
 
+// total orders a total and lets the service settle. The names in the order make it repeatable; the service gives its
+// members other names.
 func (s served) total(t *testing.T, total int, launch ...string) {
 	t.Helper()
 	order(t, s.Fleet, muster.Order{ID: fmt.Sprint("to ", total), Desired: total, Total: total, Launch: launch})
 	s.settle()
 }
 
+// aimsAtNothing: a service without members says so with a desired count of 0, not with a missing one.
 func (s served) aimsAtNothing(t *testing.T) {
 	s.want(t, 0, 0)
 	s.total(t, 0)
 	s.want(t, 0, 0)
 }
 
+// reachesTotals: totals are absolute, and reaching a larger one keeps the members of the smaller one.
 func (s served) reachesTotals(t *testing.T) {
 	s.total(t, 2, "a", "b")
 	ids := s.want(t, 2, 2)
@@ -84,6 +97,7 @@ func (s served) reachesTotals(t *testing.T) {
 		t.Errorf("found the members %v, want names of the service's own", ids)
 	}
 	s.total(t, 4, "c", "d")
+	// The first members stay while the service grows.
 	for _, id := range ids {
 		if now := s.want(t, 4, 4); !slices.Contains(now, id) {
 			t.Errorf("found the members %v, %s is gone", now, id)
@@ -91,6 +105,7 @@ func (s served) reachesTotals(t *testing.T) {
 	}
 }
 
+// ordersOnce: a total is absolute, so repeating it is no rise and replaces no member.
 func (s served) ordersOnce(t *testing.T) {
 	s.total(t, 3, "a", "b", "c")
 	before := s.want(t, 3, 3)
@@ -100,6 +115,8 @@ func (s served) ordersOnce(t *testing.T) {
 	}
 }
 
+// endsNothing: lowering the desired count of a real service would let the service choose whom to end, busy ones too.
+// The fleet must hold it up until members are ended by name.
 func (s served) endsNothing(t *testing.T) {
 	s.total(t, 3, "a", "b", "c")
 	s.total(t, 1)
@@ -108,6 +125,8 @@ func (s served) endsNothing(t *testing.T) {
 	}
 }
 
+// endsByName: ending a member lowers the service's desired count with it, or the service would start a replacement.
+// The second call finds the member gone and must not lower the count again.
 func (s served) endsByName(t *testing.T) {
 	r, ok := s.Fleet.(muster.Releaser)
 	if !ok {
@@ -120,12 +139,15 @@ func (s served) endsByName(t *testing.T) {
 			t.Errorf("End: %v", err)
 		}
 		s.settle()
+		// The first and the last member are left, so it was not the newest or oldest that ended.
 		if left := s.want(t, 2, 2); !slices.Equal(left, []string{ids[0], ids[2]}) {
 			t.Errorf("left are %v of %v, want all but the second", left, ids)
 		}
 	}
 }
 
+// protects: a protected member is shown as not exposed, which lets the controller tell what the service could end by
+// itself. Protecting again, or protecting an unknown member, is no error.
 func (s served) protects(t *testing.T) {
 	p, ok := s.Fleet.(muster.Protector)
 	if !ok {
@@ -151,6 +173,8 @@ func (s served) protects(t *testing.T) {
 	}
 }
 
+// neverGuesses: with an ended context, the list is an error or the truth, and an order that returned no error was
+// carried out.
 func (s served) neverGuesses(t *testing.T) {
 	s.total(t, 1, "a")
 	ctx, stop := context.WithCancel(t.Context())

@@ -9,9 +9,12 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// SourceConformance holds a [muster.Source] to its contract. run gives test a source of a queue that exists and that
-// the source knows to be empty, and a function that sends so many messages to it, which are counted once it has
-// returned. It may do so in virtual time: nothing is measured in real time.
+// This file has the contract of sources. Its heart is that unknown is not zero: a policy that believes a wrong zero
+// ends workers that have work.
+
+// SourceConformance holds a [muster.Source] to its contract. run calls test with a source of an existing queue that
+// is known to be empty, and with a function that sends so many messages, which are counted once it has returned. It
+// may do so in virtual time: nothing is measured in real time.
 func SourceConformance(t *testing.T,
 	run func(t *testing.T, test func(t *testing.T, s muster.Source, send func(messages int)))) {
 	rules := []struct {
@@ -19,17 +22,18 @@ func SourceConformance(t *testing.T,
 		test func(t *testing.T, s muster.Source, send func(int))
 	}{
 		{"an empty queue is known to be empty", knowsEmpty},
-		{"messages that wait are backlog, and looking receives none", receivesNothing},
+		{"messages that wait are backlog, and reading receives none", receivesNothing},
 		{"a count that is unknown says why", saysWhy},
-		{"many may look at once", looksAtOnce},
-		{"looking ends soon after its context", endsWithContext},
-		{"a change wakes whoever listens", wakes},
+		{"it may be read concurrently", looksAtOnce},
+		{"reading ends soon after its context", endsWithContext},
+		{"a change wakes every listener", wakes},
 	}
 	for _, r := range rules {
 		t.Run(r.rule, func(t *testing.T) { run(t, r.test) })
 	}
 }
 
+// observe reads the queue and fails the test on an error.
 func observe(t *testing.T, s muster.Source) muster.QueueObservation {
 	t.Helper()
 	q, err := s.Observe(t.Context())
@@ -42,6 +46,7 @@ func observe(t *testing.T, s muster.Source) muster.QueueObservation {
 	return q
 }
 
+// wantBacklog checks that the backlog is known and has this value.
 func wantBacklog(t *testing.T, q muster.QueueObservation, want float64) {
 	t.Helper()
 	if !q.Backlog.Known || q.Backlog.Value != want {
@@ -49,6 +54,7 @@ func wantBacklog(t *testing.T, q muster.QueueObservation, want float64) {
 	}
 }
 
+// knowsEmpty: 0 may only be said of a queue that was read and is empty.
 func knowsEmpty(t *testing.T, s muster.Source, _ func(int)) {
 	q := observe(t, s)
 	wantBacklog(t, q, 0)
@@ -57,17 +63,20 @@ func knowsEmpty(t *testing.T, s muster.Source, _ func(int)) {
 	}
 }
 
+// receivesNothing: reading must not receive a message, which would hide it from workers for a visibility timeout.
+// Five readings give five equal counts.
 func receivesNothing(t *testing.T, s muster.Source, send func(int)) {
 	send(3)
 	for range 5 {
 		q := observe(t, s)
 		wantBacklog(t, q, 3)
 		if q.InFlight.Value != 0 {
-			t.Errorf("%v are in flight, and nobody received", q.InFlight)
+			t.Errorf("%v are in flight, and no message was received", q.InFlight)
 		}
 	}
 }
 
+// saysWhy: every sample is finite, not negative and timed in UTC, or unknown with a reason that a decision can quote.
 func saysWhy(t *testing.T, s muster.Source, send func(int)) {
 	send(1)
 	q := observe(t, s)
@@ -75,7 +84,7 @@ func saysWhy(t *testing.T, s muster.Source, send func(int)) {
 		"delayed": q.Delayed, "oldest age": q.OldestAge} {
 		switch {
 		case sample.Known && sample != muster.Measured(sample.At, sample.Value):
-			t.Errorf("%s: found %+v, which nobody can measure", name, sample)
+			t.Errorf("%s: found %+v, which is no measured value", name, sample)
 		case !sample.Known && sample.Reason == "":
 			t.Errorf("%s: unknown without a reason", name)
 		case sample.At.IsZero() || sample.At.Location() != time.UTC:
@@ -84,6 +93,8 @@ func saysWhy(t *testing.T, s muster.Source, send func(int)) {
 	}
 }
 
+// looksAtOnce: the loop, the dashboard and doctor may read one source at the same time. Readings that share a call to
+// the system behind them must all get its result.
 func looksAtOnce(t *testing.T, s muster.Source, send func(int)) {
 	send(2)
 	var all sync.WaitGroup
@@ -97,6 +108,8 @@ func looksAtOnce(t *testing.T, s muster.Source, send func(int)) {
 	all.Wait()
 }
 
+// endsWithContext: with an ended context an unknown value or an error is right. A number is right only if it is the
+// true one.
 func endsWithContext(t *testing.T, s muster.Source, send func(int)) {
 	send(1)
 	ctx, stop := context.WithCancel(t.Context())
@@ -106,23 +119,27 @@ func endsWithContext(t *testing.T, s muster.Source, send func(int)) {
 	}
 }
 
+// wakes: every listener is woken by a change, and goes on being woken when another one stops listening.
 func wakes(t *testing.T, s muster.Source, send func(int)) {
+	// A source that cannot wake the loop is polled; that is allowed.
 	n, ok := s.(muster.Notifier)
 	if !ok {
-		t.Skip("this source wakes nobody")
+		t.Skip("this source cannot wake the loop")
 	}
 	change := func() { send(1) }
 	if e, ok := s.(muster.Expecter); ok {
-		// It looks for itself whether anything changed; told so right after a look, it has the loop look again.
+		// This source polls for changes itself. Expecting one right after a reading makes the next poll due at once.
 		change = func() {
 			e.Expect()
 			observe(t, s)
 			e.Expect()
 		}
 	}
+	// Two listeners, so that a wake which only one of them gets is found.
 	first, stopFirst := n.Wakes()
 	second, stopSecond := n.Wakes()
 	defer stopSecond()
+	// The time limit only ends a test that fails: a wake that arrives ends the wait at once.
 	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
 	defer stop()
 	wait := func(wakes <-chan struct{}) {
@@ -133,7 +150,7 @@ func wakes(t *testing.T, s muster.Source, send func(int)) {
 				t.Error("the channel was closed")
 			}
 		case <-ctx.Done():
-			t.Error("nobody was woken")
+			t.Error("the listener was not woken")
 		}
 	}
 	change()

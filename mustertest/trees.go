@@ -16,8 +16,11 @@ import (
 	"github.com/muster-scale/muster/tree/treetest"
 )
 
-// TreeStoreConformance holds a [tree.Store] to its contract. open returns a store, which need not be empty but has no
-// tree whose name begins with conformance, and arranges for its end.
+// This file has the contract of tree stores. Most of it is a comparison: random steps run on the store and on
+// treetest.Memory, the plain implementation, and both must show the same.
+
+// TreeStoreConformance holds a [tree.Store] to its contract. open returns a store without trees whose names begin
+// with "conformance", and closes it with t.Cleanup; other trees may be in it.
 func TreeStoreConformance(t *testing.T, open func(t *testing.T) tree.Store) {
 	rules := []struct {
 		rule string
@@ -40,13 +43,14 @@ type treeTwin struct {
 	memory *treetest.Memory
 }
 
-// ordered sorts nodes, where their order does not matter.
+// ordered returns nodes sorted by id, for lists whose order is free.
 func ordered(nodes []tree.Node) []tree.Node {
 	nodes = slices.Clone(nodes)
 	slices.SortFunc(nodes, func(a, b tree.Node) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	return nodes
 }
 
+// step runs a step on the store, repeats its change in memory, and compares the views that both gave and the errors.
 func (w treeTwin) step(want tree.Want, step func(tree.View) (tree.Change, error)) error {
 	var seen tree.View
 	var kept tree.Change
@@ -56,12 +60,14 @@ func (w treeTwin) step(want tree.Want, step func(tree.View) (tree.Change, error)
 		return kept, err
 	})
 	same := w.memory.Step(w.t.Context(), want, func(v tree.View) (tree.Change, error) {
-		if want.Waiting < tree.MaxBatch { // a part of them: any
+		// A step that wants only some of the waiting nodes may get any of them, so they are not compared.
+		if want.Waiting < tree.MaxBatch { // any part of them is right
 			v.Waiting, seen.Waiting = nil, nil
 		}
 		for _, s := range []*[]tree.Node{&v.Waiting, &seen.Waiting, &v.Claimed, &seen.Claimed} {
 			*s = ordered(*s)
 		}
+		// No nodes may be nil or an empty list.
 		if len(v.Nodes) == 0 && len(seen.Nodes) == 0 {
 			v.Nodes, seen.Nodes = nil, nil
 		}
@@ -70,13 +76,14 @@ func (w treeTwin) step(want tree.Want, step func(tree.View) (tree.Change, error)
 		}
 		return kept, err
 	})
+	// Errors are compared by identity: callers compare them with the sentinels of package tree.
 	if err != same {
 		w.t.Fatalf("the store answers %v, the memory %v", err, same)
 	}
 	return err
 }
 
-// keepsAsMemory makes random steps on both.
+// keepsAsMemory makes random steps on both. Every step of the product is in its table.
 func keepsAsMemory(t *testing.T, s tree.Store) {
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -86,7 +93,9 @@ func keepsAsMemory(t *testing.T, s tree.Store) {
 			Final:  tree.Final{Queue: "f"},
 			Limits: tree.Limits{Attempts: 2, Nodes: 20, Parallel: rapid.Int64Range(0, 3).Draw(rt, "parallel")},
 		}}
+		// The root's node is known before it exists, so that steps before the first submit are drawn too.
 		w.known = []tree.ID{tree.NodeID(w.spec.ID, tree.ID{}, "0", false)}
+		// The walk begins with a tree, as most steps need one.
 		w.submit(rt)
 		rt.Repeat(map[string]func(*rapid.T){
 			"submit": w.submit, "register": w.register,
@@ -128,7 +137,7 @@ func keepsAsMemory(t *testing.T, s tree.Store) {
 	})
 }
 
-// treeWalk is a tree in both stores, and what was named in it.
+// treeWalk is one tree in both stores, and the nodes that were named in it.
 type treeWalk struct {
 	treeTwin
 	spec  tree.Spec
@@ -136,6 +145,7 @@ type treeWalk struct {
 	known []tree.ID
 }
 
+// act runs a step with an outcome and keeps the root that it leaves.
 func (w *treeWalk) act(want tree.Want, step func(tree.View) (tree.Change, tree.Outcome, error)) {
 	w.step(want, func(v tree.View) (tree.Change, error) {
 		c, o, err := step(v)
@@ -146,6 +156,7 @@ func (w *treeWalk) act(want tree.Want, step func(tree.View) (tree.Change, tree.O
 	})
 }
 
+// plain runs a step that needs the root alone.
 func (w *treeWalk) plain(step func(tree.View) (tree.Change, error)) {
 	w.act(tree.Want{Root: w.spec.ID}, func(v tree.View) (tree.Change, tree.Outcome, error) {
 		c, err := step(v)
@@ -153,13 +164,16 @@ func (w *treeWalk) plain(step func(tree.View) (tree.Change, error)) {
 	})
 }
 
+// node draws a node that was named, whether it exists or not.
 func (w *treeWalk) node(rt *rapid.T) tree.ID { return rapid.SampledFrom(w.known).Draw(rt, "node") }
 
+// submit submits the tree, again after the first time, which must change nothing.
 func (w *treeWalk) submit(*rapid.T) {
 	w.act(tree.SubmitWant(w.spec),
 		func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Submit(v, w.spec, noon) })
 }
 
+// register draws children, also equal ones and none, and registers them.
 func (w *treeWalk) register(rt *rapid.T) {
 	r := tree.Registration{Root: w.root, Parent: w.node(rt)}
 	for range rapid.IntRange(0, 4).Draw(rt, "children") {
@@ -172,6 +186,7 @@ func (w *treeWalk) register(rt *rapid.T) {
 	w.act(r.Want(), func(v tree.View) (tree.Change, tree.Outcome, error) { return tree.Register(v, r) })
 }
 
+// compareLists compares lists of nodes by state, with limits and continued after a node.
 func (w *treeWalk) compareLists() {
 	for _, f := range []tree.Filter{
 		{Limit: 100}, {Limit: 3, States: []tree.State{tree.Failed}},
@@ -185,6 +200,8 @@ func (w *treeWalk) compareLists() {
 	}
 }
 
+// refusedTreeStep: an error of the step is returned as it is and nothing is kept; a step may change its own tree
+// alone; and wants are bounded.
 func refusedTreeStep(t *testing.T, s tree.Store) {
 	refused, id := errors.New("no"), "conformance-refused"
 	err := s.Step(t.Context(), tree.Want{Root: id}, func(tree.View) (tree.Change, error) {
@@ -198,6 +215,7 @@ func refusedTreeStep(t *testing.T, s tree.Store) {
 	}); err == nil {
 		t.Error("a step of one tree changed another")
 	}
+	// The bounds of a step keep one transaction small in every store.
 	for name, want := range map[string]tree.Want{"too many nodes": {Root: id, IDs: make([]tree.ID, 1000)},
 		"too many that wait": {Root: id, Waiting: 1000}} {
 		if err := s.Step(t.Context(), want, func(tree.View) (tree.Change, error) {
@@ -209,9 +227,11 @@ func refusedTreeStep(t *testing.T, s tree.Store) {
 	}
 }
 
-// treeStepsFollow lets several count in one tree at once: each registers, begins and finishes its own nodes.
+// treeStepsFollow lets several workers count in one tree concurrently. Each registers, begins and finishes its own
+// nodes, and no count may be lost.
 func treeStepsFollow(t *testing.T, s tree.Store) {
 	const workers, each = 4, 10
+	// All workers share one parent, so every step changes the same counts.
 	spec := tree.Spec{ID: "conformance-many", Queue: "q", Node: tree.Child{Key: "0"}}
 	step := func(want tree.Want, step func(tree.View) (tree.Change, tree.Outcome, error)) (root tree.Root) {
 		if err := s.Step(t.Context(), want, func(v tree.View) (tree.Change, error) {
@@ -254,7 +274,8 @@ func treeStepsFollow(t *testing.T, s tree.Store) {
 	}
 }
 
-// removedTree removes a tree of several hundred nodes beside another one, and submits it anew.
+// removedTree removes a tree of several hundred nodes next to another tree, and submits it again. The nodes exceed
+// one batch, so that erasing takes several steps.
 func removedTree(t *testing.T, s tree.Store) {
 	eraser, ok := s.(tree.Eraser)
 	if !ok {
@@ -291,11 +312,13 @@ func removedTree(t *testing.T, s tree.Store) {
 		t.Fatalf("a running tree was removed: %v", err)
 	}
 	cancel := func(v tree.View) (tree.Change, error) { c, _, err := tree.Cancel(v, noon); return c, err }
+	// Removing twice is allowed: the second call finds the tree removed already.
 	for _, step := range []func(tree.View) (tree.Change, error){cancel, remove, remove} {
 		if err := plain("conformance-gone", step); err != nil {
 			t.Fatal(err)
 		}
 	}
+	// Erasing again is no error: a crash may come between erasing and recording it.
 	for range 2 {
 		if err := eraser.Erase(t.Context(), "conformance-gone"); err != nil {
 			t.Fatal(err)
@@ -312,6 +335,7 @@ func removedTree(t *testing.T, s tree.Store) {
 		t.Errorf("listed are %d trees, %d nodes of the removed one and %d of the other; want 1, 0 and %d: %v",
 			len(listed), len(gone), len(stays), tree.MaxBatch, err)
 	}
+	// The name is free again, and the new tree has only its own nodes.
 	submit("conformance-gone")
 	if gone, err := s.Nodes(t.Context(), "conformance-gone", tree.Filter{Limit: tree.MaxBatch}); err != nil ||
 		len(gone) != tree.MaxBatch {

@@ -14,7 +14,7 @@ import (
 
 // A worker of an embedded queue signs what is for AWS with the keys of AWS, although it has the keys of its queue too.
 func TestTreesInATableAreReadWithTheKeysOfAWS(t *testing.T) {
-	mustertest.AWSSurroundings(t)
+	mustertest.AWSEnvironment(t)
 	var signed atomic.Value
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		signed.Store(r.Header.Get("Authorization"))

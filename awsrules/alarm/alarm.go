@@ -1,11 +1,18 @@
-// Package alarm is the published rule by which a CloudWatch alarm finds its state from datapoints, and when it acts.
+// Package alarm is the published rule by which a CloudWatch alarm gets its state from data points, and when it acts.
 //
-// A [Rule] says what breaches and how many datapoints must. [Rule.State] finds the state that a row of datapoints leads
-// to: M of N, older datapoints before missing ones are filled in, four treatments of missing ones, and no premature
-// alarm. A [Status] is what an alarm remembers between two evaluations. [Every] says how often an alarm is evaluated.
+// A [Rule] says which values breach and how many data points must. [Rule.State] returns the state that follows from
+// the data points of the evaluation range:
 //
-// The package knows no metrics, no names and no clock: package sim/cloud has alarms with all that, and the baselines
-// of policy/peer keep a Status as numbers.
+//  1. M of the N newest known data points breach: ALARM;
+//  2. older data points are used before missing ones are filled in, see [Reserve];
+//  3. missing data points count by one of four treatments, see [Treatment];
+//  4. without enough data points an alarm is not raised early.
+//
+// A [Status] is what an alarm remembers between two evaluations; [Status.Act] repeats its scaling action while it
+// lasts. [Every] says how often an alarm is evaluated.
+//
+// The package has no metrics, names or clock. Package sim/cloud/monitoring has alarms with all that, and the
+// baselines of policy/peer keep a Status as numbers.
 //
 // Sources: CloudWatch user guide, "Using Amazon CloudWatch alarms", with the examples of its chapter on missing data;
 // EC2 Auto Scaling user guide, "Target tracking scaling policies".
@@ -17,7 +24,7 @@ import (
 	"time"
 )
 
-// State is what an alarm says, in the words of CloudWatch.
+// State is the state of an alarm, in the words of CloudWatch.
 type State string
 
 // The states of an alarm.
@@ -27,7 +34,7 @@ const (
 	InsufficientData State = "INSUFFICIENT_DATA"
 )
 
-// Comparison is what a value is to the threshold when it breaches, in the words of CloudWatch.
+// Comparison says how a value that breaches compares with the threshold, in the words of CloudWatch.
 type Comparison string
 
 // The comparisons. CloudWatch has others for anomaly detection, which this package has not.
@@ -38,10 +45,10 @@ const (
 	AtMost  Comparison = "LessThanOrEqualToThreshold"
 )
 
-// Treatment is what a missing datapoint counts as, in the words of CloudWatch.
+// Treatment says what a missing data point counts as, in the words of CloudWatch.
 type Treatment string
 
-// The treatments of missing datapoints. Missing is that of an alarm which names none.
+// The treatments of missing data points. Missing is the default.
 const (
 	Missing      Treatment = "missing"
 	Ignore       Treatment = "ignore"
@@ -49,24 +56,25 @@ const (
 	NotBreaching Treatment = "notBreaching"
 )
 
-// Datapoint is the value of one period, as it compares with the threshold.
+// Datapoint is the value of one period, compared with the threshold.
 type Datapoint int8
 
-// The datapoints.
+// The outcomes of the comparison; Unknown is a missing data point.
 const (
 	Unknown Datapoint = iota
 	Fine
 	Breach
 )
 
-// Reserve is how many periods more than it needs an alarm fetches: it uses older datapoints before it fills any in.
+// Reserve is how many more periods than it needs an alarm fetches. It uses those older data points before it fills
+// any in.
 const Reserve = 2
 
-// Repeat is the time after which the scaling action of an alarm is carried out again while the alarm lasts.
+// Repeat is the interval at which the scaling action of an alarm is repeated while the alarm lasts.
 const Repeat = time.Minute
 
-// Every returns the time between two evaluations of an alarm over datapoints of a period: ten seconds for periods under
-// a minute, otherwise a minute.
+// Every returns the interval between two evaluations of an alarm over a period: ten seconds for periods under a
+// minute, otherwise a minute.
 func Every(period time.Duration) time.Duration {
 	if period < time.Minute {
 		return 10 * time.Second
@@ -74,11 +82,11 @@ func Every(period time.Duration) time.Duration {
 	return time.Minute
 }
 
-// Rule is what an alarm goes by.
+// Rule is the configuration that decides on an alarm's state.
 type Rule struct {
 	Comparison Comparison
 	Threshold  float64
-	// Periods is how many datapoints are looked at (EvaluationPeriods), at least 1.
+	// Periods is how many data points count (EvaluationPeriods), at least 1.
 	Periods int
 	// Datapoints is how many of them must breach (DatapointsToAlarm), 1 to Periods.
 	Datapoints int
@@ -86,7 +94,7 @@ type Rule struct {
 	Missing Treatment
 }
 
-// Check returns what is wrong with a rule, nil if nothing is.
+// Check returns what is wrong with a rule; nil when nothing is.
 func (r Rule) Check() error {
 	switch {
 	case r.Periods < 1 || r.Datapoints < 1 || r.Datapoints > r.Periods:
@@ -100,7 +108,7 @@ func (r Rule) Check() error {
 	return nil
 }
 
-// Range returns how many datapoints an evaluation looks at: those that it needs and the reserve.
+// Range returns how many data points an evaluation fetches: the ones that it needs and the reserve.
 func (r Rule) Range() int { return r.Periods + Reserve }
 
 // Datapoint returns how a known value compares with the threshold.
@@ -122,10 +130,10 @@ func (r Rule) Datapoint(v float64) Datapoint {
 	return Fine
 }
 
-// State returns the state that follows from a state and the datapoints of the evaluation range, oldest first. Where
-// enough of them are known the newest decide. Otherwise missing ones are filled in as the rule says. With the treatment
-// missing, breaches alone raise the alarm only when the oldest is as old as the rule wants, so that no alarm is
-// premature.
+// State returns the state that follows from a state and the data points of the evaluation range, oldest first. If
+// enough of them are known, the newest known ones decide. Otherwise missing ones count as the rule says. With the
+// treatment missing, breaching data points alone raise the alarm only if the oldest is as old as the rule wants, so
+// that no alarm is premature.
 func (r Rule) State(before State, points []Datapoint) State {
 	var known []int // places of known datapoints, oldest first
 	for k, p := range points {
@@ -159,7 +167,7 @@ func (r Rule) State(before State, points []Datapoint) State {
 	return before
 }
 
-// blind returns the state without any datapoint.
+// blind returns the state when no data point is known.
 func (r Rule) blind(before State) State {
 	switch r.Missing {
 	case Ignore:
@@ -172,15 +180,15 @@ func (r Rule) blind(before State) State {
 	return InsufficientData
 }
 
-// Status is what an alarm remembers. The zero value has the state "", which is to become InsufficientData.
+// Status is what an alarm remembers. The zero value has the state "", which the first evaluation replaces.
 type Status struct {
 	State State
-	// Acted is when its scaling action was last carried out in this state, the zero time if it was not.
+	// Acted is when the scaling action last ran in this state; the zero time if it has not.
 	Acted time.Time
 }
 
-// Evaluate moves the status on by the datapoints of the evaluation range, oldest first, and tells whether the state
-// changed.
+// Evaluate updates the state by the data points of the evaluation range, oldest first, and tells whether it changed.
+// A change forgets when the action ran.
 func (s *Status) Evaluate(r Rule, points []Datapoint) bool {
 	state := r.State(s.State, points)
 	if state == s.State {
@@ -190,7 +198,7 @@ func (s *Status) Evaluate(r Rule, points []Datapoint) bool {
 	return true
 }
 
-// Act tells whether the scaling action is due at an instant, and notes it: at the first evaluation in ALARM, and then
+// Act tells whether the scaling action is due, and records that it ran: at the first evaluation in ALARM, and then
 // every Repeat while the alarm lasts.
 func (s *Status) Act(now time.Time) bool {
 	if s.State != Alarm || !s.Acted.IsZero() && now.Before(s.Acted.Add(Repeat)) {

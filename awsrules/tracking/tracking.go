@@ -1,10 +1,16 @@
-// Package tracking is the published arithmetic of target tracking, of EC2 Auto Scaling and of Application Auto Scaling.
+// Package tracking is the published arithmetic of target tracking, of EC2 Auto Scaling and of Application Auto
+// Scaling.
 //
-// [Fixed] is the pair of alarms that a policy gets, [Size] the capacity that a metric asks for. [Out] and [In] say what
-// the policies of a group or service do together: out when any wants out, in when all agree. [Warmup] and [Cooldowns]
-// say what a change waits for.
+// A policy keeps a metric at a target. [Fixed] is the pair of alarms that it gets. When an alarm fires, [Size]
+// computes the capacity that brings the metric to the target:
 //
-// The package knows no groups and no clock. Package sim/cloud has both, and the baselines of policy/peer decide by it.
+//	capacity * metric / target, rounded up
+//
+// [Out] and [In] combine the policies of a group or service: one policy is enough to scale out, and all must agree to
+// scale in. [Warmup] and [Cooldowns] say what a change waits for; groups wait for warm-ups, services for cooldowns.
+//
+// The package has no groups, services or clock. Package sim/cloud/scaling has those and decides by it, and so do the
+// baselines of policy/peer. For the states of the alarms use awsrules/alarm, for step scaling awsrules/stepscaling.
 //
 // Sources: EC2 Auto Scaling user guide, "Target tracking scaling policies" and "Scaling policy based on Amazon SQS";
 // Application Auto Scaling user guide, "Target tracking scaling policies" and "Cooldown periods".
@@ -17,38 +23,39 @@ import (
 	"github.com/muster-scale/muster/awsrules/alarm"
 )
 
-// Pair says which two alarms a policy has.
+// Pair describes the two alarms of a policy.
 type Pair struct {
-	// High and Low are how many datapoints in a row must be above the target, and below the low alarm's threshold.
+	// High and Low are how many data points in a row must be above the target, and below the low alarm's threshold.
 	High, Low int
-	// Below is the low alarm's threshold as a share of the target.
+	// Below is the threshold of the low alarm, as a share of the target.
 	Below float64
 }
 
-// Fixed is the pair of every policy until the end of 2024, and of Application Auto Scaling since: 3 of 3 datapoints
-// above the target, 15 of 15 below 0.9 of it. EC2 Auto Scaling tunes its alarms since, and does not publish how.
+// Fixed returns the pair of every policy until the end of 2024, which Application Auto Scaling still has: 3 of 3 data
+// points above the target, 15 of 15 below 0.9 of it. EC2 Auto Scaling has tuned its alarms since and does not publish
+// how.
 func Fixed() Pair { return Pair{High: 3, Low: 15, Below: 0.9} }
 
-// HighAlarm is the alarm that scales out.
+// HighAlarm returns the rule of the alarm that scales out.
 func (p Pair) HighAlarm(target float64) alarm.Rule {
 	return alarm.Rule{Comparison: alarm.Above, Threshold: target, Periods: p.High, Datapoints: p.High,
 		Missing: alarm.Missing}
 }
 
-// LowAlarm is the alarm that scales in.
+// LowAlarm returns the rule of the alarm that scales in.
 func (p Pair) LowAlarm(target float64) alarm.Rule {
 	return alarm.Rule{Comparison: alarm.Below, Threshold: target * p.Below, Periods: p.Low, Datapoints: p.Low,
 		Missing: alarm.Missing}
 }
 
-// rounding is how far a quotient may be above a whole number and still count as that.
+// rounding is how far a quotient may exceed a whole number and still count as that number.
 const rounding = 1e-9
 
-// mostCapacity bounds what a metric can ask for.
+// mostCapacity bounds the result, for metrics that are far above their target.
 const mostCapacity = math.MaxInt32
 
-// Size returns capacity x metric / target, rounded up: a scale-out adds no less than needed, a scale-in removes no
-// more. The target is above 0.
+// Size returns capacity x metric / target, rounded up: a scale-out adds no less than needed, and a scale-in removes
+// no more. The target must be above 0.
 func Size(capacity int, metric, target float64) int {
 	wanted := float64(capacity) * (metric / target)
 	if !(wanted > 0) {
@@ -57,20 +64,20 @@ func Size(capacity int, metric, target float64) int {
 	return int(min(math.Ceil(wanted-rounding), mostCapacity))
 }
 
-// Reading is what one policy knows of its metric.
+// Reading is the state of one policy: its target, its metric and its alarms.
 type Reading struct {
 	// Target is above 0.
 	Target float64
-	// Metric is the newest value; nil when there is none, and then the policy scales nothing.
+	// Metric is the newest value; nil when there is none, and then the policy changes nothing.
 	Metric *float64
 	// High and Low are the states of its alarms.
 	High, Low alarm.State
-	// DisableScaleIn takes the policy out of what is asked before a scale-in.
+	// DisableScaleIn leaves the policy out of scale-in decisions.
 	DisableScaleIn bool
 }
 
-// Out returns the size that a policy whose high alarm acts asks for, and whether that is above the desired one. From no
-// capacity it asks for fromZero, which AWS does not publish.
+// Out returns the size that a policy wants when its high alarm fires, and whether it is above the desired one. From
+// no capacity it is fromZero, which AWS does not publish.
 func Out(r Reading, capacity, desired, most, fromZero int) (int, bool) {
 	if r.Metric == nil {
 		return desired, false
@@ -83,8 +90,8 @@ func Out(r Reading, capacity, desired, most, fromZero int) (int, bool) {
 	return wanted, wanted > desired
 }
 
-// In returns the size to which all policies of a group or service agree to scale in, and whether that is below the
-// desired one. Policies without scale-in are not asked, but no policy may want out.
+// In returns the size to which all policies of a group or service agree to scale in, and whether it is below the
+// desired one. Policies without scale-in have no vote, but no policy may want to scale out.
 func In(all []Reading, capacity, desired, least int) (int, bool) {
 	wanted, asked := least, false
 	for _, r := range all {
@@ -102,8 +109,8 @@ func In(all []Reading, capacity, desired, least int) (int, bool) {
 	return wanted, asked && wanted < desired
 }
 
-// Warmup returns how long an instance of a group counts as warming up, which nothing scales in meanwhile: the figure of
-// the policy, else the group's default for instances, else the group's cooldown.
+// Warmup returns how long an instance of a group counts as warming up: the value of the policy, else the group's
+// default warm-up, else the group's cooldown. Nothing scales in meanwhile.
 func Warmup(policy, group *time.Duration, cooldown time.Duration) time.Duration {
 	switch {
 	case policy != nil:
@@ -114,14 +121,16 @@ func Warmup(policy, group *time.Duration, cooldown time.Duration) time.Duration 
 	return cooldown
 }
 
-// Cooldowns is what Application Auto Scaling remembers of its changes of one target. The zero value has none.
+// Cooldowns remembers when Application Auto Scaling changed a target. The zero value has no changes.
 type Cooldowns struct {
+	// outAt is the scale-out whose cooldown runs, outFrom the count before it; changedAt is the last change of any
+	// kind.
 	outAt, changedAt time.Time
 	outFrom          int
 }
 
-// Capacity returns what the metric is applied to at an instant: the desired count or, within the cooldown of a
-// scale-out, the count from before it. So within the cooldown only a larger scale-out adds anything.
+// Capacity returns the count that the metric is applied to: the desired count or, during the cooldown of a scale-out,
+// the count before it. So only a larger scale-out adds anything during the cooldown.
 func (c Cooldowns) Capacity(now time.Time, desired int, cooldown time.Duration) int {
 	if c.cooling(now, cooldown) {
 		return c.outFrom
@@ -129,11 +138,12 @@ func (c Cooldowns) Capacity(now time.Time, desired int, cooldown time.Duration) 
 	return desired
 }
 
+// cooling tells whether the cooldown of the last scale-out runs.
 func (c Cooldowns) cooling(now time.Time, cooldown time.Duration) bool {
 	return !c.outAt.IsZero() && now.Before(c.outAt.Add(cooldown))
 }
 
-// ScaledOut notes a scale-out from a desired count. One within the cooldown of an earlier one does not prolong it.
+// ScaledOut records a scale-out from a desired count. During the cooldown of an earlier one it does not prolong that.
 func (c *Cooldowns) ScaledOut(now time.Time, from int, cooldown time.Duration) {
 	if !c.cooling(now, cooldown) {
 		c.outAt, c.outFrom = now, from
@@ -141,7 +151,7 @@ func (c *Cooldowns) ScaledOut(now time.Time, from int, cooldown time.Duration) {
 	c.changedAt = now
 }
 
-// ScaledIn notes a scale-in.
+// ScaledIn records a scale-in.
 func (c *Cooldowns) ScaledIn(now time.Time) { c.changedAt = now }
 
 // MayScaleIn tells whether the cooldown since the last change is over.

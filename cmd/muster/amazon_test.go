@@ -31,7 +31,7 @@ import (
 // configuration of a fleet there.
 func onFakeAWS(t *testing.T, backlog int, asg string) (*fakeaws.Server, *config.Config) {
 	t.Helper()
-	mustertest.AWSSurroundings(t)
+	mustertest.AWSEnvironment(t)
 	world := model.New(model.Settings{Start: time.Now().Add(-time.Hour), Region: "eu-west-1"})
 	size := 10
 	_, err := world.AutoScaling().CreateAutoScalingGroup(groupapi.CreateGroup{GroupSettings: groupapi.GroupSettings{

@@ -27,7 +27,7 @@ import (
 // service web of two tasks, and writes a configuration of the fleets.
 func onFakeECS(t *testing.T, prepare func(w *model.World), fleets string) (server *fakeaws.Server, file string) {
 	t.Helper()
-	mustertest.AWSSurroundings(t)
+	mustertest.AWSEnvironment(t)
 	world := model.New(model.Settings{Start: time.Now().Add(-10 * time.Minute), Region: "eu-west-1"})
 	ten, three, two := 10, 3, 2
 	for _, err := range []error{

@@ -167,7 +167,7 @@ Conditions:
 	for _, row := range []struct {
 		target string
 		want   float64
-		why    string // of the note when it cannot be told
+		why    string // of the note when it cannot be determined
 	}{
 		{"12.5", 12.5, ""},
 		{`"12.5"`, 12.5, ""},
@@ -184,8 +184,8 @@ Conditions:
 		{"!If [Test, 1, 2]", 2, ""},
 		{"!If [Both, 1, 2]", 2, ""},
 		{"!If [Either, 1, 2]", 1, ""},
-		{"!If [Unsure, 1, 2]", 0, "the condition \"Unsure\" cannot be told: the parameter Open has no default"},
-		{"!If [Loop, 1, 2]", 0, "the condition \"Loop\" cannot be told: it is not stated"},
+		{"!If [Unsure, 1, 2]", 0, "the condition \"Unsure\" cannot be determined: the parameter Open has no default"},
+		{"!If [Loop, 1, 2]", 0, "the condition \"Loop\" cannot be determined: it is not stated"},
 		{"!Ref Open", 0, "the parameter Open has no default"},
 		{"!Ref Nobody", 0, "the template has neither a parameter nor a resource \"Nobody\""},
 		{"!Ref AWS::AccountId", 0, "AWS::AccountId is known only where the stack is"},
@@ -342,7 +342,8 @@ func TestATemplateThatGrowsWithoutBoundIsCutOff(t *testing.T) {
 		fmt.Fprintf(&b, "  P%d: {Default: !Sub '${P%d}${P%d}${P%d}'}\n", i+1, i, i, i)
 	}
 	r, err := read(t, "!Ref P30", b.String())
-	if err != nil || len(r.Fleets[0].Notes) != 1 || !strings.Contains(r.Fleets[0].Notes[0].Message, "cannot be told") {
+	if err != nil || len(r.Fleets[0].Notes) != 1 ||
+		!strings.Contains(r.Fleets[0].Notes[0].Message, "cannot be determined") {
 		t.Errorf("found %v, %v", r.Notes, err)
 	}
 }

@@ -23,34 +23,38 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// MaxBytes bounds the text of all files together. CloudFormation takes a template of 1 MiB at most; states of Terraform
-// are larger.
+// This file recognizes the format of each text and brings it to the package that reads it. Lines count through all
+// files, so that a node alone says which file it comes from.
+
+// MaxBytes bounds the text of all files together. CloudFormation accepts a template of up to 1 MiB; states of
+// Terraform are larger.
 const MaxBytes = 8 << 20
 
+// maxDocuments bounds the YAML documents of one file.
 const maxDocuments = 200
 
-// File is a text to read. Its name stands in messages, and its ending, .tf or .tfvars, tells that it is HCL.
+// File is a text to read. Its name appears in messages; the endings .tf and .tfvars mean HCL.
 type File struct {
 	Name string
 	Text []byte
-	// Called is true of a file of Terraform that counts only where a module calls the one in its directory.
+	// Called is true for a file of Terraform that counts only where a module calls the module in its directory.
 	Called bool
 }
 
-// Result is what was found.
+// Result is what Read found.
 type Result struct {
 	// Fleets are in the order of the text; there is at least one.
 	Fleets []draft.Fleet
-	// Notes tell what could not be carried over, or means something else, each with its place; in the order of the
+	// Notes say what could not be carried over or means something else here, each with its place, in the order of the
 	// text.
 	Notes []config.Fault
 
-	// name and argument are what it was read from: in words, and as a command names it.
+	// name is what the result was read from, in words; argument is how a command names it.
 	name, argument string
 }
 
-// Read reads templates, objects, outputs or the files of one module of Terraform, which may refer to each other. An
-// error tells what is wrong with a text as a whole; where it has a place it is a [config.Fault].
+// Read reads templates, objects, outputs or the files of one Terraform module, which may refer to each other. An
+// error says what is wrong with a text as a whole; where it has a place it is a [config.Fault] or [config.Faults].
 func Read(files ...File) (Result, error) {
 	r := &reader{}
 	r.name, r.argument = nameOfAll(files)
@@ -66,13 +70,14 @@ func Read(files ...File) (Result, error) {
 		result.Notes = append(result.Notes, f.Notes...)
 		result.Fleets = append(result.Fleets, f.Fleet)
 	}
+	// Fleets get their final names once all of them are known.
 	distinct(result.Fleets)
 	result.Notes = append(result.Notes, r.files.Faults(r.notes)...)
 	nodes.SortFaults(result.Notes)
 	return result, nil
 }
 
-// nameOfAll is how a result calls what it was read from, and how a command names it.
+// nameOfAll returns what a result calls its files, in words and as the argument of a command.
 func nameOfAll(files []File) (name, argument string) {
 	files = slices.DeleteFunc(slices.Clone(files), func(f File) bool { return f.Called })
 	if len(files) == 0 {
@@ -88,13 +93,14 @@ func nameOfAll(files []File) (name, argument string) {
 		return first, "FILE"
 	case len(files) == 1:
 		return first, first
+	// All files of a module are named by their directory, as a user would.
 	case together && directory != ".":
 		return directory, directory
 	}
 	return fmt.Sprintf("%s and %s", first, render.Plural(len(files)-1, "more file")), "FILE..."
 }
 
-// nothing is the error of a text without anything to carry over.
+// nothing returns the error of texts without anything to carry over: what was expected, and the first note.
 func (r *reader) nothing() error {
 	text := r.name + ": found nothing that scales; expected scaling policies or scheduled actions of Auto " +
 		"Scaling groups or ECS services in a CloudFormation or SAM template, " +
@@ -107,23 +113,25 @@ func (r *reader) nothing() error {
 	return errors.New(text)
 }
 
-// reader reads some texts.
+// reader holds the state of one reading.
 type reader struct {
 	name, argument string
 
 	files  nodes.Files
 	fleets []*draft.Draft
 	notes  nodes.Notes
-	// objects are those of Kubernetes, outputs those of the AWS CLI.
+	// objects are documents of Kubernetes, outputs those of the AWS CLI. Both are read at the end, because they refer
+	// to each other across files.
 	objects, outputs []*yaml.Node
 	work             nodes.Work
 }
 
-// readAll reads the files: each template by itself, the others together with their like.
+// readAll reads the files: each template by itself, and Terraform, outputs and objects together with their like.
 func (r *reader) readAll(files []File) error {
 	size := 0
 	var modules []terraform.File
 	for _, f := range files {
+		// The bound is on all files, because modules and directories have many.
 		if size += len(f.Text); size > MaxBytes {
 			return fmt.Errorf("%s: found more than %d bytes, allowed are at most that", f.Name, MaxBytes)
 		}
@@ -141,6 +149,7 @@ func (r *reader) readAll(files []File) error {
 				modules = append(modules, terraform.File{Name: f.Name, Before: before, Called: f.Called, JSON: d})
 				continue
 			}
+			// Everything else is recognized by its members.
 			r.document(d)
 		}
 	}
@@ -155,6 +164,7 @@ func (r *reader) readAll(files []File) error {
 		}
 		r.terraform(t)
 	}
+	// Outputs refer to each other by name, so all of them are one template.
 	if root := aws.Outputs(r.outputs); root != nil {
 		t := template.New(root, &r.notes, &r.work)
 		t.What = "what was given"
@@ -164,7 +174,7 @@ func (r *reader) readAll(files []File) error {
 	return nil
 }
 
-// isHCL tells whether a text is HCL, by its name or by how a file of Terraform begins.
+// isHCL tells whether a text is HCL, by its name or, for standard input, by how it begins.
 func isHCL(f File) bool {
 	if strings.HasSuffix(f.Name, ".tf") || strings.HasSuffix(f.Name, ".tfvars") {
 		return true
@@ -172,8 +182,8 @@ func isHCL(f File) bool {
 	return strings.HasPrefix(f.Name, standardInput) && hclBlock.Match(f.Text)
 }
 
-// isTerraform tells whether a document has Terraform's JSON syntax: by the name of its file, or because it states
-// resources as that does.
+// isTerraform tells whether a document has Terraform's JSON syntax, by the name of its file or because it states
+// "resource" as a mapping.
 func isTerraform(f File, d *yaml.Node) bool {
 	if strings.HasSuffix(f.Name, ".tf.json") || strings.HasSuffix(f.Name, ".tfvars.json") {
 		return true
@@ -182,13 +192,13 @@ func isTerraform(f File, d *yaml.Node) bool {
 	return resources != nil && resources.Kind == yaml.MappingNode && nodes.Get(d, "Resources") == nil
 }
 
-// standardInput is what a text is called that no file holds.
+// standardInput is the name of a text that does not come from a file.
 const standardInput = "standard input"
 
 // hclBlock matches the beginning of a block of Terraform.
 var hclBlock = regexp.MustCompile(`(?m)^(resource|data)\s+"[a-z0-9_]+"\s+"[^"]+"\s*\{`)
 
-// document takes in one document: of YAML there may be several in a file.
+// document reads one document. A YAML file may have several.
 func (r *reader) document(d *yaml.Node) {
 	if d.Kind != yaml.MappingNode {
 		if d.Kind == yaml.SequenceNode {
@@ -201,6 +211,7 @@ func (r *reader) document(d *yaml.Node) {
 		return
 	}
 	switch {
+	// The formats are told by a member that each of them requires.
 	case nodes.Get(d, "apiVersion") != nil:
 		r.objects = append(r.objects, d)
 	case nodes.Get(d, "Resources") != nil:
@@ -212,8 +223,9 @@ func (r *reader) document(d *yaml.Node) {
 	}
 }
 
-// terraform takes in what was read of Terraform, whose words notes then use.
+// terraform reads what Terraform was brought to, and puts its own words for properties into the notes.
 func (r *reader) terraform(t terraform.Template) {
+	// Only what this reading adds is reworded.
 	from, first := len(r.fleets), len(r.notes)
 	for _, n := range t.Notes {
 		r.notes.Add(n.At, "%s", n.Text)
@@ -230,9 +242,10 @@ func (r *reader) terraform(t terraform.Template) {
 	rewordNotes(r.notes[first:], t.Words)
 }
 
-// template takes in the fleets of a template.
+// template reads the fleets of a template.
 func (r *reader) template(t *template.Template) { r.fleets = append(r.fleets, aws.Read(t)...) }
 
+// rewordNotes replaces the words for properties in notes.
 func rewordNotes(notes nodes.Notes, words map[string]string) {
 	for i := range notes {
 		notes[i].Text = reword(notes[i].Text, words)
@@ -242,22 +255,24 @@ func rewordNotes(notes nodes.Notes, words map[string]string) {
 // property matches the words that name a property of a template.
 var property = regexp.MustCompile(`\b[A-Z][a-z]+([A-Z]+[a-z]*)+\b`)
 
-// reword puts the author's words for properties into a text.
+// reword replaces names of CloudFormation properties in a text by the author's words for them.
 func reword(text string, words map[string]string) string {
 	return property.ReplaceAllStringFunc(text, func(word string) string { return cmp.Or(words[word], word) })
 }
 
-// parse reads the documents of a text, without aliases. Their lines follow those before.
+// parse reads the documents of a text, without aliases. Their lines follow the lines of the files before.
 func (r *reader) parse(f File, before int) ([]*yaml.Node, error) {
 	text := f.Text
 	if bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) {
 		text = bytes.ReplaceAll(text, []byte("\t"), []byte(" ")) // JSON may be indented with tabs, YAML may not
 	}
 	var documents []yaml.Node
+	// The depth is limited while parsing: a deeply nested text would exhaust the stack before walk sees it.
 	limits := loaderlimits.New(loaderlimits.DepthValue(nodes.MaxDepth))
 	if err := yaml.Load(text, &documents, yaml.WithAllDocuments(), yaml.WithPlugin(limits)); err != nil {
 		return nil, r.broken(f, before, err)
 	}
+	// The bound on values counts later, in walk.
 	if len(documents) > maxDocuments {
 		return nil, fmt.Errorf("%s: found %d documents, allowed are at most %d", f.Name, len(documents), maxDocuments)
 	}
@@ -273,17 +288,19 @@ func (r *reader) parse(f File, before int) ([]*yaml.Node, error) {
 	return roots, nil
 }
 
-// broken is the error of a text that is not YAML.
+// broken returns the error of a text that is neither YAML nor JSON, with its place.
 func (r *reader) broken(f File, before int, err error) error {
 	load, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
 		return fmt.Errorf("%s: found text that is neither YAML nor JSON: %w", f.Name, err)
 	}
+	// Some errors have only the place where their context began.
 	mark := load.Mark
 	if mark.Line == 0 {
 		mark = load.ContextMark
 	}
 	hint := ""
+	// Braces of a template engine are the usual reason why YAML does not parse.
 	if bytes.Contains(f.Text, []byte("{{")) {
 		hint = "it looks like a chart; render it first, as with helm template"
 	}
@@ -295,7 +312,7 @@ func (r *reader) broken(f File, before int, err error) error {
 	}
 }
 
-// walk finds what must not be in the text, and moves the lines behind those before.
+// walk counts the values of a tree, refuses aliases, and moves the lines behind those of the files before.
 func (r *reader) walk(n *yaml.Node, before int) error {
 	n.Line += before
 	if !r.work.Value() {

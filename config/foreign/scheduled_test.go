@@ -78,7 +78,7 @@ func TestWhenAScheduledActionIs(t *testing.T) {
 			"which is not one time of each day"},
 		{"without a size", "{Schedule: 'cron(0 6 ? * 7 *)'}", "it sets no size"},
 		{"with an unknown size", "{Schedule: 'cron(0 6 ? * 7 *)', ScalableTargetAction: {MinCapacity: " +
-			"!Ref N}}", "its MinCapacity cannot be told"},
+			"!Ref N}}", "its MinCapacity cannot be determined"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r, err := readText("t.yaml", []byte(`Resources:

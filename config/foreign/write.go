@@ -12,10 +12,14 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// width is the longest line of a comment, in characters.
+// This file writes the configuration as text instead of encoding it, because comments are half of what it has to say.
+// Tests read every written configuration back.
+
+// width is the longest line of a comment, in characters. Indentation and "#" come on top.
 const width = 110
 
-// YAML writes the configuration, with comments for what was chosen and for what could not be carried over.
+// YAML returns the configuration, with comments for what was chosen and for what could not be carried over. It is
+// valid: muster check accepts it once the marked names are replaced.
 func (r Result) YAML() []byte {
 	b := writer{from: r.argument}
 	b.comment(
@@ -23,10 +27,12 @@ func (r Result) YAML() []byte {
 		r.name,
 	)
 	for _, n := range r.Notes {
+		// Notes of a fleet are written there; only the others come first.
 		if !slices.ContainsFunc(r.Fleets, func(f draft.Fleet) bool { return slices.Contains(f.Notes, n) }) {
 			b.comment(0, "%s", n.String())
 		}
 	}
+	// The version comes first, as in every configuration.
 	b.line(0, "version: 1")
 	b.line(0, "fleets:")
 	for i, f := range r.Fleets {
@@ -38,12 +44,14 @@ func (r Result) YAML() []byte {
 	return []byte(b.String())
 }
 
-// distinct gives fleets names of their own and leaves each queue with one of them, as a configuration wants it.
+// distinct gives each fleet a name of its own, and leaves each queue with the first fleet that serves it: a
+// configuration allows a queue in one fleet only.
 func distinct(fleets []draft.Fleet) {
 	names := map[string]bool{}
 	queues := map[string]string{}
 	for i := range fleets {
 		f := &fleets[i]
+		// The name stays within 63 bytes with a number behind it.
 		for base, n := f.Name, 2; names[f.Name]; n++ {
 			f.Name = fmt.Sprintf("%.57s-%d", base, n)
 		}
@@ -70,18 +78,19 @@ func distinct(fleets []draft.Fleet) {
 // writer writes lines of YAML.
 type writer struct {
 	strings.Builder
-	// from is what the configuration was read from, as a command names it.
+	// from is the argument that the configuration was read from.
 	from string
 }
 
+// line writes one line.
 func (b *writer) line(indent int, format string, args ...any) {
 	b.WriteString(strings.Repeat(" ", indent))
 	fmt.Fprintf(b, format, args...)
 	b.WriteByte('\n')
 }
 
-// comment writes a comment, over several lines where it is long. Line breaks and control characters in it become
-// spaces.
+// comment writes a comment, wrapped at width. Line breaks and control characters become spaces, so that no text of a
+// file can end the comment.
 func (b *writer) comment(indent int, format string, args ...any) {
 	line := ""
 	flush := func() {
@@ -99,11 +108,12 @@ func (b *writer) comment(indent int, format string, args ...any) {
 	flush()
 }
 
-// command writes the command that plays a trace under what was found and under deadline, on a line to copy.
+// command writes the command that compares the rule with deadline on a trace, unwrapped so that it can be copied.
 func (b *writer) command(indent int) {
 	b.line(indent, "#   muster import %s --compare TRACE", draft.Printable(b.from))
 }
 
+// fleet writes one fleet: where it comes from, remarks, notes, then its keys in the order of the reference.
 func (b *writer) fleet(f draft.Fleet) {
 	b.comment(2, "From %s.", f.From)
 	for _, remark := range f.Remarks {
@@ -123,6 +133,7 @@ func (b *writer) fleet(f draft.Fleet) {
 			b.line(6, "- %s", text(q))
 		}
 	}
+	// No other system states a latency objective, so a placeholder is written with a comment.
 	latency := "30s"
 	if f.Latency > 0 {
 		latency = draft.Span(f.Latency)
@@ -150,10 +161,11 @@ func (b *writer) fleet(f draft.Fleet) {
 	b.workers(f)
 }
 
-// counted tells whether anything tells how many messages wait.
+// counted tells whether a queue or a query says how many messages wait.
 func counted(f draft.Fleet) bool { return len(f.Queues) > 0 || f.Prometheus.Query != "" }
 
-// sizing writes the policy, or one that stands in for it while no queue is named.
+// sizing writes the policy. While no queue is named, it writes a policy that needs none, and the real one as a
+// comment, because a configuration without a backlog would not be valid.
 func (b *writer) sizing(f draft.Fleet) {
 	switch {
 	case !counted(f) && len(f.Policies) == 0:
@@ -168,6 +180,7 @@ func (b *writer) sizing(f draft.Fleet) {
 			4, "Its policy needs a queue: name it with the key queue, and put the policy below in place of this one.",
 		)
 		b.line(4, "policy: {name: worker-utilization, signal: reports}")
+		// The policy is written once more, as a comment that becomes valid without its marks.
 		var aside writer
 		aside.policy(f.Spec())
 		for line := range strings.Lines(aside.String()) {
@@ -193,15 +206,14 @@ func (b *writer) sizing(f draft.Fleet) {
 	}
 }
 
-// target writes what the members are. It begins as a fleet that is only watched: two systems that size one fleet would
-// undo what the other does, and a fleet of processes of this machine would take messages that are meant for the workers
-// there.
+// target writes what the members are. Every fleet begins in shadow mode: two systems that size one fleet undo what
+// the other does, and local processes would take messages that are meant for the workers there.
 func (b *writer) target(f draft.Fleet) {
 	switch {
 	case f.Kubernetes != "":
 		b.comment(
 			4,
-			"Only watched: %s sizes it, and must go on. Muster cannot set the replicas or Jobs of Kubernetes "+
+			"In shadow mode: %s sizes it, and must go on. Muster cannot set the replicas or Jobs of Kubernetes "+
 				"yet. It sizes processes on this machine, "+
 				"an Auto Scaling group (asg), and a service or tasks on Amazon ECS (ecs). To have it size this "+
 				"work, run the workers in one of them, state that here, and end what sizes them now. "+
@@ -210,6 +222,7 @@ func (b *writer) target(f draft.Fleet) {
 			f.Kubernetes,
 		)
 		b.line(4, "shadow: true")
+	// Groups and services of AWS can be sized by Muster: the names are written, ready to take over.
 	case f.Group != "":
 		b.watched()
 		b.line(4, "asg:")
@@ -224,19 +237,20 @@ func (b *writer) target(f draft.Fleet) {
 	default:
 		b.comment(
 			4,
-			"Only watched: another system sizes it. What it consists of is not stated; name it, as in asg: "+
+			"In shadow mode: another system sizes it. What it consists of is not stated; name it, as in asg: "+
 				"{group: NAME, reports: none} or ecs: {cluster: NAME, service: NAME, reports: none}.",
 		)
 		b.line(4, "shadow: true")
 	}
 }
 
+// watched puts a fleet of AWS into shadow mode.
 func (b *writer) watched() {
-	b.comment(4, "Only watched, as long as the policies of AWS are in charge. Remove them and this to take over.")
+	b.comment(4, "In shadow mode while the policies of AWS size it. Remove them and this line to take over.")
 	b.line(4, "shadow: true")
 }
 
-// name writes a name, and why it may be another.
+// name writes a name, and a comment where another name may be meant.
 func (b *writer) name(f draft.Fleet, key, name string) {
 	if why := f.Unsure[key]; why != "" {
 		b.comment(6, "Write the name of the %s: %s.", key, why)
@@ -244,7 +258,9 @@ func (b *writer) name(f draft.Fleet, key, name string) {
 	b.line(6, "%s: %s", key, text(name))
 }
 
+// reports writes that members do not report: workers that another system starts do not run muster work yet.
 func (b *writer) reports(f draft.Fleet, members string) {
+	// The URL of a queue says the region already.
 	if f.Region != "" && len(f.Queues) == 0 {
 		b.line(6, "region: %s", text(f.Region))
 	}
@@ -252,7 +268,7 @@ func (b *writer) reports(f draft.Fleet, members string) {
 	b.line(6, "reports: none")
 }
 
-// workers writes what is known of a member.
+// workers writes the slots and the boot time of a member, if they are known.
 func (b *writer) workers(f draft.Fleet) {
 	var keys []string
 	if f.Slots > 1 {
@@ -266,12 +282,14 @@ func (b *writer) workers(f draft.Fleet) {
 	}
 }
 
-// needsQueue tells whether a policy goes by the backlog of a queue.
+// needsQueue tells whether one of the policies needs the backlog of a queue.
 func needsQueue(all []policy.Spec) bool {
 	return slices.ContainsFunc(all, func(s policy.Spec) bool { return !s.NeedsNoQueue() })
 }
 
+// policy writes the policy, or the maximum of several.
 func (b *writer) policy(s policy.Spec) {
+	// Several policies are one policy named largest.
 	if s.Name != "largest" {
 		b.line(4, "policy:")
 		b.parameters(6, "", s)
@@ -285,7 +303,7 @@ func (b *writer) policy(s policy.Spec) {
 	}
 }
 
-// parameters writes the keys of a policy; first stands before the first one.
+// parameters writes the keys of a policy. first precedes the first key: it begins an element of a list.
 func (b *writer) parameters(indent int, first string, s policy.Spec) {
 	b.line(indent, "%sname: %s", first, s.Name)
 	indent += len(first)
@@ -321,6 +339,7 @@ func (b *writer) parameters(indent int, first string, s policy.Spec) {
 	}
 }
 
+// interval writes an interval of the policy schedule.
 func (b *writer) interval(indent int, i policy.Interval) {
 	keys := []string{fmt.Sprintf("from: %q, to: %q", i.From, i.To), "workers: " + strconv.Itoa(i.Workers)}
 	if len(i.Days) > 0 {
@@ -332,6 +351,7 @@ func (b *writer) interval(indent int, i policy.Interval) {
 	b.line(indent, "- {%s}", strings.Join(keys, ", "))
 }
 
+// stepKeys returns the keys of a step of the policy step.
 func stepKeys(s policy.StepChange) string {
 	keys := []string{"from: " + number64(s.From)}
 	if s.To > 0 {
@@ -348,6 +368,7 @@ func stepKeys(s policy.StepChange) string {
 	return strings.Join(keys, ", ")
 }
 
+// query writes a query of a metric-math policy, under the names of CloudWatch.
 func (b *writer) query(indent int, q metricmath.Query) {
 	b.line(indent, "- Id: %s", text(q.ID))
 	indent += 2
@@ -382,13 +403,14 @@ func (b *writer) query(indent int, q metricmath.Query) {
 	}
 }
 
-// shape writes how the size changes in one direction. A stabilization of zero is written where another would be the
-// default.
+// shape writes how the size changes in one direction. With zero, a stabilization of 0 is written too, because leaving
+// it out would mean another default.
 func (b *writer) shape(key string, s policy.Shape, zero bool) {
 	if s == (policy.Shape{}) && !zero {
 		return
 	}
 	b.line(4, "%s:", key)
+	// The default for falls is not 0, so 0 is written too.
 	if s.Stabilization > 0 || key == "scale_in" {
 		b.line(6, "stabilization: %s", draft.Span(s.Stabilization))
 	}
@@ -406,8 +428,8 @@ func (b *writer) shape(key string, s policy.Shape, zero bool) {
 	}
 }
 
-// text writes a text so that it reads as just that: plain where nobody can mistake it, else in quotes. A dollar would
-// begin a variable.
+// text returns a text so that YAML reads exactly it: plain where it cannot be mistaken, otherwise in quotes. A dollar
+// is doubled, as it would begin a variable.
 func text(s string) string {
 	safe := s != "" && len(s) <= 100
 	for i, r := range s {
@@ -416,6 +438,7 @@ func text(s string) string {
 			safe = false
 		}
 	}
+	// Plain words that YAML or its older versions read as truth values or null.
 	switch strings.ToLower(s) {
 	case "true", "false", "yes", "no", "on", "off", "y", "n", "null":
 		safe = false
@@ -426,9 +449,10 @@ func text(s string) string {
 	return strconv.Quote(strings.ReplaceAll(draft.Printable(s), "$", "$$"))
 }
 
+// number64 returns a number without an exponent.
 func number64(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// Summary says in a line what was found.
+// Summary returns the numbers of fleets and notes in one line.
 func (r Result) Summary() string {
 	return fmt.Sprintf("%s, %s", render.Plural(len(r.Fleets), "fleet"), render.Plural(len(r.Notes), "note"))
 }

@@ -32,7 +32,7 @@ func num(n int) *int { return &n }
 // change says otherwise.
 func inTime(t *testing.T, change func(*groupapi.CreateGroup), o asg.Options, test func(s stage)) {
 	t.Helper()
-	mustertest.AWSSurroundings(t)
+	mustertest.AWSEnvironment(t)
 	synctest.Test(t, func(t *testing.T) {
 		world := model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1, WarmPoolsMayMix: true})
 		server := fakeaws.New(world)
@@ -589,7 +589,7 @@ func TestAShrinkingSizeLeavesTheChoiceToTheGroupWhichSparesProtectedOnes(t *test
 }
 
 func TestLooksAreRareWhileNothingHappensAndManyGroupsShareACall(t *testing.T) {
-	mustertest.AWSSurroundings(t)
+	mustertest.AWSEnvironment(t)
 	synctest.Test(t, func(t *testing.T) {
 		server := fakeaws.New(model.New(model.Settings{Start: time.Now(), Region: "eu-west-1"}))
 		server.Follow(time.Now)

@@ -59,7 +59,7 @@ func TestWhereLaunchingByNameIsNotImplementedTheSizeIsSet(t *testing.T) {
 		{"a page of a program that failed", "<!doctype html><title>500 Internal Server Error</title>", 500, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			mustertest.AWSSurroundings(t)
+			mustertest.AWSEnvironment(t)
 			synctest.Test(t, func(t *testing.T) {
 				server := fakeaws.New(model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1}))
 				server.Follow(time.Now)

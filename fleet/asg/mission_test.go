@@ -188,7 +188,7 @@ type day struct {
 // returns the most instances there were and how long all messages took.
 func runPlant(t *testing.T, d day, then func(p *plant)) (peak int, took time.Duration) {
 	t.Helper()
-	mustertest.AWSSurroundings(t)
+	mustertest.AWSEnvironment(t)
 	synctest.Test(t, func(t *testing.T) {
 		world := model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1,
 			Counts: queues.Counts{Stale: 3 * time.Second}})

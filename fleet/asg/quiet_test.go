@@ -107,7 +107,7 @@ func (m *many) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestAThousandFleetsStayWithinTheLimitOfCalls(t *testing.T) {
-	mustertest.AWSSurroundings(t)
+	mustertest.AWSEnvironment(t)
 	synctest.Test(t, func(t *testing.T) {
 		const fleets, poll = 1000, 10 * time.Second
 		aws := &many{seconds: map[int64]int{}, actions: map[string]int{}}

@@ -30,7 +30,7 @@ type stage struct {
 
 func inTime(t *testing.T, test func(s stage)) {
 	t.Helper()
-	mustertest.AWSSurroundings(t)
+	mustertest.AWSEnvironment(t)
 	synctest.Test(t, func(t *testing.T) {
 		server := fakeaws.New(model.New(model.Settings{Start: time.Now(), Region: "eu-west-1", Seed: 1}))
 		server.Follow(time.Now)

@@ -33,7 +33,7 @@ var network = &containers.NetworkConfiguration{AwsvpcConfiguration: &containers.
 
 func inTime(t *testing.T, s model.Settings, test func(s stage)) {
 	t.Helper()
-	mustertest.AWSSurroundings(t)
+	mustertest.AWSEnvironment(t)
 	synctest.Test(t, func(t *testing.T) {
 		s.Start, s.Region, s.Seed = time.Now(), "eu-west-1", 1
 		server := fakeaws.New(model.New(s))

@@ -33,8 +33,9 @@ var layers = []string{
 	"sim/trace/internal/chance", "sim/trace", "sim/trace/statistics",
 	"sim/limit/internal/linear", "sim/limit", "sim/limit/uninformed",
 	"sim/cloud/account", "sim/cloud/monitoring", "sim/cloud/queues", "sim/cloud/scaling", "sim/cloud/groupapi",
-	"sim/cloud/groups", "sim/cloud/containers", "sim/cloud", "sim/world", "sim/scoring", "sim/internal/kernel",
-	"sim/internal/trees", "sim/internal/messages", "sim/internal/laws", "sim/queueing", "sim", "sim/contest",
+	"sim/cloud/termination", "sim/cloud/groups", "sim/cloud/containers", "sim/cloud", "sim/world", "sim/scoring",
+	"sim/internal/kernel", "sim/internal/trees", "sim/internal/messages", "sim/internal/laws", "sim/queueing", "sim",
+	"sim/contest",
 	"sim/worlds", "sim/report",
 	"server", "deploy",
 	"mustertest", "mustertest/fakeaws", "app",
@@ -84,7 +85,8 @@ var pure = []string{
 	"policy/internal/durations", "policy/planning", "policy", "policy/peer", "roster",
 	"tree", "tree/treetest", "worker/lease", "internal/lifecycle", "queue/internal/machine", "queue/internal/rules",
 	"sim/cloud/account", "sim/cloud/monitoring", "sim/cloud/queues", "sim/cloud/scaling", "sim/cloud/groupapi",
-	"sim/cloud/groups", "sim/cloud/containers", "sim/cloud", "controller/learning", "controller", "controller/audit",
+	"sim/cloud/termination", "sim/cloud/groups", "sim/cloud/containers", "sim/cloud", "controller/learning",
+	"controller", "controller/audit",
 }
 
 var pureImports = []string{

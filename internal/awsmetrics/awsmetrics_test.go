@@ -17,7 +17,7 @@ import (
 
 func inTime(t *testing.T, test func(t *testing.T, r *awsmetrics.Reader, m *mustertest.Metrics)) {
 	t.Helper()
-	mustertest.AWSSurroundings(t)
+	mustertest.AWSEnvironment(t)
 	synctest.Test(t, func(t *testing.T) {
 		m := &mustertest.Metrics{}
 		account, err := awsapi.Open(t.Context(), awsapi.Options{HTTP: mustertest.InProcess{Handler: m}})

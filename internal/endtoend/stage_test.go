@@ -65,7 +65,7 @@ type stage struct {
 // onAWS runs a test in a world.
 func onAWS(t *testing.T, test func(s *stage)) {
 	t.Helper()
-	mustertest.AWSSurroundings(t)
+	mustertest.AWSEnvironment(t)
 	synctest.Test(t, func(t *testing.T) {
 		server := fakeaws.New(model.New(model.Settings{Start: time.Now(), Region: region, Seed: 1}))
 		server.Follow(time.Now)

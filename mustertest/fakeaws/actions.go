@@ -13,26 +13,29 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/scaling"
 )
 
-// action carries one action out on a world.
+// This file has the table of actions. An action is in the table once its method exists in the model;
+// docs/aws-model.md lists the same actions, which a test holds.
+
+// action runs one action on a world. It returns the result, and the members that the model does not have.
 type action func(w *model.World, members tree) (result any, ignored []string, err error)
 
-// malformedError says that members do not fit the action.
-type malformedError struct{ error }
+// membersError says that the members of a request do not fit the action.
+type membersError struct{ error }
 
-// act makes an action of a method of the model.
-func act[API, In, Out any](api func(*model.World) API, method func(API, In) (Out, error)) action {
+// actionOf makes an action of a method of the model: it fills the method's input from the members and calls it.
+func actionOf[API, In, Out any](api func(*model.World) API, method func(API, In) (Out, error)) action {
 	return func(w *model.World, members tree) (any, []string, error) {
 		var in In
 		f := filler{}
 		if err := f.fill(reflect.ValueOf(&in).Elem(), members, ""); err != nil {
-			return nil, nil, malformedError{err}
+			return nil, nil, membersError{err}
 		}
 		out, err := method(api(w), in)
 		return out, f.ignored, err
 	}
 }
 
-// actions are those of a service, nil for one that the model does not have.
+// actions returns the actions of a service by name; nil for a service that the model does not have.
 func actions(s account.API) map[string]action {
 	switch s {
 	case account.AutoScalingService:
@@ -49,103 +52,110 @@ func actions(s account.API) map[string]action {
 	return nil
 }
 
+// autoScaling has the actions of EC2 Auto Scaling. The model keeps its scaling policies apart, the API does not.
 var autoScaling = map[string]action{
-	"CreateAutoScalingGroup":    act((*model.World).AutoScaling, (*groups.AutoScaling).CreateAutoScalingGroup),
-	"UpdateAutoScalingGroup":    act((*model.World).AutoScaling, (*groups.AutoScaling).UpdateAutoScalingGroup),
-	"DeleteAutoScalingGroup":    act((*model.World).AutoScaling, (*groups.AutoScaling).DeleteAutoScalingGroup),
-	"DescribeAutoScalingGroups": act((*model.World).AutoScaling, (*groups.AutoScaling).DescribeAutoScalingGroups),
-	"DescribeAutoScalingInstances": act((*model.World).AutoScaling,
+	"CreateAutoScalingGroup":    actionOf((*model.World).AutoScaling, (*groups.AutoScaling).CreateAutoScalingGroup),
+	"UpdateAutoScalingGroup":    actionOf((*model.World).AutoScaling, (*groups.AutoScaling).UpdateAutoScalingGroup),
+	"DeleteAutoScalingGroup":    actionOf((*model.World).AutoScaling, (*groups.AutoScaling).DeleteAutoScalingGroup),
+	"DescribeAutoScalingGroups": actionOf((*model.World).AutoScaling, (*groups.AutoScaling).DescribeAutoScalingGroups),
+	"DescribeAutoScalingInstances": actionOf((*model.World).AutoScaling,
 		(*groups.AutoScaling).DescribeAutoScalingInstances),
-	"SetDesiredCapacity": act((*model.World).AutoScaling, (*groups.AutoScaling).SetDesiredCapacity),
-	"LaunchInstances":    act((*model.World).AutoScaling, (*groups.AutoScaling).LaunchInstances),
-	"TerminateInstanceInAutoScalingGroup": act((*model.World).AutoScaling,
+	"SetDesiredCapacity": actionOf((*model.World).AutoScaling, (*groups.AutoScaling).SetDesiredCapacity),
+	"LaunchInstances":    actionOf((*model.World).AutoScaling, (*groups.AutoScaling).LaunchInstances),
+	"TerminateInstanceInAutoScalingGroup": actionOf((*model.World).AutoScaling,
 		(*groups.AutoScaling).TerminateInstanceInAutoScalingGroup),
-	"SetInstanceProtection":   act((*model.World).AutoScaling, (*groups.AutoScaling).SetInstanceProtection),
-	"SetInstanceHealth":       act((*model.World).AutoScaling, (*groups.AutoScaling).SetInstanceHealth),
-	"EnterStandby":            act((*model.World).AutoScaling, (*groups.AutoScaling).EnterStandby),
-	"ExitStandby":             act((*model.World).AutoScaling, (*groups.AutoScaling).ExitStandby),
-	"DetachInstances":         act((*model.World).AutoScaling, (*groups.AutoScaling).DetachInstances),
-	"PutWarmPool":             act((*model.World).AutoScaling, (*groups.AutoScaling).PutWarmPool),
-	"DescribeWarmPool":        act((*model.World).AutoScaling, (*groups.AutoScaling).DescribeWarmPool),
-	"DeleteWarmPool":          act((*model.World).AutoScaling, (*groups.AutoScaling).DeleteWarmPool),
-	"PutLifecycleHook":        act((*model.World).AutoScaling, (*groups.AutoScaling).PutLifecycleHook),
-	"DescribeLifecycleHooks":  act((*model.World).AutoScaling, (*groups.AutoScaling).DescribeLifecycleHooks),
-	"DeleteLifecycleHook":     act((*model.World).AutoScaling, (*groups.AutoScaling).DeleteLifecycleHook),
-	"CompleteLifecycleAction": act((*model.World).AutoScaling, (*groups.AutoScaling).CompleteLifecycleAction),
-	"RecordLifecycleActionHeartbeat": act((*model.World).AutoScaling,
+	"SetInstanceProtection":   actionOf((*model.World).AutoScaling, (*groups.AutoScaling).SetInstanceProtection),
+	"SetInstanceHealth":       actionOf((*model.World).AutoScaling, (*groups.AutoScaling).SetInstanceHealth),
+	"EnterStandby":            actionOf((*model.World).AutoScaling, (*groups.AutoScaling).EnterStandby),
+	"ExitStandby":             actionOf((*model.World).AutoScaling, (*groups.AutoScaling).ExitStandby),
+	"DetachInstances":         actionOf((*model.World).AutoScaling, (*groups.AutoScaling).DetachInstances),
+	"PutWarmPool":             actionOf((*model.World).AutoScaling, (*groups.AutoScaling).PutWarmPool),
+	"DescribeWarmPool":        actionOf((*model.World).AutoScaling, (*groups.AutoScaling).DescribeWarmPool),
+	"DeleteWarmPool":          actionOf((*model.World).AutoScaling, (*groups.AutoScaling).DeleteWarmPool),
+	"PutLifecycleHook":        actionOf((*model.World).AutoScaling, (*groups.AutoScaling).PutLifecycleHook),
+	"DescribeLifecycleHooks":  actionOf((*model.World).AutoScaling, (*groups.AutoScaling).DescribeLifecycleHooks),
+	"DeleteLifecycleHook":     actionOf((*model.World).AutoScaling, (*groups.AutoScaling).DeleteLifecycleHook),
+	"CompleteLifecycleAction": actionOf((*model.World).AutoScaling, (*groups.AutoScaling).CompleteLifecycleAction),
+	"RecordLifecycleActionHeartbeat": actionOf((*model.World).AutoScaling,
 		(*groups.AutoScaling).RecordLifecycleActionHeartbeat),
-	"SuspendProcesses":          act((*model.World).AutoScaling, (*groups.AutoScaling).SuspendProcesses),
-	"ResumeProcesses":           act((*model.World).AutoScaling, (*groups.AutoScaling).ResumeProcesses),
-	"DescribeScalingActivities": act((*model.World).AutoScaling, (*groups.AutoScaling).DescribeScalingActivities),
-	"PutScalingPolicy":          act((*model.World).GroupPolicies, (*scaling.GroupPolicies).PutScalingPolicy),
-	"DescribePolicies":          act((*model.World).GroupPolicies, (*scaling.GroupPolicies).DescribePolicies),
-	"DeletePolicy":              act((*model.World).GroupPolicies, (*scaling.GroupPolicies).DeletePolicy),
-	"StartInstanceRefresh":      act((*model.World).AutoScaling, (*groups.AutoScaling).StartInstanceRefresh),
-	"CancelInstanceRefresh":     act((*model.World).AutoScaling, (*groups.AutoScaling).CancelInstanceRefresh),
-	"DescribeInstanceRefreshes": act((*model.World).AutoScaling, (*groups.AutoScaling).DescribeInstanceRefreshes),
-	"EnableMetricsCollection":   act((*model.World).AutoScaling, (*groups.AutoScaling).EnableMetricsCollection),
-	"DisableMetricsCollection":  act((*model.World).AutoScaling, (*groups.AutoScaling).DisableMetricsCollection),
+	"SuspendProcesses":          actionOf((*model.World).AutoScaling, (*groups.AutoScaling).SuspendProcesses),
+	"ResumeProcesses":           actionOf((*model.World).AutoScaling, (*groups.AutoScaling).ResumeProcesses),
+	"DescribeScalingActivities": actionOf((*model.World).AutoScaling, (*groups.AutoScaling).DescribeScalingActivities),
+	"PutScalingPolicy":          actionOf((*model.World).GroupPolicies, (*scaling.GroupPolicies).PutScalingPolicy),
+	"DescribePolicies":          actionOf((*model.World).GroupPolicies, (*scaling.GroupPolicies).DescribePolicies),
+	"DeletePolicy":              actionOf((*model.World).GroupPolicies, (*scaling.GroupPolicies).DeletePolicy),
+	"StartInstanceRefresh":      actionOf((*model.World).AutoScaling, (*groups.AutoScaling).StartInstanceRefresh),
+	"CancelInstanceRefresh":     actionOf((*model.World).AutoScaling, (*groups.AutoScaling).CancelInstanceRefresh),
+	"DescribeInstanceRefreshes": actionOf((*model.World).AutoScaling, (*groups.AutoScaling).DescribeInstanceRefreshes),
+	"EnableMetricsCollection":   actionOf((*model.World).AutoScaling, (*groups.AutoScaling).EnableMetricsCollection),
+	"DisableMetricsCollection":  actionOf((*model.World).AutoScaling, (*groups.AutoScaling).DisableMetricsCollection),
 }
 
+// cloudWatch has the actions of CloudWatch.
 var cloudWatch = map[string]action{
-	"PutMetricData":       act((*model.World).CloudWatch, (*monitoring.CloudWatch).PutMetricData),
-	"GetMetricData":       act((*model.World).CloudWatch, (*monitoring.CloudWatch).GetMetricData),
-	"GetMetricStatistics": act((*model.World).CloudWatch, (*monitoring.CloudWatch).GetMetricStatistics),
-	"ListMetrics":         act((*model.World).CloudWatch, (*monitoring.CloudWatch).ListMetrics),
-	"PutMetricAlarm":      act((*model.World).CloudWatch, (*monitoring.CloudWatch).PutMetricAlarm),
-	"DescribeAlarms":      act((*model.World).CloudWatch, (*monitoring.CloudWatch).DescribeAlarms),
-	"DeleteAlarms":        act((*model.World).CloudWatch, (*monitoring.CloudWatch).DeleteAlarms),
+	"PutMetricData":       actionOf((*model.World).CloudWatch, (*monitoring.CloudWatch).PutMetricData),
+	"GetMetricData":       actionOf((*model.World).CloudWatch, (*monitoring.CloudWatch).GetMetricData),
+	"GetMetricStatistics": actionOf((*model.World).CloudWatch, (*monitoring.CloudWatch).GetMetricStatistics),
+	"ListMetrics":         actionOf((*model.World).CloudWatch, (*monitoring.CloudWatch).ListMetrics),
+	"PutMetricAlarm":      actionOf((*model.World).CloudWatch, (*monitoring.CloudWatch).PutMetricAlarm),
+	"DescribeAlarms":      actionOf((*model.World).CloudWatch, (*monitoring.CloudWatch).DescribeAlarms),
+	"DeleteAlarms":        actionOf((*model.World).CloudWatch, (*monitoring.CloudWatch).DeleteAlarms),
 }
 
+// queueActions has the actions of SQS on queues; actions on messages exist only behind Messages.
 var queueActions = map[string]action{
-	"CreateQueue":        act((*model.World).SQS, (*queues.SQS).CreateQueue),
-	"DeleteQueue":        act((*model.World).SQS, (*queues.SQS).DeleteQueue),
-	"GetQueueUrl":        act((*model.World).SQS, (*queues.SQS).GetQueueUrl),
-	"ListQueues":         act((*model.World).SQS, (*queues.SQS).ListQueues),
-	"GetQueueAttributes": act((*model.World).SQS, (*queues.SQS).GetQueueAttributes),
+	"CreateQueue":        actionOf((*model.World).SQS, (*queues.SQS).CreateQueue),
+	"DeleteQueue":        actionOf((*model.World).SQS, (*queues.SQS).DeleteQueue),
+	"GetQueueUrl":        actionOf((*model.World).SQS, (*queues.SQS).GetQueueUrl),
+	"ListQueues":         actionOf((*model.World).SQS, (*queues.SQS).ListQueues),
+	"GetQueueAttributes": actionOf((*model.World).SQS, (*queues.SQS).GetQueueAttributes),
 }
 
+// containerActions has the actions of Amazon ECS.
 var containerActions = map[string]action{
-	"CreateCluster":                 act((*model.World).ECS, (*containers.ECS).CreateCluster),
-	"DescribeClusters":              act((*model.World).ECS, (*containers.ECS).DescribeClusters),
-	"RegisterTaskDefinition":        act((*model.World).ECS, (*containers.ECS).RegisterTaskDefinition),
-	"DescribeTaskDefinition":        act((*model.World).ECS, (*containers.ECS).DescribeTaskDefinition),
-	"CreateService":                 act((*model.World).ECS, (*containers.ECS).CreateService),
-	"UpdateService":                 act((*model.World).ECS, (*containers.ECS).UpdateService),
-	"DescribeServices":              act((*model.World).ECS, (*containers.ECS).DescribeServices),
-	"DeleteService":                 act((*model.World).ECS, (*containers.ECS).DeleteService),
-	"ListServices":                  act((*model.World).ECS, (*containers.ECS).ListServices),
-	"RunTask":                       act((*model.World).ECS, (*containers.ECS).RunTask),
-	"DescribeTasks":                 act((*model.World).ECS, (*containers.ECS).DescribeTasks),
-	"ListTasks":                     act((*model.World).ECS, (*containers.ECS).ListTasks),
-	"StopTask":                      act((*model.World).ECS, (*containers.ECS).StopTask),
-	"UpdateTaskProtection":          act((*model.World).ECS, (*containers.ECS).UpdateTaskProtection),
-	"GetTaskProtection":             act((*model.World).ECS, (*containers.ECS).GetTaskProtection),
-	"CreateCapacityProvider":        act((*model.World).ECS, (*containers.ECS).CreateCapacityProvider),
-	"UpdateCapacityProvider":        act((*model.World).ECS, (*containers.ECS).UpdateCapacityProvider),
-	"DescribeCapacityProviders":     act((*model.World).ECS, (*containers.ECS).DescribeCapacityProviders),
-	"PutClusterCapacityProviders":   act((*model.World).ECS, (*containers.ECS).PutClusterCapacityProviders),
-	"ListContainerInstances":        act((*model.World).ECS, (*containers.ECS).ListContainerInstances),
-	"DescribeContainerInstances":    act((*model.World).ECS, (*containers.ECS).DescribeContainerInstances),
-	"UpdateContainerInstancesState": act((*model.World).ECS, (*containers.ECS).UpdateContainerInstancesState),
+	"CreateCluster":                 actionOf((*model.World).ECS, (*containers.ECS).CreateCluster),
+	"DescribeClusters":              actionOf((*model.World).ECS, (*containers.ECS).DescribeClusters),
+	"RegisterTaskDefinition":        actionOf((*model.World).ECS, (*containers.ECS).RegisterTaskDefinition),
+	"DescribeTaskDefinition":        actionOf((*model.World).ECS, (*containers.ECS).DescribeTaskDefinition),
+	"CreateService":                 actionOf((*model.World).ECS, (*containers.ECS).CreateService),
+	"UpdateService":                 actionOf((*model.World).ECS, (*containers.ECS).UpdateService),
+	"DescribeServices":              actionOf((*model.World).ECS, (*containers.ECS).DescribeServices),
+	"DeleteService":                 actionOf((*model.World).ECS, (*containers.ECS).DeleteService),
+	"ListServices":                  actionOf((*model.World).ECS, (*containers.ECS).ListServices),
+	"RunTask":                       actionOf((*model.World).ECS, (*containers.ECS).RunTask),
+	"DescribeTasks":                 actionOf((*model.World).ECS, (*containers.ECS).DescribeTasks),
+	"ListTasks":                     actionOf((*model.World).ECS, (*containers.ECS).ListTasks),
+	"StopTask":                      actionOf((*model.World).ECS, (*containers.ECS).StopTask),
+	"UpdateTaskProtection":          actionOf((*model.World).ECS, (*containers.ECS).UpdateTaskProtection),
+	"GetTaskProtection":             actionOf((*model.World).ECS, (*containers.ECS).GetTaskProtection),
+	"CreateCapacityProvider":        actionOf((*model.World).ECS, (*containers.ECS).CreateCapacityProvider),
+	"UpdateCapacityProvider":        actionOf((*model.World).ECS, (*containers.ECS).UpdateCapacityProvider),
+	"DescribeCapacityProviders":     actionOf((*model.World).ECS, (*containers.ECS).DescribeCapacityProviders),
+	"PutClusterCapacityProviders":   actionOf((*model.World).ECS, (*containers.ECS).PutClusterCapacityProviders),
+	"ListContainerInstances":        actionOf((*model.World).ECS, (*containers.ECS).ListContainerInstances),
+	"DescribeContainerInstances":    actionOf((*model.World).ECS, (*containers.ECS).DescribeContainerInstances),
+	"UpdateContainerInstancesState": actionOf((*model.World).ECS, (*containers.ECS).UpdateContainerInstancesState),
 }
 
+// applicationScaling has the actions of Application Auto Scaling.
 var applicationScaling = map[string]action{
-	"RegisterScalableTarget": act((*model.World).ApplicationScaling,
+	"RegisterScalableTarget": actionOf((*model.World).ApplicationScaling,
 		(*scaling.ApplicationScaling).RegisterScalableTarget),
-	"DeregisterScalableTarget": act((*model.World).ApplicationScaling,
+	"DeregisterScalableTarget": actionOf((*model.World).ApplicationScaling,
 		(*scaling.ApplicationScaling).DeregisterScalableTarget),
-	"DescribeScalableTargets": act((*model.World).ApplicationScaling,
+	"DescribeScalableTargets": actionOf((*model.World).ApplicationScaling,
 		(*scaling.ApplicationScaling).DescribeScalableTargets),
-	"PutScalingPolicy": act((*model.World).ApplicationScaling, (*scaling.ApplicationScaling).PutScalingPolicy),
-	"DescribeScalingPolicies": act((*model.World).ApplicationScaling,
+	"PutScalingPolicy": actionOf((*model.World).ApplicationScaling, (*scaling.ApplicationScaling).PutScalingPolicy),
+	"DescribeScalingPolicies": actionOf((*model.World).ApplicationScaling,
 		(*scaling.ApplicationScaling).DescribeScalingPolicies),
-	"DeleteScalingPolicy": act((*model.World).ApplicationScaling, (*scaling.ApplicationScaling).DeleteScalingPolicy),
-	"DescribeScalingActivities": act((*model.World).ApplicationScaling,
+	"DeleteScalingPolicy": actionOf((*model.World).ApplicationScaling,
+		(*scaling.ApplicationScaling).DeleteScalingPolicy),
+	"DescribeScalingActivities": actionOf((*model.World).ApplicationScaling,
 		(*scaling.ApplicationScaling).DescribeScalingActivities),
 }
 
-// faultOf is an error as the wire shows it.
+// faultOf returns an error of an action as a fault for the wire; nil for nil. An error that is no fault comes from
+// the members.
 func faultOf(s account.API, err error) *account.Fault {
 	if err == nil {
 		return nil
@@ -156,11 +166,13 @@ func faultOf(s account.API, err error) *account.Fault {
 	return malformed(s, err)
 }
 
-// speaksQuery tells whether a service words its errors in the manner of the Query protocol.
+// speaksQuery tells whether a service words its errors in the manner of the Query protocol. A request without a
+// service gets that manner too.
 func speaksQuery(s account.API) bool {
 	return s == account.AutoScalingService || s == account.CloudWatchService || s == ""
 }
 
+// malformed returns the fault for a request that cannot be read.
 func malformed(s account.API, err error) *account.Fault {
 	if speaksQuery(s) {
 		return &account.Fault{Code: "MalformedInput", Message: "The request cannot be read: " + err.Error(),
@@ -170,7 +182,7 @@ func malformed(s account.API, err error) *account.Fault {
 		Status: 400}
 }
 
-// unknown is the answer to an action that the model does not have.
+// unknown returns the fault for an action that the model does not have.
 func unknown(c call) *account.Fault {
 	if speaksQuery(c.service) {
 		return &account.Fault{Code: "InvalidAction", Message: "Could not find operation " + c.action +
@@ -180,18 +192,19 @@ func unknown(c call) *account.Fault {
 		" has no operation " + c.action + ".", Status: 400}
 }
 
-// shape is the name of an error's type where the protocol wants that and not the code.
-func shape(s account.API, code string) string {
+// errorType returns the type of an error, which JSON and CBOR carry instead of the code. SDKs build their typed
+// errors from it.
+func errorType(s account.API, code string) string {
 	prefix := map[account.API]string{account.SQSService: "com.amazonaws.sqs#",
 		account.CloudWatchService: "com.amazonaws.cloudwatch#"}[s]
-	if name, ok := shapes[code]; ok && prefix != "" {
+	if name, ok := errorTypes[code]; ok && prefix != "" {
 		return prefix + name
 	}
 	return prefix + code
 }
 
-// shapes are the error types whose names are not their codes.
-var shapes = map[string]string{
+// errorTypes holds the error types whose names are not their codes.
+var errorTypes = map[string]string{
 	"AWS.SimpleQueueService.NonExistentQueue": "QueueDoesNotExist",
 	"InvalidParameterValue":                   "InvalidParameterValueException",
 	"InvalidParameterCombination":             "InvalidParameterCombinationException",

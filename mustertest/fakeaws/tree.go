@@ -12,20 +12,25 @@ import (
 	"time"
 )
 
-// tree is what the members of a request come as, whatever the protocol: by name, a tree, a []any, a string, a
-// json.Number, a float64, an int64, a bool, a time.Time, or nil.
+// This file moves members between the wire and the model by reflection, so that an action needs no code of its own:
+// the model's fields bear the names of the API's members. Names are matched without regard to case, because ECS
+// writes them with a small first letter.
+
+// tree holds the members of a request by name, in whatever protocol they came. A value is a tree, a []any, a string,
+// a json.Number, a float64, an int64, a bool, a time.Time, or nil.
 type tree map[string]any
 
-// filler puts a tree into an input of the model.
+// filler fills an input of the model from a tree.
 type filler struct {
 	ignored []string // paths of members that the model does not have
 }
 
-// fill puts a value into a place of the model's, or says what does not fit.
+// fill sets a value of the model, or says what does not fit, with the path of the member. Nil leaves the value alone.
 func (f *filler) fill(to reflect.Value, from any, path string) error {
 	if from == nil {
 		return nil
 	}
+	// A time is a structure to reflection, and a single value on every wire.
 	if to.Type() == reflect.TypeFor[time.Time]() {
 		t, err := instant(from)
 		if err != nil {
@@ -48,6 +53,7 @@ func (f *filler) fill(to reflect.Value, from any, path string) error {
 	return scalar(to, from, path)
 }
 
+// fillStruct sets the fields of a structure, in the order of the names, so that errors and ignored members repeat.
 func (f *filler) fillStruct(to reflect.Value, from any, path string) error {
 	members, ok := from.(tree)
 	if from == "" {
@@ -56,6 +62,7 @@ func (f *filler) fillStruct(to reflect.Value, from any, path string) error {
 	if !ok {
 		return fmt.Errorf("%s: a structure was expected", path)
 	}
+	// Fields of embedded structures count like the structure's own: the API has one flat list of members.
 	fields := map[string]reflect.StructField{}
 	for _, field := range reflect.VisibleFields(to.Type()) {
 		if field.IsExported() && !field.Anonymous {
@@ -76,6 +83,7 @@ func (f *filler) fillStruct(to reflect.Value, from any, path string) error {
 	return nil
 }
 
+// fillSlice sets a list of the length that was sent.
 func (f *filler) fillSlice(to reflect.Value, from any, path string) error {
 	all, ok := from.([]any)
 	if from == "" {
@@ -93,6 +101,7 @@ func (f *filler) fillSlice(to reflect.Value, from any, path string) error {
 	return nil
 }
 
+// fillMap sets a map with text as keys.
 func (f *filler) fillMap(to reflect.Value, from any, path string) error {
 	members, ok := from.(tree)
 	if !ok {
@@ -109,8 +118,10 @@ func (f *filler) fillMap(to reflect.Value, from any, path string) error {
 	return nil
 }
 
-// scalar puts text, a number or a truth value in its place. Text stands for the others in the Query protocol.
+// scalar sets a text, a number or a truth value. The Query protocol has only text, which stands for all of them.
+// Whole numbers must fit into 32 bits, as the API's integers do.
 func scalar(to reflect.Value, from any, path string) error {
+	// json.Number is a text by its type and a number by its meaning.
 	text, isText := from.(string)
 	if n, ok := from.(json.Number); ok {
 		text, isText = n.String(), false
@@ -130,6 +141,7 @@ func scalar(to reflect.Value, from any, path string) error {
 		to.SetBool(b)
 	case reflect.Int:
 		var n float64
+		// Every integer of the modelled actions has 32 bits in the API.
 		if n, err = number(from, text); err == nil && (n != math.Trunc(n) || math.Abs(n) > math.MaxInt32) {
 			err = fmt.Errorf("%v is no whole number of 32 bits", n)
 		}
@@ -147,6 +159,7 @@ func scalar(to reflect.Value, from any, path string) error {
 	return nil
 }
 
+// number returns a number, parsed from text if it came as text.
 func number(from any, text string) (float64, error) {
 	switch n := from.(type) {
 	case float64:
@@ -157,7 +170,8 @@ func number(from any, text string) (float64, error) {
 	return strconv.ParseFloat(text, 64)
 }
 
-// instant reads a time: a time, seconds since 1970, or text.
+// instant returns a time that came as a time, as seconds since 1970 or as text of RFC 3339. Fractions are rounded to
+// milliseconds, which is what the SDKs send.
 func instant(from any) (time.Time, error) {
 	switch t := from.(type) {
 	case time.Time:
@@ -172,18 +186,18 @@ func instant(from any) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("a time was expected, not %v", from)
 }
 
-// field is one member of an answer; its value is a []field, a []any, a string, an int64, a float64, a bool or a
-// time.Time.
+// field is one member of an answer. Its value is a []field, pairs, a []any, a string, an int64, a float64, a bool or
+// a time.Time.
 type field struct {
 	name  string
 	value any
 }
 
-// pairs are the entries of a map, in order.
+// pairs are the entries of a map, sorted by key. Their names are data: no protocol changes the case of their letters.
 type pairs []field
 
-// render is an answer of the model as members in the order of its fields, without those that are absent: empty texts,
-// lists, maps and times, and nil pointers.
+// render returns an answer of the model as members in the order of its fields, without absent ones. Empty texts,
+// lists, maps and times and nil pointers are absent; the number 0 and false are not.
 func render(v reflect.Value) any {
 	if t, ok := v.Interface().(time.Time); ok {
 		return t
@@ -216,6 +230,7 @@ func render(v reflect.Value) any {
 	return v.String()
 }
 
+// renderStruct returns the members of a structure, with those of embedded structures in their place.
 func renderStruct(v reflect.Value) []field {
 	out := []field{}
 	for k := range v.NumField() {
@@ -231,6 +246,7 @@ func renderStruct(v reflect.Value) []field {
 	return out
 }
 
+// absent tells whether a value has no member in an answer.
 func absent(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -244,5 +260,5 @@ func absent(v reflect.Value) bool {
 	return false
 }
 
-// text64 is a blob as JSON writes it.
+// text64 returns a blob as base64 text.
 func text64(b []byte) string { return base64.StdEncoding.EncodeToString(b) }

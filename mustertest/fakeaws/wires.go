@@ -20,9 +20,14 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/account"
 )
 
-// queryWire is the Query protocol: a form in, XML out.
+// This file has the three protocols, each a wire. Sources: the Smithy specifications of awsQuery, awsJson1_0,
+// awsJson1_1 and rpcv2Cbor.
+
+// queryWire is the Query protocol: a form in, XML out. A key such as Tags.member.1.Key is a path; what is numbered
+// below "member" is a list.
 type queryWire struct{}
 
+// request reads a form from the body and the URL; the URL counts where both name a key.
 func (queryWire) request(r *http.Request, body []byte) (string, tree, error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
@@ -32,23 +37,25 @@ func (queryWire) request(r *http.Request, body []byte) (string, tree, error) {
 		form[k] = v
 	}
 	action := form.Get("Action")
+	// Action and Version are of the protocol and no members.
 	form.Del("Action")
 	form.Del("Version")
 	root := tree{}
+	// Keys are inserted in order, so that a request always fails at the same key.
 	for _, key := range sortedKeys(form) {
-		if err := plant(root, strings.Split(key, "."), form.Get(key)); err != nil {
+		if err := insert(root, strings.Split(key, "."), form.Get(key)); err != nil {
 			return action, nil, fmt.Errorf("%s: %w", key, err)
 		}
 	}
-	gathered, _ := gather(root).(tree)
-	return action, gathered, nil
+	members, _ := toLists(root).(tree)
+	return action, members, nil
 }
 
 // maxDepth is how deep the members of a request may be nested.
 const maxDepth = 16
 
-// plant puts a value at a path.
-func plant(at tree, path []string, value string) error {
+// insert sets a value at a path, and makes the trees on the way. A text on the way is replaced by a tree.
+func insert(at tree, path []string, value string) error {
 	if len(path) > maxDepth {
 		return fmt.Errorf("nested deeper than %d", maxDepth)
 	}
@@ -64,12 +71,13 @@ func plant(at tree, path []string, value string) error {
 	return nil
 }
 
-// gather makes lists of what is numbered below member, in the order of the numbers.
-func gather(v any) any {
+// toLists replaces trees that are numbered below "member" by lists, in the order of the numbers.
+func toLists(v any) any {
 	t, ok := v.(tree)
 	if !ok {
 		return v
 	}
+	// A structure with a member named "member" does not exist in the modelled APIs.
 	if numbered, ok := t["member"].(tree); ok && len(t) == 1 {
 		keys := sortedKeys(numbered)
 		slices.SortFunc(keys, func(a, b string) int {
@@ -79,16 +87,17 @@ func gather(v any) any {
 		})
 		all := make([]any, len(keys))
 		for k, key := range keys {
-			all[k] = gather(numbered[key])
+			all[k] = toLists(numbered[key])
 		}
 		return all
 	}
 	for k, x := range t {
-		t[k] = gather(x)
+		t[k] = toLists(x)
 	}
 	return t
 }
 
+// sortedKeys returns the keys of a map in order: errors must not depend on the order of a map.
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
@@ -98,7 +107,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// namespace is that of a service's XML.
+// namespace returns the XML namespace of a service.
 func namespace(s account.API) string {
 	if s == account.CloudWatchService {
 		return "http://monitoring.amazonaws.com/doc/2010-08-01/"
@@ -106,6 +115,7 @@ func namespace(s account.API) string {
 	return "http://autoscaling.amazonaws.com/doc/2011-01-01/"
 }
 
+// answer writes ACTIONResponse with ACTIONResult in it, in the namespace of the service.
 func (queryWire) answer(w http.ResponseWriter, c call, result any) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<%sResponse xmlns=%q><%sResult>", c.action, namespace(c.service), c.action)
@@ -115,9 +125,10 @@ func (queryWire) answer(w http.ResponseWriter, c call, result any) {
 	send(w, http.StatusOK, "text/xml", b.Bytes())
 }
 
+// refuse writes ErrorResponse with code, message and whose fault it is.
 func (queryWire) refuse(w http.ResponseWriter, c call, f *account.Fault) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "<ErrorResponse xmlns=%q><Error><Type>%s</Type><Code>", namespace(c.service), blame(f))
+	fmt.Fprintf(&b, "<ErrorResponse xmlns=%q><Error><Type>%s</Type><Code>", namespace(c.service), faultType(f))
 	writeXML(&b, f.Code)
 	b.WriteString("</Code><Message>")
 	writeXML(&b, f.Message)
@@ -125,7 +136,7 @@ func (queryWire) refuse(w http.ResponseWriter, c call, f *account.Fault) {
 	send(w, f.Status, "text/xml", b.Bytes())
 }
 
-// writeXML writes a value; a bytes.Buffer takes everything.
+// writeXML writes a value. Writing to a bytes.Buffer cannot fail.
 func writeXML(b *bytes.Buffer, v any) {
 	switch v := v.(type) {
 	case []field:
@@ -159,12 +170,14 @@ func writeXML(b *bytes.Buffer, v any) {
 	}
 }
 
-// jsonWire is AWS JSON 1.0 and 1.1; the names of ECS begin with a small letter.
+// jsonWire is AWS JSON 1.0 and 1.1. With camel the names begin with a small letter, as those of ECS do.
 type jsonWire struct{ camel bool }
 
+// request reads the action from X-Amz-Target, which is SERVICE.ACTION, and the members from the body.
 func (jsonWire) request(r *http.Request, body []byte) (string, tree, error) {
 	target := r.Header.Get("X-Amz-Target")
 	action := target[strings.LastIndexByte(target, '.')+1:]
+	// A target of another service, or without one, names an action that no table has.
 	if prefix := strings.TrimSuffix(target, "."+action); !slices.Contains([]string{"AmazonEC2ContainerServiceV20141113",
 		"AnyScaleFrontendService", "AmazonSQS", "GraniteServiceVersion20100801"}, prefix) {
 		return target, nil, nil
@@ -173,6 +186,7 @@ func (jsonWire) request(r *http.Request, body []byte) (string, tree, error) {
 		return action, tree{}, nil
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
+	// Numbers stay as they were written: a float64 would lose digits of large ones before the bound is checked.
 	d.UseNumber()
 	var members map[string]any
 	if err := d.Decode(&members); err != nil {
@@ -182,6 +196,7 @@ func (jsonWire) request(r *http.Request, body []byte) (string, tree, error) {
 	return action, t, nil
 }
 
+// toTree makes a tree of decoded JSON.
 func toTree(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -198,7 +213,7 @@ func toTree(v any) any {
 	return v
 }
 
-// mediaType is that of a service's JSON.
+// mediaType returns the media type of a service's JSON.
 func mediaType(s account.API) string {
 	if s == account.SQSService || s == account.CloudWatchService {
 		return "application/x-amz-json-1.0"
@@ -206,19 +221,24 @@ func mediaType(s account.API) string {
 	return "application/x-amz-json-1.1"
 }
 
+// answer writes the result as one JSON object.
 func (j jsonWire) answer(w http.ResponseWriter, c call, result any) {
 	var b bytes.Buffer
 	j.write(&b, render(reflect.ValueOf(result)))
 	send(w, http.StatusOK, mediaType(c.service), b.Bytes())
 }
 
+// refuse writes the type of the error and its message as a JSON object.
 func (j jsonWire) refuse(w http.ResponseWriter, c call, f *account.Fault) {
-	tell(w, f)
+	// Both JSON and CBOR carry the old code in a header beside the new type in the body.
+	setQueryError(w, f)
 	var b bytes.Buffer
-	j.write(&b, pairs{{"__type", shape(c.service, f.Code)}, {"message", f.Message}})
+	j.write(&b, pairs{{"__type", errorType(c.service, f.Code)}, {"message", f.Message}})
 	send(w, f.Status, mediaType(c.service), b.Bytes())
 }
 
+// write writes a value as JSON. Members keep their order, which package json would lose with a map. Times are seconds
+// since 1970 with milliseconds.
 func (j jsonWire) write(b *bytes.Buffer, v any) {
 	object := func(all []field, name func(string) string) {
 		b.WriteByte('{')
@@ -249,12 +269,14 @@ func (j jsonWire) write(b *bytes.Buffer, v any) {
 	case time.Time:
 		b.WriteString(strconv.FormatFloat(float64(v.UnixMilli())/1e3, 'f', 3, 64))
 	default:
+		// Everything else has the same form in plain JSON.
 		if encoded, err := json.Marshal(v); err == nil { // text, numbers and truth values always have an encoding
 			b.Write(encoded)
 		}
 	}
 }
 
+// name returns the name of a member as the service writes it.
 func (j jsonWire) name(n string) string {
 	if !j.camel {
 		return n
@@ -262,10 +284,12 @@ func (j jsonWire) name(n string) string {
 	return string(unicode.ToLower(rune(n[0]))) + n[1:]
 }
 
-// cborWire is Smithy RPC v2 CBOR.
+// cborWire is Smithy RPC v2 CBOR. Its path names service and operation.
 type cborWire struct{}
 
+// request reads the action from the path and the members from the body, which is one CBOR map.
 func (cborWire) request(r *http.Request, body []byte) (string, tree, error) {
+	// The path is /service/NAME/operation/ACTION.
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/") // service, name, operation, action
 	if len(parts) != 4 || parts[0] != "service" || parts[1] != "GraniteServiceVersion20100801" ||
 		parts[2] != "operation" {
@@ -285,6 +309,7 @@ func (cborWire) request(r *http.Request, body []byte) (string, tree, error) {
 	return parts[3], members, nil
 }
 
+// fromCBOR makes a tree of decoded CBOR. Whole numbers become float64, which the bound of 32 bits makes exact.
 func fromCBOR(v cbor.Value) any {
 	switch v := v.(type) {
 	case cbor.Map:
@@ -303,6 +328,7 @@ func fromCBOR(v cbor.Value) any {
 		return string(v)
 	case cbor.Bool:
 		return bool(v)
+	// A blob becomes what it is in JSON, so that the model sees one form.
 	case cbor.Slice:
 		return text64(v)
 	case *cbor.Tag:
@@ -322,6 +348,7 @@ func fromCBOR(v cbor.Value) any {
 	return nil
 }
 
+// toCBOR makes a CBOR value of an answer. Times are tagged seconds since 1970, rounded to milliseconds.
 func toCBOR(v any) cbor.Value {
 	object := func(all []field) cbor.Value {
 		m := cbor.Map{}
@@ -353,39 +380,44 @@ func toCBOR(v any) cbor.Value {
 		}
 		return cbor.Uint(v)
 	case time.Time:
+		// Tag 1 is a time as seconds since 1970.
 		return &cbor.Tag{ID: 1, Value: cbor.Float64(math.Round(float64(v.UnixNano())/1e6) / 1e3)}
 	}
 	return &cbor.Nil{}
 }
 
+// answer writes the result as one CBOR map.
 func (cborWire) answer(w http.ResponseWriter, _ call, result any) {
 	w.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
 	send(w, http.StatusOK, "application/cbor", cbor.Encode(toCBOR(render(reflect.ValueOf(result)))))
 }
 
+// refuse writes the type of the error and its message as a CBOR map.
 func (cborWire) refuse(w http.ResponseWriter, c call, f *account.Fault) {
 	w.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
-	tell(w, f)
+	setQueryError(w, f)
 	send(w, f.Status, "application/cbor",
-		cbor.Encode(cbor.Map{"__type": cbor.String(shape(c.service, f.Code)), "message": cbor.String(f.Message)}))
+		cbor.Encode(cbor.Map{"__type": cbor.String(errorType(c.service, f.Code)), "message": cbor.String(f.Message)}))
 }
 
-// tell gives the code of the Query protocol to clients of the newer ones.
-func tell(w http.ResponseWriter, f *account.Fault) {
-	w.Header().Set("X-Amzn-Query-Error", f.Code+";"+blame(f))
+// setQueryError sets the header with the code of the Query protocol, which SDKs of the newer protocols show to
+// programs that know the old codes.
+func setQueryError(w http.ResponseWriter, f *account.Fault) {
+	w.Header().Set("X-Amzn-Query-Error", f.Code+";"+faultType(f))
 }
 
-// blame is who is at fault.
-func blame(f *account.Fault) string {
+// faultType returns whose fault it is: Sender for the client, Receiver for the service.
+func faultType(f *account.Fault) string {
 	if f.Status >= http.StatusInternalServerError {
 		return "Receiver"
 	}
 	return "Sender"
 }
 
+// send writes a whole answer with its length.
 func send(w http.ResponseWriter, status int, kind string, body []byte) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // whoever hung up misses it
+	_, _ = w.Write(body) // a client that hung up needs no answer
 }

@@ -8,7 +8,10 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/scaling"
 )
 
-// provided are groups as ECS knows them.
+// This file translates between services: what containers and scaling need of groups is an interface of theirs, and
+// the types here implement it. So neither of them imports groups.
+
+// provided shows groups to ECS, as the source of a cluster's instances.
 type provided struct{ of *groups.AutoScaling }
 
 // Group implements containers.Groups.
@@ -31,7 +34,7 @@ func (p provided) Resize(group string, desired int) { p.of.SetDesired(group, des
 // Protect implements containers.Groups.
 func (p provided) Protect(instance string, on bool) { p.of.Protect(instance, on) }
 
-// tracked are groups as scaling policies know them.
+// tracked shows groups to scaling policies, which find a group by its name alone.
 type tracked struct{ of *groups.AutoScaling }
 
 // MayChange implements scaling.Groups.

@@ -194,3 +194,18 @@ func TestAHookIsCheckedAndDeletingItLetsGo(t *testing.T) {
 	f.pass(time.Minute)
 	expect(t, "gone", len(f.group().Instances), 0)
 }
+
+func TestARefusedHookLeavesTheFormerOneInPlace(t *testing.T) {
+	f := newFleet(t, cloud.Settings{}, 0, 10, 0)
+	hook := groupapi.LifecycleHook{AutoScalingGroupName: "g", LifecycleHookName: "drain",
+		LifecycleTransition: groupapi.Ending, HeartbeatTimeout: ptr(60)}
+	must(f.asg.PutLifecycleHook(hook))(t)
+	hook.HeartbeatTimeout = ptr(29)
+	_, err := f.asg.PutLifecycleHook(hook)
+	expect(t, "too short a heartbeat", code(err), "ValidationError")
+	kept := must(f.asg.DescribeLifecycleHooks(groupapi.HookNames{AutoScalingGroupName: "g"}))(t).LifecycleHooks
+	expect(t, "hooks", len(kept), 1)
+	if len(kept) == 1 {
+		expect(t, "heartbeat", *kept[0].HeartbeatTimeout, 60)
+	}
+}

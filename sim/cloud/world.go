@@ -11,30 +11,31 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/scaling"
 )
 
-// Settings make a world. The zero value of every field but Start is a default.
+// Settings are the settings of a world. The zero value of every field but Start means a default.
 type Settings struct {
-	// Start is the first instant; needed.
+	// Start is the first instant; required.
 	Start time.Time
-	// Seed decides everything that is drawn.
+	// Seed decides everything that is drawn by chance.
 	Seed uint64
-	// Region is us-east-1 when empty, Account 000000000000.
+	// Region is us-east-1 when empty, Account is 000000000000.
 	Region, Account string
-	// Caller is who calls: a group with another Operator refuses it.
+	// Caller is the ARN of the caller of every action; a role of the account when empty. A group with another
+	// Operator refuses it.
 	Caller string
-	// Machines is how instances of groups behave that have no Machines of their own.
+	// Machines says how instances behave whose group has no Machines of its own.
 	Machines groups.Machines
-	// Tasks is how tasks behave.
+	// Tasks says how tasks behave.
 	Tasks containers.Tasks
-	// Counts is how the counts of queues look from outside.
+	// Counts says how far the visible counts of queues are from the truth.
 	Counts queues.Counts
-	// Metrics is how CloudWatch takes in metrics.
+	// Metrics says how late CloudWatch shows values.
 	Metrics monitoring.MetricDelays
-	// Tracking is how target tracking of groups works.
+	// Tracking says what target tracking does where AWS does not say it.
 	Tracking scaling.Tracking
 	// Rates are the token buckets of the API, by service and action; DefaultRates when nil.
 	Rates []account.Rate
-	// WarmPoolsMayMix lets a group have a warm pool and a mixed instances policy at a time. The documentation of 2023
-	// says no; whether it is still so could not be settled.
+	// WarmPoolsMayMix lets a group have both a warm pool and a mixed instances policy. AWS's documentation of 2023
+	// excludes it; whether that still holds is not known.
 	WarmPoolsMayMix bool
 }
 
@@ -49,7 +50,8 @@ type World struct {
 	targets  *scaling.ApplicationScaling
 }
 
-// New returns a world at its start, with nothing in it.
+// New returns a world at its start, with nothing in it. The services are made in the order of what they need:
+// CloudWatch first, because the others publish, and the policies last, because they scale the others.
 func New(s Settings) *World {
 	w := &World{Account: account.New(account.Identity{Start: s.Start, Seed: s.Seed, Region: s.Region,
 		Account: s.Account,
@@ -69,7 +71,8 @@ func New(s Settings) *World {
 	return w
 }
 
-// service finds a service for Application Auto Scaling, nil for none.
+// service finds a service for Application Auto Scaling. It returns a nil interface for none, which a nil pointer
+// inside an interface would not be.
 func (w *World) service(cluster, name string) scaling.Service {
 	if s, found := w.tasks.Scalable(cluster, name); found {
 		return s
@@ -77,25 +80,26 @@ func (w *World) service(cluster, name string) scaling.Service {
 	return nil
 }
 
-// AutoScaling is the API of EC2 Auto Scaling in this world, but for its scaling policies.
+// AutoScaling returns the API of EC2 Auto Scaling, without its scaling policies.
 func (w *World) AutoScaling() *groups.AutoScaling { return w.groups }
 
-// GroupPolicies is the rest of that API.
+// GroupPolicies returns the scaling policies of the API of EC2 Auto Scaling.
 func (w *World) GroupPolicies() *scaling.GroupPolicies { return w.policies }
 
-// ECS is the API of Amazon ECS in this world.
+// ECS returns the API of Amazon ECS.
 func (w *World) ECS() *containers.ECS { return w.tasks }
 
-// ApplicationScaling is the API of Application Auto Scaling in this world.
+// ApplicationScaling returns the API of Application Auto Scaling.
 func (w *World) ApplicationScaling() *scaling.ApplicationScaling { return w.targets }
 
-// CloudWatch is the API of CloudWatch in this world.
+// CloudWatch returns the API of CloudWatch.
 func (w *World) CloudWatch() *monitoring.CloudWatch { return w.watch }
 
-// SQS is the API of SQS in this world.
+// SQS returns the API of SQS, as far as it concerns counts.
 func (w *World) SQS() *queues.SQS { return w.queues }
 
-// minute is what happens once a minute: metrics are published.
+// minute publishes the metrics of all services at each full minute, then schedules itself. The order is fixed, so
+// that a world repeats.
 func (w *World) minute() {
 	w.queues.Minute()
 	w.groups.Minute()

@@ -74,7 +74,7 @@ func (s *standIn) looks(t *testing.T) int {
 // inTime runs a test of one source in virtual time.
 func inTime(t *testing.T, url string, metrics sqs.Metrics, test func(t *testing.T, s *sqs.Source, aws *standIn)) {
 	t.Helper()
-	mustertest.AWSSurroundings(t)
+	mustertest.AWSEnvironment(t)
 	synctest.Test(t, func(t *testing.T) {
 		aws := &standIn{}
 		aws.set(0, 0, 0)
@@ -275,7 +275,7 @@ func TestAnEndedContextChangesNothing(t *testing.T) {
 }
 
 func TestFleetsOfOneQueueShareItsSource(t *testing.T) {
-	mustertest.AWSSurroundings(t)
+	mustertest.AWSEnvironment(t)
 	account, err := awsapi.Open(t.Context(), awsapi.Options{HTTP: mustertest.InProcess{Handler: &standIn{}}})
 	if err != nil {
 		t.Fatal(err)

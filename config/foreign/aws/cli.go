@@ -9,10 +9,13 @@ import (
 	"github.com/muster-scale/muster/config/foreign/nodes"
 )
 
-// Outputs makes a template of what the AWS CLI prints and takes: describe-policies, describe-scaling-policies,
-// describe-alarms, describe-auto-scaling-groups, describe-scalable-targets, describe-scheduled-actions, list-queues and
-// the input of put-scaling-policy. All of them together are one template, in which policies refer to groups and alarms
-// to policies by name. It is nil where nothing is one of them.
+// This file reads what the AWS CLI prints. An output has the members of the API, which are the properties of
+// CloudFormation by the same names; so each entry becomes a resource of a template.
+
+// Outputs returns a template of what the AWS CLI prints or takes: describe-policies, describe-scaling-policies,
+// describe-alarms, describe-auto-scaling-groups, describe-scalable-targets, describe-scheduled-actions, and the
+// inputs of put-scaling-policy and put-metric-alarm. All documents together are one template, in which policies refer
+// to groups and alarms to policies by name. It is nil when no document is one of these.
 func Outputs(documents []*yaml.Node) *yaml.Node {
 	resources := nodes.Mapping(nil)
 	p := printed{resources: resources, taken: map[string]bool{}}
@@ -27,13 +30,16 @@ func Outputs(documents []*yaml.Node) *yaml.Node {
 	return root
 }
 
-// printed collects what was printed as the resources of a template.
+// printed collects outputs as resources of a template.
 type printed struct {
+	// resources is a mapping by logical id.
 	resources *yaml.Node
-	taken     map[string]bool
+	taken     map[string]bool // logical ids in use
 }
 
+// document reads one output: lists by the name of their key, single inputs by their members.
 func (o *printed) document(d *yaml.Node) {
+	// These keys are those of the API's answers; each output has one of them.
 	lists := map[string]func(*yaml.Node){
 		"ScalingPolicies":             o.policy,
 		"AutoScalingGroups":           o.as("AWS::AutoScaling::AutoScalingGroup", "AutoScalingGroupName"),
@@ -42,6 +48,7 @@ func (o *printed) document(d *yaml.Node) {
 		"ScheduledUpdateGroupActions": o.as("AWS::AutoScaling::ScheduledAction", "ScheduledActionName"),
 		"ScheduledActions":            o.as("AWS::ApplicationAutoScaling::ScheduledAction", "ScheduledActionName"),
 	}
+	// A document with such a list is an output, whatever else it has.
 	found := false
 	nodes.Pairs(d, func(key, value *yaml.Node) {
 		if take := lists[key.Value]; take != nil && value.Kind == yaml.SequenceNode {
@@ -53,6 +60,8 @@ func (o *printed) document(d *yaml.Node) {
 	})
 	switch {
 	case found:
+	// Inputs of put-scaling-policy and put-metric-alarm have no list around them. They are told by members that AWS
+	// requires there.
 	case nodes.Get(d, "PolicyType") != nil || nodes.Get(d, "PolicyName") != nil:
 		o.policy(d)
 	case nodes.Get(d, "TargetValue") != nil:
@@ -62,12 +71,12 @@ func (o *printed) document(d *yaml.Node) {
 	}
 }
 
-// as takes an entry of a list as a resource of a type, called by one of its properties.
+// as returns a function that adds an entry as a resource of a type, named by one of its properties.
 func (o *printed) as(kind, name string) func(*yaml.Node) {
 	return func(n *yaml.Node) { o.add(kind, nodes.Plain(nodes.Get(n, name)), n, n) }
 }
 
-// policy takes in a policy of either service.
+// policy adds a scaling policy. The members of Application Auto Scaling tell the two services apart.
 func (o *printed) policy(n *yaml.Node) {
 	kind := "AWS::AutoScaling::ScalingPolicy"
 	if nodes.Get(n, "ServiceNamespace") != nil || nodes.Get(n, "ScalableDimension") != nil ||
@@ -77,19 +86,22 @@ func (o *printed) policy(n *yaml.Node) {
 	o.add(kind, cmp.Or(nodes.Plain(nodes.Get(n, "PolicyName")), "policy"), n, n)
 }
 
-// bare takes in a configuration without a policy around it, which put-scaling-policy takes from a file.
+// bare adds a configuration without a policy around it, as put-scaling-policy reads it from a file.
 func (o *printed) bare(d *yaml.Node, kind, key string) {
+	// The document is its own configuration; the policy around it is made up.
 	n := nodes.Mapping(d)
 	nodes.Set(n, "PolicyType", nodes.Text(d, kind))
 	nodes.Set(n, key, d)
 	o.add("AWS::AutoScaling::ScalingPolicy", "policy", d, n)
 }
 
-// add adds a resource under a name of its own.
+// add adds a resource, under a logical id that no other has.
 func (o *printed) add(kind, name string, at, properties *yaml.Node) {
+	// An entry that is no mapping is not an output of the CLI.
 	if properties.Kind != yaml.MappingNode {
 		return
 	}
+	// Policies of several groups may share a name, which a template's logical ids may not.
 	for base, i := cmp.Or(name, "unnamed"), 2; o.taken[name] || name == ""; i++ {
 		name = base + " (" + strconv.Itoa(i) + ")"
 	}
@@ -100,7 +112,7 @@ func (o *printed) add(kind, name string, at, properties *yaml.Node) {
 	nodes.Set(o.resources, name, n)
 }
 
-// stated leaves out what a description has for what was not stated.
+// stated drops empty lists, empty mappings and nulls, which an output has for what was never stated.
 func stated(n *yaml.Node) *yaml.Node {
 	into := *n
 	into.Content = nil

@@ -12,30 +12,37 @@ import (
 	"github.com/muster-scale/muster/config/foreign/template"
 )
 
-// role is what a queue of a template is for, as far as the template tells.
+// This file finds the queues of a fleet: those whose metrics its policies and alarms read. A template often has other
+// queues as well, for dead letters or notifications, and sizing workers by those would be wrong.
+
+// role is what a queue of a template is for, when it is not for workers.
 type role string
 
 const (
+	// The values stand in remarks: "is for dead letters".
 	roleDead      role = "dead letters"
 	roleLifecycle role = "notices of instances"
 	roleFunction  role = "a function"
 )
 
-// roles finds the queues that no fleet of workers serves: those that keep what failed, that take notices of instances,
-// and whose messages a function takes.
+// roles returns the queues that no fleet of workers serves: for dead letters, for notifications about instances, and
+// for messages that a function handles. References decide, and names where nothing refers to the queue.
 func (t *stack) roles() map[string]role {
 	all := map[string]role{}
 	nodes.Pairs(t.Resources, func(name, n *yaml.Node) {
 		p := nodes.Get(n, "Properties")
 		switch kind := nodes.Plain(nodes.Get(n, "Type")); {
+		// What instances or events notify is a queue of notices, not of work.
 		case kind == "AWS::AutoScaling::LifecycleHook" || kind == "AWS::Events::Rule":
 			t.mark(all, p, roleLifecycle, 0, "NotificationTargetARN", "Arn", "arn")
+		// A function handles these messages, so no fleet of workers does.
 		case kind == "AWS::Lambda::EventSourceMapping":
 			t.mark(all, p, roleFunction, 0, "EventSourceArn")
 		case strings.HasPrefix(kind, "AWS::Serverless::"):
 			t.mark(all, nodes.Get(p, "Events"), roleFunction, 0, "Queue")
 		case kind == "AWS::AutoScaling::AutoScalingGroup":
 			t.mark(all, nodes.Get(p, "LifecycleHookSpecificationList"), roleLifecycle, 0, "NotificationTargetARN")
+		// A name gives a role too. Of several roles the last one in the order of the text counts.
 		case kind == "AWS::SQS::Queue" && draft.DeadLetterName(t.Named(name.Value).Text):
 			all[name.Value] = roleDead
 		case kind == "AWS::SQS::Queue" && lifecycleName(t.Named(name.Value).Text):
@@ -46,7 +53,7 @@ func (t *stack) roles() map[string]role {
 	return all
 }
 
-// mark gives a role to the queues that the keys of a tree refer to.
+// mark gives a role to the queues that values of certain keys refer to, anywhere in a tree.
 func (t *stack) mark(all map[string]role, n *yaml.Node, as role, depth int, keys ...string) {
 	if n == nil || depth > nodes.MaxDepth {
 		return
@@ -63,7 +70,7 @@ func (t *stack) mark(all map[string]role, n *yaml.Node, as role, depth int, keys
 	}
 }
 
-// markAll gives a role to every queue that a tree refers to.
+// markAll gives a role to every queue that a tree refers to, by reference, name or ARN.
 func (t *stack) markAll(all map[string]role, n *yaml.Node, as role, depth int) {
 	if depth > nodes.MaxDepth {
 		return
@@ -72,6 +79,7 @@ func (t *stack) markAll(all map[string]role, n *yaml.Node, as role, depth int) {
 	if name, _ := template.Function(n); name != "" || n.Kind == yaml.ScalarNode {
 		v = t.Resolve(n)
 	}
+	// Without a reference, a name or an ARN may still be that of a queue of the template.
 	id := v.Resource
 	if id == "" && v.Why == "" && v.Text != "" {
 		id, _ = t.ResourceOf("AWS::SQS::Queue", "QueueName", template.Value{Text: draft.BaseOf(v.Text)}, nil)
@@ -85,13 +93,16 @@ func (t *stack) markAll(all map[string]role, n *yaml.Node, as role, depth int) {
 	}
 }
 
-// findQueues finds the queues whose metrics a policy, or the alarm that calls it, reads.
+// findQueues adds the queues that metrics anywhere in a tree have as the dimension QueueName.
 func (t *stack) findQueues(s *scaled, n *yaml.Node, depth int) {
 	if n == nil || depth > nodes.MaxDepth {
 		return
 	}
+	// This is a dimension of a metric, wherever in the tree it is.
 	if of := nodes.Get(n, "Value"); nodes.Plain(nodes.Get(n, "Name")) == "QueueName" && of != nil {
 		v := t.Resolve(of)
+		// What stands in for an unknown name may be a valid one, for example the name of a parameter. It is used with
+		// a note.
 		if v.Why != "" && draft.QueueName(v.StandIn) {
 			v.Text, v.Guess = v.StandIn, v.Why
 		}
@@ -105,22 +116,25 @@ func (t *stack) findQueues(s *scaled, n *yaml.Node, depth int) {
 	}
 }
 
-// useQueue makes a queue one of the fleet's, with its URL where that is stated.
+// useQueue adds a queue to the fleet, by its URL when that is stated. A dead-letter queue is marked as one.
 func (t *stack) useQueue(s *scaled, n *yaml.Node, v template.Value) {
+	// States of Terraform have the URL of a queue, which says account and region as well.
 	id, p := t.ResourceOf("AWS::SQS::Queue", "QueueName", v, n)
 	if t.queues[id] == roleDead {
 		s.Dead = append(s.Dead, draft.BaseOf(v.Text))
 	}
+	// A stated URL makes the name certain.
 	if u := t.Resolve(nodes.Get(p, "QueueUrl")); u.Why == "" && draft.GoodURL(u.Text, v.Text) {
 		v.Text, v.Guess = u.Text, ""
 	}
 	if v.Guess != "" && !slices.Contains(s.QueueNames(), v.Text) {
-		s.Note(n, "the name of the queue cannot be told (%s); %s stands for it", v.Guess, nodes.Brief(v.Text))
+		s.Note(n, "the name of the queue cannot be determined (%s); %s stands for it", v.Guess, nodes.Brief(v.Text))
 	}
 	s.Use(n, v.Text)
 }
 
-// onlyQueue gives the one fleet whose rules name no queue the one queue that workers can serve and no other fleet has.
+// onlyQueue gives a fleet without a queue the one queue that is left. It does so only when one fleet lacks a queue
+// and one queue lacks a fleet: any other choice would be a guess. A remark asks the reader to check it.
 func (t *stack) onlyQueue(fleets []*scaled) {
 	var without []*scaled
 	taken := map[string]bool{}
@@ -132,6 +146,7 @@ func (t *stack) onlyQueue(fleets []*scaled) {
 			taken[name] = true
 		}
 	}
+	// With several fleets without a queue, nothing says which of them the queue belongs to.
 	if len(without) != 1 {
 		return
 	}
@@ -142,6 +157,7 @@ func (t *stack) onlyQueue(fleets []*scaled) {
 		if nodes.Plain(nodes.Get(n, "Type")) != "AWS::SQS::Queue" || taken[t.Named(name.Value).Text] {
 			return
 		}
+		// Queues with another role are no candidates, but worth a remark when nothing else is left.
 		if as, is := t.queues[name.Value]; is {
 			left[as] = name.Value
 			return
@@ -156,6 +172,7 @@ func (t *stack) onlyQueue(fleets []*scaled) {
 		)
 		return
 	}
+	// Dead-letter queues come first: they look most like a queue of work.
 	for _, as := range []role{roleDead, roleLifecycle, roleFunction} {
 		if name := left[as]; name != "" && len(names) == 0 {
 			s.Remark("The queue %s is for %s, so it is not taken for the work of this fleet.", name, as)
@@ -163,10 +180,10 @@ func (t *stack) onlyQueue(fleets []*scaled) {
 	}
 }
 
-// arnPlace finds region and account in an ARN.
+// arnPlace matches region and account in an ARN.
 var arnPlace = regexp.MustCompile(`^arn:[a-z-]+:[a-z0-9-]+:([a-z]{2}(?:-[a-z]+)+-[0-9]):([0-9]{12}):`)
 
-// locate finds where a group or service is: the ARN of its policy says so.
+// locate sets region and account from the ARN of a policy, which outputs and states of Terraform have.
 func (t *stack) locate(s *scaled) {
 	for _, p := range s.policies {
 		arn := nodes.Plain(nodes.Get(p.properties, "PolicyARN"))
@@ -177,7 +194,7 @@ func (t *stack) locate(s *scaled) {
 	}
 }
 
-// lifecycleName tells whether a queue's name says that it takes notices of instances.
+// lifecycleName tells whether a queue's name says that it is for notifications about instances.
 func lifecycleName(name string) bool {
 	bare := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
 	return strings.Contains(bare, "lifecycle") || strings.Contains(bare, "terminationqueue") ||

@@ -12,33 +12,40 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
+// This file turns scheduled actions into the policy schedule, and says what becomes of predictive scaling.
+
 const (
 	dayMinutes  = 24 * 60
 	weekMinutes = 7 * dayMinutes
 )
 
-// timed is what a scheduled action sets at a minute of every week, counted from Sunday's midnight.
+// timed is the size that a scheduled action sets at a minute of the week, counted from midnight of Sunday.
 type timed struct {
+	// minute is 0 to 10,079.
 	minute, workers int
 }
 
-// calendar is what the scheduled actions of a group or a service come to.
+// calendar collects the scheduled actions of one group or service.
 type calendar struct {
-	t       *stack
-	s       *scaled
-	zone    string
-	zoned   bool
+	// t and s are where values are resolved and where notes go.
+	t     *stack
+	s     *scaled
+	zone  string // of all actions; one schedule has one zone
+	zoned bool   // an action has set the zone
+	// all has an entry for each action and day.
 	all     []timed
-	largest int
+	largest int // the largest maximum that any of them sets
 }
 
-// scheduled takes in the scheduled actions of a group or a service. Each sets a size that holds until another sets one,
-// so that all together are a calendar of the week: the size of a schedule from each to the next.
+// scheduled reads the scheduled actions of a group or service. An action sets a size that holds until the next one
+// sets another. All together are therefore a calendar of the week, whose last action holds until the first of next
+// week.
 func (t *stack) scheduled(s *scaled) {
 	c := calendar{t: t, s: s, largest: s.Max}
 	for _, n := range s.actions {
 		c.action(n)
 	}
+	// A configuration has one maximum. The larger one is safe, because the policies decide below it.
 	if c.largest > s.Max {
 		s.Remark(
 			"The largest maximum that a scheduled action sets, %d, stands for the maximum at all times.", c.largest,
@@ -48,11 +55,13 @@ func (t *stack) scheduled(s *scaled) {
 	if len(c.all) == 0 {
 		return
 	}
+	// Of two actions at one minute the later one in the text stays last, and holds.
 	slices.SortStableFunc(c.all, func(a, b timed) int { return a.minute - b.minute })
 	least := c.all[0].workers
 	for _, x := range c.all {
 		least = min(least, x.workers)
 	}
+	// The schedule keeps the fleet at its intervals, and the minimum everywhere else: so it is the least of the week.
 	if least != s.Min {
 		s.Remark(
 			"Its scheduled actions set the minimum at all times, %d at the least; the %d stated for it counts "+
@@ -65,6 +74,7 @@ func (t *stack) scheduled(s *scaled) {
 	if len(spec.Intervals) == 0 {
 		return
 	}
+	// The calendar may have more intervals than a configuration allows.
 	if err := spec.Check(); err != nil {
 		s.Note(s.At, "its scheduled actions are not carried over: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return
@@ -72,23 +82,27 @@ func (t *stack) scheduled(s *scaled) {
 	s.Add(s.At, spec)
 }
 
-// action takes in one scheduled action: the properties of AWS::AutoScaling::ScheduledAction, or an entry of a scalable
-// target.
+// action reads one scheduled action: the properties of AWS::AutoScaling::ScheduledAction, or an entry of a scalable
+// target. Its minimum counts; a desired capacity only where nothing else sizes the fleet, because policies move it
+// on.
 func (c *calendar) action(n *yaml.Node) {
 	s := c.s
 	not := func(why string, args ...any) {
 		s.Note(n, "a scheduled action is not carried over: %s", fmt.Sprintf(why, args...))
 	}
+	// The two services have the same settings under different names.
 	sizes, least, most, when := n, "MinSize", "MaxSize", "Recurrence"
 	if nodes.Get(n, "Schedule") != nil || nodes.Get(n, "ScalableTargetAction") != nil {
 		sizes, least, most, when = nodes.Get(n, "ScalableTargetAction"), "MinCapacity", "MaxCapacity", "Schedule"
 	}
+	// The maximum is kept apart from the calendar, because a configuration has one for all times.
 	if nodes.Get(sizes, most) != nil {
 		c.largest = max(c.largest, c.t.size(s, sizes, most, 0))
 	}
 	desired := nodes.Get(sizes, "DesiredCapacity")
 	of := nodes.Get(sizes, least)
 	switch {
+	// Without policies, nothing moves the size on, so the desired capacity is what the action keeps.
 	case of == nil && desired != nil && len(s.policies) == 0:
 		of, least = desired, "DesiredCapacity" // nothing else sizes it
 	case of == nil && desired != nil:
@@ -109,9 +123,10 @@ func (c *calendar) action(n *yaml.Node) {
 	v := c.t.Resolve(of)
 	workers, ok := nodes.Number(v.Text)
 	if v.Why != "" || !ok || workers < 0 || workers != float64(int(workers)) || workers > draft.MostWorkers {
-		not("its %s cannot be told%s", least, reason(v, ok))
+		not("its %s cannot be determined%s", least, reason(v, ok))
 		return
 	}
+	// A recurring action with a start or an end is a season, which a schedule of the week cannot express.
 	for _, key := range []string{"StartTime", "EndTime"} {
 		if x := nodes.Get(n, key); x != nil && nodes.Get(n, when) != nil {
 			s.Note(x, "%s of a scheduled action is not carried over: it counts at all times", key)
@@ -119,15 +134,17 @@ func (c *calendar) action(n *yaml.Node) {
 	}
 	text := c.t.Resolve(nodes.Get(n, when))
 	if nodes.Get(n, when) == nil || text.Why != "" {
-		not("it is for one time alone, or when it is cannot be told")
+		not("it is for one time alone, or when it is cannot be determined")
 		return
 	}
+	// Only times of the week can be carried over: no days of a month, and no intervals of minutes.
 	at, days, why := whenOf(text.Text, when == "Schedule")
 	if why != "" {
 		not("%s", why)
 		return
 	}
 	zone := c.t.Resolve(nodes.Or(nodes.Get(n, "TimeZone"), nodes.Get(n, "Timezone"))).Text
+	// The minutes of the week of two zones cannot be put in order once and for all.
 	if c.zoned && zone != c.zone {
 		not("its zone is %s, and that of an earlier one %s", nodes.Brief(zone), nodes.Brief(c.zone))
 		return
@@ -138,8 +155,8 @@ func (c *calendar) action(n *yaml.Node) {
 	}
 }
 
-// whenOf reads a recurrence: the five fields of EC2 Auto Scaling, or cron(...) of Application Auto Scaling, which has
-// six and counts days from 1 for Sunday. It must be one time of day, on some days of the week.
+// whenOf returns the minute of the day and the days of a recurrence: the five fields of EC2 Auto Scaling, or
+// cron(...) of Application Auto Scaling, which has six and counts days from 1 for Sunday. why says what else it is.
 func whenOf(text string, scalable bool) (minute int, days []int, why string) {
 	fields := text
 	if scalable {
@@ -151,6 +168,7 @@ func whenOf(text string, scalable bool) (minute int, days []int, why string) {
 		if f[2] == "?" {
 			f[2] = "*"
 		}
+		// EC2 Auto Scaling counts days from 0, as cron does.
 		f[4] = strings.Map(func(r rune) rune {
 			if r >= '1' && r <= '7' {
 				return r - 1
@@ -176,8 +194,8 @@ func whenOf(text string, scalable bool) (minute int, days []int, why string) {
 	return hour*60 + minute, days, ""
 }
 
-// intervals are the times of the week at which more than the least is to be there, those of several days that are alike
-// in one.
+// intervals returns the times of the week with more than the least size, cut at midnight. Equal times on several days
+// become one interval.
 func (c *calendar) intervals(least int) (all []policy.Interval) {
 	add := func(day, from, to, workers int) {
 		i := policy.Interval{From: clock(from), To: clock(to), Zone: c.zone, Workers: workers}
@@ -190,11 +208,13 @@ func (c *calendar) intervals(least int) (all []policy.Interval) {
 		all[k].Days = append(all[k].Days, draft.Weekdays()[day])
 	}
 	for k, x := range c.all {
+		// The last action of the week holds until the first one of the next.
 		end := c.all[0].minute + weekMinutes
 		if k+1 < len(c.all) {
 			end = c.all[k+1].minute
 		}
 		for from := x.minute; from < end && x.workers > least; {
+			// An interval of the policy schedule is within one day, so a longer time is cut at midnight.
 			to := min(end, (from/dayMinutes+1)*dayMinutes)
 			day := from / dayMinutes
 			add(day%7, from-day*dayMinutes, to-day*dayMinutes, x.workers)
@@ -209,21 +229,23 @@ func (c *calendar) intervals(least int) (all []policy.Interval) {
 			},
 		)
 		if len(all[k].Days) == 7 {
+			// An interval without days holds every day.
 			all[k].Days = nil
 		}
 	}
 	return all
 }
 
-// clock is a minute of a day as a time.
+// clock returns a minute of a day as HH:MM; the end of the day is 24:00.
 func clock(minute int) string { return fmt.Sprintf("%02d:%02d", minute/60, minute%60) }
 
-// predictive says what becomes of a predictive policy.
+// predictive adds notes about a predictive policy: its forecast has no equivalent that would be on by default.
 func (t *stack) predictive(s *scaled, p scalingPolicy) {
 	c := nodes.Or(
 		nodes.Get(p.properties, "PredictiveScalingConfiguration"),
 		nodes.Get(p.properties, "PredictiveScalingPolicyConfiguration"),
 	)
+	// The note says what Muster has instead, and that it is off by default.
 	const ours = "Muster has a forecast of its own, by what came at the same time of other days and weeks. It is " +
 		"off unless you ask for it, in place of the policy below: policy {name: deadline, forecast: seasonal}; " +
 		"and it is used only while it beats reacting to what came"

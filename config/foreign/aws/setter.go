@@ -15,22 +15,26 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// setter is a function of the template that may put scaling policies: what it puts is a target that it computed.
+// This file recognizes the pattern of a dynamic target: a function measures how long messages take and puts a scaling
+// policy with a new target every few minutes. In Muster one policy, dynamic-backlog, does that.
+
+// setter is a function of the template that may put scaling policies. The target that it puts is one that it
+// computed.
 type setter struct {
 	name string
-	// latency is the objective that its environment states; zero where none does.
+	// latency is the objective that a variable of its environment states; 0 for none.
 	latency time.Duration
 	// at is where the latency is stated.
 	at *yaml.Node
 }
 
-// puts matches what allows or calls PutScalingPolicy: an action of IAM, a call in inline code, or the managed policy.
+// puts matches what allows or calls PutScalingPolicy: an action of IAM, a call in inline code, or a managed policy.
 var puts = regexp.MustCompile(
 	`(?i)autoscaling:(PutScalingPolicy|Put\*|\*)|put_scaling_policy|putScalingPolicy|AutoScalingFullAccess`,
 )
 
-// findSetters finds the functions that put scaling policies: by their own permissions or code, by those of the role
-// that they have, or by those of a policy of IAM that is attached to that role.
+// findSetters returns the functions that may put scaling policies: by their own permissions or code, by those of
+// their role, or by those of a policy that is attached to the role.
 func (t *stack) findSetters() (all []setter) {
 	nodes.Pairs(t.Resources, func(name, n *yaml.Node) {
 		kind := nodes.Plain(nodes.Get(n, "Type"))
@@ -38,9 +42,12 @@ func (t *stack) findSetters() (all []setter) {
 			return
 		}
 		p := nodes.Get(n, "Properties")
+		// A function without a role in the template may still have permissions of its own, as SAM allows.
 		if !t.mayPut(p) && !t.roleMayPut(t.Resolve(nodes.Get(p, "Role")).Resource) {
 			return
 		}
+		// The objective of a dynamic target is usually a variable of the function, because the function divides by
+		// it.
 		one := setter{name: name.Value}
 		nodes.Pairs(nodes.At(p, "Environment", "Variables"), func(key, value *yaml.Node) {
 			seconds, ok := nodes.Number(t.Resolve(value).Text)
@@ -54,9 +61,11 @@ func (t *stack) findSetters() (all []setter) {
 	return all
 }
 
-// mayPut tells whether any text in a tree allows or calls PutScalingPolicy, or in a policy of IAM that it refers to.
+// mayPut tells whether a text in a tree, or in a policy of IAM that the tree refers to, allows or calls
+// PutScalingPolicy.
 func (t *stack) mayPut(n *yaml.Node) bool { return t.puts(n, 0) }
 
+// puts is mayPut at a depth. Following a reference costs a quarter of the depth, so that references in a circle end.
 func (t *stack) puts(n *yaml.Node, depth int) bool {
 	if n == nil || depth > nodes.MaxDepth {
 		return false
@@ -65,6 +74,7 @@ func (t *stack) puts(n *yaml.Node, depth int) bool {
 		return puts.MatchString(n.Value)
 	}
 	if name, _ := template.Function(n); name == "Ref" || name == "GetAtt" {
+		// Only policies of IAM are followed: what else a function refers to says nothing about its permissions.
 		r := nodes.Get(t.Resources, t.Resolve(n).Resource)
 		kind := nodes.Plain(nodes.Get(r, "Type"))
 		ofIAM := strings.HasPrefix(kind, "AWS::IAM::") && strings.HasSuffix(kind, "Policy")
@@ -73,9 +83,9 @@ func (t *stack) puts(n *yaml.Node, depth int) bool {
 	return slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return t.puts(c, depth+1) })
 }
 
-// roleMayPut tells whether a role of the template may put scaling policies, by itself or by a policy that is attached
-// to it.
+// roleMayPut tells whether a role of the template may put scaling policies, by itself or by an attached policy.
 func (t *stack) roleMayPut(role string) (may bool) {
+	// A function whose role is made elsewhere cannot be judged.
 	if role == "" {
 		return false
 	}
@@ -87,6 +97,7 @@ func (t *stack) roleMayPut(role string) (may bool) {
 			return
 		}
 		p := nodes.Get(n, "Properties")
+		// A policy names several roles, an attachment names one.
 		attached := append(slices.Clone(nodes.Elements(nodes.Get(p, "Roles"))), nodes.Get(p, "Role"))
 		of := slices.ContainsFunc(attached, func(r *yaml.Node) bool {
 			id, _ := t.ResourceOf("AWS::IAM::Role", "RoleName", t.Resolve(r), r)
@@ -97,8 +108,8 @@ func (t *stack) roleMayPut(role string) (may bool) {
 	return may
 }
 
-// backlogPerWorker takes in a target for a metric that is the backlog over the workers. Where a function sets the
-// target anew, the template is the one with a dynamic target, which one policy does here.
+// backlogPerWorker adds the policy for a target of the backlog per worker. Where a function may set the target, it is
+// dynamic-backlog, and the stated target only counts until a processing duration has been measured.
 func (t *stack) backlogPerWorker(s *scaled, p scalingPolicy, target float64, c *yaml.Node, metric string) {
 	seen := "The metric " + metric + " is taken to be the backlog over the instances in service, which is seen " +
 		"here: nothing needs to publish it."
@@ -109,6 +120,7 @@ func (t *stack) backlogPerWorker(s *scaled, p scalingPolicy, target float64, c *
 		)
 		return
 	}
+	// Which of several functions sets this policy cannot be seen; the first is named so that a reader can check.
 	of := t.setters[0]
 	s.Add(c, policy.Spec{Name: "dynamic-backlog", Acceptable: target})
 	s.Remark("%s", seen)
@@ -121,6 +133,7 @@ func (t *stack) backlogPerWorker(s *scaled, p scalingPolicy, target float64, c *
 	if target > 0 {
 		s.Remark("The target of %s counts until a duration was measured.", render.Number(target))
 	}
+	// Comparisons play the original under this name.
 	s.Peer = "aws-dynamic"
 	if of.latency > 0 {
 		s.Latency = of.latency

@@ -15,11 +15,14 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// mostSteps is how many steps a policy may have.
+// This file reads step and simple scaling, and decides which of several policies of a fleet are carried over.
+
+// mostSteps is how many steps the policy step may have.
 const mostSteps = 20
 
-// stepping takes in a step or simple scaling policy, with the alarms that call it.
+// stepping reads a step or simple scaling policy, with the alarm that calls it.
 func (t *stack) stepping(s *scaled, p scalingPolicy, c *yaml.Node) {
+	// Without the alarm, adjustments have no metric and no threshold to count from.
 	callers := t.alarms(p)
 	if len(callers) == 0 {
 		s.Note(
@@ -37,9 +40,11 @@ func (t *stack) stepping(s *scaled, p scalingPolicy, c *yaml.Node) {
 		s.Note(p.at, "%s has no step that could be carried over", p.name)
 		return
 	}
+	// The warm-up is read before the cooldown, which may be taken from it.
 	if w := nodes.Get(c, "EstimatedInstanceWarmup"); w != nil {
 		s.warmup(w, t.Resolve(w))
 	}
+	// One worker is the least change in Muster too, so a stated 1 needs no note.
 	if m := nodes.Get(c, "MinAdjustmentMagnitude"); m != nil && t.Resolve(m).Text != "1" {
 		s.Note(m, "MinAdjustmentMagnitude is not carried over: a percentage changes at least one worker")
 	}
@@ -54,15 +59,17 @@ func (t *stack) stepping(s *scaled, p scalingPolicy, c *yaml.Node) {
 	}
 }
 
-// firstAlarm is the first of the alarms that call a policy which can be carried over. Others that are like it count
-// with it.
+// firstAlarm returns the first alarm of a policy that can be carried over. Further ones that equal it, for other
+// queues, are covered by it.
 func (t *stack) firstAlarm(s *scaled, p scalingPolicy, callers []*yaml.Node) (first alarm, found bool) {
 	for _, n := range callers {
 		a, ok := t.alarm(s, p, n)
 		switch {
 		case !ok:
 		case !found:
+			// A policy of AWS may have several alarms; a policy of Muster has one metric.
 			first, found = a, true
+		// Equal alarms differ in their queue only, which the policy step sums up anyway.
 		case a == first:
 			s.Remark(
 				"Several alarms that are alike but for the queue call %s; here one rule goes by the backlog of "+
@@ -90,24 +97,26 @@ func (t *stack) missingAlarms(p scalingPolicy) string {
 	return ". Give beside it what aws cloudwatch describe-alarms --alarm-names " + strings.Join(names, " ") + " prints"
 }
 
-// defaultCooldown is what AWS waits after a change by a simple policy, or by a step policy of a service, where nothing
-// else is said; it is also the default warm-up of an instance.
+// defaultCooldown is AWS's default for simple policies and for step policies of services, and for the warm-up of an
+// instance.
 const defaultCooldown = 5 * time.Minute
 
-// cooldown is how long a change by steps waits for the one before. A step policy of a group has none: AWS counts
-// instances that warm up as there, and adds only what a higher step adds. The warm-up stands for that here.
+// cooldown returns how long a step waits after the one before. A step policy of a group has no cooldown: AWS counts
+// instances that warm up as present and adds only what a higher step adds. The warm-up stands in for that.
 func (t *stack) cooldown(s *scaled, p scalingPolicy, c *yaml.Node) time.Duration {
 	if n := nodes.Get(c, "Cooldown"); n != nil {
 		v := t.Resolve(n)
+		// A stated cooldown counts for both services.
 		if v.Why == "" {
 			return s.Seconds(n, v.Text, "Cooldown", 24*time.Hour)
 		}
 		s.Note(
-			n, "the Cooldown of %s cannot be told (%s); %s, the default, stands for it", p.name, v.Why,
+			n, "the Cooldown of %s cannot be determined (%s); %s, the default, stands for it", p.name, v.Why,
 			draft.Span(defaultCooldown),
 		)
 		return defaultCooldown
 	}
+	// Simple scaling is recognized by its adjustment too: an output of the CLI may lack the type.
 	simple := nodes.Plain(nodes.Get(c, "PolicyType")) == "SimpleScaling" || nodes.Get(c, "ScalingAdjustment") != nil
 	if p.ecs || simple {
 		s.Remark("No cooldown is stated for its steps; AWS's default of %s is written out.",
@@ -130,7 +139,8 @@ func (t *stack) cooldown(s *scaled, p scalingPolicy, c *yaml.Node) time.Duration
 	return defaultCooldown
 }
 
-// merge adds the steps to those of an earlier policy on the same metric.
+// merge adds the steps of a policy to those of an earlier one on the same metric, or adds the policy. It tells
+// whether the steps were carried over.
 func (s *scaled) merge(p scalingPolicy, spec policy.Spec) bool {
 	i := slices.IndexFunc(s.Policies, func(x policy.Spec) bool { return x.Name == "step" })
 	if i < 0 {
@@ -142,6 +152,7 @@ func (s *scaled) merge(p scalingPolicy, spec policy.Spec) bool {
 		return true
 	}
 	both := s.Policies[i]
+	// The usual pattern of one policy per queue, with the same steps in each.
 	if both.Metric == spec.Metric && contains(both.Steps, spec.Steps) {
 		s.Remark(
 			"Several policies have the same steps for different queues. They count once, for the backlog of all " +
@@ -160,11 +171,13 @@ func (s *scaled) merge(p scalingPolicy, spec policy.Spec) bool {
 		)
 		return false
 	}
+	// A configuration has one cooldown for all steps of a policy.
 	if both.Cooldown != spec.Cooldown {
 		s.Remark("Its step policies have cooldowns of their own; the longest holds for all.")
 	}
 	both.Steps = slices.Concat(both.Steps, spec.Steps)
 	both.Cooldown = max(both.Cooldown, spec.Cooldown)
+	// Rises of one policy and falls of another interleave; the policy step wants them in order.
 	slices.SortFunc(both.Steps, func(a, b policy.StepChange) int {
 		if a.From < b.From {
 			return -1
@@ -186,7 +199,7 @@ func contains(all, some []policy.StepChange) bool {
 	})
 }
 
-// sameStep tells whether two steps change the same at the same values.
+// sameStep tells whether two steps make the same change at the same values.
 func sameStep(x, y policy.StepChange) bool {
 	if x.Set != nil && y.Set != nil && *x.Set == *y.Set {
 		x.Set, y.Set = nil, nil
@@ -194,7 +207,8 @@ func sameStep(x, y policy.StepChange) bool {
 	return x == y
 }
 
-// steps are the adjustments of a policy as ranges of the metric.
+// steps returns the adjustments of a policy as ranges of the metric. An adjustment of 0 and a range that the metric
+// never reaches are dropped.
 func (t *stack) steps(s *scaled, p scalingPolicy, c *yaml.Node, a alarm) (all []policy.StepChange) {
 	kind := t.Resolve(nodes.Get(c, "AdjustmentType")).Text
 	adjustments := nodes.Elements(nodes.Get(c, "StepAdjustments"))
@@ -204,10 +218,12 @@ func (t *stack) steps(s *scaled, p scalingPolicy, c *yaml.Node, a alarm) (all []
 	for _, n := range adjustments {
 		by := nodes.Get(n, "ScalingAdjustment")
 		v, ok := nodes.Number(t.Resolve(by).Text)
+		// Adjustments are whole numbers in the API, also percentages.
 		if !ok || v != math.Trunc(v) || math.Abs(v) > draft.MostWorkers {
-			s.Note(nodes.Or(by, n), "the adjustment of %s cannot be told; the step is not carried over", p.name)
+			s.Note(nodes.Or(by, n), "the adjustment of %s cannot be determined; the step is not carried over", p.name)
 			continue
 		}
+		// The adjustment is read with its range, so that a step without effect can be dropped.
 		step := t.bounds(n, a)
 		switch kind {
 		case "ChangeInCapacity":
@@ -226,13 +242,15 @@ func (t *stack) steps(s *scaled, p scalingPolicy, c *yaml.Node, a alarm) (all []
 		if v == 0 && step.Set == nil || step.To < 0 {
 			continue // no change, or at values that the metric never has
 		}
+		// The range and the change are both known.
 		all = append(all, step)
 	}
 	return all
 }
 
-// bounds are the values of the metric at which a step counts, from included and to not. The bounds of AWS count from
-// the threshold. Above it the lower one is included and the upper one not, below it is the other way round.
+// bounds returns the values of the metric at which an adjustment counts, From included and To excluded. The bounds of
+// AWS count from the threshold. Above the threshold AWS includes the lower bound; below it, the upper one, which the
+// least difference between two values corrects. To is -1 for a range that the metric never reaches.
 func (t *stack) bounds(n *yaml.Node, a alarm) (s policy.StepChange) {
 	least := 1.0 // the least difference between two values: counts and seconds are whole
 	if a.metric == policy.MetricBacklogPerWorker || a.metric == policy.MetricUtilization {
@@ -240,7 +258,9 @@ func (t *stack) bounds(n *yaml.Node, a alarm) (s policy.StepChange) {
 	}
 	lower, hasLower := nodes.Number(t.Resolve(nodes.Get(n, "MetricIntervalLowerBound")).Text)
 	upper, hasUpper := nodes.Number(t.Resolve(nodes.Get(n, "MetricIntervalUpperBound")).Text)
+	// Bounds are in units of the alarm's metric, like its threshold.
 	lower, upper = lower/a.scale, upper/a.scale
+	// Above the threshold an open lower bound means the threshold itself.
 	if a.above {
 		s.From = a.threshold + lower
 		if !a.equal && lower <= 0 {
@@ -251,6 +271,7 @@ func (t *stack) bounds(n *yaml.Node, a alarm) (s policy.StepChange) {
 		}
 	} else {
 		s.To = a.threshold + least
+		// Below the threshold bounds are negative. AWS excludes the lower bound and includes the upper one.
 		if hasUpper && upper < 0 {
 			s.To += upper
 		} else if !a.equal {
@@ -260,6 +281,7 @@ func (t *stack) bounds(n *yaml.Node, a alarm) (s policy.StepChange) {
 			s.From = a.threshold + lower + least
 		}
 	}
+	// No metric of the policy step is ever negative.
 	s.From = max(0, s.From)
 	if (hasUpper || !a.above) && s.To <= 0 || s.To != 0 && s.To <= s.From {
 		s.To = -1
@@ -267,9 +289,8 @@ func (t *stack) bounds(n *yaml.Node, a alarm) (s policy.StepChange) {
 	return s
 }
 
-// policies takes in the policies of a group or service. Of steps and targets that stand side by side one kind is kept:
-// in no step a step policy wants the size as it is, and the largest of both would never fall. The rule that goes by the
-// queue stays.
+// policies reads the policies of a fleet. Of steps and targets only one kind is carried over: outside its steps, a
+// step policy wants the size as it is, so the maximum of both would never fall. The rule that goes by the queue wins.
 func (t *stack) policies(s *scaled) {
 	var byQueue, targets, steps, rest []scalingPolicy
 	for _, p := range s.policies {
@@ -285,6 +306,7 @@ func (t *stack) policies(s *scaled) {
 		}
 	}
 	take := func(all []scalingPolicy) bool {
+		// Only a policy that was carried over displaces others: one that was not leaves the fleet without a rule.
 		before := len(s.Policies)
 		for _, p := range all {
 			t.policy(s, p)
@@ -313,7 +335,7 @@ func (t *stack) policies(s *scaled) {
 	take(rest)
 }
 
-// tracksQueue tells whether a target is one for what waits in queues.
+// tracksQueue tells whether a policy tracks the messages of queues.
 func (t *stack) tracksQueue(n *yaml.Node) bool {
 	if n == nil {
 		return false
@@ -327,6 +349,7 @@ func (t *stack) tracksQueue(n *yaml.Node) bool {
 	}
 	configuration := nodes.Or(
 		nodes.Get(n, "TargetTrackingConfiguration"), nodes.Get(n, "TargetTrackingScalingPolicyConfiguration"))
+	// The whole configuration is searched, because a list may read the queue in one of its entries.
 	if t.tracksQueue(configuration) || t.tracksQueue(nodes.Get(n, "CustomizedMetricSpecification")) {
 		return true
 	}
@@ -336,7 +359,7 @@ func (t *stack) tracksQueue(n *yaml.Node) bool {
 	return slices.ContainsFunc(n.Content, t.tracksQueue)
 }
 
-// tracked is the name of the metric that a target is for.
+// tracked returns the name of the metric of a target tracking policy.
 func (t *stack) tracked(p *yaml.Node) string {
 	c := nodes.Or(nodes.Get(p, "TargetTrackingConfiguration"), nodes.Get(p, "TargetTrackingScalingPolicyConfiguration"))
 	of := nodes.Or(nodes.At(c, "PredefinedMetricSpecification", "PredefinedMetricType"),

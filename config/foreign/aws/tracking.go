@@ -17,17 +17,21 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// tracking takes in a target-tracking policy.
+// This file reads target tracking: the metric or expression becomes a metric-math policy with the same target.
+
+// tracking reads a target tracking policy.
 func (t *stack) tracking(s *scaled, p scalingPolicy, c *yaml.Node) {
 	of := nodes.Get(c, "TargetValue")
 	v := t.Resolve(of)
 	target, ok := nodes.Number(v.Text)
 	custom, predefined := nodes.Get(c, "CustomizedMetricSpecification"), nodes.Get(c, "PredefinedMetricSpecification")
 	if v.Why != "" || !ok || target <= 0 {
+		// A target that is not known is usual where a function sets it: then it starts without one.
 		if v.Why == "" || len(t.setters) == 0 ||
 			!isBacklogPerWorker(t.Resolve(nodes.Get(custom, "MetricName")).Text) {
 			s.Note(
-				nodes.Or(of, p.at), "the TargetValue of %s cannot be told%s; the policy is not carried over", p.name,
+				nodes.Or(of, p.at), "the TargetValue of %s cannot be determined%s; the policy is not carried over",
+				p.name,
 				reason(v, ok && target > 0),
 			)
 			return
@@ -37,12 +41,14 @@ func (t *stack) tracking(s *scaled, p scalingPolicy, c *yaml.Node) {
 	if w := nodes.Get(p.properties, "EstimatedInstanceWarmup"); w != nil {
 		s.warmup(w, t.Resolve(w))
 	}
+	// One policy that keeps its workers does not keep those that another policy lets go: see draft.Draft.Done.
 	if in := nodes.Get(c, "DisableScaleIn"); in != nil && nodes.True(t.Resolve(in).Text) {
 		s.Kept = true
 	} else {
 		s.Steady = true
 	}
 	switch {
+	// The three forms of a metric exclude each other.
 	case nodes.Get(custom, "Metrics") != nil:
 		t.metrics(s, p, target, nodes.Get(custom, "Metrics"))
 	case custom != nil:
@@ -58,6 +64,7 @@ func (t *stack) tracking(s *scaled, p scalingPolicy, c *yaml.Node) {
 		"AWS lets members go once the metric was low for 15 minutes, so a fall waits as long here. It waits 3 "+
 			"minutes before a rise as well, for fear of noise; here a rise is at once.",
 	)
+	// The longer of the 15 minutes and a stated cooldown becomes the window for falls.
 	t.cooldowns(s, c)
 	s.Rest(
 		c, p.name, "TargetValue", "DisableScaleIn", "CustomizedMetricSpecification", "PredefinedMetricSpecification",
@@ -65,11 +72,13 @@ func (t *stack) tracking(s *scaled, p scalingPolicy, c *yaml.Node) {
 	)
 }
 
-// cooldowns of Application Auto Scaling.
+// cooldowns reads the cooldowns of Application Auto Scaling. That of rises needs no equivalent: ordered members
+// count.
 func (t *stack) cooldowns(s *scaled, c *yaml.Node) {
 	if in := nodes.Get(c, "ScaleInCooldown"); in != nil {
+		// A cooldown that is not known is dropped with a note, and the 15 minutes of the low alarm remain.
 		if v := t.Resolve(in); v.Why != "" {
-			s.Note(in, "ScaleInCooldown cannot be told: %s", v.Why)
+			s.Note(in, "ScaleInCooldown cannot be determined: %s", v.Why)
 		} else {
 			wait := s.Seconds(in, v.Text, "ScaleInCooldown", 24*time.Hour)
 			s.Falling(wait, "A fall waits for the ScaleInCooldown of %s, which is longer than the 15 minutes for "+
@@ -81,7 +90,7 @@ func (t *stack) cooldowns(s *scaled, c *yaml.Node) {
 	}
 }
 
-// reason says why a number cannot be told.
+// reason says why a number is not known, as the end of a note; empty when it is.
 func reason(v template.Value, fine bool) string {
 	switch {
 	case v.Why != "":
@@ -123,7 +132,8 @@ func (t *stack) queries(s *scaled, p scalingPolicy, list *yaml.Node) (queries []
 	return queries
 }
 
-// metrics takes in a list of metrics and expressions.
+// metrics reads a target for a list of metrics and expressions. Which of them is returned is written out, because AWS
+// and Muster have different defaults for ReturnData in a list.
 func (t *stack) metrics(s *scaled, p scalingPolicy, target float64, list *yaml.Node) {
 	queries := t.queries(s, p, list)
 	program, err := metricmath.Compile(queries, metricmath.Options{})
@@ -134,9 +144,11 @@ func (t *stack) metrics(s *scaled, p scalingPolicy, target float64, list *yaml.N
 		)
 		return
 	}
+	// A target is for one result; the other queries only feed it.
 	returned := program.Returned()[0]
 	var silent []string
 	for i := range queries {
+		// A query without the member returns data by default; one result is allowed.
 		if queries[i].ReturnData == nil && queries[i].ID != returned {
 			silent = append(silent, queries[i].ID)
 		}
@@ -153,14 +165,17 @@ func (t *stack) metrics(s *scaled, p scalingPolicy, target float64, list *yaml.N
 	t.track(s, p, list, target, queries)
 }
 
-// track adds the policy that keeps a list at a target.
+// track adds the metric-math policy that keeps a list at a target, and says what of it has to be read from
+// CloudWatch.
 func (t *stack) track(s *scaled, p scalingPolicy, at *yaml.Node, target float64, queries []metricmath.Query) {
 	spec := policy.Spec{Name: "metric-math", Target: target, Queries: queries}
+	// The policy's own check decides what a configuration accepts.
 	if err := spec.Check(); err != nil {
 		s.Note(at, "%s is not carried over: %s", p.name, strings.ReplaceAll(err.Error(), "\n", "; "))
 		return
 	}
 	s.Add(at, spec)
+	// Metrics of the fleet's own queues and members are read directly; others need CloudWatch.
 	uses := spec.Metrics(s.Name, s.QueueNames())
 	var read []string
 	slots := false
@@ -176,6 +191,7 @@ func (t *stack) track(s *scaled, p scalingPolicy, at *yaml.Node, target float64,
 			strings.Join(slices.Compact(read), ", "),
 		)
 	}
+	// A target up to 1 for work over slots is a utilization, which has a baseline and a policy of its own.
 	if slots && len(read) == 0 && target <= 1 {
 		s.Peer = fmt.Sprintf("aws-utilization[%g]", target)
 		s.Remark(
@@ -186,7 +202,7 @@ func (t *stack) track(s *scaled, p scalingPolicy, at *yaml.Node, target float64,
 	}
 }
 
-// text resolves a text of a list; one that cannot be told is noted.
+// text returns the text of a key; one that is not known has a note and a text that stands in for it.
 func (t *stack) text(s *scaled, n *yaml.Node, key string) string {
 	of := nodes.Get(n, key)
 	if of == nil {
@@ -194,17 +210,19 @@ func (t *stack) text(s *scaled, n *yaml.Node, key string) string {
 	}
 	v := t.Resolve(of)
 	if v.Why != "" {
+		// Names of the fleet itself have a comment where they are written, so no note repeats it.
 		standIn := cmp.Or(v.StandIn, draft.Unresolved)
 		if !slices.Contains(
 			append(s.QueueNames(), s.Group, s.Cluster, s.Service), standIn,
 		) { // of those it is said where they stand
-			s.Note(of, "%s cannot be told: %s; %q stands for it", key, v.Why, standIn)
+			s.Note(of, "%s cannot be determined: %s; %q stands for it", key, v.Why, standIn)
 		}
 		return standIn
 	}
 	return v.Text
 }
 
+// period returns a period in seconds, 0 when none is stated.
 func (t *stack) period(n *yaml.Node) int {
 	v, ok := nodes.Number(t.Resolve(nodes.Get(n, "Period")).Text)
 	if nodes.Get(n, "Period") == nil || !ok || v < 1 || v > 86400 {
@@ -213,6 +231,7 @@ func (t *stack) period(n *yaml.Node) int {
 	return int(v)
 }
 
+// dimensions returns the dimensions of a metric.
 func (t *stack) dimensions(s *scaled, n *yaml.Node) (all []metricmath.Dimension) {
 	for _, d := range nodes.Elements(nodes.Get(n, "Dimensions")) {
 		all = append(all, metricmath.Dimension{Name: t.text(s, d, "Name"), Value: t.text(s, d, "Value")})
@@ -220,11 +239,12 @@ func (t *stack) dimensions(s *scaled, n *yaml.Node) (all []metricmath.Dimension)
 	return all
 }
 
-// custom takes in a single metric.
+// custom reads a target for a single metric.
 func (t *stack) custom(s *scaled, p scalingPolicy, target float64, c *yaml.Node) {
 	name := t.text(s, c, "MetricName")
 	s.Rest(c, p.name, "MetricName", "Namespace", "Statistic", "Dimensions", "Unit", "Period")
 	if isBacklogPerWorker(name) {
+		// Muster computes this metric itself, so the users' function that publishes it is no longer needed.
 		t.backlogPerWorker(s, p, target, c, name)
 		return
 	}
@@ -234,6 +254,8 @@ func (t *stack) custom(s *scaled, p scalingPolicy, target float64, c *yaml.Node)
 			MetricName: name,
 			Dimensions: t.dimensions(s, c),
 		}}
+	// A plain queue metric is a number of the queue, not of a worker: adding workers does not bring it down in
+	// proportion.
 	if m.Metric.Namespace == "AWS/SQS" {
 		s.Note(
 			c,
@@ -244,8 +266,10 @@ func (t *stack) custom(s *scaled, p scalingPolicy, target float64, c *yaml.Node)
 	t.track(s, p, c, target, []metricmath.Query{{ID: "m1", MetricStat: m, ReturnData: new(true)}})
 }
 
-// isBacklogPerWorker tells whether a metric's name says that it is the backlog per worker.
+// isBacklogPerWorker tells whether a metric's name says that it is the backlog per worker. Such metrics are published
+// by the users themselves, under many names.
 func isBacklogPerWorker(name string) bool {
+	// Users write the name with any case and separators.
 	bare := strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(strings.ToLower(name))
 	for _, of := range []string{"instance", "worker", "task", "container", "host"} {
 		if strings.Contains(bare, "backlogper"+of) || strings.Contains(bare, "messagesper"+of) {
@@ -255,14 +279,16 @@ func isBacklogPerWorker(name string) bool {
 	return bare == "bpi" || bare == "backlogperecstask"
 }
 
-// predefined takes in one of the metrics that AWS names itself.
+// predefined reads a target for a metric that AWS names itself.
 func (t *stack) predefined(s *scaled, p scalingPolicy, target float64, c *yaml.Node) {
 	kind := t.text(s, c, "PredefinedMetricType")
+	// The metric belongs to what is scaled, and without a name it cannot be read.
 	if s.Group == "" && s.Service == "" {
 		s.Note(c, "the metric %s is one of the group or service that %s scales, which is not said here; the policy is "+
 			"not carried over", nodes.Brief(kind), p.name)
 		return
 	}
+	// Predefined metrics have the group's or the service's own dimensions.
 	group := metricmath.Dimension{Name: "AutoScalingGroupName", Value: s.Name}
 	stat := func(namespace, name, stat string, dimensions ...metricmath.Dimension) *metricmath.MetricStat {
 		return &metricmath.MetricStat{

@@ -1,7 +1,17 @@
-// Package draft collects what another system says of one group, service or workload, as the fleet of a configuration.
+// Package draft collects what another system says about one group, service or workload, as the fleet of a
+// configuration.
 //
-// A [Draft] is a fleet that is being read: readers add policies, queues and reasons to wait, with notes for what cannot
-// be carried over and remarks for what was chosen. [Draft.Done] completes it, and what is written is its [Fleet]. The
-// bounds of a configuration are held here, so that every reader may add what it finds. Which system it comes from is
-// not known here.
+// A [Draft] is a fleet while it is read. A reader, for AWS or for Kubernetes, makes one for each thing that is scaled
+// and adds to it:
+//
+//   - policies ([Draft.Add]), of which a configuration has a bounded number;
+//   - queues ([Draft.Use]); dead-letter queues are set apart and dropped by [Draft.SettleQueues];
+//   - reasons why a fall waits ([Draft.Falling]), of which the longest counts;
+//   - notes for what cannot be carried over ([Draft.Note]), and remarks for what was chosen ([Draft.Remark]).
+//
+// [Draft.Done] completes the draft, and the [Fleet] in it is what is written. The bounds of a configuration are kept
+// here, so that a reader may add whatever it finds.
+//
+// The package does not know which system a fleet comes from, nor how a configuration is written: that is package
+// foreign.
 package draft

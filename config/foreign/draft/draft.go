@@ -13,56 +13,56 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// Unresolved stands for a text that cannot be told.
+// Unresolved stands in for a text that is not known.
 const Unresolved = "unresolved"
 
-// Unstated values.
+// Defaults and bounds of a configuration.
 const (
-	// UnstatedMax is the largest size of a fleet whose template does not tell one.
+	// UnstatedMax is the largest size of a fleet whose source states none.
 	UnstatedMax = 10
-	// MostWorkers is the largest size that a configuration may state, mostPolicies how many policies largest may have,
-	// mostQueues how many queues a fleet may serve.
+	// MostWorkers is the largest size that a configuration may state. mostPolicies is how many policies the maximum
+	// may be of, mostQueues how many queues a fleet may serve.
 	MostWorkers  = 10_000
 	mostPolicies = 8
 	mostQueues   = 20
 )
 
-// Draft is a fleet that is being read.
+// Draft is a fleet while it is read. It is not safe for concurrent use.
 type Draft struct {
 	Fleet
-	// At is where it stands, Said what is noted of it.
+	// At is the place of the fleet, Said the notes about it.
 	At   *yaml.Node
 	Said nodes.Notes
-	// Steady is true once a policy may let workers go, Kept once one says that it never does.
+	// Steady is true once a policy allows falls, Kept once a policy forbids them (DisableScaleIn).
 	Steady, Kept bool
-	// Stated is true where a window for falls was stated, which then counts alone.
+	// Stated is true when the source states a window for falls. That window then counts, and no reason of falls does.
 	Stated bool
-	// falls are the reasons for which a fall waits, the longest of which counts.
+	// falls are the reasons why a fall waits; the longest counts.
 	falls []wait
-	// QueueRegion and QueueAccount are where its queues are; empty where nothing tells it.
+	// QueueRegion and QueueAccount say where its queues are; empty when that is not known.
 	QueueRegion, QueueAccount string
-	// Dead are the names of the queues that keep what failed; queueAt is where queues are named.
+	// Dead holds the names of dead-letter queues; queueAt has the place of each queue's name.
 	Dead    []string
 	queueAt map[string]*yaml.Node
 }
 
-// wait is how long something waits, and why in words.
+// wait is how long a fall waits, and why in words.
 type wait struct {
 	lasts time.Duration
 	why   string
 }
 
-// Note adds a note about this fleet.
+// Note adds a note about this fleet, at the place of n.
 func (d *Draft) Note(n *yaml.Node, format string, args ...any) { d.Said.Add(n, format, args...) }
 
-// Remark says what was chosen, once.
+// Remark adds a sentence about what was chosen; the same sentence is added once.
 func (d *Draft) Remark(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(d.Remarks, text) {
 		d.Remarks = append(d.Remarks, text)
 	}
 }
 
-// Rest notes the keys of a mapping that nothing here knows.
+// Rest adds a note for each key of a mapping that is not among the known ones, so that nothing is dropped silently.
 func (d *Draft) Rest(n *yaml.Node, what string, known ...string) {
 	nodes.Pairs(n, func(key, _ *yaml.Node) {
 		if !slices.Contains(known, key.Value) {
@@ -71,7 +71,7 @@ func (d *Draft) Rest(n *yaml.Node, what string, known ...string) {
 	})
 }
 
-// Add adds a policy, as long as there is room.
+// Add adds a policy, up to the bound of a configuration.
 func (d *Draft) Add(n *yaml.Node, s policy.Spec) {
 	if len(d.Policies) == mostPolicies {
 		d.Note(n, "found more than %d policies; this one is not carried over", mostPolicies)
@@ -80,14 +80,15 @@ func (d *Draft) Add(n *yaml.Node, s policy.Spec) {
 	d.Policies = append(d.Policies, s)
 }
 
-// Size makes a size of a text, or notes that it is none, or why the text cannot be told.
+// Size returns the size that a text states, or otherwise with a note. why says why the text is not known; empty when
+// it is.
 func (d *Draft) Size(n *yaml.Node, text, why, what string, otherwise int) int {
 	size, ok := nodes.Number(text)
 	switch {
 	case why != "":
-		d.Note(n, "%s cannot be told (%s); %d stands for it", what, why, otherwise)
+		d.Note(n, "%s cannot be determined (%s); %d is used instead", what, why, otherwise)
 	case !ok || size < 0 || size != float64(int(size)):
-		d.Note(n, "found %s for %s, which is no size; %d stands for it", nodes.Brief(text), what, otherwise)
+		d.Note(n, "found %s for %s, which is no size; %d is used instead", nodes.Brief(text), what, otherwise)
 	case size > MostWorkers:
 		d.Note(n, "found %s of %s; %d is the most", what, nodes.Brief(text), MostWorkers)
 		return MostWorkers
@@ -97,12 +98,12 @@ func (d *Draft) Size(n *yaml.Node, text, why, what string, otherwise int) int {
 	return otherwise
 }
 
-// Falling makes a fall wait, for a reason that is told where it is the longest.
+// Falling adds a reason why a fall waits; why becomes a remark if this reason is the longest.
 func (d *Draft) Falling(lasts time.Duration, why string, args ...any) {
 	d.falls = append(d.falls, wait{lasts, fmt.Sprintf(why, args...)})
 }
 
-// settleFalls takes the longest of the reasons for which a fall waits. A window that was stated stands as it is.
+// settleFalls sets the stabilization of falls to the longest of their reasons, unless the source states a window.
 func (d *Draft) settleFalls() {
 	if len(d.Policies) == 0 {
 		d.Out, d.In = policy.Shape{}, policy.Shape{} // they shape a rule that is not there
@@ -118,7 +119,7 @@ func (d *Draft) settleFalls() {
 	}
 }
 
-// Done completes the fleet.
+// Done completes the fleet: bounds in order, falls settled, the name and the queues' URLs valid.
 func (d *Draft) Done() *Draft {
 	if d.Max < d.Min {
 		d.Note(d.At, "the most, %d, is below the least, %d; the least stands for both", d.Max, d.Min)
@@ -138,8 +139,8 @@ func (d *Draft) Done() *Draft {
 	return d
 }
 
-// urlOf is the URL of a queue that is known by its name alone. A name without a URL would be a queue of muster up
-// itself, which would be empty, and an empty queue looks like one without work.
+// urlOf returns the URL of a queue that is known by its name alone. A bare name would mean a queue of muster up
+// itself: that queue would be empty, and an empty queue looks like one without work.
 func (d *Draft) urlOf(queue string) string {
 	if strings.Contains(queue, "/") {
 		return queue
@@ -165,7 +166,7 @@ func (d *Draft) urlOf(queue string) string {
 	return "https://sqs." + region + "." + domain + "/" + account + "/" + queue
 }
 
-// QueueName tells whether SQS could have a queue of that name.
+// QueueName tells whether a name is valid for an SQS queue.
 func QueueName(name string) bool {
 	base := strings.TrimSuffix(name, ".fifo")
 	return base != "" && len(name) <= 80 && !strings.ContainsFunc(base, func(r rune) bool {
@@ -173,7 +174,7 @@ func QueueName(name string) bool {
 	})
 }
 
-// GoodURL tells whether a configuration takes a URL whose last part is the queue's name.
+// GoodURL tells whether a configuration accepts a URL whose last part is the queue's name.
 func GoodURL(text, name string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil && u.RawQuery == "" && !u.ForceQuery &&
@@ -181,7 +182,7 @@ func GoodURL(text, name string) bool {
 		strings.HasSuffix(u.Path, "/"+name)
 }
 
-// Use makes a name or URL one of the fleet's queues.
+// Use makes a name, URL or ARN one of the fleet's queues, up to the bound of a configuration.
 func (d *Draft) Use(n *yaml.Node, queue string) {
 	base := BaseOf(queue)
 	if !GoodURL(queue, base) {
@@ -210,8 +211,8 @@ func (d *Draft) Use(n *yaml.Node, queue string) {
 	}
 }
 
-// SettleQueues leaves out dead-letter queues beside others: what lies there is not the work of the fleet. One that
-// stands alone is what the rule goes by.
+// SettleQueues drops dead-letter queues when the fleet has other queues, because what lies there is not its work. A
+// dead-letter queue that is the only one stays: the rule goes by it.
 func (d *Draft) SettleQueues() {
 	isDead := func(queue string) bool { return slices.Contains(d.Dead, BaseOf(queue)) }
 	alone := !slices.ContainsFunc(d.Queues, func(q string) bool { return !isDead(q) })
@@ -238,14 +239,14 @@ func (d *Draft) SettleQueues() {
 	}
 }
 
-// DeadLetterName tells whether a queue's name says that it keeps what failed.
+// DeadLetterName tells whether a queue's name looks like that of a dead-letter queue.
 func DeadLetterName(name string) bool {
 	bare := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(strings.TrimSuffix(name, ".fifo")))
 	return strings.HasSuffix(bare, "dlq") || strings.HasPrefix(bare, "dlq") || strings.Contains(bare, "deadletter") ||
 		strings.HasSuffix(bare, "dead")
 }
 
-// Seconds is a duration of whole seconds from a text, within bounds.
+// Seconds returns the duration that a text states in seconds; 0 with a note when it is not within 0 and most.
 func (d *Draft) Seconds(n *yaml.Node, text, what string, most time.Duration) time.Duration {
 	v, ok := nodes.Number(text)
 	if !ok || v < 0 || v > most.Seconds() {
@@ -258,5 +259,5 @@ func (d *Draft) Seconds(n *yaml.Node, text, what string, most time.Duration) tim
 	return time.Duration(v * float64(time.Second)).Round(time.Second)
 }
 
-// BaseOf is a queue's name, of its URL or ARN.
+// BaseOf returns the name of a queue from its name, URL or ARN.
 func BaseOf(queue string) string { return queue[strings.LastIndexAny(queue, "/:")+1:] }

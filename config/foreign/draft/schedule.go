@@ -9,11 +9,11 @@ import (
 	"github.com/muster-scale/muster/config/foreign/nodes"
 )
 
-// Weekdays are the days as the policy schedule calls them.
+// Weekdays returns the days as the policy schedule names them, from Sunday on, which cron counts as 0.
 func Weekdays() []string { return []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} }
 
-// TimeOfDay reads a cron expression that is one time of day, every day or on some days of the week. The days are empty
-// for every day; why says what else it is.
+// TimeOfDay reads a cron expression that means one time of day, on every day or on some weekdays. Without days it is
+// every day. why says what else the expression is; then the others are empty.
 func TimeOfDay(text string) (at string, days []string, why string) {
 	f := strings.Fields(text)
 	if len(f) != 5 {
@@ -31,7 +31,8 @@ func TimeOfDay(text string) (at string, days []string, why string) {
 	return fmt.Sprintf("%02d:%02d", hour, minute), days, ""
 }
 
-// daysOf reads the field of the weekdays: a star, names or numbers, ranges and lists of them.
+// daysOf reads the weekdays of a cron expression: a star, or names, numbers and ranges in a list. A range may wrap
+// around the end of the week.
 func daysOf(field string) (days []string, why string) {
 	if field == "*" || field == "?" {
 		return nil, ""
@@ -61,6 +62,7 @@ func daysOf(field string) (days []string, why string) {
 	return days, ""
 }
 
+// weekday returns the number of a weekday from its name or number, where 0 and 7 are both Sunday.
 func weekday(text string) (int, bool) {
 	if n, err := strconv.Atoi(text); err == nil {
 		return n % 7, n >= 0 && n <= 7

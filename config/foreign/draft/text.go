@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Printable is text without what must not stand in a configuration.
+// Printable replaces characters that must not stand in a configuration by spaces: control characters, other line
+// separators and the marks of broken encodings.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r == '\uFEFF' || r == '\uFFFD' {
@@ -16,7 +17,7 @@ func Printable(text string) string {
 	}, text)
 }
 
-// Span writes a duration, in whole minutes or seconds where it is that.
+// Span returns a duration as a configuration writes it, in whole minutes or seconds where possible.
 func Span(d time.Duration) string {
 	if d%time.Second != 0 {
 		return d.String()

@@ -16,18 +16,22 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// KEDA's defaults.
+// This file reads the objects of KEDA. Source: the KEDA documentation, "ScaledObject specification", "ScaledJob
+// specification" and the scaler "AWS SQS Queue".
+
+// The defaults of KEDA: maxReplicaCount, cooldownPeriod and queueLength.
 const (
 	kedaMax      = 100
 	kedaCooldown = 5 * time.Minute
 	kedaLength   = 5
 )
 
-// scaledObject takes in a ScaledObject of KEDA.
+// scaledObject reads a ScaledObject: the sizes, then each trigger, then what delays a fall.
 func (r *objects) scaledObject(n *yaml.Node) {
 	metadata, spec := nodes.Get(n, "metadata"), nodes.Get(n, "spec")
 	target := nodes.Get(spec, "scaleTargetRef")
 	d := &workload{Draft: draft.Draft{At: n}}
+	// The workload gives the fleet its name: that is what people look for.
 	d.Name = cmp.Or(
 		nodes.Plain(nodes.Or(nodes.Get(target, "name"), nodes.Get(target, "deploymentName"))),
 		nodes.Plain(nodes.Get(metadata, "name")),
@@ -37,20 +41,26 @@ func (r *objects) scaledObject(n *yaml.Node) {
 		cmp.Or(nodes.Plain(nodes.Get(target, "kind")), "Deployment"), d.Name,
 	)
 	d.Max, d.Steady, d.Kubernetes = kedaMax, true, "KEDA"
+	// The workload is needed for variables that name a queue; without it such a trigger has a note.
 	d.pod = r.workload(d.Name)
 	if m := nodes.Get(spec, "minReplicaCount"); m != nil {
 		d.Min = d.Size(m, nodes.Plain(m), "", "minReplicaCount", 0)
 	}
+	// KEDA's default of 100 is written out, because Muster has none.
 	if m := nodes.Get(spec, "maxReplicaCount"); m != nil {
 		d.Max = d.Size(m, nodes.Plain(m), "", "maxReplicaCount", kedaMax)
 	}
 	d.pace(spec)
+	// Several triggers are several policies, of which the maximum counts, as in KEDA.
 	for _, trigger := range nodes.Elements(nodes.Get(spec, "triggers")) {
 		d.trigger(trigger)
 	}
+	// All triggers have been read: only now is it known whether a dead-letter queue has company.
 	d.SettleQueues()
+	// The behavior is read before the cooldown: a stated window takes its place.
 	d.advanced(nodes.Get(spec, "advanced"))
 	d.cooldownPeriod(nodes.Get(spec, "cooldownPeriod"))
+	// Annotations may pause what the specification says.
 	d.annotations(metadata)
 	d.Rest(
 		spec, "spec", "scaleTargetRef", "minReplicaCount", "maxReplicaCount", "pollingInterval", "cooldownPeriod",
@@ -62,23 +72,25 @@ func (r *objects) scaledObject(n *yaml.Node) {
 	r.fleets = append(r.fleets, d.Done())
 }
 
-// annotations notes what annotations pause.
+// annotations adds notes for annotations that pause scaling.
 func (d *workload) annotations(metadata *yaml.Node) {
 	nodes.Pairs(nodes.Get(metadata, "annotations"), func(key, v *yaml.Node) {
 		if strings.HasPrefix(key.Value, "autoscaling.keda.sh/paused") {
+			// A paused object scales nothing today; the fleet is in shadow mode anyway.
 			d.Note(key, "%s is not carried over", key.Value)
 		}
 	})
 }
 
-// scaledJob takes in a ScaledJob of KEDA: a Job for each so many messages, which ends when it has done them. The policy
-// exact is that: a slot for each message, and workers that leave when they are idle.
+// scaledJob reads a ScaledJob: KEDA makes a Job for each so many messages, and a Job ends when it has handled them.
+// The policy exact does the same: a slot for each message, and workers that leave when they are idle.
 func (r *objects) scaledJob(n *yaml.Node) {
 	metadata, spec := nodes.Get(n, "metadata"), nodes.Get(n, "spec")
 	d := &workload{Draft: draft.Draft{At: n}}
 	d.Name = nodes.Plain(nodes.Get(metadata, "name"))
 	d.From = fmt.Sprintf("the ScaledJob %s", d.Name)
 	d.Max, d.Steady, d.Kubernetes = kedaMax, true, "KEDA"
+	// A ScaledJob states its pod itself.
 	d.pod = nodes.At(spec, "jobTargetRef", "template", "spec")
 	if m := nodes.Get(spec, "minReplicaCount"); m != nil {
 		d.Min = d.Size(m, nodes.Plain(m), "", "minReplicaCount", 0)
@@ -97,6 +109,8 @@ func (r *objects) scaledJob(n *yaml.Node) {
 		}
 		m := nodes.Get(trigger, "metadata")
 		d.queueOf(trigger, m)
+		// KEDA takes the maximum over triggers; a configuration has one number of slots, and the first trigger's
+		// counts.
 		if l := d.amount(m, "queueLength", kedaLength); length == 0 {
 			length = l
 		}
@@ -117,9 +131,11 @@ func (r *objects) scaledJob(n *yaml.Node) {
 	r.fleets = append(r.fleets, d.Done())
 }
 
-// jobs makes the policy of a ScaledJob of so many messages a Job.
+// jobs adds the policy of a ScaledJob with so many messages per Job. The strategies that KEDA has beside "default"
+// differ in how they count running Jobs; comparisons play them as baselines.
 func (d *workload) jobs(strategy *yaml.Node, length float64) {
 	d.Add(d.At, policy.Spec{Name: "exact"})
+	// Slots are whole and bounded; queueLength is any number.
 	d.Slots = int(min(max(1, length), 1000))
 	if float64(d.Slots) != length {
 		d.Remark("A Job is made for each %s messages; %d slots stand for that.", render.Number(length), d.Slots)
@@ -134,6 +150,7 @@ func (d *workload) jobs(strategy *yaml.Node, length float64) {
 	)
 	d.Peer = fmt.Sprintf("keda-job[%g]", length)
 	switch name := nodes.Plain(nodes.Get(strategy, "strategy")); name {
+	// These two have baselines of their own.
 	case "accurate", "eager":
 		d.Peer = fmt.Sprintf("keda-job-%s[%g]", name, length)
 	case "", "default":
@@ -147,8 +164,9 @@ func (d *workload) jobs(strategy *yaml.Node, length float64) {
 	d.Rest(strategy, "scalingStrategy", "strategy")
 }
 
-// pace takes in how often is polled.
+// pace reads the polling interval.
 func (d *workload) pace(spec *yaml.Node) {
+	// Without an interval the default of Muster counts, which is shorter than KEDA's 30 seconds.
 	if p := nodes.Get(spec, "pollingInterval"); p != nil {
 		if d.Poll = d.Seconds(p, nodes.Plain(p), "pollingInterval", time.Hour); d.Poll > 0 {
 			d.Remark(
@@ -159,12 +177,13 @@ func (d *workload) pace(spec *yaml.Node) {
 	}
 }
 
-// cooldownPeriod takes in how long the last replica stays. The window of the Kubernetes autoscaler counts for the
-// others.
+// cooldownPeriod reads how long KEDA keeps the last replica. For all other replicas the window of the Kubernetes
+// autoscaler counts; the longer of the two becomes the window for falls.
 func (d *workload) cooldownPeriod(n *yaml.Node) {
 	if len(d.Policies) == 0 {
 		return
 	}
+	// Absent and stated cooldowns count alike: KEDA always has one.
 	cooldown := kedaCooldown
 	if n != nil {
 		cooldown = d.Seconds(n, nodes.Plain(n), "cooldownPeriod", 24*time.Hour)
@@ -177,6 +196,7 @@ func (d *workload) cooldownPeriod(n *yaml.Node) {
 			draft.Span(d.In.Stabilization), draft.Span(cooldown),
 		)
 	case d.Stated:
+	// With a minimum above 0 the last replica stays anyway, and only the autoscaler's window is left.
 	case d.Min > 0: // the period counts for the last replica alone, which stays
 		d.Falling(hpaWindow, "")
 	case cooldown > hpaWindow:
@@ -198,7 +218,7 @@ func (d *workload) cooldownPeriod(n *yaml.Node) {
 	}
 }
 
-// trigger takes in a trigger of a ScaledObject.
+// trigger reads a trigger of a ScaledObject by its type.
 func (d *workload) trigger(n *yaml.Node) {
 	switch kind := nodes.Plain(nodes.Get(n, "type")); kind {
 	case "cron":
@@ -214,12 +234,16 @@ func (d *workload) trigger(n *yaml.Node) {
 	}
 }
 
-// sqs takes in a trigger on the messages of a queue.
+// sqs reads a trigger on the messages of a queue. KEDA counts messages in flight unless told otherwise, and delayed
+// ones only if told; the backlog alone is backlog-per-worker, any sum is a metric-math expression.
 func (d *workload) sqs(n *yaml.Node) {
 	m := nodes.Get(n, "metadata")
+	// The trigger is read even without a queue: its target is worth a policy that only lacks the name.
 	url := d.queueOf(n, m)
 	length, activation := d.amount(m, "queueLength", kedaLength), d.amount(m, "activationQueueLength", 0)
+	// scaleOnInFlight is true in KEDA unless stated.
 	inFlight, delayed := true, nodes.True(nodes.Plain(nodes.Get(m, "scaleOnDelayed")))
+	// Only the stated value is read here; the default stays.
 	if f := nodes.Get(m, "scaleOnInFlight"); f != nil {
 		inFlight = nodes.True(nodes.Plain(f))
 	}
@@ -229,6 +253,7 @@ func (d *workload) sqs(n *yaml.Node) {
 		m, "the trigger", "queueURL", "queueURLFromEnv", "queueLength", "activationQueueLength", "scaleOnInFlight",
 		"scaleOnDelayed", "awsRegion", "identityOwner", "awsEndpoint",
 	)
+	// The baseline "keda" counts messages in flight, so it stands only for triggers that do.
 	if d.Peer == "" && inFlight {
 		d.Peer = fmt.Sprintf("keda[%g]", length)
 	}
@@ -236,6 +261,7 @@ func (d *workload) sqs(n *yaml.Node) {
 		"Kubernetes leaves the size alone within 10 per cent of the target, and at most doubles it each 15 " +
 			"seconds; Muster does neither.",
 	)
+	// The plain case has a policy of its own, which needs no expression.
 	if !inFlight && !delayed && activation == 0 {
 		d.Add(n, policy.Spec{Name: "backlog-per-worker", Acceptable: length})
 		return
@@ -244,7 +270,7 @@ func (d *workload) sqs(n *yaml.Node) {
 	d.Add(n, policy.Spec{Name: "metric-math", Target: length, Queries: perReplica(all, sum, activation)})
 }
 
-// average notes a type of metric other than the one that is for each replica.
+// average adds a note for a metric type other than the average per replica.
 func (d *workload) average(n *yaml.Node) {
 	if t := nodes.Plain(nodes.Get(n, "metricType")); t != "" && t != "AverageValue" {
 		d.Note(
@@ -254,7 +280,7 @@ func (d *workload) average(n *yaml.Node) {
 	}
 }
 
-// queueOf finds the queue of a trigger: its URL, or the variable of the workload that holds it.
+// queueOf adds the queue of a trigger: its URL, or the variable of the workload that holds the URL.
 func (d *workload) queueOf(n, m *yaml.Node) string {
 	at := nodes.Get(m, "queueURL")
 	url := nodes.Plain(at)
@@ -270,6 +296,7 @@ func (d *workload) queueOf(n, m *yaml.Node) string {
 		}
 		url = nodes.Plain(at)
 	}
+	// A trigger without a queue cannot be compared with anything.
 	if url == "" {
 		d.Note(nodes.Or(m, n), "the trigger names no queue; name it")
 		return ""
@@ -279,9 +306,10 @@ func (d *workload) queueOf(n, m *yaml.Node) string {
 	return url
 }
 
-// workload finds the Deployment, StatefulSet or the like of a name among the objects.
+// workload returns the pod specification of the Deployment, StatefulSet or the like with a name; nil for none.
 func (r *objects) workload(name string) *yaml.Node {
 	i := slices.IndexFunc(r.all, func(n *yaml.Node) bool {
+		// Anything with a pod template counts, so that custom workloads are found as well.
 		return nodes.Plain(nodes.At(n, "metadata", "name")) == name && nodes.At(n, "spec", "template", "spec") != nil
 	})
 	if i < 0 {
@@ -290,7 +318,7 @@ func (r *objects) workload(name string) *yaml.Node {
 	return nodes.At(r.all[i], "spec", "template", "spec")
 }
 
-// environment finds the value of a variable of the containers of a workload.
+// environment returns the value of a variable of a workload's containers; nil when it is not stated.
 func environment(n *yaml.Node, name string, depth int) (found *yaml.Node) {
 	if n == nil || depth > nodes.MaxDepth {
 		return nil
@@ -306,13 +334,14 @@ func environment(n *yaml.Node, name string, depth int) (found *yaml.Node) {
 	return found
 }
 
-// amount is a number of a trigger, above zero or its default.
+// amount returns a number of a trigger, above 0, or otherwise.
 func (d *workload) amount(m *yaml.Node, key string, otherwise float64) float64 {
 	n := nodes.Get(m, key)
 	if n == nil {
 		return otherwise
 	}
 	v, ok := nodes.Number(nodes.Plain(n))
+	// Zero is allowed only where it is the default, as for activations.
 	if !ok || v < 0 || v == 0 && otherwise > 0 {
 		d.Note(
 			n, "found %s for %s, allowed is a number above 0; %s stands for it", nodes.Brief(nodes.Plain(n)), key,
@@ -323,8 +352,10 @@ func (d *workload) amount(m *yaml.Node, key string, otherwise float64) float64 {
 	return v
 }
 
-// messages are the metrics of a queue that a trigger counts, and the expression that adds them up.
+// messages returns the metrics of a queue that a trigger counts, and the expression of their sum. A missing point
+// repeats the one before: CloudWatch publishes queue metrics a minute late, and a gap is not 0.
 func messages(queue string, inFlight, delayed bool) (all []metricmath.Query, sum string) {
+	// The expression needs some name; the missing queue has a note already.
 	if !draft.QueueName(queue) {
 		queue = draft.Unresolved
 	}
@@ -346,7 +377,7 @@ func messages(queue string, inFlight, delayed bool) (all []metricmath.Query, sum
 	return all, sum
 }
 
-// advanced takes in how the Kubernetes autoscaler is told to behave.
+// advanced reads the behavior that a ScaledObject sets for the Kubernetes autoscaler.
 func (d *workload) advanced(n *yaml.Node) {
 	d.Rest(n, "advanced", "horizontalPodAutoscalerConfig", "restoreToOriginalReplicaCount")
 	config := nodes.Get(n, "horizontalPodAutoscalerConfig")

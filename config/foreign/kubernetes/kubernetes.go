@@ -15,27 +15,31 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// The defaults of the autoscaler of Kubernetes.
+// This file reads HorizontalPodAutoscalers, and the behavior that KEDA passes on to them. Source: the Kubernetes
+// documentation, "Horizontal Pod Autoscaling", and the API reference autoscaling/v2.
+
+// The defaults of the Kubernetes autoscaler: the stabilization window of falls and minReplicas.
 const (
 	hpaWindow = 5 * time.Minute
 	hpaMin    = 1
 )
 
-// workload is a fleet that is read of an object.
+// workload is a fleet while it is read from an object.
 type workload struct {
 	draft.Draft
-	// pod is what the workload runs; nil where it is not stated.
+	// pod is the pod specification of the workload; nil when it is not among the objects.
 	pod *yaml.Node
 }
 
-// objects are those of one reading.
+// objects are the objects of one reading.
 type objects struct {
+	// all are the objects as they were written; notes are about no fleet in particular.
 	all    []*yaml.Node
 	notes  *nodes.Notes
 	fleets []*draft.Draft
 }
 
-// Read makes a fleet of each of the objects that says how to scale. Notes that are about no fleet go to notes.
+// Read returns a fleet for each object that says how to scale. Notes about no fleet are added to notes.
 func Read(all []*yaml.Node, notes *nodes.Notes) []*draft.Draft {
 	r := &objects{all: all, notes: notes}
 	for _, n := range all {
@@ -53,11 +57,12 @@ func Read(all []*yaml.Node, notes *nodes.Notes) []*draft.Draft {
 	return r.fleets
 }
 
-// horizontal takes in a HorizontalPodAutoscaler of the versions v2, and of v1 what it has.
+// horizontal reads a HorizontalPodAutoscaler of version v2, or as much of one as v1 has.
 func (r *objects) horizontal(n *yaml.Node) {
 	metadata, spec := nodes.Get(n, "metadata"), nodes.Get(n, "spec")
 	target := nodes.Get(spec, "scaleTargetRef")
 	name := nodes.Plain(nodes.Get(metadata, "name"))
+	// KEDA makes an autoscaler of each ScaledObject. Reading both would give two fleets for one workload.
 	if nodes.Plain(nodes.At(metadata, "labels", "app.kubernetes.io/managed-by")) == "keda-operator" {
 		r.notes.Add(
 			n, "the HorizontalPodAutoscaler %s is one that KEDA makes; import the ScaledObject that it is made from",
@@ -65,6 +70,7 @@ func (r *objects) horizontal(n *yaml.Node) {
 		)
 		return
 	}
+	// The target's name, and not the autoscaler's own, is what people know the fleet by.
 	d := &workload{Draft: draft.Draft{At: n}}
 	d.Name = cmp.Or(nodes.Plain(nodes.Get(target, "name")), name)
 	d.From = fmt.Sprintf(
@@ -72,6 +78,7 @@ func (r *objects) horizontal(n *yaml.Node) {
 		cmp.Or(nodes.Plain(nodes.Get(target, "kind")), "Deployment"), d.Name,
 	)
 	d.Kubernetes = "the HorizontalPodAutoscaler"
+	// Kubernetes scales in unless its behavior disables that.
 	d.Min, d.Max, d.Steady = hpaMin, draft.UnstatedMax, true
 	if m := nodes.Get(spec, "minReplicas"); m != nil {
 		d.Min = d.Size(m, nodes.Plain(m), "", "minReplicas", hpaMin)
@@ -81,10 +88,13 @@ func (r *objects) horizontal(n *yaml.Node) {
 	for _, metric := range nodes.Elements(nodes.Get(spec, "metrics")) {
 		d.podMetric(metric)
 	}
+	// The only metric of version v1.
 	if c := nodes.Get(spec, "targetCPUUtilizationPercentage"); c != nil {
 		d.Note(c, "%s", noUsage("cpu"))
 	}
+	// The behavior comes after the metrics: its windows bound what they want.
 	d.behavior(nodes.Get(spec, "behavior"))
+	// The default window; a stated one has been read by then and takes its place.
 	d.Falling(hpaWindow, "")
 	d.Rest(
 		spec, "spec", "scaleTargetRef", "minReplicas", "maxReplicas", "metrics", "behavior",
@@ -96,7 +106,7 @@ func (r *objects) horizontal(n *yaml.Node) {
 	r.fleets = append(r.fleets, d.Done())
 }
 
-// noUsage says why a target for what pods use is not carried over.
+// noUsage says why a target for the usage of pods is not carried over.
 func noUsage(resource string) string {
 	return fmt.Sprintf(
 		"a target for %s is not carried over: Muster does not read what pods use, and it says nothing of the "+
@@ -105,7 +115,7 @@ func noUsage(resource string) string {
 	)
 }
 
-// podMetric takes in one metric of a HorizontalPodAutoscaler.
+// podMetric reads one metric of a HorizontalPodAutoscaler.
 func (d *workload) podMetric(n *yaml.Node) {
 	at := nodes.Or(nodes.Get(n, "type"), n)
 	switch kind := nodes.Plain(nodes.Get(n, "type")); kind {
@@ -120,11 +130,13 @@ func (d *workload) podMetric(n *yaml.Node) {
 	}
 }
 
-// external takes in an external metric, if its name says that it is the number of messages in a queue.
+// external reads an external metric, if its name says that it counts the messages of a queue. The queue's name comes
+// from a label of the metric, where there is one.
 func (d *workload) external(at, n *yaml.Node) {
 	metric, target := nodes.Get(n, "metric"), nodes.Get(n, "target")
 	name := nodes.Plain(nodes.Get(metric, "name"))
 	average := nodes.Get(target, "averageValue")
+	// Targets are quantities: 500m is half a message per pod.
 	length, ok := quantity(nodes.Plain(nodes.Or(average, nodes.Get(target, "value"))))
 	switch {
 	case !countsMessages(name):
@@ -138,6 +150,7 @@ func (d *workload) external(at, n *yaml.Node) {
 	case !ok:
 		d.Note(at, "the external metric %s has no target above 0; it is not carried over", nodes.Brief(name))
 		return
+	// A target for the whole value cannot be kept by adding pods,.
 	case average == nil:
 		d.Note(
 			at,
@@ -147,6 +160,7 @@ func (d *workload) external(at, n *yaml.Node) {
 		)
 		return
 	}
+	// Adapters name the queue in a label of the metric, under keys of their own.
 	nodes.Pairs(nodes.At(metric, "selector", "matchLabels"), func(key, v *yaml.Node) {
 		if strings.Contains(strings.ToLower(key.Value), "queue") && v.Value != "" {
 			d.Use(v, v.Value)
@@ -160,7 +174,8 @@ func (d *workload) external(at, n *yaml.Node) {
 	)
 }
 
-// countsMessages tells whether a metric's name says that it is how many messages wait in a queue.
+// countsMessages tells whether a metric's name says that it counts the messages that wait in a queue. Ages of
+// messages are excluded.
 func countsMessages(name string) bool {
 	bare := strings.NewReplacer("-", "", "_", "", ".", "", ":", "", "|", "").Replace(strings.ToLower(name))
 	if !strings.Contains(bare, "sqs") && !strings.Contains(bare, "queue") {
@@ -168,13 +183,14 @@ func countsMessages(name string) bool {
 	}
 	for _, word := range []string{"messages", "queuelength", "queuedepth", "queuesize", "backlog"} {
 		if strings.Contains(bare, word) {
+			// "messages" contains "age", so an age is only recognized without that word.
 			return !strings.Contains(bare, "age") || strings.Contains(bare, "messages")
 		}
 	}
 	return false
 }
 
-// quantity reads a quantity of Kubernetes above zero, as 30, 500m or 1k.
+// quantity returns a quantity of Kubernetes above 0, such as 30, 500m or 1k.
 func quantity(text string) (float64, bool) {
 	factor := 1.0
 	for suffix, f := range map[string]float64{"m": 0.001, "k": 1000, "M": 1e6} {
@@ -187,29 +203,32 @@ func quantity(text string) (float64, bool) {
 	return v * factor, ok && v > 0 && v*factor < 1e9
 }
 
-// behavior takes in how the autoscaler of Kubernetes is told to behave.
+// behavior reads the behavior of the Kubernetes autoscaler in both directions.
 func (d *workload) behavior(n *yaml.Node) {
 	d.Rest(n, "behavior", "scaleUp", "scaleDown")
 	d.behave(nodes.Get(n, "scaleUp"), "scaleUp", &d.Out)
 	d.behave(nodes.Get(n, "scaleDown"), "scaleDown", &d.In)
 }
 
-// behave takes in one direction of a behavior.
+// behave reads one direction of a behavior.
 func (d *workload) behave(n *yaml.Node, what string, s *policy.Shape) {
 	if n == nil {
 		return
 	}
 	d.Rest(n, what, "stabilizationWindowSeconds", "selectPolicy", "policies")
+	// A stated window for falls replaces every default, 0 included.
 	if w := nodes.Get(n, "stabilizationWindowSeconds"); w != nil {
 		s.Stabilization = d.Seconds(w, nodes.Plain(w), "stabilizationWindowSeconds", time.Hour)
 		d.Stated = d.Stated || what == "scaleDown"
 	}
 	choice := nodes.Plain(nodes.Get(n, "selectPolicy"))
+	// Limits of a disabled direction have no effect.
 	if choice == "Disabled" {
 		s.Disabled = true
 		return
 	}
 	policies := nodes.Elements(nodes.Get(n, "policies"))
+	// The default, Max, allows the largest change: a configuration's limits do the same.
 	if len(policies) > 1 && choice == "Min" {
 		d.Note(
 			nodes.Get(n, "selectPolicy"),
@@ -222,7 +241,8 @@ func (d *workload) behave(n *yaml.Node, what string, s *policy.Shape) {
 	}
 }
 
-// limit takes in a limit of the rate.
+// limit reads a limit of the rate: so many pods, or so many percent, in a period. A configuration has one period for
+// both.
 func (d *workload) limit(n *yaml.Node, s *policy.Shape) {
 	at := nodes.Get(n, "periodSeconds")
 	period := d.Seconds(nodes.Or(at, n), nodes.Plain(at), "periodSeconds", time.Hour)
@@ -230,6 +250,7 @@ func (d *workload) limit(n *yaml.Node, s *policy.Shape) {
 	switch kind := nodes.Plain(nodes.Get(n, "type")); {
 	case period == 0 || !ok || v <= 0 || v > 1e6:
 		d.Note(n, "a limit without a value and a period is not carried over")
+	// A configuration has one period for both kinds of limits.
 	case s.Period != 0 && s.Period != period:
 		d.Note(n, "limits over several periods are not carried over; the first one, over %s, counts", s.Period)
 	case kind == "Pods" && s.MaxWorkers == 0:
@@ -241,9 +262,9 @@ func (d *workload) limit(n *yaml.Node, s *policy.Shape) {
 	}
 }
 
-// perReplica is a number of messages over the workers in service, as the Kubernetes autoscaler has it: the messages
-// themselves where there is no worker, and nothing as long as they are no more than the activation. all are the metrics
-// that sum adds up; they have one period.
+// perReplica returns the expression of the messages per worker in service, as the Kubernetes autoscaler computes it:
+// the messages themselves while there is no worker, and 0 as long as they do not exceed the activation. sum adds up
+// the metrics in all, which share one period.
 func perReplica(all []metricmath.Query, sum string, activation float64) []metricmath.Query {
 	workers := metricmath.Query{
 		ID:         "replicas",
@@ -251,6 +272,7 @@ func perReplica(all []metricmath.Query, sum string, activation float64) []metric
 		MetricStat: &metricmath.MetricStat{Stat: "Maximum", PeriodSeconds: all[0].MetricStat.PeriodSeconds,
 			Metric: metricmath.Metric{Namespace: policy.OwnNamespace, MetricName: "InService"}},
 	}
+	// Without workers the division would give nothing, and nothing would be launched.
 	share := "IF(replicas > 0, messages / replicas, messages)"
 	if activation > 0 {
 		share = fmt.Sprintf("IF(messages > %s, %s, 0)", render.Number(activation), share)

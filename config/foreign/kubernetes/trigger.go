@@ -14,7 +14,9 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// cloudwatch takes in a trigger on a metric of CloudWatch: the metric over the replicas is kept at a target.
+// This file reads triggers on CloudWatch and Prometheus, and says why others are not carried over.
+
+// cloudwatch reads a trigger on a metric of CloudWatch: the metric per replica is kept at a target.
 func (d *workload) cloudwatch(n *yaml.Node) {
 	m := nodes.Get(n, "metadata")
 	if e := nodes.Get(m, "expression"); e != nil {
@@ -22,6 +24,7 @@ func (d *workload) cloudwatch(n *yaml.Node) {
 			"carried over: Muster computes metric math, not SQL")
 		return
 	}
+	// A missing target is 0 here, which no trigger can mean.
 	target := d.amount(m, "targetMetricValue", 0)
 	metric, ok := d.cloudwatchMetric(m)
 	if !ok || target == 0 {
@@ -36,11 +39,13 @@ func (d *workload) cloudwatch(n *yaml.Node) {
 		"activationTargetMetricValue", "minMetricValue", "metricStat", "metricStatPeriod", "metricUnit",
 		"metricCollectionTime", "awsRegion", "identityOwner", "awsEndpoint", "metricEndTimeOffset", "ignoreNullValues",
 	)
-	own := metric.Namespace == "AWS/SQS" && len(d.Queues) > 0 // it is seen at the queue itself
+	// Metrics of the fleet's own queue are read from the queue, not from CloudWatch.
+	own := metric.Namespace == "AWS/SQS" && len(d.Queues) > 0
 	stat := &metricmath.MetricStat{
 		Metric: metric, Stat: cmp.Or(nodes.Plain(nodes.Get(m, "metricStat")), "Average"),
 		Unit: nodes.Plain(nodes.Get(m, "metricUnit")), PeriodSeconds: int(d.amount(m, "metricStatPeriod", 300)),
 	}
+	// The period of a reading of the queue itself is that of the polls.
 	if own {
 		stat.PeriodSeconds = 0
 	}
@@ -60,30 +65,33 @@ func (d *workload) cloudwatch(n *yaml.Node) {
 	}
 }
 
-// cloudwatchMetric is the metric that a trigger names. One of a queue names the fleet's queue.
+// cloudwatchMetric returns the metric that a trigger names. A metric of a queue names the fleet's queue as well.
 func (d *workload) cloudwatchMetric(m *yaml.Node) (metric metricmath.Metric, ok bool) {
 	metric.Namespace, metric.MetricName = nodes.Plain(nodes.Get(m, "namespace")), nodes.Plain(nodes.Get(m,
 		"metricName"))
+	// KEDA separates several dimensions by semicolons, in the same order in both members.
 	names := strings.Split(nodes.Plain(nodes.Get(m, "dimensionName")), ";")
 	values := strings.Split(nodes.Plain(nodes.Get(m, "dimensionValue")), ";")
 	if metric.Namespace == "" || metric.MetricName == "" || len(names) != len(values) {
 		return metric, false
 	}
 	for i, name := range names {
+		// An empty member names a metric without dimensions.
 		if name != "" {
 			one := metricmath.Dimension{Name: strings.TrimSpace(name), Value: strings.TrimSpace(values[i])}
 			metric.Dimensions = append(metric.Dimensions, one)
 		}
 	}
 	if len(metric.Dimensions) == 1 && metric.Dimensions[0].Name == "QueueName" {
+		// A metric of a queue says which queue the fleet serves, as a trigger on the queue itself does.
 		d.regionOf(m)
 		d.Use(nodes.Get(m, "dimensionValue"), metric.Dimensions[0].Value)
 	}
 	return metric, true
 }
 
-// prometheus takes in a trigger on a query of Prometheus: the number over the replicas is kept at a threshold. What the
-// query gives is taken for the backlog.
+// prometheus reads a trigger on a query of Prometheus: its value per replica is kept at a threshold. The value is
+// taken for the backlog, and a fleet has one query.
 func (d *workload) prometheus(n *yaml.Node) {
 	m := nodes.Get(n, "metadata")
 	at := nodes.Or(nodes.Get(n, "type"), n)
@@ -94,6 +102,7 @@ func (d *workload) prometheus(n *yaml.Node) {
 		d.Note(at, "a trigger of the type prometheus is not carried over: it states no serverAddress, no query, or "+
 			"no threshold above 0")
 		return
+	// A fleet has one backlog. Two would have to be added up, which no configuration can say.
 	case len(d.Queues) > 0 || d.Prometheus.Query != "":
 		d.Note(at, "a trigger of the type prometheus is not carried over: the fleet goes by another backlog already. "+
 			"Its query is %s, kept "+
@@ -103,6 +112,7 @@ func (d *workload) prometheus(n *yaml.Node) {
 	d.average(n)
 	d.Rest(n, "the trigger", "type", "metadata", "metricType", "name", "useCachedMetrics")
 	d.Rest(m, "the trigger", "serverAddress", "query", "threshold", "metricName", "ignoreNullValues")
+	// The query becomes the backlog of the fleet, in place of a queue.
 	d.Prometheus = draft.Prometheus{URL: server, Query: query}
 	d.Add(n, policy.Spec{Name: "backlog-per-worker", Acceptable: threshold})
 	d.Remark("What the query gives is taken for the messages that wait. While it gives nothing KEDA takes 0; Muster " +
@@ -110,10 +120,10 @@ func (d *workload) prometheus(n *yaml.Node) {
 		"because an unknown number is not zero.")
 }
 
-// regionName matches the name of a region.
+// regionName matches the name of an AWS region.
 var regionName = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9]$`)
 
-// regionOf takes the region that a trigger states.
+// regionOf sets the region of the queues that a trigger states. An earlier one is replaced.
 func (d *workload) regionOf(m *yaml.Node) {
 	if region := nodes.Plain(nodes.Get(m, "awsRegion")); regionName.MatchString(region) {
 		d.QueueRegion = region

@@ -6,18 +6,18 @@ import (
 	"github.com/muster-scale/muster/config"
 )
 
-// Files are the texts of one reading. Their lines count on from each other: the first line of the second file follows
-// the last one of the first.
+// Files are the texts of one reading. Their lines are numbered through: the first line of the second file follows the
+// last line of the first.
 type Files struct{ all []file }
 
-// file is one text, and how many lines there are before it.
+// file is one text, and the number of lines before it.
 type file struct {
 	name   string
 	text   []byte
 	before int
 }
 
-// Add adds a text and returns how many lines there are before it.
+// Add adds a text and returns the number of lines before it.
 func (f *Files) Add(name string, text []byte) (before int) {
 	if n := len(f.all); n > 0 {
 		last := f.all[n-1]
@@ -27,7 +27,7 @@ func (f *Files) Add(name string, text []byte) (before int) {
 	return before
 }
 
-// Fault is what is said of a place, with the file and the line in it.
+// Fault returns a fault at a place, with the name of its file and the line in that file.
 func (f *Files) Fault(line, column int, message, hint string) config.Fault {
 	of := f.holding(line)
 	line = max(1, line-of.before)
@@ -36,7 +36,7 @@ func (f *Files) Fault(line, column int, message, hint string) config.Fault {
 	return fault
 }
 
-// holding is the file that a line lies in.
+// holding returns the file that a line is in.
 func (f *Files) holding(line int) (of file) {
 	for i, x := range f.all {
 		if i == 0 || x.before < line {
@@ -46,7 +46,7 @@ func (f *Files) holding(line int) (of file) {
 	return of
 }
 
-// line is the text of a line, counted from 1; of the last one for what is beyond.
+// line returns a line of the file, counted from 1; the last one for a higher number.
 func (f file) line(n int) []byte {
 	text := f.text
 	for ; n > 1; n-- {

@@ -1,9 +1,15 @@
-// Package nodes reads and builds trees of values that know their places, the form in which package foreign holds the
-// templates of other systems.
+// Package nodes reads and builds trees of values that know their places. It is the form in which package foreign
+// holds the files of other systems, whatever they are written in.
 //
-// A tree is a [yaml.Node]: JSON is YAML, and what Terraform states is built with [Text], [List], [Mapping], [Attribute]
-// and [Unknown]. Lines count through all files of one reading ([Files]), so that a value alone tells where it comes
-// from. Nothing here knows what the values mean.
+// A tree is a [yaml.Node]: JSON is YAML, and what Terraform states is built with [Text], [List] and [Mapping]. Values
+// that have to be computed are mappings with one key, as in CloudFormation: [Attribute], [Join], [Unknown]. Lines
+// count through all files of one reading ([Files]), so that a node alone says where it comes from; [Notes] keep what
+// is said about a place.
+//
+// Reading functions accept nil and nodes of another kind, and then return nothing: a reader follows a path and asks
+// at the end whether there is a value. [Work] bounds what one reading costs.
+//
+// Nothing here knows what values mean: packages template, aws and kubernetes do.
 package nodes
 
 import (
@@ -25,7 +31,7 @@ func Get(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// At follows keys from mapping to mapping; it is nil where one is missing.
+// At follows keys from mapping to mapping, and returns nil where one is missing.
 func At(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
 		n = Get(n, key)
@@ -33,7 +39,7 @@ func At(n *yaml.Node, keys ...string) *yaml.Node {
 	return n
 }
 
-// Plain is the text of a scalar, empty for anything else.
+// Plain returns the text of a scalar; empty for anything else.
 func Plain(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode {
 		return ""
@@ -41,7 +47,7 @@ func Plain(n *yaml.Node) string {
 	return n.Value
 }
 
-// Pairs calls do with the keys and values of a mapping.
+// Pairs calls do with each key and value of a mapping, in the order of the text.
 func Pairs(n *yaml.Node, do func(key, value *yaml.Node)) {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return
@@ -51,7 +57,7 @@ func Pairs(n *yaml.Node, do func(key, value *yaml.Node)) {
 	}
 }
 
-// Elements are the elements of a list, none for anything else.
+// Elements returns the elements of a list; none for anything else.
 func Elements(n *yaml.Node) []*yaml.Node {
 	if n == nil || n.Kind != yaml.SequenceNode {
 		return nil
@@ -67,47 +73,48 @@ func Or(n, otherwise *yaml.Node) *yaml.Node {
 	return otherwise
 }
 
-// Text makes a scalar at the place of another node, which may be nil.
+// Text returns a scalar at the place of another node, which may be nil.
 func Text(at *yaml.Node, text string) *yaml.Node {
 	return placed(at, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text})
 }
 
-// List makes a list.
+// List returns a list at the place of another node.
 func List(at *yaml.Node, elements ...*yaml.Node) *yaml.Node {
 	return placed(at, &yaml.Node{Kind: yaml.SequenceNode, Content: elements})
 }
 
-// Mapping makes an empty mapping; see [Set].
+// Mapping returns an empty mapping at the place of another node; see [Set].
 func Mapping(at *yaml.Node) *yaml.Node { return placed(at, &yaml.Node{Kind: yaml.MappingNode}) }
 
-// Set adds a key to a mapping, at the place of its value. A value of nil is left out.
+// Set adds a key to a mapping, at the place of its value. A nil value is left out.
 func Set(n *yaml.Node, key string, value *yaml.Node) {
 	if value != nil {
 		n.Content = append(n.Content, Text(value, key), value)
 	}
 }
 
-// Attribute makes a reference to an attribute of a resource, as Fn::GetAtt of CloudFormation is.
+// Attribute returns a reference to an attribute of a resource, as Fn::GetAtt of CloudFormation is.
 func Attribute(at *yaml.Node, resource, attribute string) *yaml.Node {
 	n := Mapping(at)
 	Set(n, "Fn::GetAtt", List(at, Text(at, resource), Text(at, attribute)))
 	return n
 }
 
-// Unknown makes a value that cannot be told: why, and the text that stands for it where one is needed.
+// Unknown returns a value that is not known here: why, and the text that stands in for it.
 func Unknown(at *yaml.Node, standIn, why string) *yaml.Node {
 	n := Mapping(at)
 	Set(n, "Fn::Unknown", List(at, Text(at, standIn), Text(at, why)))
 	return n
 }
 
-// Join makes a text of several parts, as Fn::Join of CloudFormation does.
+// Join returns the concatenation of several values, as Fn::Join of CloudFormation does with an empty separator.
 func Join(at *yaml.Node, parts ...*yaml.Node) *yaml.Node {
 	n := Mapping(at)
 	Set(n, "Fn::Join", List(at, Text(at, ""), List(at, parts...)))
 	return n
 }
 
+// placed gives a node the place of another; line 1, column 1 when that is nil.
 func placed(at, n *yaml.Node) *yaml.Node {
 	n.Line, n.Column = 1, 1
 	if at != nil {
@@ -116,16 +123,17 @@ func placed(at, n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// maxIdentity bounds the text of an identity.
+// maxIdentity bounds the text of an identity, in bytes.
 const maxIdentity = 4 << 10
 
-// Identity is a text that two trees share when they hold the same values. It is cut off where a tree is very large.
+// Identity returns a text that two trees share when they hold the same values. It is cut off for very large trees.
 func Identity(n *yaml.Node) string {
 	var b strings.Builder
 	identify(&b, n)
 	return b.String()
 }
 
+// identify writes the identity of a tree. Lists and mappings look alike, which no reader minds.
 func identify(b *strings.Builder, n *yaml.Node) {
 	if n == nil || b.Len() > maxIdentity {
 		return

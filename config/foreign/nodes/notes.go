@@ -10,19 +10,20 @@ import (
 	"github.com/muster-scale/muster/config"
 )
 
-// maxNotes bounds how many notes are kept.
+// maxNotes bounds the notes of one reading.
 const maxNotes = 500
 
-// Note says something of a place, which may be nil for the text as a whole.
+// Note is a sentence about a place, which is nil for the text as a whole.
 type Note struct {
 	At   *yaml.Node
 	Text string
 }
 
-// Notes are what is said of places, each thing once.
+// Notes are sentences about places. The same sentence about the same place is kept once, because loops and references
+// lead to one place many times.
 type Notes []Note
 
-// Add adds a note, as long as there is room.
+// Add adds a note, up to the bound.
 func (n *Notes) Add(at *yaml.Node, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	again := slices.ContainsFunc(*n, func(x Note) bool {
@@ -34,7 +35,7 @@ func (n *Notes) Add(at *yaml.Node, format string, args ...any) {
 	}
 }
 
-// Faults gives notes their places, in the order of the text.
+// Faults returns notes with file and line, in the order of the text.
 func (f *Files) Faults(all Notes) (faults []config.Fault) {
 	for _, x := range all {
 		line, column := 1, 1
@@ -47,7 +48,7 @@ func (f *Files) Faults(all Notes) (faults []config.Fault) {
 	return faults
 }
 
-// SortFaults puts faults into the order of the text.
+// SortFaults sorts faults by file, line and column.
 func SortFaults(all []config.Fault) {
 	slices.SortStableFunc(all, func(a, b config.Fault) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

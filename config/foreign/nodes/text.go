@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Number reads a finite number.
+// Number returns the finite number that a text is, and whether it is one.
 func Number(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	return v, err == nil && v-v == 0
 }
 
-// True reads a boolean, however it is written.
+// True tells whether a text is true, in any case.
 func True(text string) bool { return strings.EqualFold(strings.TrimSpace(text), "true") }
 
-// Brief cuts what a user wrote for a message.
+// Brief quotes a user's text for a message, cut after 60 characters.
 func Brief(text string) string {
 	if runes := []rune(text); len(runes) > 60 {
 		text = string(runes[:60]) + "..."
@@ -22,7 +22,7 @@ func Brief(text string) string {
 	return strconv.Quote(text)
 }
 
-// Name makes a name that a fleet may have: hyphens stand for what may not be in one.
+// Name returns a valid fleet name for a text: hyphens replace what a name cannot have, and "fleet" an empty one.
 func Name(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -9,6 +9,8 @@ import (
 	"github.com/muster-scale/muster/config/foreign/nodes"
 )
 
+// This file writes out loops.
+
 // loopKey begins the key of a loop of the language extensions of CloudFormation:
 //
 //	Fn::ForEach::NAME: [IDENTIFIER, [ELEMENT, ...], {OUTPUT-KEY: OUTPUT-VALUE}]
@@ -19,14 +21,16 @@ const loopKey = "Fn::ForEach::"
 
 // maxOutputs bounds what all loops of a template give together, and maxLoops how deep they lie within each other.
 const (
+	// maxOutputs bounds what all loops of a template give together. maxLoops is how deep they may be nested, as in
+	// CloudFormation.
 	maxOutputs = 2000
 	maxLoops   = 5
 )
 
-// Unroll puts what loops give in their places, in every mapping of the resources.
+// Unroll replaces loops by what they give, in every mapping of the resources.
 func (t *Template) Unroll() { t.unroll(t.Resources, 0) }
 
-// unroll does it in every mapping of a tree.
+// unroll replaces the loops in every mapping of a tree.
 func (t *Template) unroll(n *yaml.Node, depth int) {
 	if n == nil || depth > nodes.MaxDepth {
 		return
@@ -39,7 +43,7 @@ func (t *Template) unroll(n *yaml.Node, depth int) {
 	}
 }
 
-// unrollMapping replaces the loops among the keys of a mapping, and those that they give.
+// unrollMapping replaces the loops among the keys of a mapping, and the loops in what those give.
 func (t *Template) unrollMapping(n *yaml.Node, deep int) {
 	var content []*yaml.Node
 	looped := false
@@ -58,7 +62,7 @@ func (t *Template) unrollMapping(n *yaml.Node, deep int) {
 	}
 }
 
-// outputs is what one loop gives; nothing, with a note, where it cannot be told.
+// outputs returns what one loop gives; an empty mapping and a note when its list is not known.
 func (t *Template) outputs(key, loop *yaml.Node, deep int) *yaml.Node {
 	outputs := nodes.Mapping(key)
 	name := strings.TrimPrefix(key.Value, loopKey)
@@ -70,7 +74,7 @@ func (t *Template) outputs(key, loop *yaml.Node, deep int) *yaml.Node {
 	}
 	all := t.Resolve(parts[1])
 	if all.Why != "" {
-		t.Notes.Add(parts[1], "the list of the loop %s cannot be told: %s; what it gives is left out",
+		t.Notes.Add(parts[1], "the list of the loop %s cannot be determined: %s; what it gives is left out",
 			nodes.Brief(name), all.Why)
 		return outputs
 	}
@@ -81,7 +85,7 @@ func (t *Template) outputs(key, loop *yaml.Node, deep int) *yaml.Node {
 	}
 	for _, element := range all.list {
 		if element.Why != "" {
-			t.Notes.Add(parts[1], "an element of the loop %s cannot be told (%s); what it gives is left out",
+			t.Notes.Add(parts[1], "an element of the loop %s cannot be determined (%s); what it gives is left out",
 				nodes.Brief(name), element.Why)
 			continue
 		}
@@ -97,10 +101,10 @@ func (t *Template) outputs(key, loop *yaml.Node, deep int) *yaml.Node {
 	return outputs
 }
 
-// substitution is an identifier, and what stands for it.
+// substitution is the identifier of a loop and the element that replaces it.
 type substitution struct{ identifier, text string }
 
-// substituted copies a tree with an element in the place of its identifier. The copies keep their places.
+// substituted copies a tree with the element in place of the identifier. Copies keep their places in the text.
 func (t *Template) substituted(n *yaml.Node, with substitution) *yaml.Node {
 	if !t.work.Value() {
 		return nodes.Text(n, "")
@@ -122,7 +126,7 @@ func (t *Template) substituted(n *yaml.Node, with substitution) *yaml.Node {
 	return &copied
 }
 
-// in is a text with the element in the place of the identifier.
+// in replaces the identifier in a text.
 func (s substitution) in(text string) string {
 	plain := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

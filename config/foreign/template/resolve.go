@@ -11,45 +11,50 @@ import (
 	"github.com/muster-scale/muster/config/foreign/nodes"
 )
 
+// This file computes values. A value that depends on an unknown one is unknown too, with the first reason; but a text
+// of several parts keeps what stands in for each, so that a known part of it, such as a service's name, can still be
+// used.
+
 const (
-	// maxNesting bounds how deep functions refer to each other, maxText what they give.
+	// maxNesting bounds how deep functions may refer to each other, maxText the length of what they give, in bytes.
 	maxNesting = 40
 	maxText    = 64 << 10
-	// maxDoubts bounds the parts of a text of which something is known.
+	// maxDoubts bounds the uncertain parts of a text that are remembered.
 	maxDoubts = 100
 )
 
 // Value is what a node of a template comes to.
 type Value struct {
-	// Text is what is known of it; empty for a list.
+	// Text is the text as far as it is known; empty for a list.
 	Text string
 	list []Value
-	// isList is true of a list, none of AWS::NoValue.
+	// isList is true for a list, none for AWS::NoValue, which leaves its property out.
 	isList, none bool
-	// Resource and attribute are set where it is one of a resource of the template; Text is then what is known of it.
+	// Resource and attribute are set when the value refers to a resource of the template.
 	Resource, attribute string
-	// Guess says why Text is the resource's logical id, which stands for its name; empty when it is the name.
+	// Guess says why Text is the resource's logical id instead of its name; empty when it is the name.
 	Guess string
-	// Why says why it cannot be told here; empty when it can.
+	// Why says why the value is not known here; empty when it is known.
 	Why string
-	// StandIn is what stands for a text that cannot be told, doubts are the parts of either that stand in for others,
-	// and why.
+	// StandIn replaces a text that is not known. doubts are the parts of Text or StandIn that replace others, and
+	// why.
 	StandIn string
 	doubts  []doubt
 }
 
-// doubt is a part of a text that stands in for another.
+// doubt is a part of a text that replaces another, and why.
 type doubt struct{ text, why string }
 
+// unknown returns a value that is not known, with the reason.
 func unknown(format string, args ...any) Value { return Value{Why: fmt.Sprintf(format, args...)} }
 
-// as gives a value that cannot be told a text that stands for it.
+// as sets the text that stands in for an unknown value.
 func (v Value) as(standIn string) Value {
 	v.StandIn, v.doubts = standIn, []doubt{{standIn, v.Why}}
 	return v
 }
 
-// Best is the text, or what stands for it.
+// Best returns the text, or what stands in for it.
 func (v Value) Best() string {
 	if v.Why != "" {
 		return v.StandIn
@@ -57,7 +62,7 @@ func (v Value) Best() string {
 	return v.Text
 }
 
-// DoubtOf says why a part of the text is not certain; empty when it is.
+// DoubtOf says why a part of the text is uncertain; empty when it is certain.
 func (v Value) DoubtOf(part string) string {
 	for _, d := range v.doubts {
 		if d.text != "" && strings.Contains(part, d.text) {
@@ -70,7 +75,7 @@ func (v Value) DoubtOf(part string) string {
 	return ""
 }
 
-// joined adds a part to a text: what cannot be told of one cannot be told of both.
+// joined returns a text with a part added. If either is unknown, so is the result.
 func (v Value) joined(part Value) Value {
 	if v.Why != "" || part.Why != "" {
 		v.StandIn, v.Text = v.Best()+part.Best(), ""
@@ -89,7 +94,8 @@ func (v Value) joined(part Value) Value {
 	return v
 }
 
-// Function takes a call of a function apart: the short form, or the mapping with one key.
+// Function returns the name and the argument of a call of a function, in its short form (!Name) or as a mapping with
+// one key; an empty name for anything else.
 func Function(n *yaml.Node) (name string, argument *yaml.Node) {
 	if strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!") && len(n.Tag) > 1 {
 		bare := *n
@@ -108,17 +114,19 @@ func Function(n *yaml.Node) (name string, argument *yaml.Node) {
 	return "", nil
 }
 
-// Resolve computes what a node comes to, with the defaults of the parameters.
+// Resolve computes a node, with the defaults of the parameters.
 func (t *Template) Resolve(n *yaml.Node) Value { return t.resolve(n, 0) }
 
-// resolve computes what a node comes to, with the defaults of the parameters. A plain text costs nothing.
+// resolve computes a node at a depth of references. A plain text is no work, so large templates stay cheap.
 func (t *Template) resolve(n *yaml.Node, depth int) Value {
 	switch {
 	case n == nil:
 		return unknown("nothing is stated")
+	// A plain text is counted nowhere: most of a template is plain.
 	case n.Kind == yaml.ScalarNode && (n.Tag == "" || strings.HasPrefix(n.Tag, "!!")):
 		return Value{Text: n.Value}
 	}
+	// References in a circle end at this depth.
 	if !t.work.Resolution() || depth > maxNesting {
 		return unknown("%s refers to itself too often", t.What)
 	}
@@ -131,6 +139,7 @@ func (t *Template) resolve(n *yaml.Node, depth int) Value {
 	case yaml.SequenceNode:
 		v := Value{isList: true}
 		for _, e := range n.Content {
+			// AWS::NoValue drops an element of a list, as it drops a property.
 			if x := t.resolve(e, depth+1); !x.none {
 				v.list = append(v.list, x)
 			}
@@ -140,6 +149,7 @@ func (t *Template) resolve(n *yaml.Node, depth int) Value {
 	return unknown("a mapping stands there")
 }
 
+// call computes a call of a function. An unknown function is an unknown value.
 func (t *Template) call(name string, n *yaml.Node, depth int) Value {
 	switch name {
 	case "Ref":
@@ -168,7 +178,7 @@ func (t *Template) call(name string, n *yaml.Node, depth int) Value {
 	return unknown("%s is known only where the stack is", name)
 }
 
-// imported is what another stack exports: its name stands for it.
+// imported returns a value for an export of another stack; the last part of the export's name stands in for it.
 func (t *Template) imported(n *yaml.Node, depth int) Value {
 	name := t.resolve(n, depth).Best()
 	return unknown(
@@ -181,6 +191,7 @@ func (t *Template) ref(name string, depth int) Value {
 	if name == "AWS::NoValue" {
 		return Value{none: true}
 	}
+	// Pseudo parameters such as AWS::Region are known only in the stack.
 	if own, is := strings.CutPrefix(name, "AWS::"); is {
 		return unknown("%s is known only where the stack is", name).as(own)
 	}
@@ -196,7 +207,7 @@ func (t *Template) ref(name string, depth int) Value {
 	return unknown("the template has neither a parameter nor a resource %s", nodes.Brief(name)).as(nodes.Name(name))
 }
 
-// attribute resolves Fn::GetAtt: Resource.Attribute, or a list of the two.
+// attribute resolves Fn::GetAtt: "Resource.Attribute", or a list of the two.
 func (t *Template) attribute(n *yaml.Node, depth int) Value {
 	name, attribute, _ := strings.Cut(n.Value, ".")
 	if of := nodes.Elements(n); len(of) == 2 {
@@ -208,7 +219,7 @@ func (t *Template) attribute(n *yaml.Node, depth int) Value {
 	return t.named(name, attribute, depth)
 }
 
-// nameOf are the properties that hold a resource's own name, by its type.
+// nameOf returns the property that holds the own name of a resource of a type; empty for types without one.
 func nameOf(kind string) string {
 	switch kind {
 	case "AWS::SQS::Queue":
@@ -225,11 +236,11 @@ func nameOf(kind string) string {
 	return ""
 }
 
-// Named is a resource under the name that it states, or under its logical id.
+// Named returns a resource under the name that it states, or under its logical id.
 func (t *Template) Named(name string) Value { return t.named(name, "", 0) }
 
-// named is a resource under the name that it states, or under its logical id. Whatever else it has is known where the
-// stack is.
+// named returns a resource, or an attribute of it, under the name that it states or under its logical id. Other
+// attributes are known only in the stack. In Terraform every argument can be referred to, and has its stated value.
 func (t *Template) named(name, attribute string, depth int) Value {
 	v := Value{Resource: name, attribute: attribute, Text: t.Short(name)}
 	r := nodes.Get(t.Resources, name)
@@ -251,6 +262,7 @@ func (t *Template) named(name, attribute string, depth int) Value {
 		own.Resource, own.attribute = name, attribute
 		return own
 	}
+	// A resource without a stated name gets one from AWS; the logical id stands in.
 	v.Guess = t.What + " states no " + property
 	if t.Terraform {
 		v.Guess = t.What + " states no name"
@@ -275,7 +287,7 @@ func (t *Template) named(name, attribute string, depth int) Value {
 	return v
 }
 
-// Short is the name of a resource without its type.
+// Short returns the name of a resource without its type; in Terraform "module.a.aws_x.name[\"k\"]" becomes "name-k".
 func (t *Template) Short(name string) string {
 	if !t.Terraform {
 		return name
@@ -287,7 +299,8 @@ func (t *Template) Short(name string) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// sub resolves Fn::Sub: a text with ${Name} and ${Resource.Attribute}, and a mapping with names of its own.
+// sub resolves Fn::Sub: a text with ${Name} and ${Resource.Attribute}, and an optional mapping with names of its own.
+// ${!x} is a literal ${x}.
 func (t *Template) sub(n *yaml.Node, depth int) (v Value) {
 	text, own := n.Value, (*yaml.Node)(nil)
 	if of := nodes.Elements(n); len(of) == 2 {
@@ -315,6 +328,7 @@ func (t *Template) sub(n *yaml.Node, depth int) (v Value) {
 	}
 }
 
+// substitute resolves one name of Fn::Sub.
 func (t *Template) substitute(name string, own *yaml.Node, depth int) Value {
 	if n := nodes.Get(own, name); n != nil {
 		return t.resolve(n, depth+1)
@@ -325,6 +339,7 @@ func (t *Template) substitute(name string, own *yaml.Node, depth int) Value {
 	return t.ref(name, depth+1)
 }
 
+// join resolves Fn::Join.
 func (t *Template) join(n *yaml.Node, depth int) (v Value) {
 	of := nodes.Elements(n)
 	if len(of) != 2 {
@@ -345,6 +360,7 @@ func (t *Template) join(n *yaml.Node, depth int) (v Value) {
 	return v
 }
 
+// pick resolves Fn::Select.
 func (t *Template) pick(n *yaml.Node, depth int) Value {
 	of := nodes.Elements(n)
 	if len(of) != 2 {
@@ -361,6 +377,7 @@ func (t *Template) pick(n *yaml.Node, depth int) Value {
 	return list.list[i]
 }
 
+// split resolves Fn::Split.
 func (t *Template) split(n *yaml.Node, depth int) Value {
 	of := nodes.Elements(n)
 	if len(of) != 2 {
@@ -377,11 +394,13 @@ func (t *Template) split(n *yaml.Node, depth int) Value {
 	return list
 }
 
+// find resolves Fn::FindInMap.
 func (t *Template) find(n *yaml.Node, depth int) Value {
 	at := t.mappings
 	for i, key := range nodes.Elements(n) {
+		// A fourth argument holds the default for a missing entry, which is not read.
 		if i == 3 {
-			break // a default, which an entry that is missing would have
+			break
 		}
 		k := t.resolve(key, depth)
 		if k.Why != "" {
@@ -394,6 +413,7 @@ func (t *Template) find(n *yaml.Node, depth int) Value {
 	return t.resolve(at, depth)
 }
 
+// choose resolves Fn::If. Only the value that the condition chooses is computed.
 func (t *Template) choose(n *yaml.Node, depth int) Value {
 	of := nodes.Elements(n)
 	if len(of) != 3 {
@@ -402,14 +422,14 @@ func (t *Template) choose(n *yaml.Node, depth int) Value {
 	is, why := t.holds(nodes.Get(t.conditions, of[0].Value), depth)
 	switch {
 	case why != "":
-		return unknown("the condition %s cannot be told: %s", nodes.Brief(of[0].Value), why)
+		return unknown("the condition %s cannot be determined: %s", nodes.Brief(of[0].Value), why)
 	case is:
 		return t.resolve(of[1], depth)
 	}
 	return t.resolve(of[2], depth)
 }
 
-// holds tells whether a condition holds, or why that cannot be told.
+// holds tells whether a condition holds, or why that is not known.
 func (t *Template) holds(n *yaml.Node, depth int) (is bool, why string) {
 	if within := t.work.Resolution(); !within || n == nil || depth > maxNesting {
 		return false, "it is not stated"
@@ -425,6 +445,7 @@ func (t *Template) holds(n *yaml.Node, depth int) (is bool, why string) {
 	case name == "Not" && len(of) == 1:
 		is, why = t.holds(of[0], depth+1)
 		return !is, why
+	// Evaluation stops at the first part that decides, or that is not known.
 	case (name == "And" || name == "Or") && len(of) > 0:
 		for _, c := range of {
 			if is, why = t.holds(c, depth+1); why != "" || is == (name == "Or") {

@@ -6,26 +6,26 @@ import (
 	"github.com/muster-scale/muster/config/foreign/nodes"
 )
 
-// Template is a CloudFormation or SAM template, or what Terraform or the AWS CLI say in the shape of one.
+// Template is a CloudFormation or SAM template, or Terraform or output of the AWS CLI in the form of one.
 type Template struct {
-	// Resources are its resources, by their logical ids.
+	// Resources are the resources by logical id.
 	Resources                        *yaml.Node
 	parameters, mappings, conditions *yaml.Node
-	// What is how notes call it.
+	// What is how notes name the template, for example "the template".
 	What string
-	// Terraform is true where logical ids are addresses of Terraform.
+	// Terraform is true when logical ids are addresses of Terraform.
 	Terraform bool
-	// Notes are what is said of it.
+	// Notes collect what is said about it.
 	Notes *nodes.Notes
-	// work is what the whole reading costs.
+	// work counts what the whole reading costs.
 	work *nodes.Work
 	// indexes find resources by what they state; see indexOf.
 	indexes map[string]index
-	// unrolled counts what loops gave.
+	// unrolled counts the outputs of loops.
 	unrolled int
 }
 
-// New takes the sections of a template apart. Notes about it go to notes, and work counts what it costs.
+// New returns the template with the sections of a document. Notes about it are added to notes; work counts its cost.
 func New(d *yaml.Node, notes *nodes.Notes, work *nodes.Work) *Template {
 	return &Template{
 		parameters: nodes.Get(d, "Parameters"),
@@ -39,8 +39,8 @@ func New(d *yaml.Node, notes *nodes.Notes, work *nodes.Work) *Template {
 	}
 }
 
-// Identity is what all references to one thing share: its resource, its name or, where that cannot be told, the words
-// of the template for it.
+// Identity returns a text that all references to one thing share: its resource, its name or, when that is not known,
+// the words of the template for it.
 func (v Value) Identity(n *yaml.Node) string {
 	switch {
 	case v.Resource != "":
@@ -51,8 +51,8 @@ func (v Value) Identity(n *yaml.Node) string {
 	return v.Text
 }
 
-// ResourceOf finds the properties of a resource that a value refers to, by its logical id, by a name that it states, or
-// by the same words.
+// ResourceOf returns the resource of a type that a value refers to, and its properties: by its logical id, by the
+// text that it states for a property, or by the same words. An empty id means none.
 func (t *Template) ResourceOf(kind, property string, v Value, n *yaml.Node) (id string, properties *yaml.Node) {
 	if r := nodes.Get(t.Resources, v.Resource); r != nil && nodes.Plain(nodes.Get(r, "Type")) == kind {
 		return v.Resource, nodes.Get(r, "Properties")
@@ -67,10 +67,10 @@ func (t *Template) ResourceOf(kind, property string, v Value, n *yaml.Node) (id 
 	return id, nodes.Get(nodes.Get(t.Resources, id), "Properties")
 }
 
-// index finds resources of a type by what one of their properties comes to, and by the words that state it.
+// index finds the resources of a type by what one of their properties comes to, and by the words that state it.
 type index struct{ byText, byWords map[string]string }
 
-// indexOf is the index of a type by a property. The first of several that are alike counts.
+// indexOf returns the index of a type by a property, made at the first use. The first of several equal ones counts.
 func (t *Template) indexOf(kind, property string) index {
 	key := kind + " " + property
 	if of, made := t.indexes[key]; made {

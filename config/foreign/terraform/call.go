@@ -14,8 +14,11 @@ import (
 	"github.com/muster-scale/muster/config/foreign/nodes"
 )
 
-// called evaluates the modules that are called and whose files are there, with the arguments of the call. What they
-// give back is what expressions see of them.
+// This file evaluates modules that a module calls.
+
+// called evaluates the modules that are called and whose files are there, with the arguments of each call, and keeps
+// their outputs for the expressions of the caller. Instances that existed in the round before are continued, not
+// begun anew, so that rounds of caller and called module converge together.
 func (e *evaluation) called(root *hcl.EvalContext) {
 	before := e.children
 	e.children = map[string]*evaluation{}
@@ -26,9 +29,11 @@ func (e *evaluation) called(root *hcl.EvalContext) {
 			e.unread(call, root)
 			continue
 		}
+		// Calls may have count and for_each, just like resources.
 		all, made := e.instancesOf(nil, "module."+call.Labels[0], call.Body, root)
 		var values []cty.Value
 		for _, i := range all {
+			// A called module keeps what earlier rounds found out, and gets the arguments of this one.
 			child := before[i.address]
 			if child == nil {
 				child = newEvaluation(m, directory, e.directories)
@@ -36,12 +41,14 @@ func (e *evaluation) called(root *hcl.EvalContext) {
 			}
 			child.arguments = map[string]cty.Value{}
 			for name, a := range call.Body.Attributes {
+				// Other arguments are Terraform's own, such as providers, or a fault of the caller's.
 				if _, is := m.variables[name]; is && name != "source" {
 					child.arguments[name] = e.value(a.Expr, i.context)
 				}
 			}
 			child.settle()
 			e.children[i.address] = child
+			// Every instance of a call has results of its own.
 			values = append(values, child.result("module."+call.Labels[0], e.attributes))
 		}
 		outputs[call.Labels[0]] = made(values)
@@ -49,20 +56,24 @@ func (e *evaluation) called(root *hcl.EvalContext) {
 	e.objects["module"] = outputs
 }
 
-// moduleOf is the module that a call names by its directory; nil for one that is not there.
+// moduleOf returns the module that a call names by its directory, and the directory; nil for a module of a registry,
+// one that is not there, or a call that is nested too deep.
 func (e *evaluation) moduleOf(call *hclsyntax.Block, root *hcl.EvalContext) (m *module, directory string) {
 	source := e.source(call, root)
+	// Only local modules have their files here.
 	if !strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") ||
 		strings.Count(e.prefix, "module.") >= maxCalls {
 		return nil, ""
 	}
 	directory = path.Join(e.directory, source)
+	// A module that calls itself would never end.
 	if directory == e.directory {
 		return nil, ""
 	}
 	return e.directories[directory], directory
 }
 
+// source returns the source of a call; empty when it is not stated.
 func (e *evaluation) source(call *hclsyntax.Block, root *hcl.EvalContext) string {
 	a := call.Body.Attributes["source"]
 	if a == nil {
@@ -72,10 +83,12 @@ func (e *evaluation) source(call *hclsyntax.Block, root *hcl.EvalContext) string
 	return text
 }
 
-// result is what a module gives back: its outputs, and stand-ins for what its caller may ask for besides.
+// result returns what a caller sees of a module: its outputs, and values that are not known for all other names that
+// anyone asks for.
 func (e *evaluation) result(reference string, asked map[string]bool) cty.Value {
 	root := e.root()
 	all := map[string]cty.Value{}
+	// Names that no output has are offered too, so that a reference to one is unknown and not a failure.
 	for name := range asked {
 		all[name] = missing(reference+"."+name, "the module has no output "+name)
 	}
@@ -85,9 +98,10 @@ func (e *evaluation) result(reference string, asked map[string]bool) cty.Value {
 	return object(all)
 }
 
-// unread says that a module is not read, where its arguments or its source say that it scales something.
+// unread adds a note for a module that is not read, if its source or its arguments say that it scales something.
 func (e *evaluation) unread(call *hclsyntax.Block, root *hcl.EvalContext) {
 	source := e.source(call, root)
+	// Most modules have nothing to do with scaling, and a note for each would bury the others.
 	scales := strings.Contains(source, "scal")
 	for name := range call.Body.Attributes {
 		scales = scales || strings.Contains(name, "scal") || strings.Contains(name, "min_capacity") ||
@@ -105,8 +119,7 @@ func (e *evaluation) unread(call *hclsyntax.Block, root *hcl.EvalContext) {
 	}
 }
 
-// templateOf adds the resources of a module, and those of the modules that it calls, to a template, and returns what is
-// to be said.
+// templateOf adds the resources of a module and of the modules that it calls to a template, and returns the notes.
 func (e *evaluation) templateOf(t *renamer, into *yaml.Node) (notes nodes.Notes) {
 	for _, i := range e.instances {
 		if kind, ok := kinds()[i.kind]; ok {

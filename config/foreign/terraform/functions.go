@@ -9,8 +9,10 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// functions are those of Terraform that compute with what is stated alone, each with a bound for what it gives. What
-// reads files, the clock or chance is missing, and what uses it cannot be told.
+// This file has the functions that expressions may call, and the bounds of values.
+
+// functions returns Terraform's functions that compute from their arguments alone, each bounded in what it returns. A
+// function that reads files, the clock or chance is missing, so a value that needs it is not known.
 func functions() map[string]function.Function {
 	all := map[string]function.Function{
 		"abs":             stdlib.AbsoluteFunc,
@@ -75,6 +77,7 @@ func functions() map[string]function.Function {
 		"values":     stdlib.ValuesFunc,
 		"zipmap":     stdlib.ZipmapFunc,
 	}
+	// Every function is bounded, also those that look harmless: they can be nested.
 	for name, f := range all {
 		all[name] = bounded(f)
 	}
@@ -82,7 +85,7 @@ func functions() map[string]function.Function {
 	return all
 }
 
-// lookup is Terraform's function of that name: the default may be left out, and it may be null.
+// lookup returns Terraform's function of that name, whose default may be absent and may be null.
 func lookup() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{
@@ -98,6 +101,7 @@ func lookup() function.Function {
 		},
 		Type: function.StaticReturnType(cty.DynamicPseudoType),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			// Marks of the map pass on to what is found in it.
 			of, marks := args[0].Unmark()
 			key := args[1].AsString()
 			switch {
@@ -113,12 +117,13 @@ func lookup() function.Function {
 	})
 }
 
-// bounded is a function that fails where it gives too much: nested calls could multiply texts without end. A width in a
-// format is one number that could do it alone.
+// bounded returns a function that fails when its result is too large: nested calls could multiply texts without end,
+// and a width in a format could do so by itself.
 func bounded(f function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params: f.Params(), VarParam: f.VarParam(), Type: f.ReturnTypeForValues,
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			// The check comes before the call, which would already make the large text.
 			for _, a := range args {
 				if wide(a) {
 					return cty.DynamicVal, errors.New("a width of more than 99")
@@ -148,6 +153,7 @@ func wide(v cty.Value) bool {
 			if digits++; digits > 2 {
 				return true
 			}
+		// A letter ends the verb.
 		case verb && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'):
 			verb = false
 		case verb:
@@ -158,7 +164,7 @@ func wide(v cty.Value) bool {
 }
 
 const (
-	// maxText and maxElements bound a value.
+	// maxText bounds a text in bytes, maxElements the parts of a value.
 	maxText     = 16 << 10
 	maxElements = 2000
 )
@@ -168,6 +174,7 @@ func fits(v cty.Value) bool {
 	left := maxElements
 	err := cty.Walk(v, func(_ cty.Path, x cty.Value) (bool, error) {
 		x, _ = x.Unmark()
+		// Every part counts, so that a list of empty lists is bounded as well.
 		left--
 		if left < 0 || x.IsKnown() && !x.IsNull() && x.Type() == cty.String && len(x.AsString()) > maxText {
 			return false, errors.New("too large")

@@ -11,22 +11,29 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// instance is one resource as it would be made: for each of count or for_each.
+// This file finds the instances of resources and calls, for count and for_each.
+
+// instance is one resource as Terraform would make it: one for each of count or for_each.
 type instance struct {
 	*resource
+	// address is the address in Terraform, with the keys of count and for_each.
 	address string
+	// context has count.index, or each.key and each.value, on top of the module's names.
 	context *hcl.EvalContext
 }
 
-// placedInstance is an instance with the node that stands for its place.
+// placedInstance is an instance with its place in the text.
 type placedInstance struct {
 	instance
+	// at is the place of the resource's block.
 	at *yaml.Node
 }
 
-// instantiate finds the instances of all resources and what expressions see of them.
+// instantiate finds the instances of all resources that are read, and what expressions see of them.
 func (e *evaluation) instantiate(root *hcl.EvalContext) {
+	// Notes of an earlier round are dropped: what it did not know, this round may.
 	e.instances, e.notes, e.noted = nil, nil, map[string]bool{} // what an earlier round could not tell, this one may
+	// The results of called modules stay until those are evaluated again, after the resources.
 	objects := map[string]map[string]cty.Value{"module": e.objects["module"]}
 	for _, r := range e.resources {
 		if _, ok := kinds()[r.kind]; !ok {
@@ -46,8 +53,9 @@ func (e *evaluation) instantiate(root *hcl.EvalContext) {
 	e.objects = objects
 }
 
-// instancesOf are the instances of a resource or of a module that is called, and how expressions see their values
-// together.
+// instancesOf returns the instances of a resource or a call, and a function that combines their values into what a
+// reference sees: one object, a list for count, an object by key for for_each. When the number is not known, one
+// instance stands for all, with a note if that could change what scales.
 func (e *evaluation) instancesOf(
 	r *resource, address string, body *hclsyntax.Body, root *hcl.EvalContext,
 ) (all []instance, made func([]cty.Value) cty.Value) {
@@ -56,9 +64,11 @@ func (e *evaluation) instancesOf(
 		context.Variables = map[string]cty.Value{word: object(value)}
 		all = append(all, instance{r, e.prefix + address + suffix, context})
 	}
+	// Without count and for_each a reference sees the object itself.
 	one := func(v []cty.Value) cty.Value { return v[0] }
 	if a := body.Attributes["count"]; a != nil {
 		v, marks := e.value(a.Expr, root).Unmark()
+		// A number with a doubt is not known, even if it has a value that stands in for it.
 		if n, ok := whole(v); ok && len(marks) == 0 && n <= maxInstances {
 			for i := range n {
 				add(fmt.Sprintf("[%d]", i), "count", map[string]cty.Value{"index": cty.NumberIntVal(int64(i))})
@@ -66,8 +76,8 @@ func (e *evaluation) instancesOf(
 			return all, cty.TupleVal
 		}
 		if matters(r) {
-			e.note(a.SrcRange, "the count of %s cannot be told%s; one stands for it. What terraform show -json prints "+
-				"tells all", address, because(marks))
+			e.note(a.SrcRange, "the count of %s cannot be determined%s; one stands for it. "+
+				"What terraform show -json prints tells all", address, because(marks))
 		}
 		add("", "count", map[string]cty.Value{"index": cty.NumberIntVal(0)})
 		return all, func(v []cty.Value) cty.Value { return cty.TupleVal(v) }
@@ -75,9 +85,11 @@ func (e *evaluation) instancesOf(
 	if a := body.Attributes["for_each"]; a != nil {
 		v, marks := collection(e.value(a.Expr, root))
 		if len(doubtsOf(marks)) == 0 && v.CanIterateElements() && v.LengthInt() <= maxInstances {
+			// Keys are kept in the order of the elements, which Terraform sorts.
 			keys := []string{}
 			for it := v.ElementIterator(); it.Next(); {
 				k, value := it.Element()
+				// The elements of a set are their own keys.
 				if v.Type().IsSetType() {
 					k = value
 				}
@@ -87,6 +99,7 @@ func (e *evaluation) instancesOf(
 				keys = append(keys, k.AsString())
 				add(fmt.Sprintf("[%q]", k.AsString()), "each", map[string]cty.Value{"key": k, "value": value})
 			}
+			// References name an instance by its key.
 			return all, func(values []cty.Value) cty.Value {
 				by := map[string]cty.Value{}
 				for i, k := range keys {
@@ -95,7 +108,7 @@ func (e *evaluation) instancesOf(
 				return object(by)
 			}
 		}
-		why := address + " has one for each of what cannot be told" + because(marks)
+		why := address + " has one for each of what cannot be determined" + because(marks)
 		if matters(r) {
 			e.note(a.SrcRange, "%s; one stands for all. What terraform show -json prints tells all", why)
 		}
@@ -112,7 +125,8 @@ func (e *evaluation) instancesOf(
 	return all, one
 }
 
-// matters tells whether it changes what scales how many there are of a resource, or of a module, which has none.
+// matters tells whether the number of instances changes what scales: that of policies, groups, queues and called
+// modules (nil) does.
 func matters(r *resource) bool {
 	if r == nil {
 		return true
@@ -121,8 +135,9 @@ func matters(r *resource) bool {
 	return scales || r.kind == "aws_autoscaling_group" || r.kind == "aws_sqs_queue"
 }
 
-// collection takes the marks off a value that is iterated: what its elements depend on says nothing of how many there
-// are. It is unknown where that cannot be told.
+// collection takes the marks off a value that is iterated: a doubt about an element says nothing about their number.
+// The result is unknown when the number is. The elements of a set are compared by value, so a doubt about one is one
+// about the number.
 func collection(v cty.Value) (cty.Value, cty.ValueMarks) {
 	bare, marks := v.Unmark()
 	if bare.Type().IsSetType() {
@@ -134,8 +149,8 @@ func collection(v cty.Value) (cty.Value, cty.ValueMarks) {
 	return bare, marks
 }
 
-// typed gives a value the type of its variable, which has null for what was left out of an object. A value that does
-// not fit, because something stands in for what is not stated, is left as it is.
+// typed converts a value to the type of its variable, which fills in defaults and null for absent attributes. A value
+// that does not fit, because something stands in for an unknown part, is returned as it is.
 func (e *evaluation) typed(name string, v cty.Value) cty.Value {
 	x := e.types[name]
 	if x == nil {
@@ -145,6 +160,7 @@ func (e *evaluation) typed(name string, v cty.Value) cty.Value {
 	if diagnostics.HasErrors() || t == cty.DynamicPseudoType {
 		return v
 	}
+	// Defaults of object attributes are applied before the conversion, which would refuse missing ones.
 	with := v
 	if defaults != nil && !v.IsNull() {
 		bare, marks := v.Unmark()
@@ -156,10 +172,12 @@ func (e *evaluation) typed(name string, v cty.Value) cty.Value {
 	return v
 }
 
-// seen is what expressions see of an instance: its arguments, and stand-ins for what is known once it is made.
+// seen returns what expressions see of an instance: its arguments, and values that are not known for everything that
+// the provider computes.
 func (e *evaluation) seen(i instance) cty.Value {
 	all := map[string]cty.Value{}
 	for name := range e.attributes {
+		// The doubt names the attribute, so that its node becomes a reference to this very instance.
 		d := doubt{
 			name:      name,
 			why:       i.address + "." + name + " is known once it is made",
@@ -169,6 +187,7 @@ func (e *evaluation) seen(i instance) cty.Value {
 		d.text = "${" + i.address + "." + name + "}"
 		all[name] = cty.StringVal(d.text).Mark(d)
 	}
+	// What is stated replaces what is only known later.
 	for name, a := range i.block.Body.Attributes {
 		all[name] = e.value(a.Expr, i.context)
 	}
@@ -178,7 +197,7 @@ func (e *evaluation) seen(i instance) cty.Value {
 	return object(all)
 }
 
-// idOf is the argument that is the id of a resource as well; empty for one that gets its id when it is made.
+// idOf returns the argument that is also the id of a resource; empty when the id is made by AWS.
 func idOf(kind string) string {
 	switch kind {
 	case "aws_autoscaling_group", "aws_autoscaling_policy":

@@ -12,11 +12,14 @@ import (
 	"github.com/muster-scale/muster/config/foreign/nodes"
 )
 
-// syntax makes the blocks of HCL from Terraform's JSON syntax, where texts are templates and nothing tells a block from
-// an argument that is an object. It keeps the first text that is no template.
+// This file reads Terraform's JSON syntax. Source: the Terraform documentation, "JSON Configuration Syntax".
+
+// syntax makes the blocks that HCL would give from JSON. Every text is a template there, and nothing tells a block
+// from an argument that is an object. The first text that is not a valid template is kept as the error.
 type syntax struct {
+	// file is the name of the file, for ranges.
 	file   string
-	byte   int
+	byte   int // position after the last range; see at
 	broken *Broken
 }
 
@@ -35,16 +38,17 @@ func fromJSON(f File) (*hclsyntax.Body, error) {
 	return body, nil
 }
 
-// labels is how many labels the types of blocks have that are read.
+// labels returns the block types that are read, with the number of their labels.
 func labels() map[string]int {
 	return map[string]int{"resource": 2, "data": 2, "variable": 1, "output": 1, "module": 1, "locals": 0}
 }
 
-// outermost reads the outermost object, or several of them.
+// outermost reads the outermost object, or a list of such objects.
 func (s *syntax) outermost(n *yaml.Node) *hclsyntax.Body {
 	body := s.body(n)
 	for _, one := range objects(n) {
 		nodes.Pairs(one, func(key, value *yaml.Node) {
+			// Other blocks, such as terraform and provider, say nothing about scaling.
 			if count, known := labels()[key.Value]; known {
 				s.labelled(body, key, nil, count, value)
 			}
@@ -53,7 +57,7 @@ func (s *syntax) outermost(n *yaml.Node) *hclsyntax.Body {
 	return body
 }
 
-// labelled adds the blocks below the labels that are still to come.
+// labelled adds the blocks below labels. more is how many labels are still to come.
 func (s *syntax) labelled(into *hclsyntax.Body, kind *yaml.Node, above []string, more int, value *yaml.Node) {
 	for _, one := range objects(value) {
 		if more == 0 {
@@ -62,6 +66,7 @@ func (s *syntax) labelled(into *hclsyntax.Body, kind *yaml.Node, above []string,
 		}
 		nodes.Pairs(one, func(key, below *yaml.Node) {
 			if key.Value != comment {
+				// A block gets the place of its last label: that is the line a reader looks for.
 				at := *kind
 				at.Line, at.Column = key.Line, key.Column
 				s.labelled(into, &at, append(above[:len(above):len(above)], key.Value), more-1, below)
@@ -70,10 +75,10 @@ func (s *syntax) labelled(into *hclsyntax.Body, kind *yaml.Node, above []string,
 	}
 }
 
-// comment is the key of what Terraform does not read.
+// comment is the key of a comment in the JSON syntax.
 const comment = "//"
 
-// content is the body of a block of a type. Only resources hold blocks.
+// content returns the body of a block of a type. Only resources and data sources have blocks in them.
 func (s *syntax) content(kind string, n *yaml.Node) *hclsyntax.Body {
 	switch kind {
 	case "resource", "data":
@@ -82,6 +87,7 @@ func (s *syntax) content(kind string, n *yaml.Node) *hclsyntax.Body {
 		body := s.body(n)
 		nodes.Pairs(n, func(key, value *yaml.Node) {
 			switch key.Value {
+			// Only default and type of a variable are read.
 			case "default":
 				s.argument(body, key, s.expression(value))
 			case "type":
@@ -94,7 +100,7 @@ func (s *syntax) content(kind string, n *yaml.Node) *hclsyntax.Body {
 	}
 }
 
-// arguments takes every key as an argument.
+// arguments reads every key as an argument.
 func (s *syntax) arguments(n *yaml.Node) *hclsyntax.Body {
 	body := s.body(n)
 	nodes.Pairs(n, func(key, value *yaml.Node) {
@@ -105,7 +111,7 @@ func (s *syntax) arguments(n *yaml.Node) *hclsyntax.Body {
 	return body
 }
 
-// mixed takes objects, and lists of them, as blocks: what cannot be told of one argument then hides no other.
+// mixed reads objects, and lists of them, as blocks: an unknown value in one argument then hides no other.
 func (s *syntax) mixed(n *yaml.Node) *hclsyntax.Body {
 	body := s.body(n)
 	nodes.Pairs(n, func(key, value *yaml.Node) {
@@ -115,6 +121,7 @@ func (s *syntax) mixed(n *yaml.Node) *hclsyntax.Body {
 			for _, one := range all {
 				nodes.Pairs(one, func(label, of *yaml.Node) { s.dynamic(body, label, of) })
 			}
+		// In HCL these would be blocks, except for the maps that isMap knows.
 		case len(all) > 0 && !isMap(key.Value, all[0]):
 			for _, one := range all {
 				body.Blocks = append(body.Blocks, s.block(key, nil, s.mixed(one)))
@@ -126,7 +133,8 @@ func (s *syntax) mixed(n *yaml.Node) *hclsyntax.Body {
 	return body
 }
 
-// isMap tells whether an object is an argument: the dimensions of an alarm, and the variables of a function, are maps.
+// isMap tells whether an object is the value of an argument: the dimensions of an alarm and the variables of a
+// function are maps.
 func isMap(name string, n *yaml.Node) bool {
 	switch name {
 	case "dimensions":
@@ -137,7 +145,7 @@ func isMap(name string, n *yaml.Node) bool {
 	return false
 }
 
-// dynamic adds blocks that there are for each of something.
+// dynamic adds dynamic blocks.
 func (s *syntax) dynamic(into *hclsyntax.Body, label, value *yaml.Node) {
 	for _, one := range objects(value) {
 		body := s.body(one)
@@ -158,7 +166,7 @@ func (s *syntax) dynamic(into *hclsyntax.Body, label, value *yaml.Node) {
 	}
 }
 
-// objects are the mappings that a value is, or holds as a list of nothing else.
+// objects returns the mappings that a value is, or that it is a list of; none for anything else.
 func objects(n *yaml.Node) []*yaml.Node {
 	if n.Kind == yaml.MappingNode {
 		return []*yaml.Node{n}
@@ -174,7 +182,7 @@ func objects(n *yaml.Node) []*yaml.Node {
 	return n.Content
 }
 
-// at is a range that begins at a node. Bytes are counted on, so that they are in the order of the text.
+// at returns a range that begins at a node. Bytes are counted up, so that ranges are in the order of the text.
 func (s *syntax) at(n *yaml.Node) hcl.Range {
 	start := hcl.Pos{Line: n.Line, Column: n.Column, Byte: s.byte}
 	s.byte += len(n.Value) + 1
@@ -183,11 +191,13 @@ func (s *syntax) at(n *yaml.Node) hcl.Range {
 	return hcl.Range{Filename: s.file, Start: start, End: end}
 }
 
+// body returns an empty body at a node.
 func (s *syntax) body(n *yaml.Node) *hclsyntax.Body {
 	at := s.at(n)
 	return &hclsyntax.Body{Attributes: hclsyntax.Attributes{}, SrcRange: at, EndRange: at}
 }
 
+// block returns a block at a node.
 func (s *syntax) block(kind *yaml.Node, labels []string, body *hclsyntax.Body) *hclsyntax.Block {
 	at := s.at(kind)
 	return &hclsyntax.Block{
@@ -195,6 +205,7 @@ func (s *syntax) block(kind *yaml.Node, labels []string, body *hclsyntax.Body) *
 	}
 }
 
+// argument adds an argument to a body.
 func (s *syntax) argument(into *hclsyntax.Body, key *yaml.Node, x hclsyntax.Expression) {
 	name := s.at(key)
 	whole := hcl.Range{Filename: s.file, Start: x.Range().Start, End: x.Range().End}
@@ -203,11 +214,12 @@ func (s *syntax) argument(into *hclsyntax.Body, key *yaml.Node, x hclsyntax.Expr
 	}
 }
 
-// expression makes the expression that a value is.
+// expression returns a value as an expression. Numbers keep the precision of Terraform, 512 bits.
 func (s *syntax) expression(n *yaml.Node) hclsyntax.Expression {
 	at := s.at(n)
 	switch n.Kind {
 	case yaml.MappingNode:
+		// Keys are templates as well, as in Terraform.
 		x := &hclsyntax.ObjectConsExpr{OpenRange: at}
 		nodes.Pairs(n, func(key, value *yaml.Node) {
 			item := hclsyntax.ObjectConsItem{KeyExpr: s.template(key, s.at(key)), ValueExpr: s.expression(value)}
@@ -225,6 +237,7 @@ func (s *syntax) expression(n *yaml.Node) hclsyntax.Expression {
 		x.SrcRange = at
 		return x
 	}
+	// Numbers, truth values and null stand for themselves; only texts are templates.
 	literal := func(v cty.Value) hclsyntax.Expression { return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: at} }
 	switch n.Tag {
 	case "!!null":
@@ -232,6 +245,7 @@ func (s *syntax) expression(n *yaml.Node) hclsyntax.Expression {
 	case "!!bool":
 		return literal(cty.BoolVal(n.Value == "true"))
 	case "!!int", "!!float":
+		// Terraform reads numbers with this precision too.
 		if number, _, err := big.ParseFloat(n.Value, 10, 512, big.ToNearestEven); err == nil {
 			return literal(cty.NumberVal(number))
 		}
@@ -245,17 +259,19 @@ func (s *syntax) template(n *yaml.Node, at hcl.Range) hclsyntax.Expression {
 	return s.parsed(x, diagnostics, n, at)
 }
 
-// written reads a text that is an expression by itself, as types and iterators are.
+// written reads a text that is an expression as a whole, as those of types and iterators are.
 func (s *syntax) written(n *yaml.Node) hclsyntax.Expression {
 	at := s.at(n)
 	x, diagnostics := hclsyntax.ParseExpression([]byte(n.Value), s.file, at.Start)
 	return s.parsed(x, diagnostics, n, at)
 }
 
+// parsed returns an expression, or the text itself after an error, which is kept.
 func (s *syntax) parsed(x hclsyntax.Expression, all hcl.Diagnostics, n *yaml.Node, at hcl.Range) hclsyntax.Expression {
 	if !all.HasErrors() {
 		return x
 	}
+	// The first error is the one to repair.
 	if s.broken == nil {
 		s.broken = &Broken{Line: n.Line, Column: n.Column, Message: reason(all)}
 	}

@@ -15,47 +15,52 @@ import (
 	"github.com/muster-scale/muster/config/foreign/nodes"
 )
 
-// Template is what a configuration of Terraform comes to.
+// This file collects the blocks of a module, and is the entrance of the package.
+
+// Template is Terraform's configuration in the form of a template.
 type Template struct {
-	// Root is a mapping with the key Resources, of the shape of a CloudFormation template. A resource has its address
-	// in Terraform as its logical id.
+	// Root is a mapping with the key Resources, as in a CloudFormation template. The logical id of a resource is its
+	// address in Terraform.
 	Root *yaml.Node
-	// Words has Terraform's name of each property that is called otherwise in Root.
+	// Words has Terraform's word for each property that CloudFormation calls otherwise.
 	Words map[string]string
 	// Notes say what was not read.
 	Notes nodes.Notes
 }
 
-// File is one file of a module, whose first line follows the line Before of the reading. The files of a directory are
-// one module. Called is true of files that count only where another module calls theirs.
+// File is one file of a module; the files of a directory are one module. Its first line follows the line Before of
+// the whole reading. Called is true for files that count only where another module calls theirs.
 type File struct {
+	// Name is the path of the file. Its directory says which module it belongs to.
 	Name   string
 	Text   []byte
 	Before int
 	Called bool
-	// JSON is the text of a file in Terraform's JSON syntax, with lines that follow Before; nil for one of HCL.
+	// JSON is the document of a file in the JSON syntax, with lines that follow Before; nil for HCL.
 	JSON *yaml.Node
 }
 
-// Broken is the error of a text that is not HCL, or whose templates are not.
+// Broken is the error of a text that is not valid HCL, with its place in the whole reading.
 type Broken struct {
+	// Line counts through all files of the reading.
 	Line, Column int
 	Message      string
 }
 
-// Error says what is wrong, without the place.
+// Error returns what is wrong, without the place.
 func (b *Broken) Error() string { return b.Message }
 
 // module is what the files of one directory state together.
 type module struct {
-	// variables have a nil expression where there is no default; given are the values of *.tfvars.
+	// variables has a nil expression for a variable without a default. given has the values of *.tfvars.
 	variables, given, locals, outputs map[string]hclsyntax.Expression
-	// types are those that variables state.
-	types     map[string]hclsyntax.Expression
+	// types are the types that variables state.
+	types map[string]hclsyntax.Expression
+	// resources and calls are in the order of the text.
 	resources []*resource
 	calls     []*hclsyntax.Block
-	// roots has, by the first word of every reference, the second words; attributes are all names behind a dot
-	// anywhere.
+	// roots has the second words of all references by their first word. attributes are all names behind a dot
+	// anywhere. Evaluation offers exactly these names; see root.
 	roots      map[string]map[string]bool
 	attributes map[string]bool
 }
@@ -67,7 +72,7 @@ type resource struct {
 	block      *hclsyntax.Block
 }
 
-// address is how Terraform refers to it.
+// address returns the resource's address within its module.
 func (r *resource) address() string {
 	if r.data {
 		return "data." + r.kind + "." + r.name
@@ -75,10 +80,10 @@ func (r *resource) address() string {
 	return r.kind + "." + r.name
 }
 
-// maxBlocks bounds the blocks of a module.
+// maxBlocks bounds the resources of a module.
 const maxBlocks = 5000
 
-// collect reads the blocks of all files.
+// collect reads the blocks of all files of a directory.
 func collect(files []File) (*module, error) {
 	m := &module{
 		variables:  map[string]hclsyntax.Expression{},
@@ -94,6 +99,7 @@ func collect(files []File) (*module, error) {
 		if err != nil {
 			return nil, err
 		}
+		// A .tfvars file has values of variables and no blocks.
 		if strings.HasSuffix(strings.TrimSuffix(f.Name, ".json"), ".tfvars") {
 			for name, a := range body.Attributes {
 				m.given[name] = a.Expr
@@ -104,6 +110,7 @@ func collect(files []File) (*module, error) {
 			m.add(b)
 		}
 		m.references(body)
+		// The bound is per directory; the evaluation of called modules has a bound of its own.
 		if len(m.resources) > maxBlocks {
 			return nil, fmt.Errorf("%s: found more than %d resources, allowed are at most that", f.Name, maxBlocks)
 		}
@@ -111,7 +118,7 @@ func collect(files []File) (*module, error) {
 	return m, nil
 }
 
-// bodyOf is what a file states, in either syntax.
+// bodyOf returns what a file states, in either syntax.
 func bodyOf(f File) (*hclsyntax.Body, error) {
 	if f.JSON != nil {
 		return fromJSON(f)
@@ -120,6 +127,7 @@ func bodyOf(f File) (*hclsyntax.Body, error) {
 	if diagnostics.HasErrors() {
 		return nil, broken(diagnostics, f)
 	}
+	// The native syntax always has this type of body.
 	body, ok := parsed.Body.(*hclsyntax.Body)
 	if !ok {
 		return &hclsyntax.Body{}, nil
@@ -127,8 +135,10 @@ func bodyOf(f File) (*hclsyntax.Body, error) {
 	return body, nil
 }
 
+// broken returns the first error of a text as a Broken.
 func broken(all hcl.Diagnostics, f File) error {
 	first := all.Errs()[0]
+	// Without a place in the diagnostics the fault is at the beginning of the file.
 	b := &Broken{Line: f.Before + 1, Column: 1, Message: first.Error()}
 	for _, d := range all {
 		if d.Severity == hcl.DiagError {
@@ -142,10 +152,11 @@ func broken(all hcl.Diagnostics, f File) error {
 	return b
 }
 
-// add takes in one block of a file.
+// add adds one block of a file. Blocks of other types, such as provider, say nothing about scaling.
 func (m *module) add(b *hclsyntax.Block) {
 	switch {
 	case b.Type == "variable" && len(b.Labels) == 1:
+		// A variable without a default is declared all the same.
 		m.variables[b.Labels[0]] = nil
 		if a := b.Body.Attributes["default"]; a != nil {
 			m.variables[b.Labels[0]] = a.Expr
@@ -166,12 +177,13 @@ func (m *module) add(b *hclsyntax.Block) {
 	}
 }
 
-// references notes what the expressions of a body refer to.
+// references records what the expressions of a body refer to.
 func (m *module) references(body *hclsyntax.Body) {
 	_ = hclsyntax.VisitAll(body, func(n hclsyntax.Node) hcl.Diagnostics {
 		switch x := n.(type) {
 		case *hclsyntax.ScopeTraversalExpr:
 			m.traversal(x.Traversal)
+		// What follows a function call or an index has attributes, and no root.
 		case *hclsyntax.RelativeTraversalExpr:
 			m.names(x.Traversal)
 		}
@@ -179,11 +191,13 @@ func (m *module) references(body *hclsyntax.Body) {
 	})
 }
 
+// traversal records one reference by its first words.
 func (m *module) traversal(t hcl.Traversal) {
 	m.names(t)
 	root := t.RootName()
 	at := 1
 	if root == "data" && len(t) > 1 {
+		// References to data sources have one word more.
 		if kind, ok := t[1].(hcl.TraverseAttr); ok {
 			root, at = "data."+kind.Name, 2
 		}
@@ -199,6 +213,7 @@ func (m *module) traversal(t hcl.Traversal) {
 	}
 }
 
+// names records the attributes of a reference.
 func (m *module) names(t hcl.Traversal) {
 	for _, step := range t {
 		if a, ok := step.(hcl.TraverseAttr); ok {
@@ -207,8 +222,8 @@ func (m *module) names(t hcl.Traversal) {
 	}
 }
 
-// Read evaluates the files of modules, *.tf and *.tfvars, each directory by itself and within those that call it. Its
-// error is a [*Broken] where it has a place.
+// Read evaluates the files of modules, each directory by itself and within the modules that call it. An error with a
+// place is a [*Broken].
 func Read(files []File) (Template, error) {
 	directories, roots, err := byDirectory(files)
 	if err != nil {
@@ -219,24 +234,29 @@ func Read(files []File) (Template, error) {
 	var notes nodes.Notes
 	for i, directory := range roots {
 		e := newEvaluation(directories[directory], directory, directories)
+		// Addresses are unique within one module only.
 		if len(roots) > 1 && i > 0 {
-			e.prefix = directory + ":" // addresses are unique within one module
+			e.prefix = directory + ":"
 		}
 		e.settle()
 		notes = append(notes, e.templateOf(&t, resources)...)
 	}
 	root := nodes.Mapping(nil)
 	nodes.Set(root, "Resources", resources)
+	// Notes of called modules come into the order of the text.
 	slices.SortStableFunc(notes, func(a, b nodes.Note) int { return a.At.Line - b.At.Line })
 	return Template{Root: root, Words: t.words, Notes: notes}, nil
 }
 
-// byDirectory collects the modules, and which of them are read for themselves.
+// byDirectory returns the modules by directory, and the directories that are read for themselves, in the order of the
+// files.
 func byDirectory(files []File) (modules map[string]*module, roots []string, err error) {
+	// Files are grouped by their directory, with slashes on every system, because sources of calls have slashes.
 	of := map[string][]File{}
 	for _, f := range files {
 		directory := path.Dir(filepath.ToSlash(f.Name))
 		of[directory] = append(of[directory], f)
+		// A directory is read for itself if at least one of its files was given by the user.
 		if !f.Called && !slices.Contains(roots, directory) {
 			roots = append(roots, directory)
 		}

@@ -9,20 +9,22 @@ import (
 	"github.com/muster-scale/muster/config/foreign/nodes"
 )
 
-// kind is a resource of the AWS provider that says something of scaling.
+// This file renames what the AWS provider calls otherwise than CloudFormation. Most names follow a rule, min_size is
+// MinSize; the tables have the others.
+
+// kind is a type of resource of the AWS provider that is read.
 type kind struct {
-	// to is the type of the resource in CloudFormation.
+	// to is the type in CloudFormation.
 	to string
-	// names are the properties that are not the argument's name with capitals in place of underscores. An empty one is
-	// left out.
+	// names has the properties that the rule does not give. An argument with an empty name is dropped.
 	names map[string]string
-	// lists are the properties that are lists; of the other blocks there is one.
+	// lists are the properties that are lists. Any other block occurs once, and Terraform still has a list of it.
 	lists []string
-	// finish changes what the general rule cannot.
+	// finish makes the changes that no table can express; nil for none.
 	finish func(*renamer, *yaml.Node)
 }
 
-// kinds are the resources that are read, by their type in Terraform.
+// kinds returns the types of resources that are read.
 func kinds() map[string]kind {
 	all := map[string]kind{
 		"aws_autoscaling_group": {
@@ -67,7 +69,7 @@ func kinds() map[string]kind {
 	return all
 }
 
-// scalingKinds are those that say how to scale.
+// scalingKinds returns the types that say how to scale.
 func scalingKinds() map[string]kind {
 	tracking := []string{"Metrics", "Dimensions", "StepAdjustments"}
 	return map[string]kind{
@@ -98,10 +100,10 @@ func scalingKinds() map[string]kind {
 	}
 }
 
-// renamer renames arguments to properties, and keeps what they were.
+// renamer renames arguments to properties, and remembers Terraform's words for them.
 type renamer struct{ words map[string]string }
 
-// resource makes a resource of a template from one of Terraform.
+// resource returns a resource of a template for one of Terraform.
 func (t *renamer) resource(k kind, at, arguments *yaml.Node) *yaml.Node {
 	properties := t.mapping(k, arguments, true)
 	if k.finish != nil {
@@ -113,8 +115,8 @@ func (t *renamer) resource(k kind, at, arguments *yaml.Node) *yaml.Node {
 	return n
 }
 
-// mapping renames the keys of a mapping, and of what lies in it. The names of the kind count for the arguments of the
-// resource itself.
+// mapping renames the keys of a mapping and of everything in it. The names of the kind count for the arguments of the
+// resource itself only.
 func (t *renamer) mapping(k kind, n *yaml.Node, outermost bool) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode || isCall(n) {
 		return n
@@ -122,6 +124,7 @@ func (t *renamer) mapping(k kind, n *yaml.Node, outermost bool) *yaml.Node {
 	into := *n
 	into.Content = nil
 	nodes.Pairs(n, func(key, value *yaml.Node) {
+		// Names of the table are those of the resource's own arguments: a nested "name" is another thing.
 		name, stated := k.names[key.Value]
 		if !stated || !outermost {
 			name = propertyOf(key.Value)
@@ -129,7 +132,9 @@ func (t *renamer) mapping(k kind, n *yaml.Node, outermost bool) *yaml.Node {
 		if name == "" || empty(value) {
 			return
 		}
+		// The last word counts where two arguments become one property; notes then use that.
 		t.words[name] = key.Value
+		// The key keeps its place, only its text changes.
 		renamed := *key
 		renamed.Value = name
 		into.Content = append(into.Content, &renamed, t.property(k, name, value))
@@ -137,7 +142,7 @@ func (t *renamer) mapping(k kind, n *yaml.Node, outermost bool) *yaml.Node {
 	return &into
 }
 
-// property renames what lies in a property.
+// property renames what is in a property.
 func (t *renamer) property(k kind, name string, value *yaml.Node) *yaml.Node {
 	switch {
 	case name == "Dimensions" && value.Kind == yaml.MappingNode && !isCall(value):
@@ -153,6 +158,7 @@ func (t *renamer) property(k kind, name string, value *yaml.Node) *yaml.Node {
 	for _, e := range value.Content {
 		list.Content = append(list.Content, t.mapping(k, e, false))
 	}
+	// Terraform has every block as a list, even one that can occur once.
 	for _, lasting := range k.lists {
 		if lasting == name {
 			return list
@@ -164,7 +170,7 @@ func (t *renamer) property(k kind, name string, value *yaml.Node) *yaml.Node {
 	return list
 }
 
-// propertyOf is an argument's name as CloudFormation writes names.
+// propertyOf returns the name of an argument by the rule: words with capitals, without underscores.
 func propertyOf(argument string) string {
 	switch argument {
 	case "step_adjustment":
@@ -181,18 +187,18 @@ func propertyOf(argument string) string {
 	return b.String()
 }
 
-// isCall tells whether a mapping is a reference or a value that cannot be told.
+// isCall tells whether a mapping is a reference or a value that is not known.
 func isCall(n *yaml.Node) bool {
 	return len(n.Content) == 2 && strings.HasPrefix(n.Content[0].Value, "Fn::")
 }
 
-// empty tells whether a value is what the provider keeps for an argument that is not stated.
+// empty tells whether a value is what the provider keeps for an argument that was not stated.
 func empty(n *yaml.Node) bool {
 	return n == nil || n.Kind == yaml.ScalarNode && (n.Tag == "!!null" || n.Value == "") ||
 		n.Kind != yaml.ScalarNode && len(n.Content) == 0
 }
 
-// dimensions makes a list of names and values from a mapping.
+// dimensions returns a mapping as a list of names and values, as CloudFormation has it.
 func dimensions(n *yaml.Node) *yaml.Node {
 	list := nodes.List(n)
 	nodes.Pairs(n, func(key, value *yaml.Node) {
@@ -204,7 +210,7 @@ func dimensions(n *yaml.Node) *yaml.Node {
 	return list
 }
 
-// drop leaves out a property where do says so.
+// drop removes a property if do says so about its value.
 func drop(n *yaml.Node, key string, do func(value string) bool) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if v := n.Content[i+1]; n.Content[i].Value == key && v.Kind == yaml.ScalarNode && do(v.Value) {
@@ -214,13 +220,16 @@ func drop(n *yaml.Node, key string, do func(value string) bool) {
 	}
 }
 
+// zero tells whether a value is 0, which a state has for an unset number.
 func zero(value string) bool { return value == "0" }
 
-// simple completes a policy of a group: without a type it is a simple one. A zero is what a state has for nothing.
+// simple completes a policy of a group: without a type it is simple scaling, and zeros of a state are unset values.
 func simple(_ *renamer, n *yaml.Node) {
+	// The provider has defaults that a configuration does not state and a state sometimes leaves out.
 	if nodes.Get(n, "PolicyType") == nil {
 		nodes.Set(n, "PolicyType", nodes.Text(n, "SimpleScaling"))
 	}
+	// These are numbers for which 0 is the same as nothing.
 	for _, key := range []string{"Cooldown", "EstimatedInstanceWarmup", "MinAdjustmentMagnitude"} {
 		drop(n, key, zero)
 	}
@@ -230,21 +239,21 @@ func simple(_ *renamer, n *yaml.Node) {
 	drop(n, "Enabled", func(v string) bool { return v == "true" })
 }
 
-// steps completes a policy of a scalable target: without a type it is one of steps.
+// steps completes a policy of a scalable target: without a type it is step scaling.
 func steps(_ *renamer, n *yaml.Node) {
 	if nodes.Get(n, "PolicyType") == nil {
 		nodes.Set(n, "PolicyType", nodes.Text(n, "StepScaling"))
 	}
 }
 
-// unset leaves out the sizes of a scheduled action that it does not change.
+// unset removes the sizes of a scheduled action that are -1, which means unchanged.
 func unset(_ *renamer, n *yaml.Node) {
 	for _, key := range []string{"MinSize", "MaxSize", "DesiredCapacity"} {
 		drop(n, key, func(v string) bool { return v == "-1" })
 	}
 }
 
-// queries puts the metrics of an alarm into the shape of those of a policy.
+// queries brings the metrics of an alarm into the form that those of a policy have.
 func queries(_ *renamer, n *yaml.Node) {
 	for _, q := range nodes.Elements(nodes.Get(n, "Metrics")) {
 		m := nodes.Get(q, "Metric")
@@ -253,6 +262,8 @@ func queries(_ *renamer, n *yaml.Node) {
 		}
 		metric, stat := nodes.Mapping(m), nodes.Mapping(m)
 		nodes.Pairs(m, func(key, value *yaml.Node) {
+			// CloudFormation puts statistic, unit and period around the metric, the provider puts them beside its
+			// name.
 			if key.Value == "Stat" || key.Value == "Unit" || key.Value == "Period" {
 				nodes.Set(stat, key.Value, value)
 			} else {
@@ -260,6 +271,7 @@ func queries(_ *renamer, n *yaml.Node) {
 			}
 		})
 		nodes.Set(stat, "Metric", metric)
+		// The key is replaced in place, so that the order of the text stays.
 		for i := 0; i+1 < len(q.Content); i += 2 {
 			if q.Content[i].Value == "Metric" {
 				q.Content[i], q.Content[i+1] = nodes.Text(q.Content[i], "MetricStat"), stat
@@ -275,6 +287,7 @@ func redrive(_ *renamer, n *yaml.Node) {
 			continue
 		}
 		v, of := n.Content[i+1], nodes.Mapping(n.Content[i+1])
+		// Of the whole policy, only the target matters here.
 		if target := deadLetterOf(v); target != nil {
 			nodes.Set(of, "deadLetterTargetArn", target)
 		}
@@ -282,7 +295,8 @@ func redrive(_ *renamer, n *yaml.Node) {
 	}
 }
 
-// deadLetterOf finds the target in a redrive policy: in a text, or in one that is joined around a reference.
+// deadLetterOf returns the target in a redrive policy: from a text, or from a text that is joined around a reference.
+// The JSON is not decoded, because with a reference in it, it is no JSON yet.
 func deadLetterOf(v *yaml.Node) *yaml.Node {
 	const key = `"deadLetterTargetArn"`
 	if v.Kind == yaml.ScalarNode {
@@ -298,6 +312,7 @@ func deadLetterOf(v *yaml.Node) *yaml.Node {
 	if len(parts) != 2 {
 		return nil
 	}
+	// The reference follows the text that ends in the key.
 	before := ""
 	for _, p := range nodes.Elements(parts[1]) {
 		if p.Kind == yaml.ScalarNode {

@@ -12,7 +12,7 @@ import (
 	"github.com/muster-scale/muster/config/foreign/terraform"
 )
 
-// said renders a node: a text as it is, a reference as [resource attribute], what cannot be told as <stand-in: why>.
+// said renders a node: a text as it is, a reference as [resource attribute], an unknown value as <stand-in: why>.
 func said(n *yaml.Node) string {
 	if n == nil {
 		return "nothing"
@@ -153,7 +153,7 @@ func TestWorkIsBounded(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			p, _ := properties(t, "aws_sqs_queue.it", row.text)
 			if n := nodes.Get(p, "QueueName"); n != nil && nodes.Get(n, "Fn::Unknown") == nil {
-				t.Errorf("found %.100s, expected a value that cannot be told", said(n))
+				t.Errorf("found %.100s, expected a value that cannot be determined", said(n))
 			}
 		})
 	}

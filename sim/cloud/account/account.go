@@ -8,23 +8,23 @@ import (
 
 // The bounds of an account.
 const (
-	// MaxEvents is how many events are kept until they are taken; the oldest go first.
+	// MaxEvents is the number of events that are kept until they are taken; the oldest are dropped first.
 	MaxEvents = 10_000
-	// MaxClientTokens is how many client tokens of launches are remembered; the oldest go first.
+	// MaxClientTokens is the number of client tokens that a service remembers; the oldest are dropped first.
 	MaxClientTokens = 1_000
-	// maxSeconds bounds times that callers state, far above every limit of AWS that is not checked for itself.
+	// MaxSeconds bounds times that callers state and that no rule of AWS bounds more closely: 31 days.
 	MaxSeconds = 31 * 24 * 3600
 )
 
-// Identity says which account it is, and from when on.
+// Identity names an account and says when it starts.
 type Identity struct {
 	// Start is the first instant.
 	Start time.Time
-	// Seed decides everything that is drawn.
+	// Seed decides everything that is drawn by chance.
 	Seed uint64
-	// Region is us-east-1 when empty, Account 000000000000.
+	// Region is us-east-1 when empty, Account is 000000000000.
 	Region, Account string
-	// Caller is who calls; a role of the account when empty.
+	// Caller is the ARN of the caller; a role of the account when empty.
 	Caller string
 	// Rates are the token buckets of the API, by service and action; DefaultRates when nil.
 	Rates []Rate
@@ -34,11 +34,11 @@ type Identity struct {
 type Account struct {
 	identity   Identity
 	now        time.Time
-	agenda     agenda
-	turns      uint64
-	drawn      map[string]uint64
-	ids        uint64
-	pools      map[Pool]int
+	agenda     agenda            // what is scheduled, earliest first
+	turns      uint64            // counts schedulings, so that equal instants keep their order
+	drawn      map[string]uint64 // numbers drawn, by stream
+	ids        uint64            // identifiers given
+	pools      map[Pool]int      // capacity of limited pools
 	buckets    []*Bucket
 	injections []*Injection
 	events     []Event
@@ -59,18 +59,18 @@ func New(i Identity) *Account {
 	return a
 }
 
-// Region is the region that the account is looked at in.
+// Region returns the region of the account.
 func (w *Account) Region() string { return w.identity.Region }
 
-// Caller is who calls.
+// Caller returns the ARN of the caller of all actions.
 func (w *Account) Caller() string { return w.identity.Caller }
 
-// ARN is the name of a resource of the account.
+// ARN returns the ARN of a resource of the account.
 func (w *Account) ARN(service, rest string) string {
 	return "arn:aws:" + service + ":" + w.identity.Region + ":" + w.identity.Account + ":" + rest
 }
 
-// QueueURL is the URL of a queue of the account.
+// QueueURL returns the URL of a queue of the account.
 func (w *Account) QueueURL(name string) string {
 	return "https://sqs." + w.identity.Region + ".amazonaws.com/" + w.identity.Account + "/" + name
 }
@@ -81,13 +81,13 @@ const (
 	Spot     = "spot"
 )
 
-// Pool is a source of instances, or of tasks on Fargate, whose capacity may be short.
+// Pool is a source of instances, or of tasks on Fargate, whose capacity may be short. Market is OnDemand or Spot.
 type Pool struct {
 	InstanceType, AvailabilityZone, Market string
 }
 
-// LimitCapacity says how many instances of a pool there are, those that run included; a negative number means enough.
-// Launches beyond it fail with InsufficientInstanceCapacity. The pool of Fargate has no zone.
+// LimitCapacity sets how many instances a pool can run at once, running ones included; a negative number means no
+// limit. Launches beyond it fail with InsufficientInstanceCapacity. The pool of Fargate has no zone.
 func (w *Account) LimitCapacity(p Pool, instances int) {
 	if instances < 0 {
 		delete(w.pools, p)
@@ -96,19 +96,21 @@ func (w *Account) LimitCapacity(p Pool, instances int) {
 	w.pools[p] = instances
 }
 
-// Capacity returns how many instances of a pool there are, and whether that is limited.
+// Capacity returns how many instances a pool can run at once, and whether that is limited.
 func (w *Account) Capacity(p Pool) (int, bool) {
 	n, limited := w.pools[p]
 	return n, limited
 }
 
-// Nothing is the answer of actions that answer nothing.
+// Nothing is the answer of actions without output.
 type Nothing struct{}
 
-// Publish puts out a metric of AWS: the value of the minute that is just over. Dimensions are names and values in turn.
+// Publish publishes a metric of AWS: the value of the minute that has just ended. Dimensions are names and values in
+// turn.
 type Publish func(namespace, metric string, v float64, dimensions ...string)
 
-// Event is something that AWS would tell on EventBridge. Delivery is for whoever takes it: late, twice or never.
+// Event is what AWS would send to EventBridge. The caller of TakeEvents decides on its delivery: late, twice or
+// never.
 type Event struct {
 	At time.Time
 	// Source is aws.autoscaling, aws.ec2, aws.ecs or aws.cloudwatch.
@@ -117,14 +119,14 @@ type Event struct {
 	DetailType string
 	// Resource is the id or ARN of what it happened to.
 	Resource string
-	// Detail is a word more, for instance the new state.
+	// Detail says more, for instance the new state.
 	Detail string
 }
 
 // Tell keeps an event until it is taken.
 func (w *Account) Tell(source, kind, resource, detail string) {
 	w.events = append(w.events, Event{w.now, source, kind, resource, detail})
-	if len(w.events) > 2*MaxEvents { // seldom, as it moves all that stay
+	if len(w.events) > 2*MaxEvents { // twice the bound, because each deletion moves all that stay
 		w.events = slices.Delete(w.events, 0, len(w.events)-MaxEvents)
 	}
 }

@@ -7,10 +7,12 @@ import (
 	"slices"
 )
 
-// Sorted are the keys of a map in order: nothing that comes out may hang on the order of a map.
+// Sorted returns the keys of a map in order. Services iterate over it instead of the map, so that nothing depends on
+// the random order of maps.
 func Sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// Page cuts a list into pages: the part from a token on, at most n long, and the token of the next part.
+// Page returns the page of a list that a token names, at most n long, and the token of the next page; an empty token
+// names the first page and the end. A token is a position, so a list that changes between calls may repeat or skip.
 func Page[T any](all []T, token string, n int) ([]T, string, error) {
 	from := 0
 	if token != "" {
@@ -26,7 +28,7 @@ func Page[T any](all []T, token string, n int) ([]T, string, error) {
 	return all[from:to], next, nil
 }
 
-// Or is what a pointer points at, or a default.
+// Or returns what p points at, or a default when the member is absent.
 func Or[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise
@@ -34,19 +36,20 @@ func Or[T any](p *T, otherwise T) T {
 	return *p
 }
 
-// Ptr points at a copy.
+// Ptr returns a pointer to a copy of v.
 func Ptr[T any](v T) *T { return &v }
 
-// ClientTokens remember what launches with a token answered.
+// ClientTokens remembers the answers to calls with client tokens, so that a repeated call does nothing twice. The
+// zero value is ready to use.
 type ClientTokens struct {
 	answers map[string]any
 	order   []string
 }
 
-// Before returns what a call with a token answered, nil for none.
+// Before returns the answer to an earlier call with this token, nil for none.
 func (c *ClientTokens) Before(token string) any { return c.answers[token] }
 
-// Keep remembers the answer of a call with a token. Calls without one are forgotten.
+// Keep remembers the answer to a call with a token. An empty token is not remembered.
 func (c *ClientTokens) Keep(token string, answer any) {
 	if token == "" {
 		return

@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// Draw is the next number of a stream, in [0, 1). Streams do not disturb each other.
+// Draw returns the next number of a stream, uniform in [0, 1). Streams are independent: drawing from one does not
+// change another, so a new kind of chance leaves recorded results alone.
 func (w *Account) Draw(stream string) float64 {
 	n := w.drawn[stream]
 	w.drawn[stream] = n + 1
 	return float64(scramble(scramble(w.identity.Seed^fold(stream))+n)>>11) / (1 << 53)
 }
 
-// Hit tells whether something of a probability happens. What cannot happen draws nothing.
+// Hit tells whether an event of this probability happens. A probability of 0 draws no number.
 func (w *Account) Hit(stream string, probability float64) bool {
 	return probability > 0 && w.Draw(stream) < probability
 }
 
-// Around is a duration with a relative spread: uniform between d*(1-spread) and d*(1+spread).
+// Around returns a duration with a relative spread: uniform between d*(1-spread) and d*(1+spread).
 func (w *Account) Around(stream string, d time.Duration, spread float64) time.Duration {
 	if spread <= 0 || d <= 0 {
 		return max(d, 0)
@@ -25,14 +26,14 @@ func (w *Account) Around(stream string, d time.Duration, spread float64) time.Du
 	return time.Duration(float64(d) * (1 + min(spread, 1)*(2*w.Draw(stream)-1)))
 }
 
-// ID is a new identifier of n hexadecimal digits, 16 to 32. No two of an account are equal.
+// ID returns a new identifier of n hexadecimal digits, 16 to 32. Identifiers of an account differ in their first 16.
 func (w *Account) ID(n int) string {
 	w.ids++
 	first := scramble(w.identity.Seed ^ w.ids) // one to one
 	return fmt.Sprintf("%016x%016x", first, scramble(first))[:n]
 }
 
-// UUID is a new identifier in the form of a UUID.
+// UUID returns a new identifier in the form of a UUID.
 func (w *Account) UUID() string {
 	h := w.ID(32)
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
@@ -46,7 +47,7 @@ func scramble(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// fold is a number of a text: FNV-1a.
+// fold hashes a text to a number: FNV-1a.
 func fold(text string) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(text) {

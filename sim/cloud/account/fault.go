@@ -14,22 +14,22 @@ type Fault struct {
 	Message string
 	// Status is the HTTP status.
 	Status int
-	// Hang tells that no answer comes at all.
+	// Hang tells that the caller gets no answer at all.
 	Hang bool
 }
 
-// Error is the code and the message.
+// Error returns the code and the message.
 func (f *Fault) Error() string { return f.Code + ": " + f.Message }
 
-// Refuse is a refusal that is the caller's fault, with status 400.
+// Refuse returns a fault of the caller, with status 400.
 func Refuse(code, format string, args ...any) *Fault {
 	return &Fault{Code: code, Message: fmt.Sprintf(format, args...), Status: 400}
 }
 
-// Invalid is what EC2 Auto Scaling answers to arguments it does not take.
+// Invalid returns the fault with which EC2 Auto Scaling refuses arguments.
 func Invalid(format string, args ...any) *Fault { return Refuse("ValidationError", format, args...) }
 
-// API is a part of AWS, by the name that requests are signed for.
+// API is a service, under the name in the scope of a request's signature.
 type API string
 
 // The services of an account.
@@ -47,12 +47,12 @@ type Rate struct {
 	Service API
 	// Actions share the bucket; empty means all actions of the service that no earlier Rate names.
 	Actions []string
-	// Burst is how many tokens the bucket holds, at least 1. PerSecond is how fast it fills.
+	// Burst is the number of tokens that the bucket holds, at least 1. PerSecond is how many it gains in a second.
 	Burst, PerSecond float64
 }
 
-// DefaultRates are the published rates, and for the services that publish none (EC2 Auto Scaling) or whose rates are
-// known from memory alone (ECS) plausible ones.
+// DefaultRates returns the published rates. EC2 Auto Scaling and Application Auto Scaling publish none, and the rates
+// of ECS are from memory: those are plausible values.
 func DefaultRates() []Rate {
 	return []Rate{
 		{CloudWatchService, []string{"PutMetricData"}, 500, 500},
@@ -69,14 +69,14 @@ func DefaultRates() []Rate {
 	}
 }
 
-// Bucket is a Rate at work.
+// Bucket is the token bucket of a Rate.
 type Bucket struct {
 	rate   Rate
 	tokens float64
 	at     time.Time
 }
 
-// NewBucket is a full bucket.
+// NewBucket returns a full bucket.
 func NewBucket(r Rate, at time.Time) *Bucket { return &Bucket{rate: r, tokens: r.Burst, at: at} }
 
 func (b *Bucket) serves(s API, action string) bool {
@@ -91,7 +91,7 @@ func (b *Bucket) serves(s API, action string) bool {
 	return len(b.rate.Actions) == 0
 }
 
-// Take takes a token out, and tells whether there was one.
+// Take takes a token out of the bucket and tells whether there was one.
 func (b *Bucket) Take(now time.Time) bool {
 	b.tokens = min(max(b.rate.Burst, 1), b.tokens+b.rate.PerSecond*now.Sub(b.at).Seconds())
 	b.at = now
@@ -102,21 +102,21 @@ func (b *Bucket) Take(now time.Time) bool {
 	return true
 }
 
-// Trouble is a way in which a call can fail through no fault of its arguments.
+// Trouble is a failure of a call that its arguments did not cause.
 type Trouble string
 
 // The troubles.
 const (
 	// AccessDenied: the caller's role does not allow the action.
 	AccessDenied Trouble = "access denied"
-	// ExpiredToken: the caller's credentials are over.
+	// ExpiredToken: the caller's credentials have expired.
 	ExpiredToken Trouble = "expired token"
 	// Throttled: too many calls.
 	Throttled Trouble = "throttled"
 	// InternalFailure: the service has a fault, status 500.
 	InternalFailure Trouble = "internal failure"
-	// Contention: EC2 Auto Scaling has another update of the group under way, status 500; other services fail as with
-	// InternalFailure.
+	// Contention: EC2 Auto Scaling has another update of the group in progress, status 500. Other services fail as
+	// with InternalFailure.
 	Contention Trouble = "contention"
 	// Timeout: the call is not carried out and never answered.
 	Timeout Trouble = "timeout"
@@ -124,24 +124,24 @@ const (
 	LostAnswer Trouble = "lost answer"
 )
 
-// Injection makes calls fail that match it.
+// Injection makes matching calls fail.
 type Injection struct {
 	Trouble Trouble
-	// Service and Action say which calls; empty means any.
+	// Service and Action select the calls; empty means any.
 	Service API
 	Action  string
-	// Times is how many calls fail; 0 means all until Until.
+	// Times is the number of calls that fail; 0 means all of them until Until.
 	Times int
-	// Until is when it ends; the zero time means never.
+	// Until is when the injection ends; the zero time means never.
 	Until time.Time
 	// Share is the share of matching calls that fail, drawn by the account's seed; 0 means all.
 	Share float64
 }
 
-// Inject makes later calls fail.
+// Inject makes later calls fail. Of several injections that match, the first decides.
 func (w *Account) Inject(i Injection) { w.injections = append(w.injections, &i) }
 
-// ClearInjections takes all injections back.
+// ClearInjections removes all injections.
 func (w *Account) ClearInjections() { w.injections = nil }
 
 // Admission is what happens to a call before the action sees it.
@@ -152,8 +152,8 @@ type Admission struct {
 	LoseAnswer bool
 }
 
-// Admit is the front door of the API: injected troubles, then the token bucket of the action. The actions themselves do
-// not ask it, so that a simulation without a network may call them freely; a server asks it before each.
+// Admit decides whether a call reaches its action: injected troubles come first, then the token bucket. Actions do
+// not call it, so that a simulation without a network may call them freely. A server calls it before each action.
 func (w *Account) Admit(s API, action string) Admission {
 	for _, i := range w.injections {
 		if i.spent(w.now) || i.Service != "" && i.Service != s || i.Action != "" && i.Action != action {
@@ -187,7 +187,7 @@ func (i *Injection) spent(now time.Time) bool {
 	return i.Times < 0 || !i.Until.IsZero() && !now.Before(i.Until)
 }
 
-// FaultOf is how a service words a trouble. Those that speak JSON end their codes in Exception.
+// FaultOf returns a trouble in the words of a service. Services that speak JSON have codes that end in Exception.
 func FaultOf(t Trouble, s API, action string) *Fault {
 	json := s == ECSService || s == ApplicationScalingService
 	switch t {

@@ -2,11 +2,11 @@ package account
 
 import "time"
 
-// Now is the present instant.
+// Now returns the present instant.
 func (w *Account) Now() time.Time { return w.now }
 
-// Advance lets time pass until an instant: everything that is due until then happens, in order of time. An earlier
-// instant than Now changes nothing.
+// Advance lets time pass until an instant. It runs everything that is scheduled until then, in order of time; what
+// runs may schedule more. An instant before Now changes nothing.
 func (w *Account) Advance(to time.Time) {
 	for len(w.agenda) > 0 && !w.agenda[0].at.After(to) {
 		d := w.agenda.pop()
@@ -18,14 +18,15 @@ func (w *Account) Advance(to time.Time) {
 	}
 }
 
-// due is something that happens at an instant.
+// due is a function and the instant at which it runs.
 type due struct {
 	at   time.Time
 	turn uint64
 	run  func()
 }
 
-// agenda is a heap of what is due, by instant and then in the order in which it was written down.
+// agenda is a binary heap of scheduled functions, by instant and then in the order of scheduling. That order makes a
+// world repeatable when many things happen at one instant.
 type agenda []due
 
 func (a agenda) before(i, j int) bool {
@@ -67,7 +68,7 @@ func (a *agenda) pop() due {
 	}
 }
 
-// At has something happen at an instant, now if that is over.
+// At schedules a function; an instant in the past means now. The function runs inside Advance.
 func (w *Account) At(t time.Time, run func()) {
 	if t.Before(w.now) {
 		t = w.now
@@ -76,5 +77,5 @@ func (w *Account) At(t time.Time, run func()) {
 	w.agenda.push(due{t, w.turns, run})
 }
 
-// After has something happen a while later.
+// After schedules a function a while from now.
 func (w *Account) After(d time.Duration, run func()) { w.At(w.now.Add(max(d, 0)), run) }

@@ -8,27 +8,31 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/account"
 )
 
-// service is a service with what the scheduler remembers of it.
+// This file has the scheduler of services: deployments, the tasks that it starts and stops, and which task goes
+// first.
+
+// service is a service with the state of its scheduler. The embedded Service has its settings; show adds the counts.
 type service struct {
 	Service
-	cluster     *cluster
-	way         way
-	deployments []*Deployment // the primary one is the last
-	looking     bool
-	paced       time.Time // no task is started before
-	failures    int       // starts in a row that never reached RUNNING
-	notBefore   time.Time
+	cluster      *cluster
+	launch       launch
+	deployments  []*Deployment // oldest first; the last is the primary one, whose tasks are to stay
+	reconcileDue bool          // a reconciliation is scheduled
+	paced        time.Time     // no task is started earlier: the pace of the service, or a task found no host
+	failures     int           // starts in a row that ended before RUNNING
+	notBefore    time.Time     // no task is started earlier, because starts failed
 }
 
+// primary returns the deployment that the service should be at.
 func (s *service) primary() *Deployment { return s.deployments[len(s.deployments)-1] }
 
-// Scalable is a service as an autoscaler sees it.
+// Scalable is a service as an autoscaler sees it. It implements scaling.Service.
 type Scalable struct {
 	of *ECS
 	s  *service
 }
 
-// Scalable finds a service of a cluster, and tells whether there is one.
+// Scalable returns a service of a cluster, both by name, and whether there is one.
 func (w *ECS) Scalable(clusterName, serviceName string) (Scalable, bool) {
 	c := w.clusters[clusterName]
 	if c == nil || c.services[serviceName] == nil {
@@ -37,18 +41,18 @@ func (w *ECS) Scalable(clusterName, serviceName string) (Scalable, bool) {
 	return Scalable{w, c.services[serviceName]}, true
 }
 
-// Count is the desired count, whether the service is active, and whether tasks of an older deployment are left.
+// Count returns the desired count, whether the service is active, and whether tasks of an older deployment are left.
 func (s Scalable) Count() (desired int, active, deploying bool) {
 	return s.s.DesiredCount, s.s.Status == "ACTIVE", s.s.deploying()
 }
 
-// SetCount sets the desired count.
+// SetCount sets the desired count. The caller keeps its bounds.
 func (s Scalable) SetCount(n int) {
 	s.s.DesiredCount = n
-	s.of.attend(s.s)
+	s.of.reconcileSoon(s.s)
 }
 
-// tasks are those that should run.
+// tasks returns the tasks of the service whose desired status is RUNNING, oldest first.
 func (s *service) tasks() (all []*task) {
 	for _, t := range s.cluster.tasks {
 		if t.service == s && t.DesiredStatus == Running {
@@ -58,6 +62,7 @@ func (s *service) tasks() (all []*task) {
 	return all
 }
 
+// show returns the service as the API shows it: counts of now, deployments and events newest first.
 func (s *service) show() Service {
 	out := s.Service
 	out.Deployments, out.Events = nil, slices.Clone(s.Events)
@@ -85,7 +90,8 @@ func (s *service) show() Service {
 	return out
 }
 
-// deploy begins a deployment: it becomes the primary one.
+// deploy starts a deployment of a task definition, which becomes the primary one. Reconciling replaces the tasks of
+// the older deployments.
 func (w *ECS) deploy(s *service, d *TaskDefinition) {
 	for _, old := range s.deployments {
 		old.Status = "ACTIVE"
@@ -97,27 +103,31 @@ func (w *ECS) deploy(s *service, d *TaskDefinition) {
 		CreatedAt: w.acc.Now(), UpdatedAt: w.acc.Now()})
 }
 
-// deploying tells whether tasks of an older deployment are left.
+// deploying tells whether a deployment is in progress: tasks of an older one may be left.
 func (s *service) deploying() bool { return len(s.deployments) > 1 }
 
-// attend has the scheduler look at a service, a little later.
-func (w *ECS) attend(s *service) {
-	if s.looking {
+// reconcileSoon schedules a reconciliation of a service after the scheduler's reaction time. Changes until then share
+// it.
+func (w *ECS) reconcileSoon(s *service) {
+	if s.reconcileDue {
 		return
 	}
-	s.looking = true
+	s.reconcileDue = true
 	w.acc.After(w.settings.React, func() {
-		s.looking = false
+		s.reconcileDue = false
 		if s.Status == "ACTIVE" {
-			w.level(s)
+			w.reconcile(s)
 		}
 	})
 }
 
-// level starts what is missing and stops what is too much.
-func (w *ECS) level(s *service) {
+// reconcile starts the tasks that a service lacks and stops those that it has too many. During a deployment it keeps
+// between the least and the most tasks of the deployment configuration, both percentages of the desired count: least
+// is rounded up, most down, as AWS documents.
+func (w *ECS) reconcile(s *service) {
 	var fresh, old []*task
 	serving := 0
+	// Tasks carry the id of the deployment that started them.
 	for _, t := range s.tasks() {
 		if t.LastStatus == Running {
 			serving++
@@ -129,14 +139,17 @@ func (w *ECS) level(s *service) {
 		}
 	}
 	if len(old) == 0 {
-		w.roundOff(s, serving)
+		w.completeDeployment(s, serving)
 	}
 	most := s.DesiredCount * account.Or(s.DeploymentConfiguration.MaximumPercent, 200) / 100
 	least := (s.DesiredCount*account.Or(s.DeploymentConfiguration.MinimumHealthyPercent, 100) + 99) / 100
+	// Without a deployment the desired count is the bound. With one, old tasks take their share of the maximum, which
+	// is never below the desired count: a lower maximum would stop serving tasks first.
 	room := s.DesiredCount - len(fresh)
 	if len(old) > 0 {
 		room = min(room, max(most, s.DesiredCount)-len(fresh)-len(old))
 	}
+	// Starting comes before stopping, so that a deployment replaces tasks before it takes the old ones away.
 	w.startTasks(s, room)
 	surplus := len(fresh) - s.DesiredCount
 	if len(old) > 0 {
@@ -149,29 +162,32 @@ func (w *ECS) level(s *service) {
 	w.stopTasks(s, fresh, surplus)
 }
 
-// roundOff ends a deployment that has replaced everything.
-func (w *ECS) roundOff(s *service, serving int) {
+// completeDeployment drops the older deployments of a service, whose tasks are gone, and reports the primary one as
+// completed when the desired count serves.
+func (w *ECS) completeDeployment(s *service, serving int) {
 	s.deployments = s.deployments[len(s.deployments)-1:]
 	p := s.primary()
 	if serving < s.DesiredCount {
 		return
 	}
+	// The state changes once: a later change of the desired count is no deployment.
 	if p.RolloutState == "IN_PROGRESS" {
 		p.RolloutState, p.RolloutStateReason, p.UpdatedAt = "COMPLETED", "ECS deployment completed.", w.acc.Now()
 		w.acc.Tell("aws.ecs", "ECS Deployment State Change", s.ServiceArn, "SERVICE_DEPLOYMENT_COMPLETED")
 	}
 	if serving == s.DesiredCount {
-		w.say(s, "has reached a steady state.")
+		w.addEvent(s, "has reached a steady state.")
 	}
 }
 
-// startTasks starts up to n tasks: as fast as the service may, and none while its tasks fail to start.
+// startTasks starts up to n tasks. The service's pace bounds how many in a second, and nothing is started while its
+// starts fail. A task that finds no place is logged as an event and tried again later.
 func (w *ECS) startTasks(s *service, n int) {
 	if n <= 0 {
 		return
 	}
-	if next := cmpLater(s.paced, s.notBefore); w.acc.Now().Before(next) {
-		w.acc.At(next, func() { w.attend(s) })
+	if next := later(s.paced, s.notBefore); w.acc.Now().Before(next) {
+		w.acc.At(next, func() { w.reconcileSoon(s) })
 		return
 	}
 	d, err := w.definition(s.TaskDefinition)
@@ -179,43 +195,49 @@ func (w *ECS) startTasks(s *service, n int) {
 		return
 	}
 	gap := time.Minute / time.Duration(w.settings.ServicePace)
-	// What a service may start in one look is what it may start in a second.
+	// One reconciliation starts what the service may start in a second, so that a burst is spread over seconds.
 	burst := max(int(time.Second/gap), 1)
+	// Strategies count the tasks that run: a service that lost tasks of one provider fills that one up again.
 	counts := map[string]int{}
 	for _, t := range s.tasks() {
 		counts[cmp.Or(t.CapacityProviderName, t.LaunchType)]++
 	}
+	// The pace is kept by starting one second's worth at a time.
 	for k := range n {
 		if k == burst {
 			s.paced = w.acc.Now().Add(gap * time.Duration(burst))
-			w.acc.At(s.paced, func() { w.attend(s) })
+			w.acc.At(s.paced, func() { w.reconcileSoon(s) })
 			return
 		}
-		provider := s.way.next(counts)
+		provider := s.launch.next(counts)
 		counts[provider]++
+		// The group "service:NAME" is how AWS marks tasks that belong to a service.
 		request := launchRequest{definition: d, provider: provider, service: s, startedBy: s.primary().Id,
 			group: "service:" + s.ServiceName, strategy: s.PlacementStrategy}
 		if _, reason := w.place(s.cluster, request); reason != "" {
-			w.say(s, "was unable to place a task. Reason: %s.", reason)
+			w.addEvent(s, "was unable to place a task. Reason: %s.", reason)
 			s.paced = w.acc.Now().Add(retryPlacement)
-			w.acc.At(s.paced, func() { w.attend(s) })
+			w.acc.At(s.paced, func() { w.reconcileSoon(s) })
 			return
 		}
 	}
 }
 
-// retryPlacement is how long a service waits when a task found no place.
+// retryPlacement is the pause of a service after a task found no place.
 const retryPlacement = 5 * time.Second
 
-func cmpLater(a, b time.Time) time.Time {
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
 }
 
-// stopTasks stops up to n tasks, never a protected one.
+// stopTasks stops up to n tasks of those given, and never a protected one. If protection leaves too few, it says so
+// in the service's events.
 func (w *ECS) stopTasks(s *service, all []*task, n int) {
+	// Protected tasks are set aside first. What is then left may be fewer than n.
 	free := slices.DeleteFunc(slices.Clone(all), func(t *task) bool { return t.protected(w.acc.Now()) })
 	for ; n > 0 && len(free) > 0; n-- {
 		t := w.chooseTask(s, free)
@@ -223,12 +245,12 @@ func (w *ECS) stopTasks(s *service, all []*task, n int) {
 		w.stop(t, "ServiceSchedulerInitiated", "Scaling activity initiated by (deployment "+s.primary().Id+")")
 	}
 	if n > 0 && len(all) > 0 {
-		w.say(s, "was unable to scale in: more tasks are protected than desired.")
+		w.addEvent(s, "was unable to scale in: more tasks are protected than desired.")
 	}
 }
 
-// chooseTask is the task that goes first: one that does not run yet; with binpack the one whose instance has most free
-// then; otherwise one of the zone that has most, drawn where several are equal.
+// chooseTask returns the task that stops first: the newest that does not run yet; with binpack the one whose host has
+// most memory left; otherwise a task in the zone that has most of the service, drawn by chance.
 func (w *ECS) chooseTask(s *service, free []*task) *task {
 	if waiting := keepTasks(free, func(t *task) bool { return t.LastStatus != Running }); len(waiting) > 0 {
 		return waiting[len(waiting)-1]
@@ -254,6 +276,7 @@ func (w *ECS) chooseTask(s *service, free []*task) *task {
 	return fullest[int(w.acc.Draw("victims")*float64(len(fullest)))]
 }
 
+// keepTasks returns the tasks that are wanted, in their order.
 func keepTasks(all []*task, wanted func(*task) bool) (kept []*task) {
 	for _, t := range all {
 		if wanted(t) {
@@ -263,7 +286,8 @@ func keepTasks(all []*task, wanted func(*task) bool) (kept []*task) {
 	return kept
 }
 
-// failedStart slows a service down whose tasks never reach RUNNING, to one start in 15 minutes at most.
+// failedStart counts a start that ended before RUNNING. From the third in a row on, the service pauses 15 s, then
+// twice as long each time, up to 15 minutes; AWS documents the throttling and its upper bound, not the steps.
 func (w *ECS) failedStart(s *service) {
 	s.primary().FailedTasks++
 	s.failures++
@@ -272,6 +296,6 @@ func (w *ECS) failedStart(s *service) {
 	}
 	delay := min(15*time.Second<<min(s.failures-3, 10), 15*time.Minute)
 	s.notBefore = w.acc.Now().Add(delay)
-	w.say(s, "is unable to consistently start tasks successfully.")
+	w.addEvent(s, "is unable to consistently start tasks successfully.")
 	w.acc.Tell("aws.ecs", "ECS Service Action", s.ServiceArn, "SERVICE_TASK_START_IMPAIRED")
 }

@@ -10,26 +10,30 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/account"
 )
 
-// task is a task from its order until it is forgotten.
+// This file has tasks: how they are placed, move through their states and stop, the actions on them, and protection.
+
+// task is a task from its order until an hour after it stopped. The embedded Task is what the API shows.
 type task struct {
 	Task
-	id         string
-	cluster    *cluster
-	service    *service // nil for one that RunTask started
-	definition *TaskDefinition
-	host       *host // nil on Fargate, and while it waits for one
-	cpu        int
-	memory     int
-	turn       int
-	ran        bool
-	protection time.Time // until when it is protected
-	watched    time.Time // when the scheduler looks at that next
-	strategy   []PlacementStrategy
-	waits      bool // for an instance of a group that ECS sizes
+	id          string
+	cluster     *cluster
+	service     *service // nil for one that RunTask started
+	definition  *TaskDefinition
+	host        *host     // nil on Fargate, and while the task waits for one
+	cpu         int       // CPU units that it takes
+	memory      int       // MiB that it takes
+	turn        int       // counts changes of state; what was scheduled for an earlier state does nothing
+	ran         bool      // it has reached RUNNING
+	protection  time.Time // end of its protection; zero when it is not protected
+	expiryCheck time.Time // when the next check for the end of protection is scheduled
+	strategy    []PlacementStrategy
+	waits       bool // for a host, while ECS sizes the group of its provider
 }
 
+// protected tells whether the task is protected from scale-in and deployments at an instant.
 func (t *task) protected(now time.Time) bool { return now.Before(t.protection) }
 
+// show returns the task as the API shows it, with its containers, which share its state.
 func (t *task) show(now time.Time) Task {
 	s := t.Task
 	exit := (*int)(nil)
@@ -42,18 +46,19 @@ func (t *task) show(now time.Time) Task {
 	return s
 }
 
-// launchRequest is what place needs to know.
+// launchRequest is what place starts.
 type launchRequest struct {
 	definition *TaskDefinition
-	provider   string // FARGATE, FARGATE_SPOT, EC2 or the name of a group's provider
-	service    *service
-	startedBy  string
+	provider   string   // FARGATE, FARGATE_SPOT, EC2 or the name of a group's provider
+	service    *service // nil for RunTask
+	startedBy  string   // the deployment's id, or what RunTask states
 	group      string
 	overrides  *TaskOverride
 	strategy   []PlacementStrategy
 }
 
-// place starts a task, or says why it cannot.
+// place starts a task and returns it, or returns the reason why it cannot. A provider with managed scaling takes a
+// task without a host: it waits, which makes the provider scale out.
 func (w *ECS) place(c *cluster, r launchRequest) (*task, string) {
 	if len(c.tasks) >= MaxTasks {
 		return nil, fmt.Sprintf("the model keeps at most %d tasks in a cluster", MaxTasks)
@@ -65,6 +70,7 @@ func (w *ECS) place(c *cluster, r launchRequest) (*task, string) {
 	t.TaskDefinitionArn, t.ClusterArn, t.Group, t.StartedBy = r.definition.TaskDefinitionArn, c.ClusterArn, r.group,
 		r.startedBy
 	t.DesiredStatus, t.CreatedAt, t.Overrides, t.Connectivity = Running, w.acc.Now(), r.overrides, "CONNECTED"
+	// The launch type is EC2 until the task turns out to run on Fargate.
 	t.Cpu, t.Memory, t.LaunchType = fmt.Sprint(cpu), fmt.Sprint(memory), EC2
 	switch provider := w.providers[r.provider]; {
 	case r.provider == Fargate || r.provider == FargateSpot:
@@ -82,6 +88,7 @@ func (w *ECS) place(c *cluster, r launchRequest) (*task, string) {
 		case reason == "":
 		case !provider.managed():
 			return nil, reason
+		// AWS keeps at most 500 tasks of a cluster waiting.
 		case len(keepTasks(c.tasks,
 			func(t *task) bool { return t.waits && t.DesiredStatus == Running })) >= maxWaitingTasks:
 			return nil, "CAPACITY_PROVIDER: too many tasks wait for capacity"
@@ -94,7 +101,8 @@ func (w *ECS) place(c *cluster, r launchRequest) (*task, string) {
 	return t, ""
 }
 
-// placeOnFargate takes a token of the launch rate and starts the task.
+// placeOnFargate starts a task on Fargate, if its pool has capacity and the launch rate has a token. It returns the
+// reason why not in the words of AWS. Zones are used in turn.
 func (w *ECS) placeOnFargate(t *task, provider string) string {
 	market := account.OnDemand
 	if t.LaunchType = Fargate; provider == FargateSpot {
@@ -115,7 +123,7 @@ func (w *ECS) placeOnFargate(t *task, provider string) string {
 	return ""
 }
 
-// onFargate is how many tasks have not stopped yet, on Fargate or on Fargate Spot.
+// onFargate returns the number of tasks of a Fargate provider that have not stopped, over all clusters.
 func (w *ECS) onFargate(provider string) (n int) {
 	for _, c := range w.clusters { // a sum: the order does not matter
 		for _, t := range c.tasks {
@@ -127,16 +135,18 @@ func (w *ECS) onFargate(provider string) (n int) {
 	return n
 }
 
-// waitForHost lets a task wait for an instance, for half an hour.
+// waitForHost lets a task wait in PROVISIONING until a host has room. After half an hour it stops with the code
+// TaskFailedToStart.
 func (w *ECS) waitForHost(t *task) {
 	t.waits = true
-	w.step(t, Provisioning, mostPlacement, func() {
+	w.step(t, Provisioning, maxPlacementWait, func() {
 		t.StopCode, t.StoppedReason = "TaskFailedToStart", "No capacity came up in time."
 		w.stopped(t)
 	})
 }
 
-// step puts a task into a state, and plans what comes next.
+// step puts a task into a state and schedules next after d, spread by chance unless the task waits for a host. Nil
+// schedules nothing. If the task changes state earlier, next is dropped.
 func (w *ECS) step(t *task, status string, d time.Duration, next func()) {
 	t.LastStatus = status
 	t.Version++
@@ -156,6 +166,7 @@ func (w *ECS) step(t *task, status string, d time.Duration, next func()) {
 	})
 }
 
+// pull brings a task to PENDING, where its image is pulled.
 func (w *ECS) pull(t *task, d time.Duration) {
 	t.PullStartedAt = w.acc.Now()
 	w.step(t, TaskPending, d, func() {
@@ -164,6 +175,7 @@ func (w *ECS) pull(t *task, d time.Duration) {
 	})
 }
 
+// activate brings a task to ACTIVATING and then to RUNNING, unless its start fails by chance.
 func (w *ECS) activate(t *task) {
 	w.step(t, Activating, w.settings.Activate, func() {
 		if w.acc.Hit("starts", w.settings.StartFails) {
@@ -175,19 +187,21 @@ func (w *ECS) activate(t *task) {
 		w.step(t, Running, 0, nil)
 		if t.service != nil {
 			t.service.failures = 0
-			w.attend(t.service)
+			w.reconcileSoon(t.service)
 		}
 	})
 }
 
-// stop asks a task to end: SIGTERM, and after its stop timeout SIGKILL.
+// stop orders a task to stop: SIGTERM now, and SIGKILL if the container has not ended when its stop timeout passes.
+// Code and reason are what the API shows. A task that never ran stops after a second. A second order changes nothing.
 func (w *ECS) stop(t *task, code, reason string) {
 	if t.DesiredStatus == Stopped {
 		return
 	}
+	// The desired status changes first: from now on the task does not count for its service, which may start another.
 	t.DesiredStatus, t.StopCode, t.StoppedReason, t.StoppingAt = Stopped, code, reason, w.acc.Now()
 	if t.service != nil {
-		w.attend(t.service)
+		w.reconcileSoon(t.service)
 	}
 	if !t.ran {
 		w.step(t, Stopping, time.Second, func() { w.stopped(t) })
@@ -200,6 +214,7 @@ func (w *ECS) stop(t *task, code, reason string) {
 			timeout = max(time.Duration(*c.StopTimeout)*time.Second, time.Second)
 		}
 	}
+	// Fargate allows two minutes at most, whatever the task definition says.
 	if t.LaunchType == Fargate {
 		timeout = min(timeout, 2*time.Minute)
 	}
@@ -209,31 +224,33 @@ func (w *ECS) stop(t *task, code, reason string) {
 	})
 }
 
-// stopped is the end of a task. It can be described for an hour more.
+// stopped is the end of a task: it frees its host, which may then take a waiting task, and its service replaces it.
 func (w *ECS) stopped(t *task) {
 	c := t.cluster
 	t.waits = false
 	t.DesiredStatus, t.StoppedAt, t.protection = Stopped, w.acc.Now(), time.Time{}
 	w.step(t, Stopped, 0, nil)
 	if h := t.host; h != nil {
+		// The host has its resources back, so a waiting task may fit now.
 		h.cpu, h.memory = h.cpu+t.cpu, h.memory+t.memory
 		h.tasks--
-		w.shieldHost(h)
+		w.protectHost(h)
 		w.placeWaiting(c)
 	}
 	if s := t.service; s != nil {
 		if !t.ran && t.StopCode == "TaskFailedToStart" {
 			w.failedStart(s)
 		}
-		w.attend(s)
+		w.reconcileSoon(s)
 	}
-	w.acc.After(keptStopped, func() {
+	w.acc.After(stoppedRetention, func() {
 		delete(c.byID, t.id)
 		c.tasks = slices.DeleteFunc(c.tasks, func(x *task) bool { return x == t })
 	})
 }
 
-// ExitTask lets the container of a running task end by itself, as a worker does that has nothing left to do.
+// ExitTask ends the container of a running task, as a worker does that exits by itself. The error says that no such
+// task runs.
 func (w *ECS) ExitTask(arn string) error {
 	t := w.findTask(arn)
 	if t == nil || t.LastStatus != Running || t.DesiredStatus == Stopped {
@@ -243,8 +260,8 @@ func (w *ECS) ExitTask(arn string) error {
 	return nil
 }
 
-// InterruptTask takes a task on Fargate Spot back: it gets SIGTERM, and what its stop timeout allows, two minutes at
-// most.
+// InterruptTask interrupts a task on Fargate Spot: SIGTERM, and SIGKILL after its stop timeout, at most two minutes.
+// The error says that no such task runs on Fargate Spot.
 func (w *ECS) InterruptTask(arn string) error {
 	t := w.findTask(arn)
 	if t == nil || t.CapacityProviderName != FargateSpot || t.DesiredStatus == Stopped {
@@ -254,6 +271,7 @@ func (w *ECS) InterruptTask(arn string) error {
 	return nil
 }
 
+// findTask finds a task of any cluster by its ARN or id; nil for none.
 func (w *ECS) findTask(arn string) *task {
 	for _, name := range account.Sorted(w.clusters) {
 		if t := w.clusters[name].byID[last(arn)]; t != nil {
@@ -263,15 +281,15 @@ func (w *ECS) findTask(arn string) *task {
 	return nil
 }
 
-// runAnswer is what a client token of RunTask is remembered with.
+// runAnswer is what is remembered for a client token of RunTask: the request, to refuse another, and what it started.
 type runAnswer struct {
 	request string
 	ids     []string
 	fails   []Failure
 }
 
-// RunTask starts up to ten tasks that belong to no service. What finds no place is a failure in the answer. The same
-// client token gives the same tasks and starts nothing more.
+// RunTask starts up to ten tasks that belong to no service. A task without a place is a Failure in the answer, not an
+// error. A client token that was used before returns the tasks of the first call and starts nothing.
 func (w *ECS) RunTask(in RunTaskInput) (TaskList, error) {
 	c, err := w.cluster(in.Cluster)
 	if err != nil {
@@ -290,32 +308,35 @@ func (w *ECS) RunTask(in RunTaskInput) (TaskList, error) {
 	case strings.HasPrefix(in.Group, "service:"):
 		return TaskList{}, invalidParameter("The group must not begin with service:.")
 	}
-	way, err := c.way(in.LaunchType, in.CapacityProviderStrategy, in.NetworkConfiguration)
+	how, err := c.checkLaunch(in.LaunchType, in.CapacityProviderStrategy, in.NetworkConfiguration)
 	if err != nil {
 		return TaskList{}, err
 	}
+	// Tokens are remembered by cluster. The request is compared as text: any other parameter of the call may differ.
 	token := ""
-	request := fmt.Sprint(d.TaskDefinitionArn, n, way, in.StartedBy, in.Group)
+	request := fmt.Sprint(d.TaskDefinitionArn, n, how, in.StartedBy, in.Group)
 	if in.ClientToken != "" {
 		token = "run/" + c.ClusterName + "/" + in.ClientToken
 	}
 	if before, ok := w.tokens.Before(token).(runAnswer); ok {
 		if before.request != request {
-			return TaskList{}, account.Refuse("ConflictException", "The client token was used with other parameters.")
+			return TaskList{}, refuse("ConflictException", "The client token was used with other parameters.")
 		}
-		return w.again(c, before), nil
+		return w.tasksOf(c, before), nil
 	}
-	if way.launchType == EC2 && len(c.hosts) == 0 {
+	// AWS refuses the whole call when no host exists; with hosts, each task without room is a failure in the answer.
+	if how.launchType == EC2 && len(c.hosts) == 0 {
 		return TaskList{}, invalidParameter("No Container Instances were found in your cluster.")
 	}
 	answer := runAnswer{request: request}
 	counts := map[string]int{}
 	for k := range n {
-		provider := way.next(counts)
+		provider := how.next(counts)
 		counts[provider]++
 		t, reason := w.place(c, launchRequest{definition: d, provider: provider, startedBy: in.StartedBy,
 			group: cmp.Or(in.Group, "family:"+d.Family), overrides: in.Overrides, strategy: in.PlacementStrategy})
 		switch {
+		// The launch rate throttles the call if not a single task starts; later tasks are failures in the answer.
 		case reason == "Rate exceeded" && k == 0:
 			return TaskList{}, account.FaultOf(account.Throttled, account.ECSService, "RunTask")
 		case reason != "":
@@ -325,11 +346,11 @@ func (w *ECS) RunTask(in RunTaskInput) (TaskList, error) {
 		}
 	}
 	w.tokens.Keep(token, answer)
-	return w.again(c, answer), nil
+	return w.tasksOf(c, answer), nil
 }
 
-// again is the answer to a RunTask, with the tasks as they are now.
-func (w *ECS) again(c *cluster, a runAnswer) TaskList {
+// tasksOf returns the answer to a RunTask, with its tasks as they are now and without those that are forgotten.
+func (w *ECS) tasksOf(c *cluster, a runAnswer) TaskList {
 	out := TaskList{Failures: slices.Clone(a.fails)}
 	for _, id := range a.ids {
 		if t := c.byID[id]; t != nil {
@@ -339,10 +360,12 @@ func (w *ECS) again(c *cluster, a runAnswer) TaskList {
 	return out
 }
 
-// seen tells whether a task is old enough to be seen.
-func (w *ECS) seen(t *task) bool { return t != nil && w.acc.Now().Sub(t.CreatedAt) >= w.settings.Lag }
+// visible tells whether a task is old enough to be shown: the API is eventually consistent.
+func (w *ECS) visible(t *task) bool {
+	return t != nil && w.acc.Now().Sub(t.CreatedAt) >= w.settings.Lag
+}
 
-// DescribeTasks shows up to 100 tasks.
+// DescribeTasks returns up to 100 tasks; unknown and invisible ones are failures with the reason MISSING.
 func (w *ECS) DescribeTasks(in DescribeTasksInput) (TaskList, error) {
 	c, err := w.cluster(in.Cluster)
 	if err != nil {
@@ -353,9 +376,10 @@ func (w *ECS) DescribeTasks(in DescribeTasksInput) (TaskList, error) {
 	}
 	var out TaskList
 	for _, arn := range in.Tasks {
-		if t := c.byID[last(arn)]; w.seen(t) {
+		if t := c.byID[last(arn)]; w.visible(t) {
 			out.Tasks = append(out.Tasks, t.show(w.acc.Now()))
 		} else {
+			// A task that is not visible yet looks exactly like one that does not exist.
 			out.Failures = append(out.Failures, Failure{Arn: w.acc.ARN("ecs", "task/"+c.ClusterName+"/"+last(arn)),
 				Reason: "MISSING"})
 		}
@@ -363,7 +387,8 @@ func (w *ECS) DescribeTasks(in DescribeTasksInput) (TaskList, error) {
 	return out, nil
 }
 
-// ListTasks lists the ARNs of tasks that should run or, if asked for, that should be stopped.
+// ListTasks returns the ARNs of tasks in pages: those with the desired status RUNNING, or with the one that the call
+// states. PENDING selects by LastStatus, because no task has that desired status.
 func (w *ECS) ListTasks(in ListTasksInput) (TaskArns, error) {
 	c, err := w.cluster(in.Cluster)
 	if err != nil {
@@ -373,14 +398,14 @@ func (w *ECS) ListTasks(in ListTasksInput) (TaskArns, error) {
 		return TaskArns{}, invalidParameter("startedBy must be the only filter.")
 	}
 	if in.ServiceName != "" && c.services[last(in.ServiceName)] == nil {
-		return TaskArns{}, ecsFault("ServiceNotFoundException", "Service not found.")
+		return TaskArns{}, refuse("ServiceNotFoundException", "Service not found.")
 	}
 	wanted := cmp.Or(in.DesiredStatus, Running)
 	var all []string
 	for _, t := range c.tasks {
 		status := t.DesiredStatus == wanted || wanted == TaskPending && t.DesiredStatus == Running &&
 			t.LastStatus == TaskPending
-		if w.seen(t) && status &&
+		if w.visible(t) && status &&
 			(in.ServiceName == "" || t.service != nil && t.service.ServiceName == last(in.ServiceName)) &&
 			(in.Family == "" || t.definition.Family == in.Family) &&
 			(in.StartedBy == "" || t.StartedBy == in.StartedBy) &&
@@ -397,7 +422,7 @@ func (w *ECS) ListTasks(in ListTasksInput) (TaskArns, error) {
 	return TaskArns{arns, next}, err
 }
 
-// StopTask ends a task, protected or not. The service of a task starts another.
+// StopTask stops a task, protected or not. The service of a task then starts another.
 func (w *ECS) StopTask(in StopTaskInput) (OneTask, error) {
 	c, err := w.cluster(in.Cluster)
 	if err != nil {
@@ -411,9 +436,9 @@ func (w *ECS) StopTask(in StopTaskInput) (OneTask, error) {
 	return OneTask{t.show(w.acc.Now())}, nil
 }
 
-// UpdateTaskProtection protects up to ten tasks of services from scale-in and deployments, for two hours unless the
-// call says otherwise, or takes that back. While more would be protected than the service wants, it fails with
-// DEPLOYMENT_BLOCKED.
+// UpdateTaskProtection turns the protection of up to ten tasks of services on or off. It lasts two hours unless the
+// call says otherwise. While as many tasks as the desired count are protected, protecting another one fails with
+// DEPLOYMENT_BLOCKED; the protection of a protected task can always be extended.
 func (w *ECS) UpdateTaskProtection(in ProtectTasks) (Protections, error) {
 	c, err := w.cluster(in.Cluster)
 	if err != nil {
@@ -431,34 +456,36 @@ func (w *ECS) UpdateTaskProtection(in ProtectTasks) (Protections, error) {
 			out.Failures = append(out.Failures, Failure{Arn: arn, Reason: failure})
 			continue
 		}
+		// A call always states the whole protection: turning it off forgets the time.
 		t.protection = time.Time{}
 		if in.ProtectionEnabled {
 			t.protection = w.acc.Now().Add(time.Duration(minutes) * time.Minute)
-			w.watchProtection(t)
+			w.expectExpiry(t)
 		}
-		w.attend(t.service)
+		w.reconcileSoon(t.service)
 		out.ProtectedTasks = append(out.ProtectedTasks, ProtectedTask{t.TaskArn, in.ProtectionEnabled, t.protection})
 	}
 	return out, nil
 }
 
-// watchProtection has the scheduler look again when the protection of a task is over, however often it is renewed until
-// then.
-func (w *ECS) watchProtection(t *task) {
-	if !t.watched.IsZero() && !t.protection.Before(t.watched) {
+// expectExpiry schedules a reconciliation for the end of a task's protection. A renewal schedules nothing, because
+// the check at the former end schedules the next one: a worker that renews every few seconds costs one check, not
+// many.
+func (w *ECS) expectExpiry(t *task) {
+	if !t.expiryCheck.IsZero() && !t.protection.Before(t.expiryCheck) {
 		return
 	}
-	t.watched = t.protection
+	t.expiryCheck = t.protection
 	w.acc.At(t.protection, func() {
-		if t.watched = (time.Time{}); t.protected(w.acc.Now()) {
-			w.watchProtection(t)
+		if t.expiryCheck = (time.Time{}); t.protected(w.acc.Now()) {
+			w.expectExpiry(t)
 			return
 		}
-		w.attend(t.service)
+		w.reconcileSoon(t.service)
 	})
 }
 
-// unprotectable says why a task cannot be protected, or nothing.
+// unprotectable returns the reason why the protection of a task cannot be turned on or off; empty when it can.
 func (w *ECS) unprotectable(t *task, on bool) string {
 	switch {
 	case t == nil || t.LastStatus == Stopped:
@@ -475,7 +502,7 @@ func (w *ECS) unprotectable(t *task, on bool) string {
 	return ""
 }
 
-// GetTaskProtection says which tasks are protected; without names, those of all services of the cluster.
+// GetTaskProtection returns the protection of tasks; without names, of up to 100 tasks of the cluster's services.
 func (w *ECS) GetTaskProtection(in ProtectTasks) (Protections, error) {
 	c, err := w.cluster(in.Cluster)
 	if err != nil {

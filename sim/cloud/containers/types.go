@@ -5,34 +5,38 @@ import (
 	"time"
 )
 
-// Tasks are how tasks of ECS behave. Zero fields are defaults, which stand in brackets.
+// This file has the settings of tasks, and the inputs and answers of the API's actions. Names are those of the API.
+// Pointers are members that may be absent; times are zero where the API shows none.
+
+// Tasks says how tasks behave. A zero field means its default, given in brackets. Durations are in virtual time.
 type Tasks struct {
-	// React is how long a service takes to notice that it has too few or too many tasks (1s).
+	// React is the time until a service acts on a difference between its tasks and its desired count (1s).
 	React time.Duration
-	// Provision is the time in PROVISIONING on Fargate (10s), Pull the time in PENDING on Fargate (25s), where nothing
-	// is cached, and HostPull that of the first task of a definition on an instance (15s). Activate is the time in
-	// ACTIVATING (2s), and on an instance that has the image all that a start takes.
+	// Provision is the time in PROVISIONING on Fargate (10s). Pull is the time in PENDING on Fargate, where no image
+	// is cached (25s); HostPull is that of the first task of a definition on a host (15s). Activate is the time in
+	// ACTIVATING (2s), which is all that a start takes where the image is cached.
 	Provision, Pull, HostPull, Activate time.Duration
-	// Exit is how long a container takes to end after SIGTERM (2s); it is killed after StopTimeout (30s). Deprovision
-	// is the time after that until STOPPED (3s).
+	// Exit is the time that a container takes to end after SIGTERM (2s); it is killed after StopTimeout (30s).
+	// Deprovision is the time from the end of the container until STOPPED (3s).
 	Exit, StopTimeout, Deprovision time.Duration
-	// Join is how long an instance in service takes until it is registered in its cluster (5s).
+	// Join is the time from the start of service of an instance until it is registered in its cluster (5s).
 	Join time.Duration
-	// Spread is the relative spread of all of these, 0 to 1, uniform.
+	// Spread is the relative spread of all these times, from 0 to 1: each is uniform within ±Spread of its value.
 	Spread float64
-	// StartFails is the share of starts that end before RUNNING.
+	// StartFails is the share of starts that end before RUNNING, 0 to 1.
 	StartFails float64
-	// ServicePace is how many tasks a service starts in a minute at most (500).
+	// ServicePace is the number of tasks that a service starts in a minute at most (500).
 	ServicePace int
-	// FargateBurst and FargateRate are the token bucket of Fargate launches (100, and 20 in a second); Fargate Spot has
-	// the same again.
+	// FargateBurst and FargateRate are the token bucket of Fargate launches: 100 at once and 20 in a second. Fargate
+	// Spot has a bucket of the same size.
 	FargateBurst, FargateRate float64
-	// Lag is how long a new task stays unseen by ListTasks and DescribeTasks (0s).
+	// Lag is how long ListTasks and DescribeTasks do not show a new task (0s).
 	Lag time.Duration
-	// HostCPU and HostMemoryMiB are the resources of an instance in a cluster (2048 and 7680).
+	// HostCPU and HostMemoryMiB are the resources of a host, in CPU units and MiB (2048 and 7680).
 	HostCPU, HostMemoryMiB int
 }
 
+// withDefaults fills zero fields with their defaults. Shares and the lag have none: zero is a meaning of its own.
 func (t Tasks) withDefaults() Tasks {
 	for _, d := range []struct {
 		of        *time.Duration
@@ -52,7 +56,7 @@ func (t Tasks) withDefaults() Tasks {
 	return t
 }
 
-// The states of a task.
+// The states of a task, in the order in which it passes them.
 const (
 	Provisioning   = "PROVISIONING"
 	TaskPending    = "PENDING"
@@ -64,7 +68,7 @@ const (
 	Stopped        = "STOPPED"
 )
 
-// The launch types and the capacity providers that are not a group.
+// The launch types, and the capacity providers without a group. FARGATE is both.
 const (
 	Fargate     = "FARGATE"
 	FargateSpot = "FARGATE_SPOT"
@@ -109,12 +113,12 @@ type ClusterList struct {
 	Failures []Failure
 }
 
-// Failure says why one of several could not be done.
+// Failure says why an action failed for one of the things that it named.
 type Failure struct {
 	Arn, Reason, Detail string
 }
 
-// StrategyPart is one capacity provider of a strategy.
+// StrategyPart is one capacity provider of a strategy: Base tasks first, then a share by Weight.
 type StrategyPart struct {
 	CapacityProvider string
 	Base, Weight     int
@@ -123,17 +127,19 @@ type StrategyPart struct {
 // ContainerDefinition is a container of a task definition.
 type ContainerDefinition struct {
 	Name, Image string
+	// Cpu is in CPU units, Memory in MiB, StopTimeout in seconds; nil means the default of Tasks.
 	Cpu         int
 	Memory      *int
 	StopTimeout *int
 }
 
-// TaskDefinition is a task definition as the API takes and shows it.
+// TaskDefinition is a task definition as the API takes and shows it. The API numbers revisions and makes the ARN.
 type TaskDefinition struct {
-	Family                  string
-	TaskDefinitionArn       string
-	Revision                int
-	Status                  string
+	Family            string
+	TaskDefinitionArn string
+	Revision          int
+	Status            string
+	// Cpu and Memory are for the whole task, in CPU units and MiB; empty means the sum over its containers.
 	Cpu, Memory             string
 	NetworkMode             string
 	RequiresCompatibilities []string
@@ -150,33 +156,35 @@ type TaskDefinitionName struct {
 	TaskDefinition string
 }
 
-// NetworkConfiguration is where tasks of the network mode awsvpc are.
+// NetworkConfiguration is the network of tasks with the network mode awsvpc.
 type NetworkConfiguration struct {
 	AwsvpcConfiguration *AwsvpcConfiguration
 }
 
-// AwsvpcConfiguration are subnets and security groups.
+// AwsvpcConfiguration names subnets and security groups, which the model keeps and does nothing with.
 type AwsvpcConfiguration struct {
 	Subnets, SecurityGroups []string
 	AssignPublicIp          string
 }
 
-// DeploymentConfiguration bounds how many tasks there are during a deployment, in percent of the desired count.
+// DeploymentConfiguration bounds the number of tasks during a deployment, in percent of the desired count.
 type DeploymentConfiguration struct {
 	MinimumHealthyPercent, MaximumPercent *int
 }
 
-// PlacementStrategy is binpack, spread or random.
+// PlacementStrategy is binpack, spread or random. The model treats the last two alike.
 type PlacementStrategy struct {
 	Type, Field string
 }
 
-// CreateServiceInput is the input of CreateService.
+// CreateServiceInput is the input of CreateService. The only SchedulingStrategy of the model is REPLICA.
 type CreateServiceInput struct {
-	Cluster                  string
-	ServiceName              string
-	TaskDefinition           string
-	DesiredCount             *int
+	Cluster        string
+	ServiceName    string
+	TaskDefinition string
+	DesiredCount   *int
+	// LaunchType and CapacityProviderStrategy exclude each other; without both, the cluster's default strategy
+	// counts.
 	LaunchType               string
 	CapacityProviderStrategy []StrategyPart
 	NetworkConfiguration     *NetworkConfiguration
@@ -185,12 +193,13 @@ type CreateServiceInput struct {
 	SchedulingStrategy       string
 }
 
-// UpdateServiceInput is the input of UpdateService.
+// UpdateServiceInput is the input of UpdateService. Absent members stay as they are.
 type UpdateServiceInput struct {
-	Cluster                  string
-	Service                  string
-	DesiredCount             *int
-	TaskDefinition           string
+	Cluster        string
+	Service        string
+	DesiredCount   *int
+	TaskDefinition string
+	// ForceNewDeployment replaces all tasks even if nothing changes.
 	ForceNewDeployment       bool
 	CapacityProviderStrategy []StrategyPart
 	DeploymentConfiguration  *DeploymentConfiguration
@@ -205,29 +214,32 @@ type OneService struct {
 // Service is a service as the API shows it.
 type Service struct {
 	ServiceName, ServiceArn, ClusterArn, Status string
-	DesiredCount, RunningCount, PendingCount    int
-	LaunchType                                  string
-	CapacityProviderStrategy                    []StrategyPart
-	TaskDefinition                              string
-	SchedulingStrategy                          string
-	NetworkConfiguration                        *NetworkConfiguration
-	DeploymentConfiguration                     *DeploymentConfiguration
-	PlacementStrategy                           []PlacementStrategy
-	Deployments                                 []Deployment
-	Events                                      []ServiceEvent
-	CreatedAt                                   time.Time
+	// RunningCount are tasks in RUNNING, PendingCount those on their way there; stopping tasks are in neither.
+	DesiredCount, RunningCount, PendingCount int
+	LaunchType                               string
+	CapacityProviderStrategy                 []StrategyPart
+	TaskDefinition                           string
+	SchedulingStrategy                       string
+	NetworkConfiguration                     *NetworkConfiguration
+	DeploymentConfiguration                  *DeploymentConfiguration
+	PlacementStrategy                        []PlacementStrategy
+	Deployments                              []Deployment
+	Events                                   []ServiceEvent
+	CreatedAt                                time.Time
 }
 
-// Deployment is one deployment of a service.
+// Deployment is one deployment of a service. Status is PRIMARY for the newest and ACTIVE for older ones.
 type Deployment struct {
-	Id, Status, TaskDefinition                            string
+	Id, Status, TaskDefinition string
+	// DesiredCount is that of the service for the primary deployment, and 0 for older ones.
 	DesiredCount, RunningCount, PendingCount, FailedTasks int
-	RolloutState, RolloutStateReason                      string
-	LaunchType                                            string
-	CreatedAt, UpdatedAt                                  time.Time
+	// RolloutState is IN_PROGRESS or COMPLETED.
+	RolloutState, RolloutStateReason string
+	LaunchType                       string
+	CreatedAt, UpdatedAt             time.Time
 }
 
-// ServiceEvent is a line that a service wrote.
+// ServiceEvent is an entry in the log of a service.
 type ServiceEvent struct {
 	Id, Message string
 	CreatedAt   time.Time
@@ -284,35 +296,37 @@ type TaskOverride struct {
 	Cpu, Memory        string
 }
 
-// RunTaskInput is the input of RunTask.
+// RunTaskInput is the input of RunTask. Count is 1 when absent.
 type RunTaskInput struct {
 	Cluster                  string
 	TaskDefinition           string
 	Count                    *int
 	LaunchType               string
 	CapacityProviderStrategy []StrategyPart
-	ClientToken              string
-	Group                    string
-	StartedBy                string
-	ReferenceId              string
-	NetworkConfiguration     *NetworkConfiguration
-	PlacementStrategy        []PlacementStrategy
-	Overrides                *TaskOverride
+	// ClientToken makes the call idempotent: a repeated call with the same token starts nothing.
+	ClientToken string
+	Group       string
+	// StartedBy is a mark of the caller's, which ListTasks can select by.
+	StartedBy            string
+	ReferenceId          string
+	NetworkConfiguration *NetworkConfiguration
+	PlacementStrategy    []PlacementStrategy
+	Overrides            *TaskOverride
 }
 
-// TaskList is an answer with tasks, and why others are missing.
+// TaskList is an answer with tasks, and with the reasons why others are missing.
 type TaskList struct {
 	Tasks    []Task
 	Failures []Failure
 }
 
-// Container is the container of a task.
+// Container is a container of a task. ExitCode is nil until the task has stopped.
 type Container struct {
 	Name, LastStatus, TaskArn string
 	ExitCode                  *int
 }
 
-// Task is a task as the API shows it.
+// Task is a task as the API shows it. The times are zero until the task gets there.
 type Task struct {
 	TaskArn, TaskDefinitionArn, ClusterArn string
 	Group, StartedBy                       string
@@ -320,14 +334,19 @@ type Task struct {
 	LaunchType, CapacityProviderName       string
 	ContainerInstanceArn, AvailabilityZone string
 	Cpu, Memory                            string
-	StopCode, StoppedReason                string
-	Connectivity                           string
-	Version                                int
-	Overrides                              *TaskOverride
-	Containers                             []Container
-	CreatedAt, PullStartedAt               time.Time
-	PullStoppedAt, StartedAt, StoppingAt   time.Time
-	ExecutionStoppedAt, StoppedAt          time.Time
+	// StopCode is TaskFailedToStart, EssentialContainerExited, UserInitiated, ServiceSchedulerInitiated,
+	// SpotInterruption or InfrastructureHealth.
+	StopCode, StoppedReason string
+	// Connectivity is always CONNECTED: the model loses no agent.
+	Connectivity string
+	// Version counts changes of state, so that events of a task can be put in order.
+	Version    int
+	Overrides  *TaskOverride
+	Containers []Container
+	// StoppingAt is the order to stop, ExecutionStoppedAt the end of the container, StoppedAt the end of the task.
+	CreatedAt, PullStartedAt             time.Time
+	PullStoppedAt, StartedAt, StoppingAt time.Time
+	ExecutionStoppedAt, StoppedAt        time.Time
 }
 
 // DescribeTasksInput is the input of DescribeTasks.
@@ -337,7 +356,7 @@ type DescribeTasksInput struct {
 	Include []string
 }
 
-// ListTasksInput is the input of ListTasks.
+// ListTasksInput is the input of ListTasks. All filters that are given must hold; StartedBy excludes the first three.
 type ListTasksInput struct {
 	Cluster           string
 	ServiceName       string
@@ -366,7 +385,8 @@ type OneTask struct {
 	Task Task
 }
 
-// ProtectTasks is the input of UpdateTaskProtection and GetTaskProtection.
+// ProtectTasks is the input of UpdateTaskProtection and GetTaskProtection. ExpiresInMinutes is 1 to 2880, 120 when
+// absent.
 type ProtectTasks struct {
 	Cluster           string
 	Tasks             []string
@@ -380,7 +400,7 @@ type Protections struct {
 	Failures       []Failure
 }
 
-// ProtectedTask says whether a task is protected.
+// ProtectedTask says whether a task is protected, and until when.
 type ProtectedTask struct {
 	TaskArn           string
 	ProtectionEnabled bool
@@ -396,13 +416,15 @@ type CapacityProvider struct {
 // GroupProvider ties a capacity provider to a group.
 type GroupProvider struct {
 	// AutoScalingGroupArn is the group's ARN, or its name.
-	AutoScalingGroupArn          string
-	ManagedScaling               *ManagedScaling
+	AutoScalingGroupArn string
+	ManagedScaling      *ManagedScaling
+	// ManagedTerminationProtection is ENABLED or DISABLED: whether instances with tasks are protected from scale-in.
 	ManagedTerminationProtection string
-	ManagedDraining              string
+	// ManagedDraining is kept and shown; the model does not drain instances that end.
+	ManagedDraining string
 }
 
-// ManagedScaling says whether and how ECS sizes the group.
+// ManagedScaling says whether and how ECS sizes the group. TargetCapacity is in percent of the instances.
 type ManagedScaling struct {
 	Status                                                               string
 	TargetCapacity                                                       *int
@@ -434,20 +456,20 @@ type ProviderList struct {
 	NextToken         string
 }
 
-// ClusterProviders is the input of PutClusterCapacityProviders.
+// ClusterProviders is the input of PutClusterCapacityProviders, which replaces both lists.
 type ClusterProviders struct {
 	Cluster                         string
 	CapacityProviders               []string
 	DefaultCapacityProviderStrategy []StrategyPart
 }
 
-// Resource is a resource of an instance.
+// Resource is CPU, in CPU units, or MEMORY, in MiB, of a host.
 type Resource struct {
 	Name, Type   string
 	IntegerValue int
 }
 
-// ContainerInstance is an instance in a cluster as the API shows it.
+// ContainerInstance is a host as the API shows it. Remaining resources are those that no task has taken.
 type ContainerInstance struct {
 	ContainerInstanceArn, Ec2InstanceId, CapacityProviderName, Status string
 	AgentConnected                                                    bool
@@ -470,7 +492,7 @@ type HostArns struct {
 	NextToken             string
 }
 
-// HostNames is the input of DescribeContainerInstances and UpdateContainerInstancesState.
+// HostNames is the input of DescribeContainerInstances, and of UpdateContainerInstancesState, which reads Status.
 type HostNames struct {
 	Cluster            string
 	ContainerInstances []string

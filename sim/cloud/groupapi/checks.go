@@ -9,7 +9,7 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/account"
 )
 
-// Check says what is wrong with a policy, nil if nothing is. No policy is right.
+// Check says what is wrong with a policy; nil when nothing is. A nil policy is valid.
 func (m *MixedInstancesPolicy) Check() error {
 	if m == nil {
 		return nil
@@ -38,7 +38,8 @@ func (m *MixedInstancesPolicy) Check() error {
 	return nil
 }
 
-// CheckTerminationPolicies holds the order of termination policies: one function at most, and first; Default last.
+// CheckTerminationPolicies says what is wrong with a list of termination policies; nil when nothing is. At most one
+// is a function, which comes first; Default comes last.
 func CheckTerminationPolicies(all []string) error {
 	known := []string{"Default", "AllocationStrategy", "OldestLaunchTemplate", "OldestLaunchConfiguration",
 		"ClosestToNextInstanceHour", "NewestInstance", "OldestInstance"}
@@ -59,13 +60,13 @@ func CheckTerminationPolicies(all []string) error {
 	return nil
 }
 
-// ProcessNames are what a group does by itself.
+// ProcessNames returns the processes of a group that can be suspended.
 func ProcessNames() []string {
 	return []string{"Launch", "Terminate", "AddToLoadBalancer", "AlarmNotification", "AZRebalance", "HealthCheck",
 		"InstanceRefresh", "ReplaceUnhealthy", "ScheduledActions"}
 }
 
-// MetricNames are the metrics that a group can publish.
+// MetricNames returns the metrics that a group can publish.
 func MetricNames() []string {
 	return []string{"GroupMinSize", "GroupMaxSize", "GroupDesiredCapacity", "GroupInServiceInstances",
 		"GroupPendingInstances",
@@ -73,7 +74,7 @@ func MetricNames() []string {
 		"WarmPoolWarmedCapacity"}
 }
 
-// Matches tells whether tags are those that filters ask for: tag-key, tag-value or tag:KEY.
+// Matches tells whether tags satisfy all filters. A filter is named tag-key, tag-value or tag:KEY.
 func Matches(tags []Tag, filters []Filter) bool {
 	for _, f := range filters {
 		if !slices.ContainsFunc(tags, func(t Tag) bool {
@@ -91,13 +92,15 @@ func Matches(tags []Tag, filters []Filter) bool {
 	return true
 }
 
-// Weighted tells whether the overrides of a policy have weights. No policy has none.
+// Weighted tells whether the overrides of a policy have weights. A nil policy has none.
 func (m *MixedInstancesPolicy) Weighted() bool {
 	return m != nil && slices.ContainsFunc(m.LaunchTemplate.Overrides,
 		func(o Overrides) bool { return o.WeightedCapacity != "" })
 }
 
-// OnDemand returns how much of a capacity should be on demand, rounded up: all of it without a distribution.
+// OnDemand returns how much of a capacity should be on demand, rounded up; all of it without a distribution:
+//
+//	base + (capacity - base) * percentage above base
 func (m *MixedInstancesPolicy) OnDemand(all int) int {
 	if m == nil || m.InstancesDistribution == nil {
 		return all

@@ -91,7 +91,7 @@ type DeleteWarm struct {
 	ForceDelete          *bool
 }
 
-// RefreshPreferences say how an instance refresh goes about it.
+// RefreshPreferences say how an instance refresh replaces instances.
 type RefreshPreferences struct {
 	MinHealthyPercentage *int
 	SkipMatching         *bool
@@ -137,7 +137,7 @@ type InstanceRefresh struct {
 	Preferences          *RefreshPreferences
 }
 
-// TerminationRequest is what a custom termination policy is asked.
+// TerminationRequest is the input of a custom termination policy.
 type TerminationRequest struct {
 	AutoScalingGroupARN  string
 	AutoScalingGroupName string
@@ -147,27 +147,27 @@ type TerminationRequest struct {
 	Cause string
 }
 
-// CapacityToTerminate is how much has to go in a zone and market.
+// CapacityToTerminate is the capacity that has to end in a zone and market.
 type CapacityToTerminate struct {
 	AvailabilityZone     string
 	Capacity             int
 	InstanceMarketOption string
 }
 
-// TerminationCandidate is an instance that may go.
+// TerminationCandidate is an instance that may end.
 type TerminationCandidate struct {
 	AvailabilityZone, InstanceId, InstanceType, InstanceMarketOption string
 }
 
-// TerminationAnswer is what a custom termination policy answers.
+// TerminationAnswer is the answer of a custom termination policy.
 type TerminationAnswer struct {
 	InstanceIDs []string
-	// Took is how long it ran; beyond two seconds the answer counts for nothing.
+	// Took is how long the function ran. An answer after more than two seconds is ignored.
 	Took time.Duration
-	// Failed tells that the function ended with an error.
+	// Failed tells whether the function ended with an error.
 	Failed bool
 }
 
-// TerminationPolicy is a Lambda function that chooses what to end. It must be a function of its argument and of what
-// its owner changes between calls of Advance; it must not call the world.
+// TerminationPolicy is a Lambda function that chooses the instances to end. It must depend on nothing but its
+// argument and what its owner changes between calls of Advance, and it must not call the world.
 type TerminationPolicy func(TerminationRequest) TerminationAnswer

@@ -2,7 +2,7 @@ package groupapi
 
 import "time"
 
-// LifecycleState is where an instance of a group stands, in the words of EC2 Auto Scaling.
+// LifecycleState is the state of an instance of a group, in the words of EC2 Auto Scaling.
 type LifecycleState string
 
 // The states that instances of a model go through. Those of a warm pool begin with Warmed.
@@ -55,7 +55,7 @@ type InstanceRequirements struct {
 	MemoryMiB *Range
 }
 
-// Range is a least and a most.
+// Range is a lower and an upper bound, both included.
 type Range struct {
 	Min, Max *int
 }
@@ -82,7 +82,7 @@ type InstancesDistribution struct {
 	SpotMaxPrice                        string
 }
 
-// Operator is who alone may change a group.
+// Operator names the only principal that may change a group.
 type Operator struct {
 	Principal string
 }
@@ -137,7 +137,7 @@ type InstanceMaintenancePolicy struct {
 	MinHealthyPercentage, MaxHealthyPercentage *int
 }
 
-// ZoneDistribution says how hard a group tries to keep its zones level.
+// ZoneDistribution says how strictly a group keeps its zones level.
 type ZoneDistribution struct {
 	CapacityDistributionStrategy string
 }
@@ -176,7 +176,7 @@ type DescribeGroups struct {
 	Filters               []Filter
 }
 
-// Filter is a name and the values that it may have.
+// Filter is a name, and the values of which one must hold.
 type Filter struct {
 	Name   string
 	Values []string
@@ -274,7 +274,7 @@ type LaunchedInstances struct {
 	InstanceIds      []string
 }
 
-// LaunchError says why a pool gave nothing.
+// LaunchError says why a pool launched nothing.
 type LaunchError struct {
 	InstanceType     string
 	MarketType       string
@@ -329,18 +329,19 @@ type ActivityList struct {
 	NextToken  string
 }
 
-// Processes is the input of SuspendProcesses and ResumeProcesses. Without names it means all.
+// Processes is the input of SuspendProcesses and ResumeProcesses. Without names it is for all processes.
 type Processes struct {
 	AutoScalingGroupName string
 	ScalingProcesses     []string
 }
 
-// SuspendedProcess is a process of a group that does nothing for now.
+// SuspendedProcess is a process of a group that is suspended.
 type SuspendedProcess struct {
 	ProcessName, SuspensionReason string
 }
 
-// GroupMetrics is the input of EnableMetricsCollection and DisableMetricsCollection. Without names it means all.
+// GroupMetrics is the input of EnableMetricsCollection and DisableMetricsCollection. Without names it is for all
+// metrics.
 type GroupMetrics struct {
 	AutoScalingGroupName string
 	Metrics              []string

@@ -2,49 +2,84 @@ package groups
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/muster-scale/muster/sim/cloud/account"
 	"github.com/muster-scale/muster/sim/cloud/groupapi"
+	"github.com/muster-scale/muster/sim/cloud/termination"
 )
 
-// shrink ends what is too much. It never takes a protected instance, nor one that has not come into service yet, nor
-// goes below the desired capacity where instances have weights.
+// This file has how instances end: by scale-in, by a call, or because they are unhealthy; and scale-in protection.
+
+// shrink ends instances until the capacity is the desired capacity. It never ends a protected instance nor one that
+// is not in service yet. An instance that weighs more than the surplus stays: the capacity never falls below the
+// desired one.
 func (w *AutoScaling) shrink(g *group) {
-	if w.acc.Now().Before(g.askAgain) {
+	if w.acc.Now().Before(g.notBefore) {
 		return
 	}
 	surplus := g.capacity() - g.desired
 	fits := func(i *instance) bool { return i.state == groupapi.InService && !i.protected && i.weight <= surplus }
-	named, waiting := w.ask(g, surplus, fits)
+	named, waiting := w.askPolicy(g, surplus, fits)
 	if waiting {
 		w.retry(g)
 		return
 	}
-	v, taken := g.victims(fits, named, w.acc.Now()), map[*instance]bool{}
+	// The order speaks in positions of this list, which terminate may change.
+	all := slices.Clone(g.instances)
+	order := g.order(fits, named, w.acc.Now())
 	for capacity := g.desired + surplus; surplus > 0; surplus = capacity - g.desired {
-		i := v.next(surplus, taken)
-		if i == nil {
+		at, found := order.Next(surplus)
+		if !found {
 			break
 		}
-		counted := i.counted()
-		w.end1(i,
-			fmt.Sprintf("an instance was taken out of service because the capacity of %d is above the desired %d.",
-				capacity, g.desired), true)
-		if v.gone(i, counted); counted {
+		i := all[at]
+		if i.counted() {
 			capacity -= i.weight
 		}
+		w.terminate(i,
+			fmt.Sprintf("an instance was taken out of service because the capacity of %d is above the desired %d.",
+				g.desired+surplus, g.desired), true)
+		order.Ended(at)
 	}
-	w.sayStuck(g, surplus)
+	w.recordStuck(g, surplus)
 }
 
-// sayStuck writes down, once, that what is too much is all protected.
-func (w *AutoScaling) sayStuck(g *group, surplus int) {
+// order computes in which order instances end. Only instances that fit may end, and instances that were named end
+// first. A position in the order is an index into g.instances at the time of the call.
+func (g *group) order(fits func(*instance) bool, named []string, now time.Time) *termination.Order {
+	chosen := make(map[string]bool, len(named))
+	for _, id := range named {
+		chosen[id] = true
+	}
+	in := termination.Group{Instances: make([]termination.Instance, len(g.instances)), Policies: g.TerminationPolicies,
+		Mixed: g.MixedInstancesPolicy}
+	for k, i := range g.instances {
+		in.Instances[k] = termination.Instance{Zone: i.pool.AvailabilityZone, Market: i.pool.Market, Weight: i.weight,
+			LaunchedAt: i.launchedAt, Generation: i.generation, Counted: i.counted(), MayEnd: fits(i),
+			Named: chosen[i.id]}
+	}
+	return termination.NewOrder(in, now)
+}
+
+// firstToEnd returns the instance that ends first of all that fit; nil when none fits.
+func (g *group) firstToEnd(fits func(*instance) bool, now time.Time) *instance {
+	at, found := g.order(fits, nil, now).Next(math.MaxInt)
+	if !found {
+		return nil
+	}
+	return g.instances[at]
+}
+
+// recordStuck records, once per scale-in, that all of the surplus is protected. AWS shows it as a cancelled activity.
+func (w *AutoScaling) recordStuck(g *group, surplus int) {
 	protected := surplus > 0 &&
 		slices.ContainsFunc(g.instances, func(i *instance) bool { return i.state == groupapi.InService && i.protected })
 	if protected && !g.stuck {
+		// The activity begins and ends at once; the same text is not written again until the surplus is gone.
 		a := w.begin(g, "Could not scale to desired capacity because all remaining instances are protected from "+
 			"scale in.",
 			fmt.Sprintf("the capacity of %d is above the desired %d.", g.capacity(), g.desired))
@@ -53,29 +88,31 @@ func (w *AutoScaling) sayStuck(g *group, surplus int) {
 	g.stuck = protected
 }
 
-// mostLambda is how long EC2 Auto Scaling waits for a termination policy.
-const mostLambda = 2 * time.Second
+// maxPolicyTime is how long EC2 Auto Scaling waits for the function of a custom termination policy.
+const maxPolicyTime = 2 * time.Second
 
-// OfferTerminationPolicy makes a function known by its ARN. A group that names an unknown one gets no answer from it.
+// OfferTerminationPolicy registers the function of a custom termination policy under its ARN. For a group that names
+// an unknown function, the call fails and nothing ends.
 func (w *AutoScaling) OfferTerminationPolicy(arn string, p groupapi.TerminationPolicy) {
-	w.lambdas[arn] = p
+	w.policies[arn] = p
 }
 
-// ask asks the group's function, if it has one, which instances should go. waiting tells that it gave nothing that
-// could be used: it is asked again later, and until then nothing ends.
-func (w *AutoScaling) ask(g *group, surplus int, fits func(*instance) bool) (named []string, waiting bool) {
+// askPolicy calls the group's custom termination policy, if it has one, and returns the instances that it named and
+// that fit. waiting tells that the call failed, took too long or named no such instance: then nothing ends, and the
+// policy is asked again later.
+func (w *AutoScaling) askPolicy(g *group, surplus int, fits func(*instance) bool) (named []string, waiting bool) {
 	if len(g.TerminationPolicies) == 0 || !strings.HasPrefix(g.TerminationPolicies[0], "arn:") {
 		return nil, false
 	}
 	if !slices.ContainsFunc(g.instances, fits) {
 		return nil, false
 	}
-	policy := w.lambdas[g.TerminationPolicies[0]]
+	policy := w.policies[g.TerminationPolicies[0]]
 	if policy == nil {
 		return nil, true
 	}
-	answer := policy(g.question(surplus, fits, w.acc.Now()))
-	if answer.Failed || answer.Took > mostLambda {
+	answer := policy(g.policyRequest(surplus, fits, w.acc.Now()))
+	if answer.Failed || answer.Took > maxPolicyTime {
 		return nil, true
 	}
 	wanted := make(map[string]bool, len(answer.InstanceIDs))
@@ -90,18 +127,21 @@ func (w *AutoScaling) ask(g *group, surplus int, fits func(*instance) bool) (nam
 	return named, len(named) == 0
 }
 
-// question is what the function is told: how much in which zone and market, and the instances that lie there.
-func (g *group) question(surplus int, fits func(*instance) bool, now time.Time) groupapi.TerminationRequest {
+// policyRequest builds the input of a custom termination policy: the capacity that has to end by zone and market, and
+// every instance there that may end. The capacity is that of the default order, as the instances stand now.
+func (g *group) policyRequest(surplus int, fits func(*instance) bool, now time.Time) groupapi.TerminationRequest {
 	q := groupapi.TerminationRequest{AutoScalingGroupARN: g.AutoScalingGroupARN,
 		AutoScalingGroupName: g.AutoScalingGroupName,
 		Cause:                "SCALE_IN"}
-	v, taken := g.victims(fits, nil, now), map[*instance]bool{}
+	order := g.order(fits, nil, now)
 	for surplus > 0 {
-		i := v.next(surplus, taken)
-		if i == nil {
+		at, found := order.Next(surplus)
+		if !found {
 			break
 		}
+		i := g.instances[at]
 		surplus -= i.weight
+		// AWS states the capacity once for each zone and market.
 		k := slices.IndexFunc(q.CapacityToTerminate, func(c groupapi.CapacityToTerminate) bool {
 			return c.AvailabilityZone == i.pool.AvailabilityZone && c.InstanceMarketOption == i.pool.Market
 		})
@@ -113,6 +153,7 @@ func (g *group) question(surplus int, fits func(*instance) bool, now time.Time) 
 		}
 		q.CapacityToTerminate[k].Capacity += i.weight
 	}
+	// The answer may name instances that have left meanwhile or are protected: those are ignored, as AWS does.
 	for _, i := range g.instances {
 		if fits(i) && slices.ContainsFunc(q.CapacityToTerminate, func(c groupapi.CapacityToTerminate) bool {
 			return c.AvailabilityZone == i.pool.AvailabilityZone && c.InstanceMarketOption == i.pool.Market
@@ -125,50 +166,54 @@ func (g *group) question(surplus int, fits func(*instance) bool, now time.Time) 
 	return q
 }
 
-// end1 takes one instance out of service: through its hooks, to its end or, where the pool takes back, to the warm
-// pool.
-func (w *AutoScaling) end1(i *instance, cause string, scaleIn bool) *groupapi.Activity {
+// terminate takes an instance out of service: through its termination hooks to its end, or back to the warm pool.
+// Only scale-in returns an instance to a pool, and only if no Spot interruption is announced for it.
+func (w *AutoScaling) terminate(i *instance, cause string, scaleIn bool) *groupapi.Activity {
 	g := i.group
 	w.end(g, i.activity, "Cancelled", "")
 	i.activity = w.begin(g, "Terminating EC2 instance: "+i.id, cause)
 	i.waits = nil
 	if scaleIn && g.reuses() && i.reclaim.IsZero() && i.state == groupapi.InService {
 		w.listeners.Leaves(i.id)
+		// AWS runs the termination hooks on the way back to the pool too.
 		i.protected = false
 		w.move(i, groupapi.WarmedPending, 0, nil)
-		w.hold(i, groupapi.Ending, groupapi.WarmedPendingWait, func() { w.prepare(i) })
+		w.runHooks(i, groupapi.Ending, groupapi.WarmedPendingWait, func() { w.prepare(i) })
 		return i.activity
 	}
-	w.finish(i)
+	w.terminateThroughHooks(i)
 	return i.activity
 }
 
-// finish ends an instance through its hooks.
-func (w *AutoScaling) finish(i *instance) {
+// terminateThroughHooks ends an instance once its termination hooks are done. An instance of the warm pool passes the
+// states of the pool. With a hook, the end follows the Proceed state; without one, it follows Terminating.
+func (w *AutoScaling) terminateThroughHooks(i *instance) {
 	first, paused, last := groupapi.Terminating, groupapi.TerminatingWait, groupapi.TerminatingProceed
 	if i.warmed() {
 		first, paused, last = groupapi.WarmedTerminating, groupapi.WarmedEndWait, groupapi.WarmedEndProceed
 	}
 	w.move(i, first, 0, nil)
-	w.hold(i, groupapi.Ending, paused, func() {
+	w.runHooks(i, groupapi.Ending, paused, func() {
 		if i.state == paused {
-			w.move(i, last, i.group.machines.End, func() { w.ended(i) })
+			w.move(i, last, i.group.machines.End, func() { w.terminated(i) })
 			return
 		}
-		w.move(i, first, i.group.machines.End, func() { w.ended(i) })
+		w.move(i, first, i.group.machines.End, func() { w.terminated(i) })
 	})
 }
 
-func (w *AutoScaling) ended(i *instance) {
+// terminated is the end of a termination: the activity succeeds and the instance is gone.
+func (w *AutoScaling) terminated(i *instance) {
 	g := i.group
 	w.end(g, i.activity, "Successful", "")
-	w.gone(i)
+	w.remove(i)
 	w.acc.Tell("aws.autoscaling", "EC2 Instance Terminate Successful", g.AutoScalingGroupName, i.id)
-	w.look(g)
+	w.reconcileSoon(g)
 }
 
-// gone removes an instance: it exists no more.
-func (w *AutoScaling) gone(i *instance) {
+// remove takes an instance out of the world, or out of the group when it is detached. The new turn drops whatever was
+// scheduled for the instance.
+func (w *AutoScaling) remove(i *instance) {
 	g := i.group
 	i.turn++
 	i.state = "Terminated"
@@ -182,18 +227,18 @@ func (w *AutoScaling) gone(i *instance) {
 	g.ended++
 }
 
-// member finds an instance of a group that the caller wants to change.
+// member finds an instance by its id and checks that the caller may change its group.
 func (w *AutoScaling) member(id string) (*instance, error) {
 	i := w.instances[id]
 	if i == nil {
 		return nil, account.Invalid("Instance Id not found - No managed instance found for instance ID: %s", id)
 	}
-	_, err := w.change(i.group.AutoScalingGroupName)
+	_, err := w.changeable(i.group.AutoScalingGroupName)
 	return i, err
 }
 
-// TerminateInstanceInAutoScalingGroup ends an instance, protected or not. With decrement the desired capacity falls by
-// its weight; without, the group launches another.
+// TerminateInstanceInAutoScalingGroup ends an instance, protected or not, through its hooks. With decrement the
+// desired capacity falls by its weight, never below MinSize; without, the group launches another instance.
 func (w *AutoScaling) TerminateInstanceInAutoScalingGroup(in groupapi.EndInstance) (groupapi.OneActivity, error) {
 	i, err := w.member(in.InstanceId)
 	if err != nil {
@@ -208,16 +253,19 @@ func (w *AutoScaling) TerminateInstanceInAutoScalingGroup(in groupapi.EndInstanc
 		return groupapi.OneActivity{},
 			account.Invalid("The instance %s is in the warm pool; it cannot be terminated by this action.",
 				i.id)
+	// Its hooks ran before it was retained: it ends without them.
 	case i.state == groupapi.TerminatingRetained:
 		i.activity = w.begin(g, "Terminating EC2 instance: "+i.id, "a user asked to end a retained instance.")
 		x := *i.activity
-		w.move(i, groupapi.Terminating, g.machines.End, func() { w.ended(i) })
+		w.move(i, groupapi.Terminating, g.machines.End, func() { w.terminated(i) })
 		return groupapi.OneActivity{Activity: x}, nil
+	// AWS refuses a second termination, which lets a caller find out that the first one arrived.
 	case strings.HasPrefix(string(i.state), "Terminating"):
 		return groupapi.OneActivity{}, account.Refuse("ScalingActivityInProgress",
 			"The instance %s is terminating already.", i.id)
 	}
 	decrement := *in.ShouldDecrementDesiredCapacity
+	// An instance that does not count, one in standby for instance, leaves the desired capacity alone.
 	if decrement && i.counted() {
 		if g.desired-i.weight < g.MinSize {
 			return groupapi.OneActivity{},
@@ -227,15 +275,15 @@ func (w *AutoScaling) TerminateInstanceInAutoScalingGroup(in groupapi.EndInstanc
 		}
 		g.desired -= i.weight
 	}
-	x := *w.end1(i, "an instance was taken out of service in response to a user request.", false)
-	w.look(g)
+	x := *w.terminate(i, "an instance was taken out of service in response to a user request.", false)
+	w.reconcileSoon(g)
 	return groupapi.OneActivity{Activity: x}, nil
 }
 
-// SetInstanceProtection protects instances from scale-in, or takes that back: all that are named or, if one cannot be,
-// none.
+// SetInstanceProtection turns scale-in protection of instances on or off. When one of them is not in the group or in
+// a state without protection, the call changes none.
 func (w *AutoScaling) SetInstanceProtection(in groupapi.SetProtection) (account.Nothing, error) {
-	g, err := w.change(in.AutoScalingGroupName)
+	g, err := w.changeable(in.AutoScalingGroupName)
 	if err != nil {
 		return account.Nothing{}, err
 	}
@@ -261,11 +309,12 @@ func (w *AutoScaling) SetInstanceProtection(in groupapi.SetProtection) (account.
 	for _, i := range all {
 		i.protected = *in.ProtectedFromScaleIn
 	}
-	w.look(g)
+	w.reconcileSoon(g)
 	return account.Nothing{}, nil
 }
 
-// SetInstanceHealth marks an instance; an unhealthy one is replaced, protected or not.
+// SetInstanceHealth sets the health of an instance. An unhealthy instance in service is replaced, protected or not,
+// unless the processes ReplaceUnhealthy or Terminate are suspended.
 func (w *AutoScaling) SetInstanceHealth(in groupapi.SetHealth) (account.Nothing, error) {
 	i, err := w.member(in.InstanceId)
 	if err != nil {
@@ -274,10 +323,11 @@ func (w *AutoScaling) SetInstanceHealth(in groupapi.SetHealth) (account.Nothing,
 	if in.HealthStatus != "Healthy" && in.HealthStatus != "Unhealthy" {
 		return account.Nothing{}, account.Invalid("HealthStatus '%s' must be Healthy or Unhealthy.", in.HealthStatus)
 	}
+	// An instance that is not in service only shows its health: it is ended once it serves and is marked again.
 	i.unhealthy = in.HealthStatus == "Unhealthy"
 	if i.unhealthy && i.state == groupapi.InService && i.group.runs("ReplaceUnhealthy") && i.group.runs("Terminate") {
-		w.end1(i, "an instance was taken out of service in response to a user health-check.", false)
-		w.look(i.group)
+		w.terminate(i, "an instance was taken out of service in response to a user health-check.", false)
+		w.reconcileSoon(i.group)
 	}
 	return account.Nothing{}, nil
 }

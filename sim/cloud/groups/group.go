@@ -1,7 +1,6 @@
 package groups
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,90 +10,95 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/groupapi"
 )
 
-// The bounds of EC2 Auto Scaling.
+// This file has the group itself: its settings, its desired capacity, and reconcile, which every change leads to.
+
+// The bounds of the model, which are those of EC2 Auto Scaling where AWS publishes one. What goes beyond is refused.
 const (
-	// MaxGroups is how many Auto Scaling groups there may be.
+	// MaxGroups is the number of Auto Scaling groups that an account may have.
 	MaxGroups = 500
 	// MaxGroupSize is the largest MaxSize of a group.
 	MaxGroupSize = 5_000
-	// MaxHooks is how many lifecycle hooks a group may have.
+	// MaxHooks is the number of lifecycle hooks that a group may have.
 	MaxHooks = 50
-	// MaxActivities is how many activities of one group are kept; the oldest go first.
+	// MaxActivities is the number of activities that a group keeps; the oldest are dropped first.
 	MaxActivities = 1_000
 )
 
-// AutoScaling is the API of EC2 Auto Scaling, but for scaling policies. Its methods bear the names of the actions;
-// errors are a *Fault.
+// AutoScaling is the API of EC2 Auto Scaling without its scaling policies. Methods bear the names of the actions. An
+// error is a *account.Fault, as the API would answer it. It is not safe for concurrent use.
 type AutoScaling struct {
 	acc       *account.Account
 	machines  Machines
-	mayMix    bool // a group may have a warm pool and a mixed instances policy
+	mayMix    bool // a group may have both a warm pool and a mixed instances policy
 	publish   account.Publish
 	listeners Listeners
-	groups    map[string]*group
-	instances map[string]*instance
-	lambdas   map[string]groupapi.TerminationPolicy
-	tokens    account.ClientTokens
+	groups    map[string]*group                     // by name
+	instances map[string]*instance                  // of all groups, by id
+	policies  map[string]groupapi.TerminationPolicy // Lambda functions by ARN
+	tokens    account.ClientTokens                  // of LaunchInstances
 }
 
-// New is EC2 Auto Scaling without groups. Instances behave as the machines say; mayMix lets a group have a
-// warm pool and a mixed instances policy.
+// New returns EC2 Auto Scaling without groups. Instances behave as m says, where zero fields are defaults. mayMix
+// lets a group have both a warm pool and a mixed instances policy. Call Connect before the first group is created.
 func New(a *account.Account, m Machines, mayMix bool, publish account.Publish) *AutoScaling {
 	return &AutoScaling{acc: a, machines: m.withDefaults(Machines{}), mayMix: mayMix, publish: publish,
 		groups: map[string]*group{}, instances: map[string]*instance{},
-		lambdas: map[string]groupapi.TerminationPolicy{}}
+		policies: map[string]groupapi.TerminationPolicy{}}
 }
 
-// group is an Auto Scaling group.
+// group is an Auto Scaling group. The embedded Group has the settings as the API shows them; what the API computes
+// for each answer, for instance the list of instances, is filled in by show.
 type group struct {
 	groupapi.Group
-	machines   Machines
-	region     string
-	typical    string // the instance type of groups that do not mix
-	desired    int
-	instances  []*instance // in the order of their launch
-	hooks      []groupapi.LifecycleHook
-	activities []*groupapi.Activity // oldest first
-	suspended  map[string]bool
-	metrics    map[string]bool
-	refresh    []*refresh
-	pool       *groupapi.WarmPoolConfiguration
-	generation int // of the launch settings
-	looking    bool
-	askAgain   time.Time // before that nothing is launched, or no policy asked, again
-	stuck      bool
-	replacing  *instance // what a rebalance has launched for another
-	cooledAt   time.Time // when the last scaling activity ended
-	deleted    bool
-	launched   int
-	ended      int
+	machines     Machines // how instances of this group behave
+	region       string
+	typical      string      // the instance type of a group without overrides
+	desired      int         // the desired capacity, in weights
+	instances    []*instance // in the order of their launch
+	hooks        []groupapi.LifecycleHook
+	activities   []*groupapi.Activity            // oldest first
+	suspended    map[string]bool                 // names of suspended processes
+	metrics      map[string]bool                 // names of enabled metrics
+	refresh      []*refresh                      // at most the last one is in progress
+	pool         *groupapi.WarmPoolConfiguration // nil without a warm pool
+	generation   int                             // of the launch settings; stated settings count as newer
+	reconcileDue bool                            // a reconciliation is scheduled
+	notBefore    time.Time                       // after a failure, nothing is tried earlier
+	stuck        bool                            // that protection blocks scale-in has been recorded
+	replacing    *instance                       // launched to level the zones, and not in service yet
+	cooledAt     time.Time                       // end of the last successful activity; the cooldown counts from here
+	deleted      bool                            // scheduled work finds the group gone
+	launched     int                             // instances ever launched, see Census
+	ended        int                             // instances ever ended or detached, see Census
 }
 
-// instance is a machine of a group, from its launch to its end.
+// instance is a machine of a group, from its launch order until it has ended. move changes its state, remove ends it.
 type instance struct {
 	id         string
 	group      *group
 	pool       account.Pool
-	weight     int
+	weight     int // capacity that it provides; 1 without weights
 	state      groupapi.LifecycleState
 	protected  bool
 	unhealthy  bool
 	launchedAt time.Time
-	inService  time.Time
-	generation int
-	turn       int // counts changes of state: what was planned for an earlier one is over
-	waits      []*wait
-	next       func() // what comes after the hooks
-	activity   *groupapi.Activity
-	reclaim    time.Time // when a Spot interruption ends it
-	atRisk     bool      // another was launched in its place, and it goes when that serves
-	replaces   *instance // the one at risk in whose place it was launched
-	refresh    bool      // an instance refresh replaces it
+	inService  time.Time          // when it last came into service
+	generation int                // the group's generation at the launch
+	turn       int                // counts changes of state; what was scheduled for an earlier state does nothing
+	waits      []*hookWait        // the hooks that pause it now
+	next       func()             // what follows the hooks
+	activity   *groupapi.Activity // in progress; nil when none is
+	reclaim    time.Time          // when a Spot interruption ends it; zero for none
+	atRisk     bool               // a replacement was launched; it ends when the replacement serves
+	replaces   *instance          // the instance at risk that this one was launched for
+	refresh    bool               // an instance refresh replaces it
 }
 
+// warmed tells whether the instance belongs to the warm pool: on its way in, ready, or terminating from there.
 func (i *instance) warmed() bool { return strings.HasPrefix(string(i.state), "Warmed:") }
 
-// counted tells whether the instance counts towards the desired capacity.
+// counted tells whether the instance counts towards the desired capacity: instances in service and on their way
+// there. An instance at risk of interruption does not count, so that its replacement fits under the desired capacity.
 func (i *instance) counted() bool {
 	switch i.state {
 	case groupapi.Pending, groupapi.PendingWait, groupapi.PendingProceed, groupapi.InService:
@@ -103,7 +107,7 @@ func (i *instance) counted() bool {
 	return false
 }
 
-// capacity is what counts towards the desired capacity, in weights.
+// capacity returns the sum of the weights that count towards the desired capacity.
 func (g *group) capacity() int {
 	n := 0
 	for _, i := range g.instances {
@@ -114,6 +118,7 @@ func (g *group) capacity() int {
 	return n
 }
 
+// runs tells whether a process, for example Launch or Terminate, is not suspended.
 func (g *group) runs(process string) bool { return !g.suspended[process] }
 
 // group finds a group by its name.
@@ -124,8 +129,8 @@ func (w *AutoScaling) group(name string) (*group, error) {
 	return nil, account.Invalid("AutoScalingGroup name not found - AutoScalingGroup '%s' not found", name)
 }
 
-// change finds a group that the caller wants to change. A group with an operator takes changes from that alone.
-func (w *AutoScaling) change(name string) (*group, error) {
+// changeable finds a group that the caller wants to change. A group with an Operator refuses every other caller.
+func (w *AutoScaling) changeable(name string) (*group, error) {
 	g, err := w.group(name)
 	if err != nil {
 		return nil, err
@@ -138,7 +143,8 @@ func (w *AutoScaling) change(name string) (*group, error) {
 	return g, nil
 }
 
-// ShapeGroup sets how the instances of a group behave, which no API action does. Zero fields keep the world's.
+// ShapeGroup sets how the instances of a group behave, which no API action does. Zero fields keep the behaviour of
+// the world's instances. Steps that are under way keep their times.
 func (w *AutoScaling) ShapeGroup(name string, m Machines) error {
 	g, err := w.group(name)
 	if err != nil {
@@ -148,7 +154,8 @@ func (w *AutoScaling) ShapeGroup(name string, m Machines) error {
 	return nil
 }
 
-// CreateAutoScalingGroup makes a group, which launches its desired capacity.
+// CreateAutoScalingGroup creates a group, which then launches its desired capacity. Without a desired capacity it is
+// MinSize, as in the API.
 func (w *AutoScaling) CreateAutoScalingGroup(in groupapi.CreateGroup) (account.Nothing, error) {
 	switch {
 	case in.AutoScalingGroupName == "" || len(in.AutoScalingGroupName) > 255 ||
@@ -175,6 +182,7 @@ func (w *AutoScaling) CreateAutoScalingGroup(in groupapi.CreateGroup) (account.N
 	g.AutoScalingGroupName = in.AutoScalingGroupName
 	g.AutoScalingGroupARN = w.acc.ARN("autoscaling", "autoScalingGroup:"+w.acc.UUID()+":autoScalingGroupName/"+
 		in.AutoScalingGroupName)
+	// The defaults of the API: 300 seconds of cooldown, health checks by EC2, the termination policy Default.
 	g.CreatedTime, g.DefaultCooldown, g.HealthCheckType, g.DeletionProtection = w.acc.Now(), 300, "EC2", "none"
 	g.TerminationPolicies, g.Tags = []string{"Default"}, slices.Clone(in.Tags)
 	for k := range g.Tags {
@@ -193,14 +201,14 @@ func (w *AutoScaling) CreateAutoScalingGroup(in groupapi.CreateGroup) (account.N
 		}
 	}
 	w.groups[g.AutoScalingGroupName] = g
-	w.look(g)
+	w.reconcileSoon(g)
 	return account.Nothing{}, nil
 }
 
-// UpdateAutoScalingGroup changes a group. Where a new bound excludes the desired capacity and none is given, it is
-// moved to the bound.
+// UpdateAutoScalingGroup changes a group. When new bounds exclude the desired capacity and the call states none, the
+// desired capacity moves to the nearer bound.
 func (w *AutoScaling) UpdateAutoScalingGroup(in groupapi.GroupSettings) (account.Nothing, error) {
-	g, err := w.change(in.AutoScalingGroupName)
+	g, err := w.changeable(in.AutoScalingGroupName)
 	if err != nil {
 		return account.Nothing{}, err
 	}
@@ -211,115 +219,35 @@ func (w *AutoScaling) UpdateAutoScalingGroup(in groupapi.GroupSettings) (account
 	if err := g.apply(in); err != nil {
 		return account.Nothing{}, err
 	}
-	w.look(g)
+	w.reconcileSoon(g)
 	return account.Nothing{}, nil
 }
 
-// apply checks and takes over what is given.
+// apply checks settings and takes them over, all of them or none.
 func (g *group) apply(in groupapi.GroupSettings) error {
 	least, most, desired := account.Or(in.MinSize, g.MinSize), account.Or(in.MaxSize, g.MaxSize),
 		account.Or(in.DesiredCapacity, g.desired)
 	switch {
 	case least < 0 || most < least || most > MaxGroupSize:
 		return account.Invalid("MinSize %d and MaxSize %d must be in order, from 0 to %d.", least, most, MaxGroupSize)
-	case desired < least:
+	case desired < least || desired > most:
 		return account.Invalid("Desired capacity:%d must be between the specified min size:%d and max size:%d",
-			desired, least,
-			most)
-	case desired > most:
-		return account.Invalid("Desired capacity:%d must be between the specified min size:%d and max size:%d",
-			desired, least,
-			most)
+			desired, least, most)
 	}
-	for _, seconds := range []*int{in.DefaultCooldown, in.HealthCheckGracePeriod, in.DefaultInstanceWarmup} {
-		if n := account.Or(seconds, 0); n < -1 || n > account.MaxSeconds {
-			return account.Invalid("DefaultCooldown, HealthCheckGracePeriod and DefaultInstanceWarmup must be from "+
-				"0 to %d "+
-				"seconds, got %d.", account.MaxSeconds, n)
-		}
-	}
-	if err := groupapi.CheckTerminationPolicies(in.TerminationPolicies); err != nil {
-		return err
-	}
-	if err := in.MixedInstancesPolicy.Check(); err != nil {
+	if err := in.Check(); err != nil {
 		return err
 	}
 	g.MinSize, g.MaxSize, g.desired = least, most, desired
-	g.DefaultCooldown = account.Or(in.DefaultCooldown, g.DefaultCooldown)
-	g.HealthCheckGracePeriod = account.Or(in.HealthCheckGracePeriod, g.HealthCheckGracePeriod)
-	g.NewInstancesProtectedFromScaleIn = account.Or(in.NewInstancesProtectedFromScaleIn,
-		g.NewInstancesProtectedFromScaleIn)
-	if in.DefaultInstanceWarmup != nil {
-		if g.DefaultInstanceWarmup = in.DefaultInstanceWarmup; *in.DefaultInstanceWarmup < 0 {
-			g.DefaultInstanceWarmup = nil // -1 takes it back
-		}
+	if relaunches := g.Update(in, g.region); relaunches {
+		g.generation++
 	}
-	if in.CapacityRebalance != nil {
-		g.CapacityRebalance = in.CapacityRebalance
-	}
-	if in.InstanceLifecyclePolicy != nil {
-		g.InstanceLifecyclePolicy = in.InstanceLifecyclePolicy
-	}
-	if in.Operator != nil {
-		g.Operator = in.Operator
-	}
-	g.HealthCheckType = cmp.Or(in.HealthCheckType, g.HealthCheckType)
-	g.DeletionProtection = cmp.Or(in.DeletionProtection, g.DeletionProtection)
-	if len(in.TerminationPolicies) > 0 {
-		g.TerminationPolicies = slices.Clone(in.TerminationPolicies)
-	}
-	g.placeIn(in)
-	g.launchFrom(in)
-	g.keep(in.ShownSettings)
 	return nil
 }
 
-// keep takes over what is only shown.
-func (g *group) keep(in groupapi.ShownSettings) {
-	g.MaxInstanceLifetime = cmp.Or(in.MaxInstanceLifetime, g.MaxInstanceLifetime)
-	g.DesiredCapacityType = cmp.Or(in.DesiredCapacityType, g.DesiredCapacityType)
-	g.PlacementGroup = cmp.Or(in.PlacementGroup, g.PlacementGroup)
-	g.ServiceLinkedRoleARN = cmp.Or(in.ServiceLinkedRoleARN, g.ServiceLinkedRoleARN)
-	g.InstanceMaintenancePolicy = cmp.Or(in.InstanceMaintenancePolicy, g.InstanceMaintenancePolicy)
-	g.AvailabilityZoneDistribution = cmp.Or(in.AvailabilityZoneDistribution, g.AvailabilityZoneDistribution)
-	if in.TargetGroupARNs != nil {
-		g.TargetGroupARNs = slices.Clone(in.TargetGroupARNs)
-	}
-}
-
-func (g *group) placeIn(in groupapi.GroupSettings) {
-	g.VPCZoneIdentifier = cmp.Or(in.VPCZoneIdentifier, g.VPCZoneIdentifier)
-	switch {
-	case len(in.AvailabilityZones) > 0:
-		g.AvailabilityZones = slices.Clone(in.AvailabilityZones)
-	case in.VPCZoneIdentifier != "":
-		// The model has no subnets: each is taken to lie in a zone of its own.
-		g.AvailabilityZones = nil
-		for n := range strings.Split(in.VPCZoneIdentifier, ",") {
-			g.AvailabilityZones = append(g.AvailabilityZones, g.region+string(rune('a'+n%26)))
-		}
-	}
-	slices.Sort(g.AvailabilityZones)
-	g.AvailabilityZones = slices.Compact(g.AvailabilityZones)
-}
-
-func (g *group) launchFrom(in groupapi.GroupSettings) {
-	switch {
-	case in.MixedInstancesPolicy != nil:
-		g.MixedInstancesPolicy, g.LaunchTemplate, g.LaunchConfigurationName = in.MixedInstancesPolicy, nil, ""
-	case in.LaunchTemplate != nil:
-		g.LaunchTemplate, g.MixedInstancesPolicy, g.LaunchConfigurationName = in.LaunchTemplate, nil, ""
-	case in.LaunchConfigurationName != "":
-		g.LaunchConfigurationName, g.MixedInstancesPolicy, g.LaunchTemplate = in.LaunchConfigurationName, nil, nil
-	default:
-		return
-	}
-	g.generation++
-}
-
-// DeleteAutoScalingGroup ends a group: one with instances only by force.
+// DeleteAutoScalingGroup deletes a group. A group with instances is deleted by ForceDelete alone, which ends its
+// instances at once and skips their hooks. Deletion protection refuses either.
 func (w *AutoScaling) DeleteAutoScalingGroup(in groupapi.DeleteGroup) (account.Nothing, error) {
-	g, err := w.change(in.AutoScalingGroupName)
+	g, err := w.changeable(in.AutoScalingGroupName)
 	if err != nil {
 		return account.Nothing{}, err
 	}
@@ -333,8 +261,9 @@ func (w *AutoScaling) DeleteAutoScalingGroup(in groupapi.DeleteGroup) (account.N
 			"You cannot delete an AutoScalingGroup while there are instances or "+
 				"pending Spot instance request(s) still in the group.")
 	}
+	// remove changes the list of instances, hence the copy.
 	for _, i := range slices.Clone(g.instances) {
-		w.gone(i)
+		w.remove(i)
 	}
 	w.listeners.Deleted(in.AutoScalingGroupName)
 	g.deleted = true
@@ -342,9 +271,10 @@ func (w *AutoScaling) DeleteAutoScalingGroup(in groupapi.DeleteGroup) (account.N
 	return account.Nothing{}, nil
 }
 
-// SetDesiredCapacity sets the size of a group. With HonorCooldown it is refused while the group scales or cools down.
+// SetDesiredCapacity sets the desired capacity, which must lie within the group's bounds. With HonorCooldown the call
+// is refused while activities are in progress or the group cools down.
 func (w *AutoScaling) SetDesiredCapacity(in groupapi.SetDesired) (account.Nothing, error) {
-	g, err := w.change(in.AutoScalingGroupName)
+	g, err := w.changeable(in.AutoScalingGroupName)
 	if err != nil {
 		return account.Nothing{}, err
 	}
@@ -371,15 +301,17 @@ func (w *AutoScaling) SetDesiredCapacity(in groupapi.SetDesired) (account.Nothin
 	return account.Nothing{}, nil
 }
 
-// resize sets the desired capacity and has the group look.
+// resize sets the desired capacity without checking it, and schedules a reconciliation. A new order is tried at once,
+// even while the group waits after a failure.
 func (w *AutoScaling) resize(g *group, n int) {
 	g.desired = n
-	g.askAgain = time.Time{} // a new order is tried at once
-	w.look(g)
+	g.notBefore = time.Time{}
+	w.reconcileSoon(g)
 }
 
-// cooling tells whether activities are in progress or ended less than a cooldown ago.
+// cooling tells whether activities are in progress, or the last one succeeded less than the default cooldown ago.
 func (w *AutoScaling) cooling(g *group) bool {
+	// Any open activity counts, not launches and terminations alone: AWS speaks of activities in progress.
 	for _, a := range g.activities {
 		if a.EndTime.IsZero() {
 			return true
@@ -388,54 +320,63 @@ func (w *AutoScaling) cooling(g *group) bool {
 	return !g.cooledAt.IsZero() && w.acc.Now().Before(g.cooledAt.Add(time.Duration(g.DefaultCooldown)*time.Second))
 }
 
-// look has a group compare what it has with what it should have, a little later.
-func (w *AutoScaling) look(g *group) {
-	if g.looking || g.deleted {
+// reconcileSoon schedules a reconciliation after the group's reaction time. Changes until then share it, so a burst
+// of calls costs one reconciliation.
+func (w *AutoScaling) reconcileSoon(g *group) {
+	if g.reconcileDue || g.deleted {
 		return
 	}
-	g.looking = true
+	g.reconcileDue = true
 	w.acc.After(g.machines.React, func() {
-		if g.looking = false; !g.deleted {
+		if g.reconcileDue = false; !g.deleted {
 			w.reconcile(g)
 		}
 	})
 }
 
-// reconcile launches what is missing and ends what is too much.
+// reconcile compares the capacity with the desired capacity, and starts launches and terminations until they are
+// equal. While a replacement for another zone boots, the group is one too large on purpose and does not shrink.
 func (w *AutoScaling) reconcile(g *group) {
 	if g.replacing != nil && !g.replacing.counted() {
-		g.replacing = nil // it was taken out before it could replace anything
+		// The replacement was interrupted, ended by a call or moved to standby.
+		g.replacing = nil // it ended before it could replace anything
 	}
 	switch have := g.capacity(); {
 	case have < g.desired && g.runs("Launch"):
 		w.grow(g)
+	// A group above its desired capacity for the sake of its zones is left alone until the replacement serves.
 	case have > g.desired && g.runs("Terminate") && g.replacing == nil:
 		w.shrink(g)
 	default:
 		g.stuck = false
 	}
+	// The order matters: the pool gives instances to the group before it is filled again, and a refresh counts the
+	// instances that the steps before it have taken out.
 	w.balance(g)
 	w.fillPool(g)
-	w.refreshSome(g)
+	w.continueRefresh(g)
 }
 
-// retry has a group look again after a failure.
+// retry schedules a reconciliation after a failure. Until then the group launches nothing and asks no termination
+// policy. It waits a second at least, so that a failure without end cannot stop virtual time.
 func (w *AutoScaling) retry(g *group) {
-	g.askAgain = w.acc.Now().Add(max(g.machines.Retry, time.Second))
-	w.acc.At(g.askAgain, func() {
+	g.notBefore = w.acc.Now().Add(max(g.machines.Retry, time.Second))
+	w.acc.At(g.notBefore, func() {
 		if !g.deleted {
-			w.look(g)
+			w.reconcileSoon(g)
 		}
 	})
 }
 
-// move puts an instance into a state, and plans what comes next.
+// move puts an instance into a state and schedules next after d, spread by chance. Nil schedules nothing. If the
+// instance changes state earlier, next is dropped.
 func (w *AutoScaling) move(i *instance, s groupapi.LifecycleState, d time.Duration, next func()) {
 	i.state = s
 	i.turn++
 	if next == nil {
 		return
 	}
+	// The closure keeps the turn, not the state: an instance may come back to the same state later.
 	turn := i.turn
 	w.acc.After(w.acc.Around("machines", d, i.group.machines.Spread), func() {
 		if i.turn == turn {

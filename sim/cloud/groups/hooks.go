@@ -8,57 +8,60 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/groupapi"
 )
 
-// wait is one hook that holds an instance.
-type wait struct {
+// This file has lifecycle hooks: an instance that launches or terminates pauses for each hook of that transition,
+// until a program completes the hook's action or its time is over.
+//
+// The life of one wait:
+//
+//	runHooks --> deadline in HeartbeatTimeout --> timeOut: the default result
+//	                  ^             |
+//	                  `- heartbeat -'   at most until the global timeout
+//	                                |
+//	                                `--> CompleteLifecycleAction: CONTINUE or ABANDON
+//
+// All results end in complete, which decides whether the instance goes on, ends or stays.
+
+// hookWait is one lifecycle hook that pauses an instance. It ends by CompleteLifecycleAction, by its deadline with
+// the hook's default result, or when the hook is deleted.
+type hookWait struct {
 	hook     groupapi.LifecycleHook
-	token    string
-	deadline time.Time // of the heartbeat
-	until    time.Time // the latest deadline
+	token    string    // names the wait in calls; AWS sends it in the hook's notification
+	deadline time.Time // a heartbeat moves it; when it passes, the default result counts
+	until    time.Time // the global timeout: no heartbeat moves the deadline beyond it
 	done     bool
 }
 
-// PutLifecycleHook adds a hook or changes one.
+// PutLifecycleHook adds a hook or changes one. Instances that wait already keep the settings that they began with.
 func (w *AutoScaling) PutLifecycleHook(in groupapi.LifecycleHook) (account.Nothing, error) {
-	g, err := w.change(in.AutoScalingGroupName)
+	g, err := w.changeable(in.AutoScalingGroupName)
 	if err != nil {
 		return account.Nothing{}, err
 	}
 	return account.Nothing{}, g.putHook(in)
 }
 
+// putHook adds a hook, or replaces the hook of that name, which then moves to the end of the list. A hook that is
+// refused changes nothing.
 func (g *group) putHook(h groupapi.LifecycleHook) error {
-	if k := slices.IndexFunc(g.hooks,
-		func(x groupapi.LifecycleHook) bool { return x.LifecycleHookName == h.LifecycleHookName }); k >= 0 {
-		if h.LifecycleTransition == "" {
-			h.LifecycleTransition = g.hooks[k].LifecycleTransition
-		}
+	k := slices.IndexFunc(g.hooks,
+		func(x groupapi.LifecycleHook) bool { return x.LifecycleHookName == h.LifecycleHookName })
+	if k >= 0 && h.LifecycleTransition == "" {
+		h.LifecycleTransition = g.hooks[k].LifecycleTransition
+	}
+	if k < 0 && len(g.hooks) >= MaxHooks {
+		return account.Refuse("LimitExceeded", "The limit of %d hooks is reached.", MaxHooks)
+	}
+	if err := h.Complete(); err != nil {
+		return err
+	}
+	if k >= 0 {
 		g.hooks = slices.Delete(g.hooks, k, k+1)
 	}
-	if h.DefaultResult == "" {
-		h.DefaultResult = "ABANDON"
-	}
-	if h.HeartbeatTimeout == nil {
-		h.HeartbeatTimeout = account.Ptr(3600)
-	}
-	switch n := *h.HeartbeatTimeout; {
-	case h.LifecycleHookName == "":
-		return account.Invalid("LifecycleHookName is required.")
-	case len(g.hooks) >= MaxHooks:
-		return account.Refuse("LimitExceeded", "The limit of %d hooks is reached.", MaxHooks)
-	case h.LifecycleTransition != groupapi.Launching && h.LifecycleTransition != groupapi.Ending:
-		return account.Invalid("LifecycleTransition '%s' must be %s or %s.", h.LifecycleTransition,
-			groupapi.Launching, groupapi.Ending)
-	case n < 30 || n > 7200:
-		return account.Invalid("HeartbeatTimeout %d must be from 30 to 7200 seconds.", n)
-	case h.DefaultResult != "ABANDON" && h.DefaultResult != "CONTINUE":
-		return account.Invalid("DefaultResult '%s' must be ABANDON or CONTINUE.", h.DefaultResult)
-	}
-	h.GlobalTimeout = account.Ptr(min(172_800, 100**h.HeartbeatTimeout))
 	g.hooks = append(g.hooks, h)
 	return nil
 }
 
-// DescribeLifecycleHooks shows the hooks of a group.
+// DescribeLifecycleHooks returns the hooks of a group, all of them when none is named.
 func (w *AutoScaling) DescribeLifecycleHooks(in groupapi.HookNames) (groupapi.HookList, error) {
 	g, err := w.group(in.AutoScalingGroupName)
 	if err != nil {
@@ -74,10 +77,10 @@ func (w *AutoScaling) DescribeLifecycleHooks(in groupapi.HookNames) (groupapi.Ho
 	return out, nil
 }
 
-// DeleteLifecycleHook removes a hook. What waits for it goes on: an instance that launches as if abandoned, any other
-// as if continued.
+// DeleteLifecycleHook deletes a hook and ends its waits: launching instances as with ABANDON, all others as with
+// CONTINUE.
 func (w *AutoScaling) DeleteLifecycleHook(in groupapi.HookName) (account.Nothing, error) {
-	g, err := w.change(in.AutoScalingGroupName)
+	g, err := w.changeable(in.AutoScalingGroupName)
 	if err != nil {
 		return account.Nothing{}, err
 	}
@@ -97,14 +100,14 @@ func (w *AutoScaling) DeleteLifecycleHook(in groupapi.HookName) (account.Nothing
 	return account.Nothing{}, nil
 }
 
-// hold pauses an instance in a state until every hook of a transition is done; then it goes on with next. Without hooks
-// it goes on at once, in the state it is in.
-func (w *AutoScaling) hold(i *instance, transition string, paused groupapi.LifecycleState, next func()) {
+// runHooks pauses an instance until every hook of a transition is done, then calls next. Without hooks it calls next
+// at once and leaves the state alone. Every hook begins its wait at the same time, and EventBridge hears of each.
+func (w *AutoScaling) runHooks(i *instance, transition string, paused groupapi.LifecycleState, next func()) {
 	i.waits = nil
 	for _, h := range i.group.hooks {
 		if h.LifecycleTransition == transition {
 			beat := time.Duration(*h.HeartbeatTimeout) * time.Second
-			i.waits = append(i.waits, &wait{hook: h, token: w.acc.UUID(), deadline: w.acc.Now().Add(beat),
+			i.waits = append(i.waits, &hookWait{hook: h, token: w.acc.UUID(), deadline: w.acc.Now().Add(beat),
 				until: w.acc.Now().Add(time.Duration(*h.GlobalTimeout) * time.Second)})
 		}
 	}
@@ -119,8 +122,9 @@ func (w *AutoScaling) hold(i *instance, transition string, paused groupapi.Lifec
 	}
 	for _, p := range slices.Clone(i.waits) {
 		w.acc.Tell("aws.autoscaling", kind, i.id, p.hook.LifecycleHookName)
-		w.watch(i, p)
+		w.timeOut(i, p)
 	}
+	// A termination may overtake a launch that waits. The hooks of the launch must not resume it then.
 	turn := i.turn
 	i.next = func() {
 		if i.turn == turn {
@@ -129,33 +133,35 @@ func (w *AutoScaling) hold(i *instance, transition string, paused groupapi.Lifec
 	}
 }
 
-// watch gives a hook its default result when its heartbeat stops.
-func (w *AutoScaling) watch(i *instance, p *wait) {
+// timeOut completes a wait with the hook's default result when its deadline passes. A heartbeat has moved the
+// deadline: then it checks again at the new one.
+func (w *AutoScaling) timeOut(i *instance, p *hookWait) {
 	w.acc.At(p.deadline, func() {
 		switch {
 		case p.done || !slices.Contains(i.waits, p):
-		case w.acc.Now().Before(p.deadline): // a heartbeat came
-			w.watch(i, p)
+		case w.acc.Now().Before(p.deadline): // a heartbeat moved the deadline
+			w.timeOut(i, p)
 		default:
 			w.complete(i, p, p.hook.DefaultResult)
 		}
 	})
 }
 
-// complete ends one wait of an instance. An instance that launches ends with the first ABANDON, and goes on with the
-// last CONTINUE; one that ends goes on with either, and is retained if its group wants that of an ABANDON.
-func (w *AutoScaling) complete(i *instance, p *wait, result string) {
+// complete ends one wait of an instance. The first ABANDON ends a launching instance; the last CONTINUE lets it go
+// on. A terminating instance goes on with either result, unless its group retains instances whose hook was abandoned.
+func (w *AutoScaling) complete(i *instance, p *hookWait, result string) {
 	p.done = true
 	g := i.group
 	if result == "ABANDON" {
+		// One ABANDON decides: the other hooks of the transition are not waited for.
 		i.waits = nil
 		switch {
 		case p.hook.LifecycleTransition == groupapi.Launching:
 			w.end(g, i.activity, "Cancelled", "A lifecycle hook abandoned the launch.")
 			i.activity = w.begin(g, "Terminating EC2 instance: "+i.id, "an instance was taken out of service because "+
 				"a lifecycle hook abandoned its launch.")
-			w.move(i, groupapi.Terminating, g.machines.End, func() { w.ended(i) })
-			w.look(g)
+			w.move(i, groupapi.Terminating, g.machines.End, func() { w.terminated(i) })
+			w.reconcileSoon(g)
 			return
 		case g.retains() && i.state == groupapi.TerminatingWait:
 			w.end(g, i.activity, "Cancelled", "A lifecycle hook was abandoned and the instance is retained.")
@@ -163,7 +169,7 @@ func (w *AutoScaling) complete(i *instance, p *wait, result string) {
 			return
 		}
 	}
-	if !slices.ContainsFunc(i.waits, func(p *wait) bool { return !p.done }) {
+	if !slices.ContainsFunc(i.waits, func(p *hookWait) bool { return !p.done }) {
 		i.waits = nil
 		if next := i.next; next != nil {
 			i.next = nil
@@ -172,14 +178,16 @@ func (w *AutoScaling) complete(i *instance, p *wait, result string) {
 	}
 }
 
+// retains tells whether an instance whose termination hook was abandoned stays in Terminating:Retained until a call
+// ends it.
 func (g *group) retains() bool {
 	p := g.InstanceLifecyclePolicy
 	return p != nil && p.RetentionTriggers != nil && p.RetentionTriggers.TerminateHookAbandon == "retain"
 }
 
-// action finds the wait that is meant.
-func (w *AutoScaling) action(in groupapi.LifecycleAction) (*instance, *wait, error) {
-	g, err := w.change(in.AutoScalingGroupName)
+// findWait finds the wait that a call names, by the hook and either the token or the instance.
+func (w *AutoScaling) findWait(in groupapi.LifecycleAction) (*instance, *hookWait, error) {
+	g, err := w.changeable(in.AutoScalingGroupName)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -198,13 +206,13 @@ func (w *AutoScaling) action(in groupapi.LifecycleAction) (*instance, *wait, err
 	return nil, nil, account.Invalid("No active Lifecycle Action found with instance ID or token %s", which)
 }
 
-// CompleteLifecycleAction ends a wait.
+// CompleteLifecycleAction ends the wait of an instance for a hook with the result CONTINUE or ABANDON.
 func (w *AutoScaling) CompleteLifecycleAction(in groupapi.LifecycleAction) (account.Nothing, error) {
 	if in.LifecycleActionResult != "CONTINUE" && in.LifecycleActionResult != "ABANDON" {
 		return account.Nothing{}, account.Invalid("LifecycleActionResult '%s' must be CONTINUE or ABANDON.",
 			in.LifecycleActionResult)
 	}
-	i, p, err := w.action(in)
+	i, p, err := w.findWait(in)
 	if err != nil {
 		return account.Nothing{}, err
 	}
@@ -212,9 +220,10 @@ func (w *AutoScaling) CompleteLifecycleAction(in groupapi.LifecycleAction) (acco
 	return account.Nothing{}, nil
 }
 
-// RecordLifecycleActionHeartbeat begins the heartbeat's time again, up to the global timeout.
+// RecordLifecycleActionHeartbeat moves the deadline of a wait to a full heartbeat from now, at most to its global
+// timeout.
 func (w *AutoScaling) RecordLifecycleActionHeartbeat(in groupapi.LifecycleAction) (account.Nothing, error) {
-	_, p, err := w.action(in)
+	_, p, err := w.findWait(in)
 	if err != nil {
 		return account.Nothing{}, err
 	}
@@ -225,8 +234,8 @@ func (w *AutoScaling) RecordLifecycleActionHeartbeat(in groupapi.LifecycleAction
 	return account.Nothing{}, nil
 }
 
-// LifecycleToken is the token of the wait of an instance for a hook, empty when it does not wait. AWS tells it in the
-// event.
+// LifecycleToken returns the token of an instance's wait for a hook; empty when it does not wait. On AWS the token
+// arrives in the notification of the hook.
 func (w *AutoScaling) LifecycleToken(instanceID, hook string) string {
 	if i := w.instances[instanceID]; i != nil {
 		for _, p := range i.waits {

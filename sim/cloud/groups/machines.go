@@ -2,32 +2,40 @@ package groups
 
 import "time"
 
-// Machines are how instances behave. Zero fields are defaults, which stand in brackets.
+// This file has the settings of how instances behave in time: AWS publishes none of these numbers, so they are
+// settings.
+
+// Machines says how instances behave. A zero field means its default, given in brackets. Durations are in virtual
+// time.
 type Machines struct {
-	// React is how long a group takes to notice that it has too few or too many instances (1s).
+	// React is the time until a group acts on a difference between its capacity and its desired capacity (1s).
 	React time.Duration
-	// Boot is the time of a cold launch, from Pending until the instance runs (60s); hooks come after it.
+	// Boot is the time of a cold launch, from Pending until the instance runs; launch hooks follow it (60s).
 	Boot time.Duration
-	// WarmBoot is the time out of Warmed:Stopped and Warmed:Hibernated (20s), RunningBoot out of Warmed:Running (2s).
+	// WarmBoot is the time from Warmed:Stopped or Warmed:Hibernated until the instance runs (20s), RunningBoot from
+	// Warmed:Running (2s).
 	WarmBoot, RunningBoot time.Duration
-	// Prepare is how long an instance takes from its boot, or from service, into the state of the pool (30s).
+	// Prepare is the time from the end of the boot, or from leaving service, until the pool has the instance (30s).
 	Prepare time.Duration
-	// Proceed is how long the states that end in Proceed last (1s).
+	// Proceed is the time in Pending:Proceed (1s).
 	Proceed time.Duration
-	// End is how long a termination takes (30s).
+	// End is the time that a termination takes after its hooks (30s).
 	End time.Duration
-	// Spread is the relative spread of all of these, 0 to 1, uniform.
+	// Spread is the relative spread of all these times, from 0 to 1: each is uniform within ±Spread of its value.
 	Spread float64
-	// BootFails is the share of cold launches that end while they boot; the group replaces them.
+	// BootFails is the share of cold launches that fail at the end of their boot, 0 to 1. The group launches others.
 	BootFails float64
-	// Retry is how long a group waits after a launch that failed, or a termination policy that gave nothing (30s).
+	// Retry is the pause after a launch without capacity, or after a custom termination policy that named nothing
+	// (30s).
 	Retry time.Duration
-	// Notice is how long before a Spot interruption is announced (2m).
+	// Notice is the time from the announcement of a Spot interruption until the instance ends (2m).
 	Notice time.Duration
-	// SpotRate is how often in an hour a Spot instance is interrupted.
+	// SpotRate is the mean number of interruptions of a Spot instance in an hour.
 	SpotRate float64
 }
 
+// withDefaults fills zero durations from another setting, then from the documented defaults. Shares and rates have no
+// default: zero is a meaning of its own.
 func (m Machines) withDefaults(of Machines) Machines {
 	set := func(d *time.Duration, parent, otherwise time.Duration) {
 		if *d == 0 {

@@ -8,7 +8,11 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/groupapi"
 )
 
-// Minute puts the group metrics out that were enabled.
+// This file has the metrics of groups in the namespace AWS/AutoScaling, which a group publishes once enabled. Counts
+// are numbers of instances; GroupDesiredCapacity, GroupMinSize and GroupMaxSize are in weights.
+
+// Minute publishes the enabled metrics of every group, in the order of the groups' names. The world calls it once a
+// minute.
 func (w *AutoScaling) Minute() {
 	for _, name := range account.Sorted(w.groups) {
 		g := w.groups[name]
@@ -28,7 +32,7 @@ func (w *AutoScaling) Minute() {
 			"GroupPendingInstances":   pending, "GroupStandbyInstances": in[groupapi.Standby],
 			"GroupTerminatingInstances": ending,
 			"GroupTotalInstances":       pending + ending + in[groupapi.InService] + in[groupapi.Standby],
-			"WarmPoolDesiredCapacity":   g.poolSize(), "WarmPoolWarmedCapacity": g.warm(),
+			"WarmPoolDesiredCapacity":   g.poolSize(), "WarmPoolWarmedCapacity": g.warmCount(),
 		}
 		for _, m := range account.Sorted(g.metrics) {
 			w.publish("AWS/AutoScaling", m, float64(values[m]), "AutoScalingGroupName", name)
@@ -36,7 +40,7 @@ func (w *AutoScaling) Minute() {
 	}
 }
 
-// EnableMetricsCollection has a group publish metrics once a minute.
+// EnableMetricsCollection starts publishing metrics of a group once a minute, all of them when none is named.
 func (w *AutoScaling) EnableMetricsCollection(in groupapi.GroupMetrics) (account.Nothing, error) {
 	if in.Granularity != "1Minute" {
 		return account.Nothing{}, account.Invalid("Granularity '%s' must be 1Minute.", in.Granularity)
@@ -44,13 +48,14 @@ func (w *AutoScaling) EnableMetricsCollection(in groupapi.GroupMetrics) (account
 	return w.collect(in, true)
 }
 
-// DisableMetricsCollection stops that.
+// DisableMetricsCollection stops publishing metrics of a group, all of them when none is named.
 func (w *AutoScaling) DisableMetricsCollection(in groupapi.GroupMetrics) (account.Nothing, error) {
 	return w.collect(in, false)
 }
 
+// collect turns metrics of a group on or off. An unknown name changes none.
 func (w *AutoScaling) collect(in groupapi.GroupMetrics, on bool) (account.Nothing, error) {
-	g, err := w.change(in.AutoScalingGroupName)
+	g, err := w.changeable(in.AutoScalingGroupName)
 	if err != nil {
 		return account.Nothing{}, err
 	}

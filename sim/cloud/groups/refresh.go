@@ -8,18 +8,22 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/groupapi"
 )
 
-// SuspendProcesses stops processes of a group.
+// This file has what changes instances beside scaling: suspended processes, standby and detaching, levelling the
+// zones, and instance refreshes.
+
+// SuspendProcesses suspends processes of a group, all of them when none is named. What is under way goes on.
 func (w *AutoScaling) SuspendProcesses(in groupapi.Processes) (account.Nothing, error) {
 	return w.suspend(in, true)
 }
 
-// ResumeProcesses lets them run again.
+// ResumeProcesses resumes suspended processes of a group, all of them when none is named.
 func (w *AutoScaling) ResumeProcesses(in groupapi.Processes) (account.Nothing, error) {
 	return w.suspend(in, false)
 }
 
+// suspend stops or resumes processes. An unknown name changes none.
 func (w *AutoScaling) suspend(in groupapi.Processes, stop bool) (account.Nothing, error) {
-	g, err := w.change(in.AutoScalingGroupName)
+	g, err := w.changeable(in.AutoScalingGroupName)
 	if err != nil {
 		return account.Nothing{}, err
 	}
@@ -39,22 +43,24 @@ func (w *AutoScaling) suspend(in groupapi.Processes, stop bool) (account.Nothing
 			delete(g.suspended, p)
 		}
 	}
-	w.look(g)
+	w.reconcileSoon(g)
 	return account.Nothing{}, nil
 }
 
-// EnterStandby takes instances out of service without ending them. With decrement the desired capacity falls by them.
+// EnterStandby takes instances out of service without ending them. With decrement the desired capacity falls by their
+// weight; without, the group launches others.
 func (w *AutoScaling) EnterStandby(in groupapi.MoveInstances) (groupapi.Moved, error) {
 	return w.takeOut(in, groupapi.Standby)
 }
 
-// DetachInstances takes instances out of the group for good; they go on outside it.
+// DetachInstances takes instances out of the group for good. The model forgets them: on AWS they go on running.
 func (w *AutoScaling) DetachInstances(in groupapi.MoveInstances) (groupapi.Moved, error) {
 	return w.takeOut(in, "Detached")
 }
 
+// takeOut moves instances in service to standby, or removes them from the group when to is Detached.
 func (w *AutoScaling) takeOut(in groupapi.MoveInstances, to groupapi.LifecycleState) (groupapi.Moved, error) {
-	g, all, err := w.several(in, groupapi.InService)
+	g, all, err := w.instancesIn(in, groupapi.InService)
 	if err != nil {
 		return groupapi.Moved{}, err
 	}
@@ -80,18 +86,19 @@ func (w *AutoScaling) takeOut(in groupapi.MoveInstances, to groupapi.LifecycleSt
 		w.end(g, x, "Successful", "")
 		out.Activities = append(out.Activities, *x)
 		if to == "Detached" {
-			w.gone(i)
+			w.remove(i)
 			continue
 		}
 		w.move(i, to, 0, nil)
 	}
-	w.look(g)
+	w.reconcileSoon(g)
 	return out, nil
 }
 
-// ExitStandby takes instances back into service and raises the desired capacity by them.
+// ExitStandby takes instances back into service and raises the desired capacity by their weight, which must fit under
+// MaxSize.
 func (w *AutoScaling) ExitStandby(in groupapi.MoveInstances) (groupapi.Moved, error) {
-	g, all, err := w.several(in, groupapi.Standby)
+	g, all, err := w.instancesIn(in, groupapi.Standby)
 	if err != nil {
 		return groupapi.Moved{}, err
 	}
@@ -114,9 +121,10 @@ func (w *AutoScaling) ExitStandby(in groupapi.MoveInstances) (groupapi.Moved, er
 	return out, nil
 }
 
-// several finds up to 20 instances of a group that are all in one state.
-func (w *AutoScaling) several(in groupapi.MoveInstances, state groupapi.LifecycleState) (*group, []*instance, error) {
-	g, err := w.change(in.AutoScalingGroupName)
+// instancesIn finds up to 20 instances of a group that must all be in one state.
+func (w *AutoScaling) instancesIn(in groupapi.MoveInstances,
+	state groupapi.LifecycleState) (*group, []*instance, error) {
+	g, err := w.changeable(in.AutoScalingGroupName)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -135,8 +143,10 @@ func (w *AutoScaling) several(in groupapi.MoveInstances, state groupapi.Lifecycl
 	return g, all, nil
 }
 
-// balance levels the zones, unless AZRebalance is suspended: it launches in the emptiest first and then ends one in the
-// fullest, so that the group is one too large for a while.
+// balance levels the zones unless a process that it needs is suspended. It launches one instance in the emptiest
+// zone, and when that serves it ends one in the fullest zone: the group is one too large meanwhile, never too small.
+// Zones that differ by one are level. It starts only when the capacity is the desired capacity, the full zone has an
+// instance that may end and the empty zone has capacity. Otherwise it would launch and end instances forever.
 func (w *AutoScaling) balance(g *group) {
 	if !g.runs("AZRebalance") || !g.runs("Launch") || !g.runs("Terminate") || len(g.AvailabilityZones) < 2 {
 		return
@@ -157,39 +167,42 @@ func (w *AutoScaling) balance(g *group) {
 	switch {
 	case g.replacing != nil && g.replacing.state == groupapi.InService:
 		g.replacing = nil
-		if v := g.victim(fits, w.acc.Now()); v != nil && g.capacity() > g.desired {
-			w.end1(v, "an instance was taken out of service to balance the zones.", true)
+		if v := g.firstToEnd(fits, w.acc.Now()); v != nil && g.capacity() > g.desired {
+			w.terminate(v, "an instance was taken out of service to balance the zones.", true)
 		}
-		w.look(g)
-	case g.replacing != nil || n[full]-n[empty] < 2 || g.capacity() != g.desired || w.acc.Now().Before(g.askAgain) ||
-		g.victim(fits, w.acc.Now()) == nil || !w.roomIn(g, empty):
+		w.reconcileSoon(g)
+	case g.replacing != nil || n[full]-n[empty] < 2 || g.capacity() != g.desired || w.acc.Now().Before(g.notBefore) ||
+		g.firstToEnd(fits, w.acc.Now()) == nil || !w.roomIn(g, empty):
 	default:
 		g.replacing, _ = w.launch(g, []string{empty}, false, "an instance was launched to balance the zones.")
 	}
 }
 
-// roomIn tells whether a zone has capacity for the group's next instance.
+// roomIn tells whether a zone has capacity for one more instance of the group.
 func (w *AutoScaling) roomIn(g *group, zone string) bool {
 	market := g.nextMarket()
-	return slices.ContainsFunc(w.choices(g, zone, market),
+	return slices.ContainsFunc(w.launchTypes(g, zone, market),
 		func(o groupapi.Overrides) bool {
-			return w.left(account.Pool{InstanceType: o.InstanceType, AvailabilityZone: zone, Market: market}) > 0
+			return w.available(account.Pool{InstanceType: o.InstanceType, AvailabilityZone: zone, Market: market}) > 0
 		})
 }
 
-// refresh replaces the instances of a group one after the other.
+// refresh is an instance refresh: it replaces the instances that are marked at its start (instance.refresh), a few at
+// a time.
 type refresh struct {
 	groupapi.InstanceRefresh
-	total   int
-	waiting time.Time // since when only protected instances are left
+	total   int       // instances to replace, counted at the start
+	waiting time.Time // since when all instances left are protected; zero for never
 }
 
-// maxRefreshes is how many refreshes of a group are kept.
+// maxRefreshes is the number of refreshes that a group keeps to show.
 const maxRefreshes = 100
 
-// mostRefreshWait is how long a refresh waits for protection to be taken back.
-const mostRefreshWait = time.Hour
+// maxProtectionWait is how long a refresh with ScaleInProtectedInstances Wait waits for protection to end. AWS
+// documents one hour.
+const maxProtectionWait = time.Hour
 
+// refreshing returns the refresh in progress, nil for none.
 func (g *group) refreshing() *refresh {
 	if n := len(g.refresh); n > 0 && g.refresh[n-1].EndTime.IsZero() {
 		return g.refresh[n-1]
@@ -197,9 +210,10 @@ func (g *group) refreshing() *refresh {
 	return nil
 }
 
-// StartInstanceRefresh replaces every instance, a few at a time; one refresh at a time.
+// StartInstanceRefresh replaces the instances of a group a few at a time, so that a least share stays healthy. With
+// SkipMatching it leaves instances of the present launch settings alone. A group has one refresh at a time.
 func (w *AutoScaling) StartInstanceRefresh(in groupapi.StartRefresh) (groupapi.RefreshID, error) {
-	g, err := w.change(in.AutoScalingGroupName)
+	g, err := w.changeable(in.AutoScalingGroupName)
 	if err != nil {
 		return groupapi.RefreshID{}, err
 	}
@@ -208,21 +222,15 @@ func (w *AutoScaling) StartInstanceRefresh(in groupapi.StartRefresh) (groupapi.R
 			"An Instance Refresh is already in progress and "+
 				"blocks the execution of this Instance Refresh.")
 	}
-	p := account.Or(in.Preferences, groupapi.RefreshPreferences{})
-	if p.ScaleInProtectedInstances == "" {
-		p.ScaleInProtectedInstances = "Ignore"
-	}
-	if n := account.Or(p.MinHealthyPercentage, 90); n < 0 || n > 100 || !slices.Contains([]string{"Wait", "Ignore",
-		"Refresh"},
-		p.ScaleInProtectedInstances) {
-		return groupapi.RefreshID{},
-			account.Invalid("MinHealthyPercentage must be from 0 to 100, and ScaleInProtectedInstances Wait, " +
-				"Ignore or Refresh.")
+	p, err := in.Preferences.Complete()
+	if err != nil {
+		return groupapi.RefreshID{}, err
 	}
 	r := &refresh{InstanceRefresh: groupapi.InstanceRefresh{InstanceRefreshId: w.acc.UUID(),
 		AutoScalingGroupName: in.AutoScalingGroupName,
 		Status:               "InProgress", StartTime: w.acc.Now(), Preferences: &p}}
 	for _, i := range g.instances {
+		// Instances are marked at the start: what is launched later has the present settings by itself.
 		i.refresh = i.counted() && (!account.Or(p.SkipMatching, false) || i.generation < g.generation)
 		if i.refresh && i.protected && p.ScaleInProtectedInstances == "Ignore" {
 			i.refresh = false
@@ -235,13 +243,13 @@ func (w *AutoScaling) StartInstanceRefresh(in groupapi.StartRefresh) (groupapi.R
 	if n := len(g.refresh) - maxRefreshes; n > 0 {
 		g.refresh = slices.Delete(g.refresh, 0, n)
 	}
-	w.look(g)
+	w.reconcileSoon(g)
 	return groupapi.RefreshID{InstanceRefreshId: r.InstanceRefreshId}, nil
 }
 
-// CancelInstanceRefresh stops a refresh; what it has replaced stays.
+// CancelInstanceRefresh stops the refresh in progress. Instances that it has replaced stay replaced.
 func (w *AutoScaling) CancelInstanceRefresh(in groupapi.GroupName) (groupapi.RefreshID, error) {
-	g, err := w.change(in.AutoScalingGroupName)
+	g, err := w.changeable(in.AutoScalingGroupName)
 	if err != nil {
 		return groupapi.RefreshID{}, err
 	}
@@ -251,18 +259,19 @@ func (w *AutoScaling) CancelInstanceRefresh(in groupapi.GroupName) (groupapi.Ref
 			"No in progress or pending Instance Refresh found "+
 				"for Auto Scaling group %s", in.AutoScalingGroupName)
 	}
-	w.close(g, r, "Cancelled", "")
+	w.endRefresh(g, r, "Cancelled", "")
 	return groupapi.RefreshID{InstanceRefreshId: r.InstanceRefreshId}, nil
 }
 
-func (w *AutoScaling) close(g *group, r *refresh, status, reason string) {
+// endRefresh closes a refresh with a status and unmarks the instances that it has not replaced.
+func (w *AutoScaling) endRefresh(g *group, r *refresh, status, reason string) {
 	r.Status, r.StatusReason, r.EndTime = status, reason, w.acc.Now()
 	for _, i := range g.instances {
 		i.refresh = false
 	}
 }
 
-// DescribeInstanceRefreshes shows refreshes, newest first.
+// DescribeInstanceRefreshes returns the refreshes of a group, newest first.
 func (w *AutoScaling) DescribeInstanceRefreshes(in groupapi.DescribeRefreshes) (groupapi.RefreshList, error) {
 	g, err := w.group(in.AutoScalingGroupName)
 	if err != nil {
@@ -278,28 +287,35 @@ func (w *AutoScaling) DescribeInstanceRefreshes(in groupapi.DescribeRefreshes) (
 	return groupapi.RefreshList{InstanceRefreshes: refreshes, NextToken: next}, err
 }
 
-// refreshSome goes on with a refresh: it ends as many old instances as the least healthy share allows, one at least.
-func (w *AutoScaling) refreshSome(g *group) {
+// continueRefresh ends as many marked instances as the least healthy share allows; reconcile then launches others. A
+// share that allows none still lets one go when the full desired capacity serves, as otherwise a share of 100 % would
+// never finish.
+func (w *AutoScaling) continueRefresh(g *group) {
 	r := g.refreshing()
 	if r == nil || !g.runs("InstanceRefresh") {
 		return
 	}
-	var old, serving, protected int
+	var old, counted, serving, protected int
 	for _, i := range g.instances {
 		if i.refresh && i.counted() {
 			old++
+		}
+		if i.counted() {
+			counted++
 		}
 		if i.state == groupapi.InService {
 			serving++
 		}
 	}
 	if r.InstancesToUpdate = old; r.total > 0 {
+		// The percentage counts instances that are no longer old, whether or not their replacements serve.
 		r.PercentageComplete = 100 * (r.total - old) / r.total
 	}
 	if old == 0 {
-		if serving >= len(keep(g.instances, (*instance).counted)) && g.capacity() >= g.desired {
+		// Done when every replacement serves, not already when the last old instance has begun to end.
+		if serving >= counted && g.capacity() >= g.desired {
 			r.PercentageComplete = 100
-			w.close(g, r, "Successful", "")
+			w.endRefresh(g, r, "Successful", "")
 		}
 		return
 	}
@@ -313,27 +329,29 @@ func (w *AutoScaling) refreshSome(g *group) {
 		case !i.refresh || i.state != groupapi.InService:
 		case i.protected && r.Preferences.ScaleInProtectedInstances == "Ignore":
 			i.refresh = false
-			w.look(g)
+			w.reconcileSoon(g)
 		case i.protected && r.Preferences.ScaleInProtectedInstances == "Wait":
 			protected++
 		case room > 0:
 			room--
-			w.end1(i, "an instance was taken out of service in response to an instance refresh.", false)
-			w.look(g)
+			w.terminate(i, "an instance was taken out of service in response to an instance refresh.", false)
+			w.reconcileSoon(g)
 		}
 	}
 	w.waitForProtection(g, r, protected == old)
 }
 
-// waitForProtection fails a refresh that has waited too long for protected instances.
+// waitForProtection fails a refresh once nothing but protected instances has been left for too long. only tells
+// whether that is so now.
 func (w *AutoScaling) waitForProtection(g *group, r *refresh, only bool) {
 	switch {
 	case !only:
 		r.waiting = time.Time{}
 	case r.waiting.IsZero():
 		r.waiting = w.acc.Now()
-		w.acc.After(mostRefreshWait, func() { w.look(g) })
-	case !w.acc.Now().Before(r.waiting.Add(mostRefreshWait)):
-		w.close(g, r, "Failed", "Instances stayed protected from scale in for an hour.")
+		// Nothing else may happen in a quiet group, so the end of the wait schedules its own reconciliation.
+		w.acc.After(maxProtectionWait, func() { w.reconcileSoon(g) })
+	case !w.acc.Now().Before(r.waiting.Add(maxProtectionWait)):
+		w.endRefresh(g, r, "Failed", "Instances stayed protected from scale in for an hour.")
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/groupapi"
 )
 
-// DescribeAutoScalingGroups shows groups, all of them when none is named.
+// This file has what the API shows: groups, instances and the log of activities; and the census that tests check.
+
+// DescribeAutoScalingGroups returns groups in pages, in the order of their names; all of them when none is named.
 func (w *AutoScaling) DescribeAutoScalingGroups(in groupapi.DescribeGroups) (groupapi.GroupList, error) {
 	n := account.Or(in.MaxRecords, 50)
 	switch {
@@ -32,6 +34,7 @@ func (w *AutoScaling) DescribeAutoScalingGroups(in groupapi.DescribeGroups) (gro
 	return groupapi.GroupList{AutoScalingGroups: groups, NextToken: next}, err
 }
 
+// show returns the group as the API shows it. It copies every list, so that a caller cannot change the group.
 func (g *group) show(instances bool) groupapi.Group {
 	s := g.Group
 	s.DesiredCapacity = g.desired
@@ -45,7 +48,7 @@ func (g *group) show(instances bool) groupapi.Group {
 		s.EnabledMetrics = append(s.EnabledMetrics, groupapi.EnabledMetric{Metric: m, Granularity: "1Minute"})
 	}
 	if g.pool != nil {
-		s.WarmPoolConfiguration, s.WarmPoolSize = account.Ptr(*g.pool), account.Ptr(g.warm())
+		s.WarmPoolConfiguration, s.WarmPoolSize = account.Ptr(*g.pool), account.Ptr(g.warmCount())
 	}
 	if instances {
 		for _, i := range g.instances {
@@ -57,6 +60,7 @@ func (g *group) show(instances bool) groupapi.Group {
 	return s
 }
 
+// show returns the instance as the API shows it. Only mixed groups with weights show a weight.
 func (i *instance) show() groupapi.Instance {
 	s := groupapi.Instance{
 		InstanceId: i.id, InstanceType: i.pool.InstanceType, AvailabilityZone: i.pool.AvailabilityZone,
@@ -75,7 +79,8 @@ func (i *instance) show() groupapi.Instance {
 	return s
 }
 
-// DescribeAutoScalingInstances shows instances of all groups and warm pools.
+// DescribeAutoScalingInstances returns instances of all groups and their warm pools in pages, in the order of their
+// ids.
 func (w *AutoScaling) DescribeAutoScalingInstances(in groupapi.DescribeInstances) (groupapi.InstanceList, error) {
 	n := account.Or(in.MaxRecords, 50)
 	if n < 1 || n > 50 || len(in.InstanceIds) > 50 {
@@ -94,7 +99,7 @@ func (w *AutoScaling) DescribeAutoScalingInstances(in groupapi.DescribeInstances
 	return groupapi.InstanceList{AutoScalingInstances: instances, NextToken: next}, err
 }
 
-// begin writes an activity down.
+// begin records an activity that starts now. The caller closes it with end.
 func (w *AutoScaling) begin(g *group, description, cause string) *groupapi.Activity {
 	a := &groupapi.Activity{
 		ActivityId: w.acc.UUID(), AutoScalingGroupName: g.AutoScalingGroupName,
@@ -104,6 +109,7 @@ func (w *AutoScaling) begin(g *group, description, cause string) *groupapi.Activ
 		StatusCode: "InProgress", Progress: 50,
 	}
 	if strings.HasPrefix(description, "Launching") {
+		// AWS shows a launch as PreInService until the instance serves.
 		a.StatusCode, a.Progress = "PreInService", 30
 	}
 	g.activities = append(g.activities, a)
@@ -113,7 +119,7 @@ func (w *AutoScaling) begin(g *group, description, cause string) *groupapi.Activ
 	return a
 }
 
-// end closes an activity.
+// end closes an activity, and does nothing when it is nil or closed. A successful one starts the group's cooldown.
 func (w *AutoScaling) end(g *group, a *groupapi.Activity, status, message string) {
 	if a == nil || !a.EndTime.IsZero() {
 		return
@@ -124,7 +130,7 @@ func (w *AutoScaling) end(g *group, a *groupapi.Activity, status, message string
 	}
 }
 
-// DescribeScalingActivities shows the activities of a group, newest first.
+// DescribeScalingActivities returns the activities of a group, or of all groups, newest first.
 func (w *AutoScaling) DescribeScalingActivities(in groupapi.DescribeActivities) (groupapi.ActivityList, error) {
 	n := account.Or(in.MaxRecords, 100)
 	if n < 1 || n > 100 {
@@ -145,20 +151,21 @@ func (w *AutoScaling) DescribeScalingActivities(in groupapi.DescribeActivities) 
 		_, err := w.group(in.AutoScalingGroupName)
 		return groupapi.ActivityList{}, err
 	}
+	// Activities of several groups interleave; equal start times keep the order of the groups' names.
 	slices.SortStableFunc(found, func(x, y groupapi.Activity) int { return y.StartTime.Compare(x.StartTime) })
 	activities, next, err := account.Page(found, in.NextToken, n)
 	return groupapi.ActivityList{Activities: activities, NextToken: next}, err
 }
 
-// Census counts the instances that a group ever had.
+// Census counts the instances of a group over its whole life.
 type Census struct {
-	// Launched is how many were launched or attached, Ended how many are gone, detached ones included.
+	// Launched is the number of instances ever launched. Ended is the number that are gone, detached ones included.
 	Launched, Ended int
-	// States is how many are in each state now, those of the warm pool included.
+	// States is the number of instances in each state now, those of the warm pool included.
 	States map[groupapi.LifecycleState]int
 }
 
-// Census counts the instances of a group: what was launched is there or has ended.
+// Census counts the instances of a group. Launched equals Ended plus the sum of States, whatever happens.
 func (w *AutoScaling) Census(name string) (Census, error) {
 	g, err := w.group(name)
 	if err != nil {

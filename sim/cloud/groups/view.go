@@ -8,50 +8,54 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/groupapi"
 )
 
-// Listeners are told what happens to instances and groups. All are needed.
+// This file has how other services see groups: Size for a group, Machine for an instance in service.
+
+// Listeners are functions that are called when instances and groups change. All are required. They run inside the
+// change and must not change a group.
 type Listeners struct {
-	// Serves is told of an instance that came into service, Leaves of the id of one that leaves it or ends.
+	// Serves is called with an instance that came into service. Leaves is called with the id of an instance that
+	// leaves the service or ends; it may be called twice for one instance.
 	Serves func(Machine)
 	Leaves func(instance string)
-	// Deleted is told the name of a group that is deleted.
+	// Deleted is called with the name of a group that is deleted.
 	Deleted func(group string)
 }
 
-// Connect says who is told what happens.
+// Connect sets the functions that are called when instances and groups change.
 func (w *AutoScaling) Connect(l Listeners) { w.listeners = l }
 
-// Machine is an instance in service, as others know it.
+// Machine is an instance in service, as other services know it.
 type Machine struct {
 	ID, Zone string
-	// Group is the name of its group, GroupARN its ARN.
+	// Group is the name of its group, GroupARN the ARN.
 	Group, GroupARN string
-	// Serves tells whether it has been in service since.
+	// Serves tells whether the instance has stayed in service since this value was made.
 	Serves func() bool
 }
 
-// machine shows an instance to others.
+// machine returns an instance as other services know it. Its Serves turns false with the next change of state.
 func (i *instance) machine() Machine {
 	turn := i.turn
 	return Machine{i.id, i.pool.AvailabilityZone, i.group.AutoScalingGroupName, i.group.AutoScalingGroupARN,
 		func() bool { return i.turn == turn }}
 }
 
-// Size is what a group looks like from outside.
+// Size is the size of a group and the settings that other services need.
 type Size struct {
 	Name, ARN         string
 	Min, Max, Desired int
-	// InService is the capacity in service, in weights.
+	// InService is the capacity in service, in weights. The other sizes are in weights too.
 	InService int
-	// Weighted tells that its instances have weights, Protects that new ones are protected from scale-in.
+	// Weighted tells whether its instances have weights, Protects whether new ones are protected from scale-in.
 	Weighted, Protects bool
-	// Warmup is the group's default warm-up, nil for none; Cooldown its default cooldown.
+	// Warmup is the group's default instance warm-up, nil for none; Cooldown is its default cooldown.
 	Warmup   *time.Duration
 	Cooldown time.Duration
-	// Alarms tells that it scales when alarms say so.
+	// Alarms tells whether alarms may scale the group: the process AlarmNotification is not suspended.
 	Alarms bool
 }
 
-// size shows a group to others.
+// size returns a group as other services see it.
 func (g *group) size() Size {
 	s := Size{Name: g.AutoScalingGroupName, ARN: g.AutoScalingGroupARN, Min: g.MinSize, Max: g.MaxSize,
 		Desired: g.desired, Weighted: g.MixedInstancesPolicy.Weighted(), Protects: g.NewInstancesProtectedFromScaleIn,
@@ -67,8 +71,9 @@ func (g *group) size() Size {
 	return s
 }
 
-// SizeOf shows a group, found by its name or ARN, to others.
+// SizeOf returns the size of the group with this name or ARN, and whether there is one.
 func (w *AutoScaling) SizeOf(nameOrARN string) (Size, bool) {
+	// Capacity providers may name a group by its ARN, and scaling policies by its name.
 	for _, name := range account.Sorted(w.groups) {
 		if g := w.groups[name]; nameOrARN == g.AutoScalingGroupARN || nameOrARN == name {
 			return g.size(), true
@@ -77,16 +82,18 @@ func (w *AutoScaling) SizeOf(nameOrARN string) (Size, bool) {
 	return Size{}, false
 }
 
-// MayChange says why the caller may not change a group, nil if it may.
+// MayChange returns why the caller may not change a group; nil when it may. A missing group is an error.
 func (w *AutoScaling) MayChange(name string) error {
-	_, err := w.change(name)
+	_, err := w.changeable(name)
 	return err
 }
 
-// SetDesired sets the desired capacity of a group, for an autoscaler.
+// SetDesired sets the desired capacity of a group for an autoscaler, which has found the group and kept its bounds.
+// It checks neither; the name must be that of a group.
 func (w *AutoScaling) SetDesired(name string, n int) { w.resize(w.groups[name], n) }
 
-// Serving are the instances of a group in service, in the order of their launch.
+// Serving returns the instances of a group that are in service, in the order of their launch. The name must be that
+// of a group.
 func (w *AutoScaling) Serving(name string) (all []Machine) {
 	for _, i := range w.groups[name].instances {
 		if i.state == groupapi.InService {
@@ -96,15 +103,16 @@ func (w *AutoScaling) Serving(name string) (all []Machine) {
 	return all
 }
 
-// Protect protects an instance in service from scale-in, or takes that back.
+// Protect turns the scale-in protection of an instance in service on or off. Other instances are left alone.
 func (w *AutoScaling) Protect(id string, on bool) {
 	if i := w.instances[id]; i != nil && i.state == groupapi.InService && i.protected != on {
 		i.protected = on
-		w.look(i.group)
+		w.reconcileSoon(i.group)
 	}
 }
 
-// Warming tells whether an instance of a group is on its way into service, or has been there for less than a warm-up.
+// Warming tells whether a counted instance of a group is on its way into service, or came into service less than a
+// warm-up ago. The name must be that of a group.
 func (w *AutoScaling) Warming(name string, warmup time.Duration) bool {
 	return slices.ContainsFunc(w.groups[name].instances, func(i *instance) bool {
 		return i.counted() && (i.state != groupapi.InService || w.acc.Now().Before(i.inService.Add(warmup)))

@@ -9,31 +9,25 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/groupapi"
 )
 
-// PutWarmPool gives a group a warm pool or changes it.
+// This file has warm pools: instances that are prepared outside the group and enter service faster than a cold
+// launch. Instances of a pool are in g.instances like all others; their states begin with Warmed, and none of them
+// counts.
+
+// PutWarmPool gives a group a warm pool or changes the one it has. A mixed group is refused unless the world allows
+// it.
 func (w *AutoScaling) PutWarmPool(in groupapi.PutWarm) (account.Nothing, error) {
-	g, err := w.change(in.AutoScalingGroupName)
+	g, err := w.changeable(in.AutoScalingGroupName)
 	if err != nil {
 		return account.Nothing{}, err
 	}
+	// AWS keeps stopped instances unless told otherwise. A second call changes only what it states.
 	c := groupapi.WarmPoolConfiguration{PoolState: "Stopped", MinSize: account.Ptr(0)}
 	if g.pool != nil {
 		c = *g.pool
 	}
+	// A call on a pool that is being deleted keeps the pool.
 	c.Status = ""
-	if in.MaxGroupPreparedCapacity != nil {
-		if c.MaxGroupPreparedCapacity = in.MaxGroupPreparedCapacity; *in.MaxGroupPreparedCapacity == -1 {
-			c.MaxGroupPreparedCapacity = nil
-		}
-	}
-	if in.MinSize != nil {
-		c.MinSize = in.MinSize
-	}
-	if in.PoolState != "" {
-		c.PoolState = in.PoolState
-	}
-	if in.InstanceReusePolicy != nil {
-		c.InstanceReusePolicy = in.InstanceReusePolicy
-	}
+	c.Update(in)
 	switch {
 	case g.MixedInstancesPolicy != nil && !w.mayMix:
 		return account.Nothing{},
@@ -48,11 +42,11 @@ func (w *AutoScaling) PutWarmPool(in groupapi.PutWarm) (account.Nothing, error) 
 			MaxGroupSize)
 	}
 	g.pool = &c
-	w.look(g)
+	w.reconcileSoon(g)
 	return account.Nothing{}, nil
 }
 
-// DescribeWarmPool shows the pool and its instances.
+// DescribeWarmPool returns the settings of a group's warm pool and its instances, in pages.
 func (w *AutoScaling) DescribeWarmPool(in groupapi.DescribeWarm) (groupapi.WarmPool, error) {
 	g, err := w.group(in.AutoScalingGroupName)
 	if err != nil {
@@ -76,9 +70,10 @@ func (w *AutoScaling) DescribeWarmPool(in groupapi.DescribeWarm) (groupapi.WarmP
 	return out, err
 }
 
-// DeleteWarmPool ends the pool's instances and then the pool: by force at once, otherwise through their hooks.
+// DeleteWarmPool ends the instances of a pool and then the pool: at once with ForceDelete, otherwise through their
+// hooks, while the pool shows the status PendingDelete.
 func (w *AutoScaling) DeleteWarmPool(in groupapi.DeleteWarm) (account.Nothing, error) {
-	g, err := w.change(in.AutoScalingGroupName)
+	g, err := w.changeable(in.AutoScalingGroupName)
 	if err != nil {
 		return account.Nothing{}, err
 	}
@@ -88,15 +83,15 @@ func (w *AutoScaling) DeleteWarmPool(in groupapi.DeleteWarm) (account.Nothing, e
 	g.pool.Status = "PendingDelete"
 	for _, i := range slices.Clone(g.instances) {
 		if i.warmed() && account.Or(in.ForceDelete, false) {
-			w.gone(i)
+			w.remove(i)
 		}
 	}
 	w.reconcilePool(g)
 	return account.Nothing{}, nil
 }
 
-// warm is how many instances the pool has, without those that end.
-func (g *group) warm() (n int) {
+// warmCount returns the number of instances in the pool or on their way into it, without terminating ones.
+func (g *group) warmCount() (n int) {
 	for _, i := range g.instances {
 		if i.warmed() && !strings.HasPrefix(string(i.state), "Warmed:Terminating") {
 			n++
@@ -105,12 +100,16 @@ func (g *group) warm() (n int) {
 	return n
 }
 
+// reuses tells whether scale-in returns instances to the pool instead of ending them.
 func (g *group) reuses() bool {
 	return g.pool != nil && g.pool.Status == "" && g.pool.InstanceReusePolicy != nil &&
 		account.Or(g.pool.InstanceReusePolicy.ReuseOnScaleIn, false)
 }
 
-// poolSize is how many instances the pool should have: max(MinSize, (MaxGroupPreparedCapacity or MaxSize) - desired).
+// poolSize returns the number of instances that the pool should have; 0 for a pool that is being deleted. AWS
+// documents it as
+//
+//	max(MinSize, (MaxGroupPreparedCapacity or MaxSize) - desired capacity)
 func (g *group) poolSize() int {
 	if g.pool == nil || g.pool.Status != "" {
 		return 0
@@ -118,23 +117,22 @@ func (g *group) poolSize() int {
 	return max(account.Or(g.pool.MinSize, 0), account.Or(g.pool.MaxGroupPreparedCapacity, g.MaxSize)-g.desired)
 }
 
-// warmReady is the instance that has been in the pool for longest and is ready to leave it.
-func (g *group) warmReady() *instance {
-	if g.pool == nil || g.pool.Status != "" {
-		return nil
-	}
+// longestWarm returns the instance that was launched first of those that are ready in the pool; nil when none is.
+func (g *group) longestWarm() *instance {
 	for _, i := range g.instances {
-		if i.state == groupapi.WarmedStopped || i.state == groupapi.WarmedRunning ||
-			i.state == groupapi.WarmedHibernated {
+		switch i.state {
+		case groupapi.WarmedStopped, groupapi.WarmedRunning, groupapi.WarmedHibernated:
 			return i
 		}
 	}
 	return nil
 }
 
-// leavePool takes an instance out of the pool into service.
+// leavePool takes an instance out of the pool and, through its launch hooks, into service. Launch hooks run a second
+// time here: AWS runs them on the way into the pool and on the way out.
 func (w *AutoScaling) leavePool(i *instance, cause string) {
 	m := i.group.machines
+	// Starting a stopped machine takes a boot without a launch; a running one has only to enter service.
 	d := m.WarmBoot
 	if i.state == groupapi.WarmedRunning {
 		d = m.RunningBoot
@@ -142,11 +140,12 @@ func (w *AutoScaling) leavePool(i *instance, cause string) {
 	w.end(i.group, i.activity, "Cancelled", "")
 	i.activity = w.begin(i.group, "Launching a new EC2 instance from warm pool: "+i.id, cause)
 	w.move(i, groupapi.Pending, d, func() {
-		w.hold(i, groupapi.Launching, groupapi.PendingWait, func() { w.proceed(i) })
+		w.runHooks(i, groupapi.Launching, groupapi.PendingWait, func() { w.proceed(i) })
 	})
 }
 
-// prepare brings an instance into the state in which the pool keeps it.
+// prepare brings an instance into the state in which the pool keeps it, after its boot or after it left service. A
+// pool that was deleted meanwhile keeps it stopped, and the next reconciliation ends it.
 func (w *AutoScaling) prepare(i *instance) {
 	g := i.group
 	ready := func() {
@@ -155,10 +154,11 @@ func (w *AutoScaling) prepare(i *instance) {
 		if state == "" {
 			state = groupapi.WarmedStopped
 		}
+		// The pool's state is read now, not at the launch: a call may have changed it meanwhile.
 		w.move(i, state, 0, nil)
 		w.end(g, i.activity, "Successful", "")
 		i.activity = nil
-		w.look(g)
+		w.reconcileSoon(g)
 	}
 	if i.state == groupapi.WarmedPendingWait {
 		w.move(i, groupapi.WarmedPendingGo, g.machines.Prepare, ready)
@@ -167,6 +167,7 @@ func (w *AutoScaling) prepare(i *instance) {
 	w.move(i, groupapi.WarmedPending, g.machines.Prepare, ready)
 }
 
+// poolState returns Stopped, Running or Hibernated; empty without a pool.
 func (g *group) poolState() string {
 	if g.pool == nil {
 		return ""
@@ -174,14 +175,15 @@ func (g *group) poolState() string {
 	return g.pool.PoolState
 }
 
-// fillPool launches into the pool what is missing there, and ends what is too much.
+// fillPool launches what the pool lacks and ends what it has too much of. The group comes first: while it lacks
+// capacity, the pool launches nothing.
 func (w *AutoScaling) fillPool(g *group) {
 	w.reconcilePool(g)
-	if g.pool == nil || !g.runs("Launch") || w.acc.Now().Before(g.askAgain) || g.capacity() < g.desired {
+	if g.pool == nil || !g.runs("Launch") || w.acc.Now().Before(g.notBefore) || g.capacity() < g.desired {
 		return
 	}
-	for g.warm() < g.poolSize() {
-		cause := fmt.Sprintf("an instance was started because the warm pool has %d of %d.", g.warm(), g.poolSize())
+	for g.warmCount() < g.poolSize() {
+		cause := fmt.Sprintf("an instance was started because the warm pool has %d of %d.", g.warmCount(), g.poolSize())
 		if _, failed := w.launch(g, nil, true, cause); failed != nil {
 			w.retry(g)
 			return
@@ -189,32 +191,23 @@ func (w *AutoScaling) fillPool(g *group) {
 	}
 }
 
-// reconcilePool ends what the pool has too much, and removes a pool that is to go and is empty.
+// reconcilePool ends ready instances while the pool has too many, and removes a pool that is being deleted once it is
+// empty.
 func (w *AutoScaling) reconcilePool(g *group) {
 	if g.pool == nil || !g.runs("Terminate") {
 		return
 	}
-	for g.warm() > g.poolSize() {
-		i := g.poolVictim()
+	for g.warmCount() > g.poolSize() {
+		i := g.longestWarm()
 		if i == nil {
-			break // the others are on their way into the pool
+			// Only ready instances end: an instance on its way into the pool ends when it has arrived.
+			break
 		}
 		i.activity = w.begin(g, "Terminating EC2 instance: "+i.id, "an instance of the warm pool was ended because "+
 			"there are too many.")
-		w.finish(i)
+		w.terminateThroughHooks(i)
 	}
 	if g.pool.Status == "PendingDelete" && !slices.ContainsFunc(g.instances, (*instance).warmed) {
 		g.pool = nil
 	}
-}
-
-func (g *group) poolVictim() *instance {
-	all := keep(g.instances, func(i *instance) bool {
-		return i.state == groupapi.WarmedStopped || i.state == groupapi.WarmedRunning ||
-			i.state == groupapi.WarmedHibernated
-	})
-	if len(all) == 0 {
-		return nil
-	}
-	return oldest(all)
 }

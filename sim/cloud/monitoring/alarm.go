@@ -12,23 +12,29 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/account"
 )
 
-// MetricAlarm is an alarm as PutMetricAlarm takes and DescribeAlarms shows it.
+// This file has alarms: their definition as the API takes it, their checks, and their evaluation after each period.
+
+// MetricAlarm is an alarm as PutMetricAlarm takes and DescribeAlarms shows it. It is over one metric, or over the
+// queries in Metrics, of which one returns data.
 type MetricAlarm struct {
-	AlarmName          string
-	AlarmArn           string
-	AlarmDescription   string
-	ActionsEnabled     *bool
+	AlarmName        string
+	AlarmArn         string
+	AlarmDescription string
+	ActionsEnabled   *bool
+	// AlarmActions are kept and shown; only what OnAlarm sets is run.
 	AlarmActions       []string
 	ComparisonOperator alarm.Comparison
 	Threshold          *float64
-	EvaluationPeriods  *int
-	DatapointsToAlarm  *int
-	TreatMissingData   alarm.Treatment
-	Metrics            []MetricQuery
+	// DatapointsToAlarm of the last EvaluationPeriods periods must cross the threshold; absent, all of them must.
+	EvaluationPeriods *int
+	DatapointsToAlarm *int
+	TreatMissingData  alarm.Treatment
+	Metrics           []MetricQuery
 
-	Namespace         string
-	MetricName        string
-	Dimensions        []Dimension
+	Namespace  string
+	MetricName string
+	Dimensions []Dimension
+	// Period is in seconds, 60 when absent. A metric has either a Statistic or an ExtendedStatistic such as p99.
 	Period            *int
 	Statistic         string
 	ExtendedStatistic string
@@ -39,7 +45,7 @@ type MetricAlarm struct {
 	StateUpdatedTimestamp time.Time
 }
 
-// AlarmNames is the input of DescribeAlarms and DeleteAlarms.
+// AlarmNames is the input of DescribeAlarms and DeleteAlarms. DeleteAlarms reads the names alone.
 type AlarmNames struct {
 	AlarmNames      []string
 	AlarmNamePrefix string
@@ -54,31 +60,32 @@ type AlarmList struct {
 	NextToken    string
 }
 
-// Alarm is an alarm at work.
+// Alarm is an alarm that is evaluated. NewAlarm makes it, PutAlarm starts it.
 type Alarm struct {
 	MetricAlarm
 	program metricmath.Program
-	since   time.Time // points of earlier periods count for nothing
-	act     func()    // what it does while in ALARM
-	acted   time.Time // when it last did, in its present state
-	last    metricmath.Point
-	gone    bool
+	since   time.Time        // points of earlier periods are ignored
+	act     func()           // runs while the state is ALARM; nil for nothing
+	acted   time.Time        // when act last ran in this state
+	last    metricmath.Point // the newest known point that was evaluated
+	gone    bool             // deleted or replaced; its schedule ends
 }
 
-// rule is what the alarm goes by.
+// rule returns the alarm in the form of package awsrules/alarm.
 func (a *Alarm) rule() alarm.Rule {
 	return alarm.Rule{Comparison: a.ComparisonOperator, Threshold: account.Or(a.Threshold, 0),
 		Periods:    *a.EvaluationPeriods,
 		Datapoints: *a.DatapointsToAlarm, Missing: a.TreatMissingData}
 }
 
-// OnAlarm says what the alarm does while it lasts.
+// OnAlarm sets what runs when the alarm enters ALARM, and again every minute while it stays there, as scaling actions
+// do.
 func (a *Alarm) OnAlarm(act func()) { a.act = act }
 
-// Begin makes the alarm look at no point from before an instant.
+// Begin makes the alarm ignore points from before an instant.
 func (a *Alarm) Begin(at time.Time) { a.since = at }
 
-// Newest is the newest value that an alarm has seen, nil for none.
+// Newest returns the newest value that the alarm has evaluated; nil for none.
 func (a *Alarm) Newest() *float64 {
 	if !a.last.Known {
 		return nil
@@ -86,7 +93,7 @@ func (a *Alarm) Newest() *float64 {
 	return &a.last.Value
 }
 
-// PutMetricAlarm makes an alarm or changes one; its state then begins as INSUFFICIENT_DATA.
+// PutMetricAlarm creates or replaces an alarm. Its state is INSUFFICIENT_DATA until the first evaluation.
 func (w *CloudWatch) PutMetricAlarm(in MetricAlarm) (account.Nothing, error) {
 	a, err := w.NewAlarm(in)
 	if err != nil {
@@ -96,10 +103,12 @@ func (w *CloudWatch) PutMetricAlarm(in MetricAlarm) (account.Nothing, error) {
 	return account.Nothing{}, nil
 }
 
-// NewAlarm checks an alarm.
+// NewAlarm checks an alarm and returns it without starting it. The caller may set its action and its name before
+// PutAlarm.
 func (w *CloudWatch) NewAlarm(in MetricAlarm) (*Alarm, error) {
 	in.TreatMissingData = cmp.Or(in.TreatMissingData, alarm.Missing)
 	a := &Alarm{MetricAlarm: in}
+	// The defaults are filled in before the check, so that DescribeAlarms shows them.
 	n, m := account.Or(in.EvaluationPeriods, 0), account.Or(in.DatapointsToAlarm, account.Or(in.EvaluationPeriods, 0))
 	a.EvaluationPeriods, a.DatapointsToAlarm, a.ActionsEnabled = &n, &m, account.Ptr(account.Or(in.ActionsEnabled,
 		true))
@@ -116,6 +125,7 @@ func (w *CloudWatch) NewAlarm(in MetricAlarm) (*Alarm, error) {
 	if err := a.rule().Check(); err != nil {
 		return nil, account.Refuse("ValidationError", "The alarm is none of the model's: %s.", err)
 	}
+	// An alarm over one metric is the same as a list with one query.
 	list := in.Metrics
 	if len(list) == 0 {
 		stat := cmp.Or(in.Statistic, in.ExtendedStatistic)
@@ -137,17 +147,20 @@ func (w *CloudWatch) NewAlarm(in MetricAlarm) (*Alarm, error) {
 		metricmath.Options{Use: metricmath.ForAlarm, StrictReturnData: true}); err != nil {
 		return nil, account.Refuse("ValidationError", "Invalid metrics list: %s", firstLine(err))
 	}
+	// AWS bounds what an alarm looks back at to one day.
 	if a.program.Period()*time.Duration(n) > 24*time.Hour {
 		return nil, account.Refuse("ValidationError", "The period times EvaluationPeriods must not be above a day.")
 	}
 	return a, nil
 }
 
-// PutAlarm sets an alarm to work, in place of one of the same name.
+// PutAlarm starts an alarm, in place of one with the same name.
 func (w *CloudWatch) PutAlarm(a *Alarm) {
+	// The schedule of the former alarm ends at its next turn.
 	if old := w.alarms[a.AlarmName]; old != nil {
 		old.gone = true
 	}
+	// A replaced alarm begins anew, whatever its state was.
 	a.AlarmArn = w.acc.ARN("cloudwatch", "alarm:"+a.AlarmName)
 	a.StateValue, a.StateReason = alarm.InsufficientData, "Unchecked: Initial alarm creation"
 	a.StateUpdatedTimestamp = w.acc.Now()
@@ -155,10 +168,12 @@ func (w *CloudWatch) PutAlarm(a *Alarm) {
 	w.schedule(a)
 }
 
-// schedule plans the next evaluation.
+// schedule schedules the next evaluation: every ten seconds for periods under a minute, otherwise every minute. It
+// waits a little after the full interval, so that the points of the period have arrived.
 func (w *CloudWatch) schedule(a *Alarm) {
 	every := alarm.Every(a.program.Period())
 	lag := cmp.Or(w.delays.Evaluate, time.Second)
+	// The grid of evaluations is that of whole intervals plus the lag, whenever the alarm was made.
 	next := w.acc.Now().Add(-lag).Truncate(every).Add(every + lag)
 	w.acc.At(next, func() {
 		if !a.gone {
@@ -168,17 +183,19 @@ func (w *CloudWatch) schedule(a *Alarm) {
 	})
 }
 
-// evaluate looks at the newest periods that are over.
+// evaluate reads the newest periods that have ended, lets the rule decide on the state, and runs the action.
 func (w *CloudWatch) evaluate(a *Alarm) {
 	period := a.program.Period()
 	to := w.acc.Now().Truncate(period)
 	from := to.Add(-time.Duration(a.rule().Range()) * period)
+	// Begin cuts off the periods that started before it.
 	if from.Before(a.since) {
 		from = a.since.Add(period - 1).Truncate(period)
 	}
 	var points []metricmath.Point
 	if from.Before(to) {
 		value, _ := a.program.Evaluate(w.inputs(a.program, from, to), to)
+		// An expression may give several series, which no alarm can compare: its points are then missing.
 		if len(value.Series) == 1 {
 			points = value.Series[0].Points
 		}
@@ -186,6 +203,7 @@ func (w *CloudWatch) evaluate(a *Alarm) {
 			a.last = p
 		}
 	}
+	// The rule's status is rebuilt from the alarm's members, which the API shows.
 	status := alarm.Status{State: a.StateValue, Acted: a.acted}
 	if status.Evaluate(a.rule(), datapoints(a.rule(), points)) {
 		a.StateReason = fmt.Sprintf("Threshold Crossed: from %s to %s; the newest point is %s, the threshold %v.",
@@ -193,13 +211,14 @@ func (w *CloudWatch) evaluate(a *Alarm) {
 		a.StateValue, a.StateUpdatedTimestamp = status.State, w.acc.Now()
 		w.acc.Tell("aws.cloudwatch", "CloudWatch Alarm State Change", a.AlarmName, string(status.State))
 	}
+	// The action runs last: it may change what the alarm is about, or delete the alarm.
 	acts := a.act != nil && *a.ActionsEnabled && status.Act(w.acc.Now())
 	if a.acted = status.Acted; acts {
 		a.act()
 	}
 }
 
-// datapoints are points as they compare with the threshold.
+// datapoints compares points with the threshold; unknown points are missing data.
 func datapoints(r alarm.Rule, points []metricmath.Point) []alarm.Datapoint {
 	out := make([]alarm.Datapoint, len(points))
 	for k, p := range points {
@@ -210,7 +229,7 @@ func datapoints(r alarm.Rule, points []metricmath.Point) []alarm.Datapoint {
 	return out
 }
 
-// DescribeAlarms shows alarms in the order of their names.
+// DescribeAlarms returns alarms in pages, in the order of their names.
 func (w *CloudWatch) DescribeAlarms(in AlarmNames) (AlarmList, error) {
 	n := account.Or(in.MaxRecords, 50)
 	if n < 1 || n > 100 {
@@ -229,7 +248,7 @@ func (w *CloudWatch) DescribeAlarms(in AlarmNames) (AlarmList, error) {
 	return AlarmList{alarms, next}, err
 }
 
-// DeleteAlarms removes alarms: all or, if one is not there, none.
+// DeleteAlarms deletes alarms. When one of them does not exist, none is deleted.
 func (w *CloudWatch) DeleteAlarms(in AlarmNames) (account.Nothing, error) {
 	for _, name := range in.AlarmNames {
 		if w.alarms[name] == nil {
@@ -244,7 +263,7 @@ func (w *CloudWatch) DeleteAlarms(in AlarmNames) (account.Nothing, error) {
 	return account.Nothing{}, nil
 }
 
-// DropAlarm removes an alarm, if it is there.
+// DropAlarm deletes an alarm, if it exists.
 func (w *CloudWatch) DropAlarm(name string) {
 	if a := w.alarms[name]; a != nil {
 		a.gone = true

@@ -10,7 +10,10 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/account"
 )
 
-// GetMetricData reads metrics and computes expressions over them, in the language of package metricmath.
+// This file has GetMetricData: plain queries are read, lists with expressions are compiled and evaluated.
+
+// GetMetricData reads metrics and computes expressions over them. The model answers with one page and refuses a
+// request that would need more, so that no test relies on a page that AWS would cut elsewhere.
 func (w *CloudWatch) GetMetricData(in GetMetrics) (MetricResults, error) {
 	switch n := account.Or(in.MaxDatapoints, maxDatapoints); {
 	case len(in.MetricDataQueries) == 0 || len(in.MetricDataQueries) > maxQueries:
@@ -30,6 +33,7 @@ func (w *CloudWatch) GetMetricData(in GetMetrics) (MetricResults, error) {
 			return MetricResults{}, err
 		}
 	}
+	// The bound is checked before anything is read.
 	if n := points(in); n > maxDatapoints {
 		return MetricResults{}, account.Refuse("ValidationError",
 			"The request is for up to %d points, more than the %d of "+
@@ -38,12 +42,14 @@ func (w *CloudWatch) GetMetricData(in GetMetrics) (MetricResults, error) {
 	var out MetricResults
 	if !slices.ContainsFunc(in.MetricDataQueries, func(q MetricQuery) bool { return q.Expression != "" }) {
 		for _, q := range in.MetricDataQueries {
+			// Without expressions each query stands for itself, at its own period.
 			if account.Or(q.ReturnData, true) {
 				out.MetricDataResults = append(out.MetricDataResults, w.plain(q, in))
 			}
 		}
 		return out, cut(out, in.MaxDatapoints)
 	}
+	// One expression is enough to compile the whole list, because it may refer to every query.
 	answers, err := w.computed(in)
 	if err != nil {
 		return MetricResults{}, err
@@ -52,11 +58,12 @@ func (w *CloudWatch) GetMetricData(in GetMetrics) (MetricResults, error) {
 	return out, cut(out, in.MaxDatapoints)
 }
 
-// points is how many points a request is for at most.
+// points returns the largest number of points that a request can return for its metrics.
 func points(in GetMetrics) int64 {
 	n := int64(0)
 	for _, q := range in.MetricDataQueries {
 		if q.MetricStat != nil {
+			// Two more, because both ends of the range are rounded outwards.
 			n += int64(in.EndTime.Sub(in.StartTime)/(time.Duration(account.Or(q.MetricStat.Period,
 				60))*time.Second)) + 2
 		}
@@ -64,7 +71,7 @@ func points(in GetMetrics) int64 {
 	return n
 }
 
-// cut refuses an answer that is larger than the caller wants: the model has no second page.
+// cut refuses an answer that has more points than the caller allows: the model has no second page.
 func cut(out MetricResults, most *int) error {
 	n := 0
 	for _, r := range out.MetricDataResults {
@@ -78,6 +85,8 @@ func cut(out MetricResults, most *int) error {
 	return nil
 }
 
+// checkQuery says what is wrong with a query that reads from start on; nil when nothing is. Expressions are checked
+// when the list is compiled.
 func (w *CloudWatch) checkQuery(q MetricQuery, start time.Time) error {
 	switch {
 	case (q.MetricStat == nil) == (q.Expression == ""):
@@ -91,7 +100,7 @@ func (w *CloudWatch) checkQuery(q MetricQuery, start time.Time) error {
 	return w.checkPeriod(account.Or(q.MetricStat.Period, 60), start)
 }
 
-// plain is what a query of a metric alone gives.
+// plain answers a query of a metric without expressions.
 func (w *CloudWatch) plain(q MetricQuery, in GetMetrics) MetricResult {
 	period := time.Duration(account.Or(q.MetricStat.Period, 60)) * time.Second
 	from, to := bounds(in, period)
@@ -99,12 +108,13 @@ func (w *CloudWatch) plain(q MetricQuery, in GetMetrics) MetricResult {
 		in.ScanBy)
 }
 
-// bounds are the periods of a request: from the one in which it starts to the last that starts before its end.
+// bounds returns the periods of a request: from the one in which it starts to the last one that starts before its
+// end.
 func bounds(in GetMetrics, period time.Duration) (from, to time.Time) {
 	return in.StartTime.Truncate(period), in.EndTime.Add(period - 1).Truncate(period)
 }
 
-// computed evaluates a list with expressions.
+// computed answers a list with expressions. A query that gives several series, as SEARCH may, has a result for each.
 func (w *CloudWatch) computed(in GetMetrics) ([]MetricResult, error) {
 	program, err := metricmath.Compile(queries(in.MetricDataQueries),
 		metricmath.Options{Use: metricmath.ForGraph, MixedPeriods: metricmath.OwnTimestamps})
@@ -117,6 +127,7 @@ func (w *CloudWatch) computed(in GetMetrics) ([]MetricResult, error) {
 	for _, a := range program.EvaluateAll(inputs, to) {
 		label := a.ID
 		if k := slices.IndexFunc(in.MetricDataQueries, func(q MetricQuery) bool { return q.Id == a.ID }); k >= 0 {
+			// A series is labelled by its query; several series of one query by their own labels.
 			label = cmp.Or(in.MetricDataQueries[k].Label, a.ID)
 		}
 		if len(a.Value.Series) == 0 {
@@ -133,12 +144,13 @@ func (w *CloudWatch) computed(in GetMetrics) ([]MetricResult, error) {
 	return out, nil
 }
 
+// firstLine returns the first line of an error: the API answers in one line.
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
 }
 
-// inputs reads what a program needs, and lists what SEARCH may find.
+// inputs reads the metrics that a program needs, each at its own period or that of the program.
 func (w *CloudWatch) inputs(p metricmath.Program, from, to time.Time) metricmath.Inputs {
 	in := metricmath.Inputs{Series: map[string]metricmath.Series{}, Since: from}
 	for _, q := range p.Metrics() {
@@ -146,6 +158,7 @@ func (w *CloudWatch) inputs(p metricmath.Program, from, to time.Time) metricmath
 		if q.MetricStat.PeriodSeconds > 0 {
 			period = time.Duration(q.MetricStat.PeriodSeconds) * time.Second
 		}
+		// Each metric is read at its own period, from the first of its periods that the program's range touches.
 		s := w.read(fromMath(*q.MetricStat), period, from.Truncate(period), to.Truncate(period))
 		s.Label = cmp.Or(q.Label, q.MetricStat.Metric.MetricName)
 		in.Series[q.ID] = s
@@ -153,7 +166,7 @@ func (w *CloudWatch) inputs(p metricmath.Program, from, to time.Time) metricmath
 	return in
 }
 
-// result is a series as the API shows it: only points that exist, the newest first unless the caller wants otherwise.
+// result returns a series as the API shows it: known points alone, newest first unless the caller wants otherwise.
 func result(id, label string, s metricmath.Series, scan string) MetricResult {
 	r := MetricResult{Id: id, Label: label, StatusCode: "Complete"}
 	for k, p := range s.Points {
@@ -169,7 +182,7 @@ func result(id, label string, s metricmath.Series, scan string) MetricResult {
 	return r
 }
 
-// queries are queries in the form that package metricmath reads.
+// queries translates queries into the form of package metricmath.
 func queries(all []MetricQuery) []metricmath.Query {
 	out := make([]metricmath.Query, len(all))
 	for k, q := range all {
@@ -188,6 +201,7 @@ func queries(all []MetricQuery) []metricmath.Query {
 	return out
 }
 
+// fromMath translates a metric back from the form of package metricmath.
 func fromMath(m metricmath.MetricStat) MetricStat {
 	out := MetricStat{Metric: MetricName{Namespace: m.Metric.Namespace, MetricName: m.Metric.MetricName}, Stat: m.Stat,
 		Unit: m.Unit}

@@ -11,24 +11,26 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/account"
 )
 
-// MetricDelays say how CloudWatch takes in metrics and looks at alarms.
+// This file has the metrics: their storage in cells, PutMetricData with its checks, and plain reading.
+
+// MetricDelays says how late CloudWatch shows values and evaluates alarms.
 type MetricDelays struct {
-	// Custom is how long a published value takes to appear, Service how long the metrics of AWS take.
+	// Custom is the time until a value of PutMetricData appears, Service that of a metric of AWS.
 	Custom, Service time.Duration
-	// Evaluate is how long after the end of a period alarms look at it (1s).
+	// Evaluate is the time from the end of a period until alarms evaluate it (1s).
 	Evaluate time.Duration
 }
 
 // The bounds of CloudWatch.
 const (
-	// MaxMetrics is how many metrics there may be.
+	// MaxMetrics is the number of metrics that an account may have.
 	MaxMetrics = 10_000
-	// MaxAlarms is how many alarms there may be.
+	// MaxAlarms is the number of alarms that an account may have.
 	MaxAlarms = 5_000
 )
 
-// CloudWatch is the API of CloudWatch metrics and alarms. Its methods bear the names of the actions; errors are a
-// *Fault.
+// CloudWatch is the API of CloudWatch metrics and alarms. Methods bear the names of the actions. An error is a
+// *account.Fault. It is not safe for concurrent use.
 type CloudWatch struct {
 	acc     *account.Account
 	delays  MetricDelays
@@ -36,12 +38,13 @@ type CloudWatch struct {
 	alarms  map[string]*Alarm
 }
 
-// New is CloudWatch without metrics and alarms.
+// New returns CloudWatch without metrics and alarms.
 func New(a *account.Account, d MetricDelays) *CloudWatch {
 	return &CloudWatch{acc: a, delays: d, metrics: map[string]*metric{}, alarms: map[string]*Alarm{}}
 }
 
-// Publish puts out a metric of another service.
+// Publish publishes a metric of another service: the value of the minute that has just ended. Dimensions are names
+// and values in turn. It implements account.Publish.
 func (w *CloudWatch) Publish(namespace, name string, v float64, dimensions ...string) {
 	m := MetricName{Namespace: namespace, MetricName: name}
 	for k := 0; k+1 < len(dimensions); k += 2 {
@@ -50,7 +53,7 @@ func (w *CloudWatch) Publish(namespace, name string, v float64, dimensions ...st
 	w.publish(m, v)
 }
 
-// The bounds of one call, and how long values are kept: those of high resolution by the second for three hours, all
+// The bounds of one call, and how long values are kept:
 // others by the minute for 15 days. What AWS keeps longer, by five minutes and by the hour, the model forgets.
 const (
 	maxDatums       = 1_000
@@ -60,7 +63,7 @@ const (
 	maxDatapoints   = 100_800
 	keptFine        = 3 * time.Hour
 	keptMinutes     = 15 * 24 * time.Hour
-	maxCellValues   = 1_000
+	maxCellValues   = 1_000 // single values of a cell; with more it has no percentiles
 	oldestTimestamp = 14 * 24 * time.Hour
 	newestTimestamp = 2 * time.Hour
 )
@@ -71,25 +74,28 @@ type PutMetrics struct {
 	MetricData []MetricDatum
 }
 
-// MetricDatum is one value, a set of values, or the statistics of one.
+// MetricDatum is one value, several values with counts, or the statistics of several; exactly one of the three.
 type MetricDatum struct {
-	MetricName        string
-	Dimensions        []Dimension
-	Timestamp         time.Time
-	Value             *float64
-	StatisticValues   *StatisticSet
-	Values            []float64
-	Counts            []float64
-	Unit              string
+	MetricName      string
+	Dimensions      []Dimension
+	Timestamp       time.Time
+	Value           *float64
+	StatisticValues *StatisticSet
+	Values          []float64
+	// Counts says how often each value occurred; without it, once each.
+	Counts []float64
+	Unit   string
+	// StorageResolution is 1 for high resolution or 60.
 	StorageResolution *int
 }
 
-// StatisticSet are the statistics of several values.
+// StatisticSet holds the statistics of several values. Such a set has no percentiles, unless all its values are
+// equal.
 type StatisticSet struct {
 	SampleCount, Sum, Minimum, Maximum float64
 }
 
-// MetricQuery is one query of GetMetricData, of an alarm or of a target tracking policy.
+// MetricQuery is one query of GetMetricData, of an alarm or of a target tracking policy: a metric or an expression.
 type MetricQuery struct {
 	Id         string
 	Expression string
@@ -100,7 +106,7 @@ type MetricQuery struct {
 	AccountId  string
 }
 
-// MetricStat is a metric and what is read of it in each period.
+// MetricStat is a metric and the statistic that is read of it in each period. Period is in seconds, 60 when absent.
 type MetricStat struct {
 	Metric MetricName
 	Period *int
@@ -125,7 +131,7 @@ type MetricResults struct {
 	NextToken         string
 }
 
-// MetricResult is what one query gives.
+// MetricResult is the answer to one query: times and values in turn.
 type MetricResult struct {
 	Id         string
 	Label      string
@@ -172,7 +178,7 @@ type MetricStatistics struct {
 	Datapoints []Datapoint
 }
 
-// Datapoint has the statistics of a period that were asked for.
+// Datapoint holds the statistics of one period that the call named.
 type Datapoint struct {
 	Timestamp                                   time.Time
 	Average, Sum, Minimum, Maximum, SampleCount *float64
@@ -180,24 +186,28 @@ type Datapoint struct {
 	Unit                                        string
 }
 
-// metric is what was published under one name.
+// metric is everything that was published under one name and its dimensions.
 type metric struct {
 	name    MetricName
-	fine    []cell // by the second; only what was published with high resolution
-	minutes []cell
+	fine    []cell // by second, only values of high resolution; in order of time
+	minutes []cell // by minute, all values; in order of time
 }
 
-// cell is what was published in one second or minute.
+// cell sums up what was published in one second or minute. An empty cell has n 0.
 type cell struct {
-	at               int64 // Unix seconds of its begin
-	n, sum, low, top float64
-	values           []counted // for percentiles; nil when it is not known what they are
-	unit             string
+	at               int64     // Unix seconds of its begin
+	n, sum, low, top float64   // sample count, sum, minimum, maximum
+	values           []counted // for percentiles; nil when they are not all known
+	unit             string    // empty when units differ
 }
 
+// counted is a value and how often it occurred.
 type counted struct{ value, count float64 }
 
+// add adds a cell to this one. Single values are dropped when either side lacks them or there are too many: a
+// percentile of a part would be wrong without saying so.
 func (c *cell) add(d cell) {
+	// The first cell is copied, its values too: the caller may reuse them.
 	if c.n == 0 {
 		at := c.at
 		*c = d
@@ -208,12 +218,13 @@ func (c *cell) add(d cell) {
 	if c.values = append(c.values, d.values...); d.values == nil || len(c.values) > maxCellValues {
 		c.values = nil
 	}
+	// Values of different units mix without an error, as on AWS; reading by unit then finds none of them.
 	if c.unit != d.unit {
 		c.unit = ""
 	}
 }
 
-// stat is one statistic of a cell.
+// stat returns a statistic of the cell, and whether the cell has it.
 func (c *cell) stat(name string) (float64, bool) {
 	switch name {
 	case "Sum":
@@ -231,8 +242,10 @@ func (c *cell) stat(name string) (float64, bool) {
 	return c.percentile(p)
 }
 
-// percentile is the least value that p percent of all are not above.
+// percentile returns the least value such that at least p percent of all values are not above it (nearest rank). The
+// tolerance absorbs the rounding of p percent of a count.
 func (c *cell) percentile(p float64) (float64, bool) {
+	// Without single values only a set whose minimum is its maximum has percentiles.
 	if len(c.values) == 0 {
 		return c.low, c.low == c.top // a statistic set whose values are all equal
 	}
@@ -246,6 +259,7 @@ func (c *cell) percentile(p float64) (float64, bool) {
 		}
 		return 0
 	})
+	// Values may have fractional counts, so ranks are numbers and not indexes.
 	rank := c.n * p / 100
 	for _, v := range all {
 		if rank -= v.count; rank <= 1e-9 {
@@ -255,7 +269,7 @@ func (c *cell) percentile(p float64) (float64, bool) {
 	return all[len(all)-1].value, true
 }
 
-// goodStat tells whether the model has a statistic: the five plain ones and percentiles such as p99 and p99.9.
+// goodStat tells whether the model has a statistic: the five plain ones, and percentiles such as p99 and p99.9.
 func goodStat(name string) bool {
 	if slices.Contains([]string{"Sum", "Average", "Minimum", "Maximum", "SampleCount"}, name) {
 		return true
@@ -265,11 +279,12 @@ func goodStat(name string) bool {
 	return isPercentile && err == nil && p >= 0 && p <= 100
 }
 
+// badValue returns the fault with which CloudWatch refuses a value.
 func badValue(format string, args ...any) *account.Fault {
 	return account.Refuse("InvalidParameterValue", format, args...)
 }
 
-// PutMetricData publishes values. They appear after the delay.
+// PutMetricData publishes values, all of them or, if one is refused, none. They appear after the delay.
 func (w *CloudWatch) PutMetricData(in PutMetrics) (account.Nothing, error) {
 	switch {
 	case in.Namespace == "" || len(in.Namespace) > 255:
@@ -281,6 +296,7 @@ func (w *CloudWatch) PutMetricData(in PutMetrics) (account.Nothing, error) {
 	case len(in.MetricData) > maxDatums:
 		return account.Nothing{}, badValue("The collection MetricData must not have a size greater than %d.", maxDatums)
 	}
+	// All values are checked before the first is kept: a refused call publishes nothing.
 	cells := make([]cell, len(in.MetricData))
 	for k, d := range in.MetricData {
 		var err error
@@ -299,7 +315,7 @@ func (w *CloudWatch) PutMetricData(in PutMetrics) (account.Nothing, error) {
 	return account.Nothing{}, nil
 }
 
-// check makes a cell of a datum, or says what is wrong with it.
+// check returns a datum as a cell, or says what is wrong with it.
 func (w *CloudWatch) check(d MetricDatum) (cell, error) {
 	at := d.Timestamp
 	if at.IsZero() {
@@ -320,8 +336,10 @@ func (w *CloudWatch) check(d MetricDatum) (cell, error) {
 	case len(d.Values) > maxDatumValues || len(d.Counts) > 0 && len(d.Counts) != len(d.Values):
 		return cell{}, badValue("Values has at most %d elements, and Counts as many as Values.", maxDatumValues)
 	}
+	// The three forms of a datum exclude each other.
 	out := cell{at: at.Unix(), unit: d.Unit}
 	switch {
+	// A set of statistics has no single values, and with them no percentiles.
 	case d.StatisticValues != nil && d.Value == nil && len(d.Values) == 0:
 		s := d.StatisticValues
 		if s.SampleCount <= 0 || s.Minimum > s.Maximum || !finite(s.Sum) || !finite(s.Minimum) || !finite(s.Maximum) ||
@@ -350,9 +368,10 @@ func (w *CloudWatch) check(d MetricDatum) (cell, error) {
 	return out, nil
 }
 
-// finite holds the range of values, which excludes what is no number: -2^360 to 2^360.
+// finite tells whether a value lies in the range that CloudWatch accepts, -2^360 to 2^360. NaN does not.
 func finite(v float64) bool { return math.Abs(v) <= math.Ldexp(1, 360) }
 
+// take adds a value that occurred n times, or says that it is out of range.
 func (c *cell) take(v, n float64) error {
 	if !finite(v) || !finite(n) || n <= 0 {
 		return badValue("The value %v for parameter MetricData.member.Value is invalid.", v)
@@ -361,18 +380,20 @@ func (c *cell) take(v, n float64) error {
 	return nil
 }
 
-// publish puts out a metric of AWS: the value of the minute that is just over.
+// publish publishes the value of the minute that has just ended. Beyond the bound of metrics it drops the value: a
+// service of AWS would not fail because of it.
 func (w *CloudWatch) publish(name MetricName, v float64) {
 	if w.metrics[name.key()] == nil && len(w.metrics) >= MaxMetrics {
 		return
 	}
+	// The metric of AWS describes the minute before the one that begins now.
 	c := cell{at: w.acc.Now().Add(-time.Minute).Unix()}
 	if c.take(v, 1) == nil {
 		w.arrive(name, c, false, w.delays.Service)
 	}
 }
 
-// arrive lets a cell appear after a delay.
+// arrive adds a cell to its metric after a delay. The metric itself is listed at once.
 func (w *CloudWatch) arrive(name MetricName, c cell, fine bool, delay time.Duration) {
 	key := name.key()
 	m := w.metrics[key]
@@ -380,6 +401,7 @@ func (w *CloudWatch) arrive(name MetricName, c cell, fine bool, delay time.Durat
 		m = &metric{name: name}
 		w.metrics[key] = m
 	}
+	// A value of high resolution counts twice: by second, and for three hours and longer by minute.
 	keep := func() {
 		if fine {
 			m.fine = enter(m.fine, c, 1)
@@ -393,8 +415,9 @@ func (w *CloudWatch) arrive(name MetricName, c cell, fine bool, delay time.Durat
 	w.acc.After(delay, keep)
 }
 
-// enter adds a cell to those of its second or minute.
+// enter adds a cell to the cell of its second or minute, which it makes where there is none.
 func enter(cells []cell, c cell, seconds int64) []cell {
+	// Unix time is a multiple of the resolution at every full second and minute.
 	at := c.at - c.at%seconds
 	k, found := slices.BinarySearchFunc(cells, at, func(x cell, at int64) int { return int(x.at - at) })
 	if !found {
@@ -404,7 +427,7 @@ func enter(cells []cell, c cell, seconds int64) []cell {
 	return cells
 }
 
-// Forget drops what is too old.
+// Forget drops cells that are older than CloudWatch keeps their resolution. The world calls it once a minute.
 func (w *CloudWatch) Forget() {
 	drop := func(cells []cell, kept time.Duration) []cell {
 		k, _ := slices.BinarySearchFunc(cells, w.acc.Now().Add(-kept).Unix(),
@@ -416,7 +439,8 @@ func (w *CloudWatch) Forget() {
 	}
 }
 
-// read is a metric as a series: one point for each period in [from, to), both multiples of the period.
+// read returns a metric as a series: one point for each period in [from, to), both multiples of the period. A period
+// without values, or without values of the unit, is unknown.
 func (w *CloudWatch) read(s MetricStat, period time.Duration, from, to time.Time) metricmath.Series {
 	out := metricmath.Series{Start: from, Period: period,
 		Points: make([]metricmath.Point, max(int(to.Sub(from)/period), 0))}
@@ -424,6 +448,8 @@ func (w *CloudWatch) read(s MetricStat, period time.Duration, from, to time.Time
 	if m == nil {
 		return out
 	}
+	// Only periods below a minute need the cells by second. Cells are in order of time, so one pass finds all
+	// periods.
 	cells := m.minutes
 	if period < time.Minute {
 		cells = m.fine
@@ -444,7 +470,8 @@ func (w *CloudWatch) read(s MetricStat, period time.Duration, from, to time.Time
 	return out
 }
 
-// ListMetrics lists metrics by namespace, name and dimensions.
+// ListMetrics lists metrics by namespace, name and dimensions in pages of 500. A dimension without a value matches
+// any value.
 func (w *CloudWatch) ListMetrics(in ListMetricsInput) (MetricList, error) {
 	var all []MetricName
 	for _, key := range account.Sorted(w.metrics) {
@@ -463,7 +490,7 @@ func (w *CloudWatch) ListMetrics(in ListMetricsInput) (MetricList, error) {
 	return MetricList{metrics, next}, err
 }
 
-// GetMetricStatistics reads one metric.
+// GetMetricStatistics reads statistics of one metric, up to 1,440 periods.
 func (w *CloudWatch) GetMetricStatistics(in MetricStatisticsInput) (MetricStatistics, error) {
 	period := time.Duration(account.Or(in.Period, 0)) * time.Second
 	if err := w.checkPeriod(int(period/time.Second), in.StartTime); err != nil {
@@ -474,6 +501,7 @@ func (w *CloudWatch) GetMetricStatistics(in MetricStatisticsInput) (MetricStatis
 			"ExtendedStatistics given.")
 	}
 	from, to := in.StartTime.Truncate(period), in.EndTime.Add(period-1).Truncate(period)
+	// 1,440 is AWS's bound: a day of minutes.
 	if to.Sub(from)/period > 1440 {
 		return MetricStatistics{}, account.Refuse("InvalidParameterCombination",
 			"You have requested up to %d datapoints, "+
@@ -481,6 +509,7 @@ func (w *CloudWatch) GetMetricStatistics(in MetricStatisticsInput) (MetricStatis
 	}
 	out := MetricStatistics{Label: in.MetricName}
 	points := make([]Datapoint, to.Sub(from)/period)
+	// Extended statistics come behind the plain ones; set tells them apart by their position.
 	for k, stat := range slices.Concat(in.Statistics, in.ExtendedStatistics) {
 		if !goodStat(stat) {
 			return MetricStatistics{}, badValue("The statistic '%s' is none of the model's.", stat)
@@ -502,6 +531,7 @@ func (w *CloudWatch) GetMetricStatistics(in MetricStatisticsInput) (MetricStatis
 	return out, nil
 }
 
+// set sets one statistic of the data point.
 func (d *Datapoint) set(stat string, v float64, extended bool) {
 	switch {
 	case extended:
@@ -522,7 +552,8 @@ func (d *Datapoint) set(stat string, v float64, extended bool) {
 	}
 }
 
-// checkPeriod holds which periods may be read, by how old the start is.
+// checkPeriod says whether a period may be read, by the age of the start: CloudWatch keeps seconds for 3 hours,
+// minutes for 15 days.
 func (w *CloudWatch) checkPeriod(seconds int, start time.Time) error {
 	switch age := w.acc.Now().Sub(start); {
 	case seconds < 1 || seconds%60 != 0 && !slices.Contains([]int{1, 5, 10, 20, 30}, seconds):

@@ -7,19 +7,22 @@ import (
 	"strings"
 )
 
-// Dimension is one name and value of a metric.
+// This file has the names of metrics. AWS identifies a metric by namespace, name and all of its dimensions: the same
+// name with one dimension more is another metric.
+
+// Dimension is a name and a value that tell a metric from others of its name.
 type Dimension struct {
 	Name, Value string
 }
 
-// MetricName is what CloudWatch knows a metric by.
+// MetricName identifies a metric: namespace, name and all its dimensions, in any order.
 type MetricName struct {
 	Namespace  string
 	MetricName string
 	Dimensions []Dimension
 }
 
-// key is one text for all orders of the dimensions.
+// key returns one text for all orders of the dimensions. Parts are quoted, so that no two names share a key.
 func (m MetricName) key() string {
 	dims := slices.Clone(m.Dimensions)
 	slices.SortFunc(dims, func(a, b Dimension) int {

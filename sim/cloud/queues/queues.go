@@ -10,45 +10,45 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/account"
 )
 
-// Counts say how the counts of queues look from outside. The zero value shows them exactly and at once.
+// Counts says how the visible counts of queues differ from the truth. The zero value shows them exactly and at once.
 type Counts struct {
-	// Stale is how old the counts of standard queues are, StaleFIFO those of FIFO queues.
+	// Stale is the age of the counts of standard queues, StaleFIFO that of FIFO queues.
 	Stale, StaleFIFO time.Duration
-	// Approximate is the largest relative error of the counts of standard queues, 0 to 1, drawn at each look. Counts of
-	// FIFO queues have none.
+	// Approximate is the largest relative error of the counts of standard queues, 0 to 1, drawn for each call. Counts
+	// of FIFO queues have none.
 	Approximate float64
-	// Lost is the share of looks at a standard queue that show nothing of a backlog: 0 where there is more.
+	// Lost is the share of calls that show a standard queue without any backlog, whatever its backlog is.
 	Lost float64
 }
 
-// QueueCounts are the messages of a queue.
+// QueueCounts is what a queue holds at an instant.
 type QueueCounts struct {
-	// Visible is the backlog, NotVisible what is in flight, Delayed what is not yet visible.
+	// Visible is the backlog, NotVisible the messages in flight, Delayed those that are not visible yet.
 	Visible, NotVisible, Delayed int
 	// OldestAge is the age of the oldest message.
 	OldestAge time.Duration
 }
 
-// Traffic is what went through a queue; it only adds up.
+// Traffic is what went through a queue. It only grows.
 type Traffic struct {
 	Sent, Received, Deleted, EmptyReceives int
 }
 
-// keptCounts is how many changes of a queue's counts are remembered, for looks that are stale.
+// keptCounts is the number of changes of a queue's counts that are kept, to answer with old ones.
 const keptCounts = 4_096
 
-// queueCounts is a queue.
+// queueCounts is a queue: what was stated about it, and what CloudWatch knows.
 type queueCounts struct {
 	name    string
 	fifo    bool
 	created time.Time
-	attrs   map[string]string
-	history []countsAt // oldest first; never empty
+	attrs   map[string]string // what CreateQueue stated
+	history []countsAt        // oldest first; never empty
 	traffic Traffic
-	shown   Traffic // what CloudWatch was told last
-	active  time.Time
-	asleep  bool
-	awake   time.Time // from then on its metrics are published again
+	shown   Traffic   // what CloudWatch has received
+	active  time.Time // when it last had a message or a call
+	asleep  bool      // it publishes no metrics
+	awake   time.Time // when it resumes publishing
 }
 
 type countsAt struct {
@@ -56,18 +56,18 @@ type countsAt struct {
 	counts QueueCounts
 }
 
-// sleep is how long a queue without messages and calls goes on publishing metrics; waking is the longest time until
-// they come back.
 const (
+	// queueSleep is how long a queue without messages and calls goes on publishing metrics. queueWaking is the
+	// longest time until they resume; AWS documents both.
 	queueSleep  = 6 * time.Hour
 	queueWaking = 15 * time.Minute
 )
 
-// MaxQueues is how many queues there may be.
+// MaxQueues is the number of queues that an account may have.
 const MaxQueues = 1_000
 
-// SQS is the part of the SQS API that looks at queues. Messages themselves are no part of the model: SetQueue says how
-// many there are. Methods bear the names of the actions; errors are a *Fault.
+// SQS is the part of the API that shows queues. Methods bear the names of the actions. An error is a *account.Fault.
+// It is not safe for concurrent use.
 type SQS struct {
 	acc     *account.Account
 	counts  Counts
@@ -75,13 +75,13 @@ type SQS struct {
 	queues  map[string]*queueCounts
 }
 
-// New is SQS without queues.
+// New returns SQS without queues.
 func New(a *account.Account, c Counts, publish account.Publish) *SQS {
 	return &SQS{acc: a, counts: c, publish: publish, queues: map[string]*queueCounts{}}
 }
 
-// SetQueue says what is in a queue now. Receives and deletes are what happened since the last call; they go into
-// CloudWatch. The last 4,096 changes are remembered for looks that are stale.
+// SetQueue states what is in a queue now, and what went through it since the last call, which goes into its metrics.
+// An unknown queue is an error.
 func (w *SQS) SetQueue(name string, c QueueCounts, since Traffic) error {
 	q := w.queues[name]
 	if q == nil {
@@ -104,7 +104,7 @@ func (w *SQS) SetQueue(name string, c QueueCounts, since Traffic) error {
 	return nil
 }
 
-// touch notes that a queue is in use.
+// touch records that a queue is in use. A queue that sleeps resumes its metrics after a random time.
 func (w *SQS) touch(q *queueCounts) {
 	if q.asleep {
 		q.asleep = false
@@ -113,7 +113,7 @@ func (w *SQS) touch(q *queueCounts) {
 	q.active = w.acc.Now()
 }
 
-// at is what is in the queue at an instant: its newest counts that are not after it, or its first.
+// at returns what was in the queue at an instant; before its first counts, those.
 func (q *queueCounts) at(t time.Time) QueueCounts {
 	k, found := slices.BinarySearchFunc(q.history, t, func(c countsAt, t time.Time) int { return c.at.Compare(t) })
 	if !found {
@@ -122,7 +122,8 @@ func (q *queueCounts) at(t time.Time) QueueCounts {
 	return q.history[k].counts
 }
 
-// see is what a call sees of a queue.
+// see returns what a call shows of a queue: old counts, with an error drawn for each of them, and sometimes no
+// backlog.
 func (w *SQS) see(q *queueCounts) QueueCounts {
 	c := w.counts
 	if q.fifo {
@@ -187,7 +188,7 @@ func noQueue() *account.Fault {
 	return account.Refuse("AWS.SimpleQueueService.NonExistentQueue", "The specified queue does not exist.")
 }
 
-// queue finds a queue by its URL, of whatever host: the last part of the path is its name.
+// queue finds a queue by its URL on any host: the last part of the path is its name. Any call keeps a queue awake.
 func (w *SQS) queue(url string) (*queueCounts, error) {
 	q := w.queues[url[strings.LastIndexByte(url, '/')+1:]]
 	if q == nil {
@@ -197,7 +198,7 @@ func (w *SQS) queue(url string) (*queueCounts, error) {
 	return q, nil
 }
 
-// CreateQueue makes an empty queue. One that exists stays as it is.
+// CreateQueue creates an empty queue. An existing queue keeps its attributes.
 func (w *SQS) CreateQueue(in CreateQueueInput) (QueueURL, error) {
 	base, fifo := strings.CutSuffix(in.QueueName, ".fifo")
 	legal := func(r rune) bool {
@@ -226,7 +227,7 @@ func (w *SQS) CreateQueue(in CreateQueueInput) (QueueURL, error) {
 	return QueueURL{w.acc.QueueURL(in.QueueName)}, nil
 }
 
-// DeleteQueue removes a queue.
+// DeleteQueue deletes a queue and everything stated about it.
 func (w *SQS) DeleteQueue(in QueueURL) (account.Nothing, error) {
 	q, err := w.queue(in.QueueUrl)
 	if err != nil {
@@ -245,7 +246,7 @@ func (w *SQS) GetQueueUrl(in QueueNameInput) (QueueURL, error) {
 	return QueueURL{w.acc.QueueURL(q.name)}, nil
 }
 
-// ListQueues lists the queues whose name has a prefix. There are pages only for who asks for MaxResults.
+// ListQueues lists queues whose name begins with a prefix. As in the API, pages exist only if MaxResults is given.
 func (w *SQS) ListQueues(in ListQueuesInput) (QueueList, error) {
 	var all []string
 	for _, name := range account.Sorted(w.queues) {
@@ -266,8 +267,8 @@ func (w *SQS) ListQueues(in ListQueuesInput) (QueueList, error) {
 	return QueueList{urls, next}, err
 }
 
-// GetQueueAttributes shows attributes of a queue: its counts as they look from outside, and what it was made with. No
-// names give no attributes.
+// GetQueueAttributes returns the attributes that the call names: the counts as an observer sees them, and what the
+// queue was created with. As in the API, a call without names gets none.
 func (w *SQS) GetQueueAttributes(in QueueAttributesInput) (QueueAttributes, error) {
 	q, err := w.queue(in.QueueUrl)
 	if err != nil {
@@ -305,14 +306,15 @@ func (w *SQS) GetQueueAttributes(in QueueAttributesInput) (QueueAttributes, erro
 	return out, nil
 }
 
-// optionalAttributes are those that a queue may not have.
+// optionalAttributes lists the attributes that a queue may lack. A call may name them and gets no value; any other
+// name is an error.
 func optionalAttributes() []string {
 	return []string{"Policy", "RedrivePolicy", "RedriveAllowPolicy", "KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds",
 		"SqsManagedSseEnabled",
 		"FifoQueue", "ContentBasedDeduplication", "DeduplicationScope", "FifoThroughputLimit"}
 }
 
-// Minute puts the metrics of AWS/SQS out, of those queues that are awake.
+// Minute publishes the metrics of AWS/SQS of every queue that is awake. The world calls it once a minute.
 func (w *SQS) Minute() {
 	for _, name := range account.Sorted(w.queues) {
 		q := w.queues[name]

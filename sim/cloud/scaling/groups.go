@@ -12,20 +12,23 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/monitoring"
 )
 
-// AlarmTuning says which alarms target tracking makes.
+// This file has target tracking of groups, and what both APIs share: the settings, the alarms of a policy, its
+// metric.
+
+// AlarmTuning says which alarms target tracking makes for groups.
 type AlarmTuning string
 
 // The tunings.
 const (
-	// FixedAlarms is the pair that everybody got until the end of 2024: 3 of 3 points above the target, 15 of 15 below
-	// 0.9 of it.
+	// FixedAlarms is the pair of every policy until the end of 2024: 3 of 3 points above the target, 15 of 15 points
+	// below 0.9 of it.
 	FixedAlarms AlarmTuning = "fixed"
-	// TunedAlarms stands for what EC2 Auto Scaling does since: it tunes the alarms to the group. The tuned values are
-	// not published; Tracking has those of the model.
+	// TunedAlarms stands for what EC2 Auto Scaling does since: it tunes the alarms to the group. AWS does not publish
+	// the tuned values; the fields High, Low and Below of Tracking are the model's.
 	TunedAlarms AlarmTuning = "tuned"
 )
 
-// CapacityBase is what target tracking of groups multiplies with metric / target.
+// CapacityBase is the capacity that target tracking of groups multiplies with metric / target.
 type CapacityBase string
 
 // The bases.
@@ -37,21 +40,21 @@ const (
 	BaseDesired CapacityBase = "desired"
 )
 
-// Tracking is how target tracking works. Zero fields are defaults, which stand in brackets.
+// Tracking says how target tracking works. A zero field means its default, given in brackets.
 type Tracking struct {
-	// Alarms is FixedAlarms or TunedAlarms (fixed), for groups; Application Auto Scaling always has the fixed pair.
+	// Alarms is FixedAlarms or TunedAlarms, for groups (fixed). Application Auto Scaling always has the fixed pair.
 	Alarms AlarmTuning
-	// High and Low are how many points in a row tuned alarms need (2 and 10).
+	// High and Low are how many points in a row the tuned alarms need (2 and 10).
 	High, Low int
-	// Below is the share of the target that the low alarm is at (0.9).
+	// Below is the share of the target at which the low alarm stands (0.9).
 	Below float64
 	// Base is BaseInService or BaseDesired (in service).
 	Base CapacityBase
-	// FromZero is how many members a scale-out from no capacity adds; what AWS adds is not known (1).
+	// FromZero is how many members a scale-out from no capacity adds (1). AWS does not say.
 	FromZero int
-	// ForgetPoints makes the alarms of a changed policy look at no point from before the change. Otherwise they begin
-	// in INSUFFICIENT_DATA and look at what is there: the published test that changes its target every minute still
-	// scales.
+	// ForgetPoints makes the alarms of a changed policy ignore points from before the change. Otherwise they begin in
+	// INSUFFICIENT_DATA and evaluate the points that exist: the published test that changes its target every minute
+	// still scales.
 	ForgetPoints bool
 }
 
@@ -64,14 +67,14 @@ func (t Tracking) withDefaults() Tracking {
 	return t
 }
 
-// fixed is the pair of alarms that nothing tunes.
+// fixed returns the pair of alarms that nothing tunes.
 func (t Tracking) fixed() tracking.Pair {
 	p := tracking.Fixed()
 	p.Below = t.Below
 	return p
 }
 
-// pair are the alarms of a group's policy.
+// pair returns the alarms of a group's policy.
 func (t Tracking) pair() tracking.Pair {
 	if t.Alarms == TunedAlarms {
 		return tracking.Pair{High: t.High, Low: t.Low, Below: t.Below}
@@ -79,7 +82,7 @@ func (t Tracking) pair() tracking.Pair {
 	return t.fixed()
 }
 
-// TargetTracking is a target and the metric that should be at it.
+// TargetTracking is a metric and the value that it should have: either a customized or a predefined metric.
 type TargetTracking struct {
 	TargetValue                   *float64
 	DisableScaleIn                *bool
@@ -94,7 +97,7 @@ type CustomizedMetric struct {
 	Dimensions []monitoring.Dimension
 	Statistic  string
 	Unit       string
-	// Period is 10, 30 or 60 seconds; Application Auto Scaling has no such member.
+	// Period is 10, 30 or 60 seconds, 60 when absent. Application Auto Scaling has no such member.
 	Period  *int
 	Metrics []monitoring.MetricQuery
 }
@@ -157,35 +160,35 @@ type PolicyName struct {
 	AutoScalingGroupName, PolicyName string
 }
 
-// Groups is what scaling policies know of groups.
+// Groups is what scaling policies need of groups.
 type Groups interface {
-	// MayChange says why the caller may not change a group, nil if it may.
+	// MayChange returns why the caller may not change a group; nil when it may.
 	MayChange(name string) error
-	// Group finds a group by its name.
+	// Group returns a group by its name, and whether there is one.
 	Group(name string) (Tracked, bool)
-	// Resize sets the desired capacity of a group.
+	// Resize sets the desired capacity of a group that exists.
 	Resize(name string, desired int)
 }
 
-// Tracked is a group as scaling policies know it.
+// Tracked is a group as scaling policies see it. Sizes are in weights.
 type Tracked struct {
 	Min, Max, Desired int
-	// InService is the capacity in service, in weights.
+	// InService is the capacity in service.
 	InService int
-	// Warmup is the group's default warm-up, nil for none; Cooldown its default cooldown.
+	// Warmup is the group's default instance warm-up, nil for none; Cooldown is its default cooldown.
 	Warmup   *time.Duration
 	Cooldown time.Duration
-	// Alarms tells that it scales when alarms say so.
+	// Alarms tells whether alarms may scale the group: the process AlarmNotification is not suspended.
 	Alarms bool
-	// Warming tells whether an instance is on its way into service, or has been there for less than a warm-up.
+	// Warming tells whether an instance is on its way into service, or came into service less than a warm-up ago.
 	Warming func(warmup time.Duration) bool
 }
 
-// MaxPolicies is how many scaling policies a group or a scalable target may have.
+// MaxPolicies is the number of scaling policies that a group or a scalable target may have.
 const MaxPolicies = 50
 
-// GroupPolicies is the part of the API of EC2 Auto Scaling that has scaling policies. Its methods bear the names of the
-// actions; errors are a *Fault.
+// GroupPolicies is the part of the API of EC2 Auto Scaling that has scaling policies. Methods bear the names of the
+// actions. An error is a *account.Fault. It is not safe for concurrent use.
 type GroupPolicies struct {
 	acc      *account.Account
 	watch    *monitoring.CloudWatch
@@ -194,13 +197,13 @@ type GroupPolicies struct {
 	policies map[string][]*tracker // by group
 }
 
-// NewGroupPolicies is the API without policies.
+// NewGroupPolicies returns the API without policies.
 func NewGroupPolicies(a *account.Account, watch *monitoring.CloudWatch, t Tracking, groups Groups) *GroupPolicies {
 	return &GroupPolicies{acc: a, watch: watch, tracking: t.withDefaults(), groups: groups,
 		policies: map[string][]*tracker{}}
 }
 
-// Forget removes the policies of a group that is deleted.
+// Forget deletes the policies of a group that has been deleted, with their alarms.
 func (w *GroupPolicies) Forget(group string) {
 	for _, t := range w.policies[group] {
 		t.dropAlarms(w.watch)
@@ -208,7 +211,7 @@ func (w *GroupPolicies) Forget(group string) {
 	delete(w.policies, group)
 }
 
-// tracker is a target tracking policy at work.
+// tracker is a target tracking policy with its two alarms.
 type tracker struct {
 	ScalingPolicy
 	high, low *monitoring.Alarm
@@ -220,8 +223,8 @@ func (t *tracker) scalesIn() bool {
 	return !account.Or(t.TargetTrackingConfiguration.DisableScaleIn, false)
 }
 
-// PutScalingPolicy makes a target tracking policy and its two alarms, or changes one, which begins its alarms anew.
-// Other kinds of policies are no part of the model.
+// PutScalingPolicy creates a target tracking policy with its two alarms, or replaces one, whose alarms then begin
+// anew. Other types of policies are refused.
 func (w *GroupPolicies) PutScalingPolicy(in PutPolicy) (PutPolicyResult, error) {
 	if err := w.groups.MayChange(in.AutoScalingGroupName); err != nil {
 		return PutPolicyResult{}, err
@@ -265,7 +268,7 @@ func (w *GroupPolicies) PutScalingPolicy(in PutPolicy) (PutPolicyResult, error) 
 	return PutPolicyResult{t.PolicyARN, t.Alarms}, nil
 }
 
-// succeed gives the alarms of a changed policy the names they had.
+// succeed gives the alarms of a replaced policy their former names, so that they replace the former alarms.
 func (t *tracker) succeed(old *tracker, now time.Time, forget bool) {
 	t.high.AlarmName, t.low.AlarmName = old.high.AlarmName, old.low.AlarmName
 	if forget {
@@ -274,7 +277,7 @@ func (t *tracker) succeed(old *tracker, now time.Time, forget bool) {
 	}
 }
 
-// arm sets the alarms of a policy to work.
+// arm starts the alarms of a policy. A disabled policy has alarms without actions.
 func (t *tracker) arm(watch *monitoring.CloudWatch) {
 	for _, a := range []*monitoring.Alarm{t.high, t.low} {
 		a.ActionsEnabled, a.AlarmActions = account.Ptr(t.Enabled), []string{t.PolicyARN}
@@ -283,12 +286,14 @@ func (t *tracker) arm(watch *monitoring.CloudWatch) {
 	}
 }
 
+// dropAlarms deletes both alarms of the policy.
 func (t *tracker) dropAlarms(watch *monitoring.CloudWatch) {
 	watch.DropAlarm(t.high.AlarmName)
 	watch.DropAlarm(t.low.AlarmName)
 }
 
-// makeAlarms makes the pair of a policy, of a group or of something else whose metrics have no period of their own.
+// makeAlarms checks the configuration of a policy and makes its alarms without starting them. group tells whether the
+// resource is a group; only a group's metric may state a period.
 func (t *tracker) makeAlarms(acc *account.Account, watch *monitoring.CloudWatch, resource string,
 	alarms tracking.Pair, group bool) error {
 	c := t.TargetTrackingConfiguration
@@ -314,7 +319,7 @@ func (t *tracker) makeAlarms(acc *account.Account, watch *monitoring.CloudWatch,
 	return err
 }
 
-// trackedMetric is what the alarms of a policy look at.
+// trackedMetric returns the metric of a policy's alarms, without threshold and periods.
 func trackedMetric(c *TargetTracking, resource string, group bool) (monitoring.MetricAlarm, error) {
 	m := c.CustomizedMetricSpecification
 	switch {
@@ -338,7 +343,7 @@ func trackedMetric(c *TargetTracking, resource string, group bool) (monitoring.M
 		Period: account.Ptr(account.Or(m.Period, 60)), Statistic: m.Statistic, Unit: m.Unit}, nil
 }
 
-// predefined are the metrics that the model knows by a name. Nothing in the model publishes them: a test does.
+// predefined returns a metric that the model knows by its name. Nothing in the model publishes it: a test does.
 func predefined(p *PredefinedMetric, resource string, group bool) (monitoring.MetricAlarm, error) {
 	metric := func(namespace, name string, d ...monitoring.Dimension) (monitoring.MetricAlarm, error) {
 		return monitoring.MetricAlarm{Namespace: namespace, MetricName: name, Dimensions: d, Period: account.Ptr(60),
@@ -359,7 +364,7 @@ func predefined(p *PredefinedMetric, resource string, group bool) (monitoring.Me
 		p.PredefinedMetricType)
 }
 
-// DescribePolicies shows policies.
+// DescribePolicies returns policies in pages, selected by name or ARN and by type.
 func (w *GroupPolicies) DescribePolicies(in PolicyNames) (PolicyList, error) {
 	if in.AutoScalingGroupName != "" {
 		if _, found := w.groups.Group(in.AutoScalingGroupName); !found {
@@ -384,7 +389,7 @@ func (w *GroupPolicies) DescribePolicies(in PolicyNames) (PolicyList, error) {
 	return PolicyList{policies, next}, err
 }
 
-// DeletePolicy removes a policy and its alarms.
+// DeletePolicy deletes a policy and its alarms.
 func (w *GroupPolicies) DeletePolicy(in PolicyName) (account.Nothing, error) {
 	if err := w.groups.MayChange(in.AutoScalingGroupName); err != nil {
 		return account.Nothing{}, err
@@ -404,13 +409,14 @@ func (w *GroupPolicies) DeletePolicy(in PolicyName) (account.Nothing, error) {
 	return account.Nothing{}, nil
 }
 
-// reading is what a policy knows of its metric.
+// reading returns the target and the states of the alarms. A disabled policy takes no part in scale-in. The caller
+// adds the metric of the alarm that fired.
 func (t *tracker) reading() tracking.Reading {
 	return tracking.Reading{Target: t.target(), High: t.high.StateValue, Low: t.low.StateValue,
 		DisableScaleIn: !t.scalesIn() || !t.Enabled}
 }
 
-// base is what a group's target tracking multiplies.
+// base returns the capacity of a group that is multiplied with metric / target.
 func (t Tracking) base(s Tracked) int {
 	if t.Base == BaseDesired {
 		return s.Desired
@@ -418,7 +424,7 @@ func (t Tracking) base(s Tracked) int {
 	return s.InService
 }
 
-// trackOut scales a group out.
+// trackOut scales a group out. One policy is enough.
 func (w *GroupPolicies) trackOut(name string, t *tracker) {
 	g, found := w.groups.Group(name)
 	if !found || !g.Alarms {
@@ -431,7 +437,8 @@ func (w *GroupPolicies) trackOut(name string, t *tracker) {
 	}
 }
 
-// trackIn scales a group in, if every policy that may do so agrees, none wants out, and nothing warms up.
+// trackIn scales a group in, if all policies that may scale in agree, none wants out, and no instance warms up. The
+// longest warm-up of all policies counts.
 func (w *GroupPolicies) trackIn(name string) {
 	g, found := w.groups.Group(name)
 	if !found || !g.Alarms {
@@ -453,7 +460,7 @@ func (w *GroupPolicies) trackIn(name string) {
 	}
 }
 
-// span is a number of seconds as a duration, nil for nil.
+// span returns a number of seconds as a duration; nil for nil.
 func span(seconds *int) *time.Duration {
 	if seconds == nil {
 		return nil
@@ -461,7 +468,7 @@ func span(seconds *int) *time.Duration {
 	return account.Ptr(time.Duration(*seconds) * time.Second)
 }
 
-// splitService are the cluster and the service of service/CLUSTER/SERVICE, empty when it is none.
+// splitService returns the cluster and the service of "service/CLUSTER/SERVICE"; empty for any other resource.
 func splitService(resource string) (cluster, service string) {
 	parts := strings.Split(resource, "/")
 	if len(parts) != 3 || parts[0] != "service" {

@@ -11,25 +11,27 @@ import (
 	"github.com/muster-scale/muster/sim/cloud/monitoring"
 )
 
-// Service is a service of ECS as Application Auto Scaling knows it.
+// This file has Application Auto Scaling for services: scalable targets, their policies and activities.
+
+// Service is a service of ECS as Application Auto Scaling sees it.
 type Service interface {
-	// Count is its desired count, active whether it is there, and deploying whether a deployment is going on.
+	// Count returns the desired count, whether the service is active, and whether a deployment is in progress.
 	Count() (desired int, active, deploying bool)
-	// SetCount sets its desired count.
+	// SetCount sets the desired count.
 	SetCount(desired int)
 }
 
 // The bounds of Application Auto Scaling.
 const (
-	// MaxCapacity is the largest MaxCapacity of a target.
+	// MaxCapacity is the largest MaxCapacity that a target may have.
 	MaxCapacity = 5_000
 
-	// maxActivities is how many activities of one target are kept; the oldest go first.
+	// maxActivities is the number of activities that a target keeps; the oldest are dropped first.
 	maxActivities = 1_000
 )
 
-// ApplicationScaling is the API of Application Auto Scaling, for services of ECS. Its methods bear the names of the
-// actions; errors are a *Fault.
+// ApplicationScaling is the API of Application Auto Scaling for services of ECS. Methods bear the names of the
+// actions. An error is a *account.Fault. It is not safe for concurrent use.
 type ApplicationScaling struct {
 	acc      *account.Account
 	watch    *monitoring.CloudWatch
@@ -38,8 +40,8 @@ type ApplicationScaling struct {
 	targets  map[string]*scalable
 }
 
-// NewApplicationScaling is the API without targets. It finds the services that it scales by their names; nil is one
-// that is not there.
+// NewApplicationScaling returns the API without targets. services finds a service by cluster and name; it returns nil
+// for a service that does not exist.
 func NewApplicationScaling(a *account.Account, watch *monitoring.CloudWatch, t Tracking,
 	services func(cluster, service string) Service) *ApplicationScaling {
 	return &ApplicationScaling{acc: a, watch: watch, tracking: t.withDefaults(), services: services,
@@ -52,7 +54,7 @@ const (
 	ecsDimension = "ecs:service:DesiredCount"
 )
 
-// SuspendedState says what a scalable target does not do for now.
+// SuspendedState says which kinds of scaling a target has suspended.
 type SuspendedState struct {
 	DynamicScalingInSuspended, DynamicScalingOutSuspended, ScheduledScalingSuspended *bool
 }
@@ -128,7 +130,7 @@ type TargetPolicyName struct {
 	ServiceNamespace, ResourceId, ScalableDimension, PolicyName string
 }
 
-// TargetActivity is one change that Application Auto Scaling made.
+// TargetActivity is one change of a desired count that Application Auto Scaling made.
 type TargetActivity struct {
 	ActivityId, ServiceNamespace, ResourceId, ScalableDimension string
 	Description, Cause, StatusCode, StatusMessage               string
@@ -141,7 +143,7 @@ type TargetActivityList struct {
 	NextToken         string
 }
 
-// scalable is a service that is registered.
+// scalable is a registered target: a service with its bounds and policies.
 type scalable struct {
 	ScalableTarget
 	service    Service
@@ -150,21 +152,24 @@ type scalable struct {
 	cooldowns  tracking.Cooldowns
 }
 
+// servicePolicy is a target tracking policy of a service.
 type servicePolicy struct {
 	tracker
 	config  ServiceTracking
 	created time.Time
 }
 
+// cooldown returns a cooldown of the policy; 300 seconds when absent, the default for services.
 func (p *servicePolicy) cooldown(seconds *int) time.Duration {
 	return time.Duration(account.Or(seconds, 300)) * time.Second
 }
 
+// aasFault returns the fault with which Application Auto Scaling refuses arguments.
 func aasFault(format string, args ...any) *account.Fault {
 	return account.Refuse("ValidationException", format, args...)
 }
 
-// target checks what names a target and returns the service.
+// target returns the service that a call wants to register. It must be active.
 func (w *ApplicationScaling) target(namespace, resource, dimension string) (Service, error) {
 	if namespace != ecsNamespace || dimension != ecsDimension {
 		return nil, aasFault("The model has targets of the namespace %s and the dimension %s, not %s and %s.",
@@ -179,6 +184,7 @@ func (w *ApplicationScaling) target(namespace, resource, dimension string) (Serv
 	return nil, aasFault("ECS service doesn't exist: %s", resource)
 }
 
+// registered returns the registered target that a call names.
 func (w *ApplicationScaling) registered(namespace, resource, dimension string) (*scalable, error) {
 	if t := w.targets[resource]; t != nil && namespace == ecsNamespace && dimension == ecsDimension {
 		return t, nil
@@ -188,8 +194,8 @@ func (w *ApplicationScaling) registered(namespace, resource, dimension string) (
 			"ID: %s, scalable dimension: %s", namespace, resource, dimension)
 }
 
-// RegisterScalableTarget registers a service or changes its bounds. A desired count outside of them is moved to the
-// bound.
+// RegisterScalableTarget registers a service or changes its bounds. A desired count outside the bounds moves to the
+// nearer one at once.
 func (w *ApplicationScaling) RegisterScalableTarget(in RegisterTarget) (TargetARN, error) {
 	s, err := w.target(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
 	if err != nil {
@@ -228,7 +234,7 @@ func (w *ApplicationScaling) RegisterScalableTarget(in RegisterTarget) (TargetAR
 	return TargetARN{t.ScalableTargetARN}, nil
 }
 
-// DeregisterScalableTarget forgets a target, with its policies.
+// DeregisterScalableTarget deletes a target with its policies and their alarms. The service keeps its desired count.
 func (w *ApplicationScaling) DeregisterScalableTarget(in TargetName) (account.Nothing, error) {
 	t, err := w.registered(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
 	if err != nil {
@@ -241,7 +247,7 @@ func (w *ApplicationScaling) DeregisterScalableTarget(in TargetName) (account.No
 	return account.Nothing{}, nil
 }
 
-// DescribeScalableTargets shows targets.
+// DescribeScalableTargets returns targets in pages, in the order of their resource ids.
 func (w *ApplicationScaling) DescribeScalableTargets(in TargetNames) (TargetList, error) {
 	if in.ServiceNamespace != ecsNamespace {
 		return TargetList{}, aasFault("The model has targets of the namespace %s.", ecsNamespace)
@@ -256,7 +262,7 @@ func (w *ApplicationScaling) DescribeScalableTargets(in TargetNames) (TargetList
 	return TargetList{targets, next}, err
 }
 
-// PutScalingPolicy makes a target tracking policy and its two alarms over one-minute points, or changes one.
+// PutScalingPolicy creates a target tracking policy with its two alarms over one-minute points, or replaces one.
 func (w *ApplicationScaling) PutScalingPolicy(in PutTargetPolicy) (PutPolicyResult, error) {
 	t, err := w.registered(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
 	if err != nil {
@@ -303,7 +309,7 @@ func (w *ApplicationScaling) PutScalingPolicy(in PutTargetPolicy) (PutPolicyResu
 	return PutPolicyResult{p.PolicyARN, p.Alarms}, nil
 }
 
-// DescribeScalingPolicies shows policies.
+// DescribeScalingPolicies returns policies in pages.
 func (w *ApplicationScaling) DescribeScalingPolicies(in TargetNames) (TargetPolicyList, error) {
 	if in.ServiceNamespace != ecsNamespace {
 		return TargetPolicyList{}, aasFault("The model has targets of the namespace %s.", ecsNamespace)
@@ -322,7 +328,7 @@ func (w *ApplicationScaling) DescribeScalingPolicies(in TargetNames) (TargetPoli
 	return TargetPolicyList{policies, next}, err
 }
 
-// DeleteScalingPolicy removes a policy and its alarms.
+// DeleteScalingPolicy deletes a policy and its alarms.
 func (w *ApplicationScaling) DeleteScalingPolicy(in TargetPolicyName) (account.Nothing, error) {
 	t, err := w.registered(in.ServiceNamespace, in.ResourceId, in.ScalableDimension)
 	if err != nil {
@@ -339,7 +345,7 @@ func (w *ApplicationScaling) DeleteScalingPolicy(in TargetPolicyName) (account.N
 	return account.Nothing{}, nil
 }
 
-// DescribeScalingActivities shows what was changed, newest first.
+// DescribeScalingActivities returns the changes that were made, newest first.
 func (w *ApplicationScaling) DescribeScalingActivities(in TargetNames) (TargetActivityList, error) {
 	if in.ServiceNamespace != ecsNamespace {
 		return TargetActivityList{}, aasFault("The model has targets of the namespace %s.", ecsNamespace)
@@ -355,7 +361,7 @@ func (w *ApplicationScaling) DescribeScalingActivities(in TargetNames) (TargetAc
 	return TargetActivityList{activities, next}, err
 }
 
-// setCount sets the desired count of a target's service and writes it down.
+// setCount sets the desired count of a target's service and records the activity.
 func (w *ApplicationScaling) setCount(t *scalable, n int, cause string) {
 	t.activities = append(t.activities, TargetActivity{ActivityId: w.acc.UUID(), ServiceNamespace: ecsNamespace,
 		ResourceId: t.ResourceId, ScalableDimension: ecsDimension,
@@ -368,7 +374,8 @@ func (w *ApplicationScaling) setCount(t *scalable, n int, cause string) {
 	t.service.SetCount(n)
 }
 
-// serviceOut scales a service out.
+// serviceOut scales a service out. During the scale-out cooldown a further rise counts from the capacity before the
+// last one, so that it adds only what exceeds the last rise.
 func (w *ApplicationScaling) serviceOut(t *scalable, p *servicePolicy) {
 	desired, active, _ := t.service.Count()
 	if !active || *t.SuspendedState.DynamicScalingOutSuspended {
@@ -386,8 +393,8 @@ func (w *ApplicationScaling) serviceOut(t *scalable, p *servicePolicy) {
 	w.setCount(t, wanted, "monitor alarm "+p.high.AlarmName+" in state ALARM triggered policy "+p.PolicyName)
 }
 
-// serviceIn scales a service in: when all policies that may agree, none wants out, no deployment is going on and the
-// cooldowns since the last change are over.
+// serviceIn scales a service in, if all policies that may scale in agree, none wants out, no deployment is in
+// progress and the cooldowns since the last change are over.
 func (w *ApplicationScaling) serviceIn(t *scalable) {
 	desired, active, deploying := t.service.Count()
 	if !active || *t.SuspendedState.DynamicScalingInSuspended || deploying {
