@@ -132,8 +132,8 @@ func TrackedBacklog(h muster.Handover) (float64, bool) {
 	return 0, true
 }
 
-// TrackedUtilization returns the worker utilization that a cloud tracks, as messages per slot: those in flight alone, or
-// those that wait too. It is false while a count is unknown.
+// TrackedUtilization returns the worker utilization that a cloud tracks, in messages per slot: those in flight, and
+// unless inFlightAlone those that wait. It is false while a count is unknown.
 func TrackedUtilization(h muster.Handover, inFlightAlone bool) (float64, bool) {
 	if !h.Backlog.Known || !h.InFlight.Known || !h.Capacity.Known {
 		return 0, false

@@ -52,6 +52,7 @@ func (r *run) track() {
 	r.aim = t.tracker.Point(p, r.time(), metric, tracking.Capacity{
 		InService: r.ready, Desired: r.aim, Min: limits.Min, Max: limits.Max, Pending: r.live > r.ready,
 	})
+	r.tally.Decided(before, r.aim)
 	if r.aim != before {
 		r.service()
 	}

@@ -172,6 +172,70 @@ func exportedReceiver(r *ast.FieldList) bool {
 }
 
 // maxColumns bounds lines, a tab counted as four columns.
+const (
+	// leastComments and mostComments bound the percentage of comment lines among the lines that are not blank, of the
+	// whole program. packageComments is the least of a package of at least smallPackage such lines.
+	leastComments, mostComments   = 15, 25
+	packageComments, smallPackage = 12, 200
+)
+
+// TestCommentsAreEnoughAndNotTooMany holds the share of comments, so that reasons are written down and code is not
+// retold.
+func TestCommentsAreEnoughAndNotTooMany(t *testing.T) {
+	type count struct{ comments, lines int }
+	packages := map[string]count{}
+	var all count
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		c := count{commentLines(s), 0}
+		for line := range strings.Lines(s.text) {
+			if strings.TrimSpace(line) != "" {
+				c.lines++
+			}
+		}
+		p := packages[s.pkg]
+		packages[s.pkg] = count{p.comments + c.comments, p.lines + c.lines}
+		all = count{all.comments + c.comments, all.lines + c.lines}
+	}
+	if share := 100 * all.comments / all.lines; share < leastComments || share > mostComments {
+		t.Errorf("%d of 100 lines are comments, want %d to %d.\nwhy: code says what happens, and only a comment says "+
+			"why", share, leastComments, mostComments)
+	}
+	for pkg, c := range packages {
+		if share := 100 * c.comments / c.lines; c.lines >= smallPackage && share < packageComments {
+			t.Errorf("package %q: %d of 100 lines are comments, want %d or more.\nwhy: code says what happens, and "+
+				"only a comment says why. fix: write down units, invariants, sources of formulas and what breaks "+
+				"without a line; leave out what the code says", pkg, share, packageComments)
+		}
+	}
+}
+
+// commentLines counts the lines that are comments alone.
+func commentLines(s source) int {
+	n := 0
+	for _, group := range s.syntax.Comments {
+		for _, c := range group.List {
+			from, to := s.fileset.Position(c.Pos()), s.fileset.Position(c.End())
+			if line := lineOf(s.text, from.Line); strings.HasPrefix(strings.TrimSpace(line), "/") {
+				n += to.Line - from.Line + 1
+			}
+		}
+	}
+	return n
+}
+
+// lineOf returns a line of a text, counted from 1.
+func lineOf(text string, number int) string {
+	for line := range strings.Lines(text) {
+		if number--; number == 0 {
+			return line
+		}
+	}
+	return ""
+}
+
 const maxColumns = 120
 
 // TestLinesAreShort holds all lines of Go to the bound, but those of raw strings, which are the text of something else,
