@@ -28,7 +28,7 @@ func (s *shadow) crashed() bool {
 	})
 }
 
-// sees is what a controller would learn if it looked and every worker reported at this instant.
+// sees is what a controller would learn if it polled and every worker reported at this instant.
 func (s *shadow) sees() []controller.Input {
 	r, at := s.run, s.run.time()
 	look := at.Add(time.Nanosecond) // another one than that of the step before

@@ -48,11 +48,11 @@ func (r *run) track() {
 		metric = &t.metric
 	}
 	limits := r.settings.Limits
-	before := r.aim
-	r.aim = t.tracker.Point(p, r.time(), metric, tracking.Capacity{
-		InService: r.ready, Desired: r.aim, Min: limits.Min, Max: limits.Max, Pending: r.live > r.ready,
+	before := r.serviceDesired
+	r.serviceDesired = t.tracker.Point(p, r.time(), metric, tracking.Capacity{
+		InService: r.ready, Desired: r.serviceDesired, Min: limits.Min, Max: limits.Max, Pending: r.live > r.ready,
 	})
-	if r.aim != before {
+	if r.serviceDesired != before {
 		r.service()
 	}
 	r.trackEvery()
