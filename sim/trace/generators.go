@@ -8,7 +8,7 @@ import (
 
 const day = 24 * time.Hour
 
-// Parameters that several generators have.
+// rate, and the functions below, return parameters that several generators have.
 func rate(value, what string) Parameter {
 	return Parameter{Name: "rate", Default: value, What: what, least: 0, most: 1e6}
 }
@@ -28,7 +28,7 @@ func over(value string) Parameter {
 	return span("duration", value, "how long messages come", time.Second)
 }
 
-// work are the parameters of a lognormal service.
+// work returns the parameters of a lognormal service.
 func work(service, cv string) []Parameter {
 	return []Parameter{
 		{Name: "service", Default: service, What: "the mean service", kind: duration, least: 1e-6,
@@ -38,6 +38,7 @@ func work(service, cv string) []Parameter {
 	}
 }
 
+// generators is the table of all generators. Their texts are printed by muster trace and in docs/traces.md.
 func generators() []Generator {
 	all := func(own []Parameter, more ...Parameter) []Parameter {
 		return append(append([]Parameter{}, more...), own...)
@@ -107,11 +108,11 @@ func generators() []Generator {
 	}
 }
 
-// meanAt is the mean service in seconds, and the class, of a message that arrives at an instant.
+// meanAt returns the mean service in seconds, and the class, of a message that arrives at a time.
 type meanAt func(time.Duration) (float64, string)
 
-// flow is the plan of independent messages: when they come, and how long their work takes. means is asked anew at each
-// start, for it may draw; nil is the service of s.
+// flow is the plan of independent messages. when returns their arrivals, and shape the law of their services around the
+// mean that means returns. means is called at each start, because it may draw; nil takes the service of s.
 func flow(s settings, seed uint64, expected float64, when func() *arrivals, shape chance.Unit,
 	means func() meanAt) plan {
 	if means == nil {
@@ -131,16 +132,18 @@ func flow(s settings, seed uint64, expected float64, when func() *arrivals, shap
 	}}
 }
 
-// random returns what starts the arrivals of a Poisson process in the pieces that when makes.
+// random returns a function that starts a Poisson process in the pieces of when.
 func random(seed uint64, when func() pieces) func() *arrivals {
 	return func() *arrivals { return newArrivals(when(), chance.New(seed, chance.ForArrivals)) }
 }
 
+// stream1 returns the pieces of one constant rate.
 func stream1(s settings) func() pieces {
 	p := piece{length: s.time("duration"), rate: s.number("rate")}
 	return func() pieces { return once(p) }
 }
 
+// total returns the expected number of messages at the constant rate.
 func total(s settings) float64 { return s.number("rate") * s.number("duration") }
 
 func steadyPlan(s settings, seed uint64) plan {
@@ -163,6 +166,7 @@ func stepPlan(s settings, seed uint64) plan {
 	return flow(s, seed, expected, random(seed, when), chance.Lognormal(s.number("cv")), nil)
 }
 
+// spikePlan begins a piece with a burst at each spike, and one without before the first spike.
 func spikePlan(s settings, seed uint64) plan {
 	all, every, size := s.time("duration"), s.time("every"), s.whole("size")
 	when := func() pieces {
@@ -177,7 +181,7 @@ func spikePlan(s settings, seed uint64) plan {
 	return flow(s, seed, total(s)+spikes*float64(size), random(seed, when), chance.Lognormal(s.number("cv")), nil)
 }
 
-// diurnalPlan changes the rate 1440 times a period.
+// diurnalPlan follows a sine with 1440 pieces a period: one a minute for a day. It starts at the lowest rate.
 func diurnalPlan(s settings, seed uint64) plan {
 	const steps = 1440
 	when := func() pieces {
@@ -193,6 +197,7 @@ func diurnalPlan(s settings, seed uint64) plan {
 	return flow(s, seed, 2*total(s), random(seed, when), chance.Lognormal(s.number("cv")), nil)
 }
 
+// workdayPlan alternates between night and day, from midnight on.
 func workdayPlan(s settings, seed uint64) plan {
 	busy := min(s.time("busy"), day)
 	when := func() pieces {
@@ -210,7 +215,7 @@ func workdayPlan(s settings, seed uint64) plan {
 		chance.Lognormal(s.number("cv")), nil)
 }
 
-// mmppPlan is a Markov-modulated Poisson process of two states; it begins quiet.
+// mmppPlan is a Markov-modulated Poisson process with two states; it begins in the quiet one.
 func mmppPlan(s settings, seed uint64) plan {
 	when := func() pieces {
 		states, busy := chance.New(seed, chance.ForStates), true
@@ -228,6 +233,7 @@ func mmppPlan(s settings, seed uint64) plan {
 	return flow(s, seed, expected, random(seed, when), chance.Lognormal(s.number("cv")), nil)
 }
 
+// driftPlan changes the mean service at one time, and not the arrivals.
 func driftPlan(s settings, seed uint64) plan {
 	at := s.time("at")
 	means := func() meanAt {
@@ -249,6 +255,7 @@ func heavytailPlan(s settings, seed uint64) plan {
 	return flow(s, seed, total(s), random(seed, stream1(s)), shape, nil)
 }
 
+// sparsePlan states the load instead of the rate: the rate is the load over the mean service.
 func sparsePlan(s settings, seed uint64) plan {
 	s.numbers["rate"] = s.number("load") / s.number("service")
 	return poissonPlan(s, seed)
@@ -259,6 +266,7 @@ func burstPlan(s settings, seed uint64) plan {
 	return flow(s, seed, s.number("size"), when, chance.Lognormal(s.number("cv")), nil)
 }
 
+// bimodalPlan draws a class for each message. From the time at on, the share of long ones is then.
 func bimodalPlan(s settings, seed uint64) plan {
 	means := func() meanAt {
 		classes := chance.New(seed, chance.ForClasses)
@@ -276,6 +284,7 @@ func bimodalPlan(s settings, seed uint64) plan {
 	return flow(s, seed, total(s), random(seed, stream1(s)), chance.Lognormal(s.number("cv")), means)
 }
 
+// treePlan sends a root at regular times, each with a random tree below.
 func treePlan(s settings, seed uint64) plan {
 	every, mean, shape := s.time("every"), s.number("service"), chance.Lognormal(s.number("cv"))
 	return plan{expected: s.number("roots") * s.number("most"), start: func() func() (Message, bool) {
@@ -296,8 +305,8 @@ func treePlan(s settings, seed uint64) plan {
 	}}
 }
 
-// grow makes a tree level by level, so that a tree that meets its largest size is cut at the bottom. A root has at
-// least one child.
+// grow makes a tree level by level, so that a tree that reaches its largest size is cut at the bottom and not on one
+// side. A root has at least one child.
 func grow(shapes *chance.Stream, depth, fanout, most int, service func() time.Duration) Message {
 	all := []Message{{Service: service()}}
 	var children []int // the number of children of each, in the same order

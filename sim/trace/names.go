@@ -2,8 +2,8 @@ package trace
 
 import "strings"
 
-// Generated tells whether a trace of that name depends on a seed: it is that of a generator or a scenario, and not of a
-// file.
+// Generated tells whether the trace of that name depends on a seed: it comes from a generator or a scenario, and not
+// from a file.
 func Generated(name string) bool {
 	base, _, _ := strings.Cut(name, ":")
 	if _, ok := FindScenario(name); ok {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The fields of a job in the Standard Workload Format, version 2.2, counted from 0. Unknown values are -1.
+// The fields of a job in the Standard Workload Format, version 2.2, counted from 0; -1 stands for an unknown value. See
+// docs/traces.md for the source.
 const (
 	swfFields = 18
 	swfSubmit = 1
@@ -16,10 +17,11 @@ const (
 	swfStatus = 10
 )
 
-// swfReader reads job logs in the Standard Workload Format. Each job is one message that takes one slot for its run
-// time, however many processors it had; the first one arrives at 0. Passed over and counted are jobs whose submit or
-// run time is unknown, those that were cancelled before they ran, and lines about a part of a job whose whole has a
-// line of its own.
+// swfReader reads job logs in the Standard Workload Format. Each job is one message that occupies one slot for its run
+// time, however many processors it had. Arrivals count from the first job.
+//
+// It skips and counts jobs whose submit or run time is unknown, and jobs that were cancelled before they ran. It also
+// skips lines about a part of a job, because the whole job has a line of its own.
 type swfReader struct {
 	*lines
 	fields  [swfFields][]byte
@@ -30,7 +32,7 @@ type swfReader struct {
 	failed  error
 }
 
-// Skipped returns how many jobs were passed over so far.
+// Skipped returns how many jobs were skipped so far.
 func (r *swfReader) Skipped() int64 { return r.skipped }
 
 // Next returns the next job.
@@ -49,6 +51,7 @@ func (r *swfReader) Next() (Message, error) {
 	return m, err
 }
 
+// job returns the next job that counts.
 func (r *swfReader) job() (Message, error) {
 	for {
 		line, err := r.next()
@@ -79,7 +82,7 @@ func (r *swfReader) job() (Message, error) {
 	}
 }
 
-// parse reads one job; ok is false for one to pass over.
+// parse reads one job; ok is false for a job to skip.
 func (r *swfReader) parse(line []byte) (m Message, ok bool, err error) {
 	n := 0
 	for rest := trim(line); len(rest) > 0; n++ {
