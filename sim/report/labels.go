@@ -11,14 +11,14 @@ func (b box) inside(o box) bool {
 	return b.x1 >= o.x1 && b.y1 >= o.y1 && b.x2 <= o.x2 && b.y2 <= o.y2
 }
 
-// maxLabel bounds the text of a label, in characters; the whole name is in the table and under the pointer.
+// maxLabel bounds the text of a label, in characters. The whole name is in the table and in the tooltip.
 const maxLabel = 32
 
-// side is where a name stands beside its point: to the right or left, above or below.
+// side is the side of a point on which a name stands: right is 1, 0 or -1 (left), down is 1, 0 or -1 (up).
 type side struct{ right, down float64 }
 
-// nameAt writes a name beside a point where it covers no other point or name, with a line to it if that is far away. It
-// prefers to cover no line either. A name that fits nowhere is left to the pointer and the table.
+// nameAt writes a name beside a point, where it covers no other point or name. A name far away gets a line to its
+// point. Places that cover no line are tried first. A name that fits nowhere is only in the tooltip and the table.
 func (p *plot) nameAt(x, y float64, name string) {
 	if r := []rune(name); len(r) > maxLabel {
 		name = string(r[:maxLabel-1]) + "…"
@@ -44,10 +44,10 @@ func (p *plot) nameAt(x, y float64, name string) {
 	}
 }
 
-// fits writes a name on a side of a point, so far away, if there is room.
+// fits writes a name on a side of a point, at a distance, if there is room, and tells whether there was.
 func (p *plot) fits(x, y float64, s side, away float64, name string, over bool) bool {
 	if away > 0 && s.down == 0 {
-		return false // a line along a row of points says nothing
+		return false // a line along a row of points would look like one of the plot
 	}
 	w := textWidth(name)
 	at, base := x+float64(s.right*(9+away)), y+4+float64(s.down*(13+away))

@@ -24,8 +24,8 @@ const (
 	maxBanner    = 140  // bytes of that name
 )
 
-// SVG draws the curves of one run as a picture of its own, in both colour schemes. It returns an error when the run has
-// no curves, and those of w.
+// SVG draws the curves of one run as a picture that stands alone, for light and dark backgrounds. It returns an error
+// when the run has no curves, and the errors of w.
 func SVG(w io.Writer, run Run) error {
 	if len(run.Curves.columns) == 0 {
 		return fmt.Errorf("draw run %q: it has no curves; give its recorder's Stepped to the simulator and take the "+
@@ -36,13 +36,13 @@ func SVG(w io.Writer, run Run) error {
 	return err
 }
 
-// picture is the drawing of one run: panels above each other that share the axis of time.
+// picture is the drawing of one run: panels one below the other with a common axis of time.
 type picture struct {
 	canvas
 	run    Run
 	k      Curves
 	name   string
-	id     string // begins the ids of its elements, which are unique in a page
+	id     string // prefix of the ids of its elements, which are unique in a page
 	inPage bool   // the page has the style, shows values and lists the decisions
 	x      scale
 	times  []tick  // of the axis of time
@@ -57,7 +57,7 @@ type panel struct {
 	draw       func(p *picture, y scale)
 }
 
-// draw returns the picture.
+// draw returns the picture as SVG.
 func (p *picture) draw() string {
 	end := p.k.end.Seconds()
 	p.x = scale{low: 0, high: end, from: left, to: right}
@@ -88,7 +88,7 @@ func (p *picture) draw() string {
 	return p.String()
 }
 
-// open begins the picture with what a screen reader says.
+// open begins the picture, with the text that a screen reader reads.
 func (p *picture) open(height float64) {
 	if p.inPage {
 		p.begin("svg", "class", "chart curves", "viewBox", "0 0 "+px(width)+" "+px(height), "role", "group",
@@ -106,19 +106,20 @@ func (p *picture) open(height float64) {
 	p.say("desc", p.description(), "id", p.id+"-desc")
 }
 
-// description says in words what the picture shows.
+// description describes the picture in words.
 func (p *picture) description() string {
 	objective := "."
 	if p.run.Objective.Latency > 0 {
 		objective = fmt.Sprintf(", with an objective of %s.", span(p.run.Objective.Latency.Seconds()))
 	}
 	return fmt.Sprintf("Over %s, %s messages came. The backlog was at most %s, its oldest message at most %s old%s "+
-		"At most %s; the size was changed %s.",
+		"At most %s; the desired count changed %s.",
 		span(p.k.end.Seconds()), grouped(float64(p.k.sent)), render.Plural(int(p.k.largest(backlog)), "message"),
 		span(p.k.largest(age)), objective,
 		render.Plural(int(p.k.largest(live)), "worker")+" existed at a time", render.Plural(p.k.changes, "time"))
 }
 
+// panels returns the plots of the picture, from top to bottom.
 func (p *picture) panels() []panel {
 	fastest := 0.0
 	for _, r := range p.k.rates() {
@@ -135,7 +136,7 @@ func (p *picture) panels() []panel {
 	}
 }
 
-// panel draws the frame of a plot and what it contains.
+// panel draws the frame of a plot and its content.
 func (p *picture) panel(a panel) {
 	top := p.y + headRoom
 	high := a.ticks[len(a.ticks)-1].value
@@ -153,7 +154,7 @@ func (p *picture) panel(a panel) {
 	p.y = y.from + gap
 }
 
-// heading names the plot that begins at top.
+// heading writes the name of the plot that begins at top.
 func (p *picture) heading(top float64, name, unit string) {
 	p.begin("text", "class", "name", "x", px(left), "y", px(top-9))
 	p.escaped(name)
@@ -161,7 +162,7 @@ func (p *picture) heading(top float64, name, unit string) {
 	p.end("text")
 }
 
-// timeAxis labels the time since the start of the run.
+// timeAxis labels the axis of time since the start of the run.
 func (p *picture) timeAxis(height float64) {
 	for _, t := range p.times {
 		x, class := p.x.at(t.value), "middle"
@@ -174,5 +175,5 @@ func (p *picture) timeAxis(height float64) {
 	}
 }
 
-// seconds returns the coordinate of an instant of the run.
+// seconds returns the horizontal coordinate of a time of the run.
 func (p *picture) seconds(at time.Duration) float64 { return p.x.at(at.Seconds()) }

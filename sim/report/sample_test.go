@@ -144,7 +144,7 @@ func ExampleRecorder() {
 		return
 	}
 	run := recorder.Run(result)
-	// Now HTML, SVG and Front can draw it.
+	// Now HTML, SVG and Attainment can draw it.
 	fmt.Printf("%s took %s on %s", run.Result.Policy, duration(run.Result.P50), run.Result.Trace)
 	// Output: exact took 15s on one message
 }

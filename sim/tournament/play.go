@@ -214,7 +214,7 @@ func notAnswered(names []string, timeout time.Duration) error {
 
 func brokenPromise(policy, world string, faults []string) error {
 	return fmt.Errorf(
-		"%s in %s: the simulator found a broken promise, please report it: %s",
+		"%s in %s: the simulator violated an invariant, please report it: %s",
 		policy,
 		world,
 		strings.Join(slices.Compact(faults), "; "),

@@ -144,7 +144,7 @@ func TestHowAPlayOfWorldsEnds(t *testing.T) {
 		{"without an answer and with a missed threshold", "regret_free>=1", fakePlay([3]float64{100, 50, 0}), fails,
 			"regret_free>=1 is missed"},
 		{"with a broken promise", "regret_free>=0", broken, fails,
-			"s3 in world 1: the simulator found a broken promise, please report it: a message is lost"},
+			"s3 in world 1: the simulator violated an invariant, please report it: a message is lost"},
 	} {
 		limits, err := threshold.Parse([]string{x.threshold}, threshold.Numbers(fullSummary()), "", "")
 		if err != nil {

@@ -130,7 +130,7 @@ func TestTooManyTracesAreSaid(t *testing.T) {
 	for i := range maxFacets + 3 {
 		runs = append(runs, reached("exact", fmt.Sprintf("trace %d", i), 1, 1))
 	}
-	if text := front(runs, false); !strings.Contains(text, "of 3 traces more are left out") {
+	if text := attainmentSVG(runs, false); !strings.Contains(text, "of 3 traces more are left out") {
 		t.Error("the picture does not say that plots are left out")
 	}
 }

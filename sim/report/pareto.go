@@ -11,25 +11,25 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Front draws what every run reached against what it cost, as a picture of its own in both colour schemes: one plot for
-// each trace, with the Pareto front and, where it is known, the cost that no schedule can beat. It returns an error
-// when there are no runs, and those of w.
-func Front(w io.Writer, runs []Run) error {
+// Attainment draws what every run reached against what it cost, as a picture that stands alone, for light and dark
+// backgrounds. It has one plot for each trace, with the Pareto front and, where it is known, the lower bound of the
+// cost. It returns an error when there are no runs, and the errors of w.
+func Attainment(w io.Writer, runs []Run) error {
 	if len(runs) == 0 {
 		return errors.New("draw attainment against cost: found no runs, at least one is needed")
 	}
-	_, err := io.WriteString(w, front(runs, false))
+	_, err := io.WriteString(w, attainmentSVG(runs, false))
 	return err
 }
 
-// maxFacets bounds the plots; a picture with more is read by nobody.
+// maxFacets bounds the plots of the picture: with more of them it would be unreadable.
 const maxFacets = 100
 
 // maxTitle bounds the name of a plot, in bytes.
 const maxTitle = 60
 
-// front returns the picture. In a page each point is a link to its run.
-func front(runs []Run, inPage bool) string {
+// attainmentSVG returns the picture. In a page each point is a link to the section of its run.
+func attainmentSVG(runs []Run, inPage bool) string {
 	all := facets(runs)
 	left := 0
 	if len(all) > maxFacets {
@@ -56,7 +56,7 @@ func front(runs []Run, inPage bool) string {
 		c.leaf("rect", "class", "paper", "width", px(width), "height", px(height))
 	}
 	c.say("title", "Attainment against cost", "id", "front-title")
-	c.say("desc", frontDescription(runs, all), "id", "front-desc")
+	c.say("desc", attainmentDescription(runs, all), "id", "front-desc")
 	called := names(runs)
 	for i, f := range all {
 		p := newPlot(runs, called, f)
@@ -72,8 +72,8 @@ func front(runs []Run, inPage bool) string {
 	return c.String()
 }
 
-// frontDescription says in words which runs nobody beats.
-func frontDescription(runs []Run, all []facet) string {
+// attainmentDescription names the runs on the Pareto front in words.
+func attainmentDescription(runs []Run, all []facet) string {
 	called := names(runs)
 	text := ""
 	for _, f := range all {
@@ -90,8 +90,8 @@ func frontDescription(runs []Run, all []facet) string {
 	return text
 }
 
-// pareto returns, by ascending cost, those of the given runs that no other beats in cost and attainment at once. Runs
-// equal in both are all among them.
+// pareto returns the Pareto front of the given runs by ascending cost: the runs for which no other is both cheaper and
+// more in time. Runs that are equal in both are all in it.
 func pareto(runs []Run, of []int) (best []int) {
 	sorted := slices.Clone(of)
 	slices.SortStableFunc(sorted, func(a, b int) int {
@@ -127,17 +127,18 @@ type plot struct {
 	xTicks  []tick
 	yTicks  []tick
 	taken   []box // places that no name may cover: points and names
-	lines   []box // lines, which a name covers only before it would go far away
+	lines   []box // lines, which a name may cover only where it would otherwise be far from its point
 	goal    float64
 	outside box // the plot's area
 }
 
-// bound is a cost that no schedule can beat, and what proves it.
+// bound is a lower bound of the cost, and what proves it.
 type bound struct {
 	cost   float64
 	method string
 }
 
+// newPlot returns the plot of a trace, with axes for its runs.
 func newPlot(runs []Run, called []string, f facet) *plot {
 	p := &plot{runs: runs, called: called, facet: f, best: pareto(runs, f.runs)}
 	least, costs, goals := 1.0, []float64{}, []float64{}
@@ -162,7 +163,7 @@ func newPlot(runs []Run, called []string, f facet) *plot {
 	return p
 }
 
-// costs chooses the axis of cost: by logarithms if the costs are far apart.
+// costs chooses the axis of cost: logarithmic if the costs are far apart.
 func (p *plot) costs(low, high float64) {
 	if low > 0 && high > 8*low {
 		p.x = scale{low: low / 1.4, high: high * 1.4, log: true}
@@ -177,7 +178,7 @@ func (p *plot) costs(low, high float64) {
 	}
 }
 
-// attainment chooses the axis of attainment: all of it, or its upper end if every run is there.
+// attainment chooses the axis of attainment: all of it, or its upper end if all runs are there.
 func (p *plot) attainment(least float64) {
 	floor := 0.0
 	for _, f := range []float64{0.5, 0.8, 0.9, 0.95} {
@@ -193,7 +194,7 @@ func (p *plot) attainment(least float64) {
 	}
 }
 
-// place says where the plot is drawn.
+// place sets the position of the plot.
 func (p *plot) place(x, y, width, height float64) {
 	const left, right, bottom = 64, 18, 46
 	top := 22.0
@@ -205,6 +206,7 @@ func (p *plot) place(x, y, width, height float64) {
 	p.y.from, p.y.to = p.outside.y2-14, p.outside.y1+24
 }
 
+// draw draws the plot: axes, lines, points and names, in this order.
 func (p *plot) draw() {
 	o := p.outside
 	if p.titled {
@@ -234,7 +236,7 @@ func (p *plot) draw() {
 	p.points()
 }
 
-// entries explain the lines.
+// entries returns the legend of the lines.
 func (p *plot) entries() []entry {
 	all := []entry{{"pareto", "best"}}
 	if p.goal > 0 {
@@ -250,13 +252,13 @@ func (p *plot) entries() []entry {
 	return all
 }
 
-// drawLines draws the front, the bounds and the objective.
+// drawLines draws the Pareto front, the lower bounds and the objective.
 func (p *plot) drawLines() {
 	o := p.outside
 	for _, b := range p.bounds {
 		x := p.x.at(b.cost)
 		p.begin("line", "class", "bound", "x1", px(x), "y1", px(o.y1), "x2", px(x), "y2", px(o.y2))
-		p.say("title", "No schedule that keeps the objective pays less than "+grouped(b.cost)+
+		p.say("title", "No schedule that meets the objective pays less than "+grouped(b.cost)+
 			" worker-seconds; proof: "+orDash(b.method))
 		p.end("line")
 		p.lines = append(p.lines, box{x - 1, o.y1, x + 1, o.y2})
@@ -282,7 +284,7 @@ func (p *plot) drawLines() {
 	p.leaf("path", "class", "pareto", "d", d.String())
 }
 
-// points draws the runs, those on the front filled, each with its name.
+// points draws the runs with their names; those on the Pareto front are filled.
 func (p *plot) points() {
 	const radius = 5.0
 	for _, i := range p.facet.runs {
