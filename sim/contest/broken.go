@@ -8,7 +8,7 @@ import (
 	"github.com/muster-scale/muster/sim/scoring"
 )
 
-// Broken returns an error when a run found a broken promise: then its figures mean nothing.
+// Broken returns an error when a run has a fault. Its figures mean nothing then.
 func Broken(results []scoring.Result) error {
 	for _, r := range results {
 		if len(r.Faults) > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/muster-scale/muster/sim/contest"
 )
 
-// pageTerms explains the words of the tables.
+// pageTerms is the text that explains the words of the tables.
 const pageTerms = `A policy knows what its configuration states and what was measured. The configuration of a policy of
 ours states no duration, unless the command above says so; that of NAME (told) states the true mean processing duration
 and the true boot time. Other autoscalers whose rule has a place for the mean processing duration are always told the
@@ -24,8 +24,8 @@ one worker, a minute at least, and a hundred times the work of a message at most
 
 `
 
-// Page prints the rows as a page of Markdown: first how each policy did over all traces, then each trace. The command
-// is the one that writes the page.
+// Page prints the rows as a page of Markdown: first each policy over all traces, then each trace. command is the
+// command that writes the page, which the page shows.
 func Page(w io.Writer, command string, events []contest.Event, rows []contest.Row) {
 	fmt.Fprintf(w, "# Comparison\n\nWritten by `%s`; do not edit. Every policy had the same traces, draws, limits "+
 		"and bill. "+
@@ -61,8 +61,10 @@ func Page(w io.Writer, command string, events []contest.Event, rows []contest.Ro
 	}
 }
 
+// escape protects the star of tuned contenders from Markdown.
 func escape(name string) string { return strings.ReplaceAll(name, "*", `\*`) }
 
+// multiple returns a multiple of the lower bound; a dash when it is not known.
 func multiple(v float64) string {
 	if v == 0 {
 		return "-"
@@ -74,11 +76,12 @@ func multiple(v float64) string {
 type summary struct {
 	policy   string
 	kept, of int
-	logs     float64 // of the ratios where the objective was kept
+	logs     float64 // sum of the logarithms of the ratios where the objective was met
 	most     float64
 	least    float64
 }
 
+// mean returns the geometric mean of these ratios.
 func (s summary) mean() float64 {
 	if s.kept == 0 {
 		return 0
@@ -86,7 +89,7 @@ func (s summary) mean() float64 {
 	return math.Exp(s.logs / float64(s.kept))
 }
 
-// summaries sums up the rows by policy. An objective counts as kept when the mean over the seeds keeps it.
+// summaries sums up the rows by policy. An objective counts as met when the mean over the seeds meets it.
 func summaries(events []contest.Event, rows []contest.Row) []summary {
 	var all []summary
 	for _, r := range rows {

@@ -14,7 +14,7 @@ import (
 	"github.com/muster-scale/muster/sim/scoring"
 )
 
-// Run prints one run of the policy c in full.
+// Run prints one run of the policy c with all its figures.
 func Run(w io.Writer, r scoring.Result, p contest.Prepared, c contest.Contender) {
 	o := p.Event.Objective
 	fmt.Fprintf(w, "%s on %s, seed %d\n\n", r.Policy, r.Trace, r.Seed)
@@ -52,7 +52,7 @@ func Run(w io.Writer, r scoring.Result, p contest.Prepared, c contest.Contender)
 	t.Flush()
 }
 
-// lossWords says what the run cost with a price on its late messages.
+// lossWords says what the run cost when its late messages have a price.
 func lossWords(r scoring.Result, quantile float64) string {
 	allowed := "late beyond the " + Percent(1-quantile) + " that may be"
 	if r.Loss <= r.WorkerSeconds {
@@ -63,6 +63,7 @@ func lossWords(r scoring.Result, quantile float64) string {
 		render.Number(beyond), allowed)
 }
 
+// slackWords explains a slack ratio in words.
 func slackWords(k float64) string {
 	if k > 0 {
 		return ": a worker launched when a message comes is in time for it"
@@ -70,10 +71,10 @@ func slackWords(k float64) string {
 	return ": a worker launched when a message comes is too late for it; only headroom helps"
 }
 
-// Percent renders a share, with about four digits.
+// Percent returns a share in per cent, with about four digits.
 func Percent(share float64) string { return fmt.Sprintf("%.4g %%", share*100) }
 
-// Rows prints what several policies came to, a table for each trace; with limits, also the lower bounds of the cost.
+// Rows prints a table for each trace with one line for each policy; with limits, also the lower bounds of the cost.
 func Rows(w io.Writer, rows []contest.Row, limits bool) {
 	last := ""
 	var t *tabwriter.Writer
@@ -122,5 +123,5 @@ func told(c contest.Contender, p contest.Prepared) string {
 	return cmp.Or(strings.Join(all, ", "), "nothing beforehand")
 }
 
-// exact renders a duration to the millisecond, and a shorter one in full.
+// exact returns a duration to the millisecond, and a shorter one in full.
 func exact(d time.Duration) string { return d.Round(min(time.Millisecond, d)).String() }

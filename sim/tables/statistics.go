@@ -9,7 +9,7 @@ import (
 	"github.com/muster-scale/muster/sim/trace/statistics"
 )
 
-// Statistics prints what a trace is like, one line for each thing.
+// Statistics prints what a trace is like, one line for each property. goal is what its slack is computed for.
 func Statistics(w io.Writer, s statistics.Statistics, goal statistics.Goal) {
 	row := func(name, format string, values ...any) {
 		fmt.Fprintf(w, "  %-10s  %s\n", name, fmt.Sprintf(format, values...))
@@ -52,6 +52,7 @@ func Statistics(w io.Writer, s statistics.Statistics, goal statistics.Goal) {
 	}
 }
 
+// printKinds prints the classes of the messages, if there are several.
 func printKinds(row func(string, string, ...any), s statistics.Statistics) {
 	name := "classes"
 	for _, c := range s.Classes {
@@ -73,6 +74,7 @@ func printKinds(row func(string, string, ...any), s statistics.Statistics) {
 	}
 }
 
+// orNoName returns a name to print for messages without a class.
 func orNoName(name string) string {
 	if name == "" {
 		return "(none)"
@@ -80,6 +82,7 @@ func orNoName(name string) string {
 	return name
 }
 
+// printSlack prints the slack ratio and what it means.
 func printSlack(row func(string, string, ...any), s statistics.Slack) {
 	row("objective", "%s for %s%% of the messages", span(s.ObjectiveSeconds), digits(100*s.Quantile))
 	if s.Longer > 0 {
@@ -98,8 +101,8 @@ func printSlack(row func(string, string, ...any), s statistics.Slack) {
 	}
 }
 
-// sparkline draws the arrivals over time with at most 64 characters; each stands for the given seconds, the highest for
-// the given messages. A blank is no message.
+// sparkline draws the arrivals over time with at most 64 characters. Each stands for width seconds, and the highest for
+// most messages; a blank is no message.
 func sparkline(h statistics.Histogram) (line string, width, most int64) {
 	counts, width := h.Counts, h.WidthSeconds
 	for len(counts) > 64 {
@@ -124,7 +127,7 @@ func sparkline(h statistics.Histogram) (line string, width, most int64) {
 	return b.String(), width, most
 }
 
-// digits renders a number with about three digits.
+// digits returns a number with about three digits.
 func digits(v float64) string {
 	switch {
 	case v >= 1000:
@@ -137,9 +140,10 @@ func digits(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
+// trimZeros removes zeros at the end of a decimal fraction.
 func trimZeros(text string) string { return strings.TrimRight(strings.TrimRight(text, "0"), ".") }
 
-// span renders seconds; what is very short keeps its digits.
+// span returns seconds; a very short time keeps its digits.
 func span(s float64) string {
 	if s > 0 && s < 0.001 {
 		return fmt.Sprintf("%.3gms", s*1000)
