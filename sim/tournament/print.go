@@ -16,19 +16,20 @@ import (
 	"github.com/muster-scale/muster/sim/worlds"
 )
 
-// World is a drawn world as -o json has it. Times are in seconds.
+// World is a drawn world in JSON. Times are in seconds.
 type World struct {
 	Number   uint64  `json:"number"`
 	World    string  `json:"world"`
 	Messages int     `json:"messages"`
 	Length   float64 `json:"length_s"`
 	Slack    float64 `json:"slack_s"`
-	// Bound is the lower bound of the cost, BoundCausal the one with no launch before the first message; zero without
-	// --limit.
+	// Bound is the lower bound of the cost, and BoundCausal that for schedules with no launch before the first message;
+	// 0 without Options.Limit.
 	Bound       float64 `json:"clairvoyant_worker_seconds,omitzero"`
 	BoundCausal float64 `json:"causal_worker_seconds,omitzero"`
 }
 
+// entry describes a world, without lower bounds.
 func entry(w worlds.World) World {
 	return World{Number: w.Number, World: w.String(), Messages: w.Messages, Length: w.Length, Slack: w.Slack()}
 }
@@ -52,7 +53,7 @@ func PrintWorlds(out io.Writer, all []World) error {
 	return t.Flush()
 }
 
-// NamedWorld is a named world as -o json has it. Limits of 0 judge nothing.
+// NamedWorld is a named world in JSON. A limit of 0 judges nothing.
 type NamedWorld struct {
 	Name         string  `json:"name"`
 	Found        string  `json:"found"`
@@ -60,11 +61,12 @@ type NamedWorld struct {
 	MostRatio    float64 `json:"most_ratio"`
 	MostLaunches float64 `json:"most_launches_per_hour"`
 	MostPeak     int     `json:"most_peak_workers"`
-	// Results are of the runs that were answered, Missed the limits that the first policy misses.
+	// Results has the runs that were answered, and Missed the limits that the first policy misses.
 	Results []scoring.Result `json:"results,omitempty"`
 	Missed  []string         `json:"missed,omitempty"`
 }
 
+// namedWorld describes a named world, without results.
 func namedWorld(n worlds.Named) NamedWorld {
 	return NamedWorld{n.Name, n.Found, n.Least, n.MostRatio, n.MostLaunches, n.MostPeak, nil, nil}
 }
@@ -87,7 +89,7 @@ func PrintNamedWorlds(out io.Writer, all []NamedWorld) error {
 	return t.Flush()
 }
 
-// Played describes the named worlds with what the policies came to.
+// Played describes the named worlds with the results of the policies.
 func Played(found []Named) (all []NamedWorld) {
 	for _, n := range found {
 		e := namedWorld(n.world)
@@ -104,7 +106,7 @@ func Played(found []Named) (all []NamedWorld) {
 	return all
 }
 
-// PrintNamed prints a table for each named world.
+// PrintNamed prints a table for each named world, and how many of them the first policy masters.
 func PrintNamed(out io.Writer, found []Named) error {
 	kept := 0
 	for _, n := range found {
@@ -161,7 +163,7 @@ func PrintNamed(out io.Writer, found []Named) error {
 	return err
 }
 
-// bounded returns the words about a limit or a bound, or a dash where there is none.
+// bounded returns the text of a limit or bound; a dash where there is none.
 func bounded(is bool, words string) string {
 	if is {
 		return words
@@ -169,27 +171,28 @@ func bounded(is bool, words string) string {
 	return "-"
 }
 
+// tooLong stands in a table for the figures of a run that was not answered.
 func tooLong(timeout time.Duration) string { return fmt.Sprintf("not answered within %s", timeout) }
 
-// Summary judges the first policy beside the others. Shares are of the worlds in which that can be done; figures
-// that nothing can be said about are missing.
+// Summary judges the first policy against the others. Shares are shares of the worlds in which they can be told. A
+// figure that no world tells is absent.
 type Summary struct {
 	Policy     string `json:"policy"`
 	Worlds     int    `json:"worlds"`
 	Unanswered int    `json:"unanswered"`
-	// RegretFree is the share of worlds in which no other policy's loss is a tenth smaller. A world in which the policy
-	// itself did not answer is not one of them.
+	// RegretFree is the share of worlds in which no other policy's loss is more than a tenth smaller. A world in which
+	// the policy itself did not answer counts against it.
 	RegretFree *float64 `json:"regret_free,omitempty"`
-	// LossOverBest, LossOverReference and CostOverBound are geometric means: of the loss over that of the best other
-	// policy in each world, of the loss over that of the policy formula, and of worker-seconds over the lower bound.
+	// LossOverBest, LossOverReference and CostOverBound are geometric means over the worlds: of the loss over that of
+	// the best other policy, of the loss over that of the policy formula, and of worker-seconds over the lower bound.
 	LossOverBest      *float64 `json:"loss_over_best,omitempty"`
 	LossOverReference *float64 `json:"loss_over_formula,omitempty"`
 	CostOverBound     *float64 `json:"cost_over_bound,omitempty"`
-	// Worst are the worlds with the largest loss over that of the best other policy.
+	// Worst lists the worlds with the largest loss over that of the best other policy.
 	Worst []Worst `json:"worst,omitempty"`
 }
 
-// Worst is a world with the policy's loss over that of the best other one.
+// Worst is a world with the policy's loss over that of the best other policy.
 type Worst struct {
 	World uint64  `json:"world"`
 	Ratio float64 `json:"loss_over_best"`
@@ -197,7 +200,7 @@ type Worst struct {
 	Text  string  `json:"text"`
 }
 
-// fullSummary is a summary with every figure, for its names.
+// fullSummary returns a summary with every figure present, to list their names.
 func fullSummary() Summary {
 	var v float64
 	return Summary{RegretFree: &v, LossOverBest: &v, LossOverReference: &v, CostOverBound: &v}
@@ -209,14 +212,16 @@ func SummaryFields() (names []string, numbers map[string]float64) {
 	return slices.Sorted(maps.Keys(numbers)), numbers
 }
 
-// mostWorst is how many of the worst worlds are named.
+// mostWorst is how many of the worst worlds a summary lists.
 const mostWorst = 5
 
+// summary judges the first policy against the others.
 func (d Drawn) summary() Summary {
 	policy := d.contenders[0].Name
 	s := Summary{Policy: policy, Worlds: len(d.worlds), Unanswered: len(d.unanswered())}
 	all := d.answered()
 	duels := worlds.Duels(policy, all)
+	// A world counts against a policy that did not answer there, unless it plays alone.
 	judged, free := len(duels), 0
 	for i := range d.worlds {
 		if d.outcomes[i][0] == nil && len(d.contenders) > 1 {
@@ -251,7 +256,7 @@ func (d Drawn) summary() Summary {
 	return s
 }
 
-// overReference returns the losses of the first policy over those of the policy formula.
+// overReference returns the losses of the first policy over those of the policy formula, in the worlds with both.
 func (d Drawn) overReference() (all []float64) {
 	k := slices.IndexFunc(d.contenders, func(c contest.Contender) bool { return c.Name == worlds.Reference })
 	if k < 0 {
@@ -265,7 +270,7 @@ func (d Drawn) overReference() (all []float64) {
 	return all
 }
 
-// meanOf returns the geometric mean, nil of no ratios.
+// meanOf returns the geometric mean of ratios; nil when there are none.
 func meanOf(ratios []float64) *float64 {
 	if len(ratios) == 0 {
 		return nil
@@ -274,7 +279,7 @@ func meanOf(ratios []float64) *float64 {
 	return &mean
 }
 
-// Report is what policies came to on drawn worlds, as muster worlds -o json prints it.
+// Report is what muster worlds -o json prints about drawn worlds.
 type Report struct {
 	Worlds     []World          `json:"worlds"`
 	Outcomes   []worlds.Outcome `json:"outcomes"`
@@ -282,7 +287,7 @@ type Report struct {
 	Summary    Summary          `json:"summary"`
 }
 
-// Report returns all that there is to say of the play.
+// Report returns everything that is known about the runs.
 func (d Drawn) Report() Report {
 	var all []World
 	for i, w := range d.worlds {
@@ -309,7 +314,7 @@ func (d Drawn) Print(out io.Writer) error {
 	return d.summary().print(out)
 }
 
-// printWorld shows what each policy came to in a world.
+// printWorld prints what each policy did in a world.
 func (d Drawn) printWorld(out io.Writer, i int) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	defer t.Flush()
@@ -342,7 +347,7 @@ func (d Drawn) printWorld(out io.Writer, i int) {
 	}
 }
 
-// print shows the summary.
+// print prints the summary.
 func (s Summary) print(out io.Writer) error {
 	fmt.Fprintf(out, "%s in %s\n", s.Policy, render.Plural(s.Worlds, "world"))
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
