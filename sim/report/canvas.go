@@ -18,6 +18,7 @@ func (c *canvas) begin(tag string, attributes ...string) {
 	c.WriteString(">")
 }
 
+// end closes an element.
 func (c *canvas) end(tag string) {
 	c.WriteString("</" + tag + ">\n")
 }
@@ -40,10 +41,12 @@ func (c *canvas) label(x, y float64, class, text string) {
 	c.say("text", text, "class", class, "x", px(x), "y", px(y))
 }
 
+// line writes a straight line.
 func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
 	c.leaf("line", "class", class, "x1", px(x1), "y1", px(y1), "x2", px(x2), "y2", px(y2))
 }
 
+// tag writes the begin of an element, with its attributes and without its closing bracket.
 func (c *canvas) tag(tag string, attributes []string) {
 	c.WriteString("<" + tag)
 	for i := 0; i+1 < len(attributes); i += 2 {
@@ -53,6 +56,7 @@ func (c *canvas) tag(tag string, attributes []string) {
 	}
 }
 
+// escaped writes text that a browser shows as it is.
 func (c *canvas) escaped(text string) {
 	// A strings.Builder never fails. EscapeText replaces what XML does not allow.
 	_ = xml.EscapeText(c, []byte(text))
@@ -61,8 +65,8 @@ func (c *canvas) escaped(text string) {
 // px returns a coordinate to a tenth of a pixel.
 func px(v float64) string {
 	v = math.Round(v*10) / 10
-	if v == 0 {
-		v = 0 // not -0
+	if v == 0 { // also -0, which would be written with its sign
+		v = 0
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }

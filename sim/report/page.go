@@ -29,29 +29,30 @@ const (
 	pageMarks, leastMarks     = 20_000, 50
 )
 
-// page is the content of a page.
+// page is the content of a page. It is made in two steps: HTML and newSection fill the types below with plain values,
+// and markup.go writes them as HTML.
 type page struct {
 	Title  string
-	Facts  string
+	Facts  string // what the runs have in common
 	Policy string // the content security policy: the page's own style and script only, nothing from outside
 	Style  markup
 	Script markup
-	Heads  []field
-	Front  markup
-	Runs   []section
+	Heads  []field   // the columns of the table that compares the runs
+	Front  markup    // the picture of attainment against cost
+	Runs   []section // in the order in which they were given
 }
 
 // section is one run in a page.
 type section struct {
-	ID, Name, Trace, Headline string
-	Best                      bool // no run on its trace is both cheaper and more in time
-	Faults                    []string
-	Summary                   []string
-	Figures                   []figure
-	Picture                   markup // empty for a run that was not recorded
-	Values                    markup // the numbers of the tooltips, as JSON
-	Marks                     []listed
-	Changes                   string // how many decisions there were, if not all are listed
+	ID, Name, Trace, Headline string   // the ID is unique in the page
+	Best                      bool     // no run on its trace is both cheaper and more in time
+	Faults                    []string // violated invariants
+	Summary                   []string // the row in the table, one text for each of page.Heads
+	Figures                   []figure // all fields
+	Picture                   markup   // empty for a run that was not recorded
+	Values                    markup   // the numbers of the tooltips, as JSON
+	Marks                     []listed // the decisions, in the order of their times
+	Changes                   string   // how many decisions there were, if not all are listed
 }
 
 // figure is one figure of a run with its name and meaning.
@@ -67,6 +68,8 @@ func HTML(w io.Writer, title string, runs []Run) error {
 	if len(runs) == 0 {
 		return errors.New("write a report: found no runs, at least one is needed")
 	}
+	// The policy lets the browser run the page's own script only, which it knows by its hash. A page can show texts from
+	// anywhere, such as names of traces, and must be safe to open and to share.
 	hash := sha256.Sum256([]byte(pageScript))
 	p := page{
 		Title: clean(title), Facts: facts(runs), Heads: heads(), Front: markup(attainmentSVG(runs, true)),
@@ -77,6 +80,7 @@ func HTML(w io.Writer, title string, runs []Run) error {
 	best := map[int]bool{}
 	for _, f := range facets(runs) {
 		for _, i := range pareto(runs, f.runs) {
+			// In a table of one run, a star for the best one would tell nothing.
 			best[i] = len(f.runs) > 1
 		}
 	}
@@ -112,6 +116,7 @@ func newSection(r Run, name string, place, of int) (section, error) {
 	if len(r.Curves.columns) == 0 {
 		return s, nil
 	}
+	// Runs share the room of the page equally.
 	k := r.Curves.coarse(min(maxColumns, max(leastColumns, pageColumns/of)),
 		min(maxMarks, max(leastMarks, pageMarks/of)))
 	p := picture{run: r, k: k, name: name, id: s.ID, inPage: true}
@@ -124,7 +129,7 @@ func newSection(r Run, name string, place, of int) (section, error) {
 		s.Marks = append(s.Marks, listed{span(m.at.Seconds()), strconv.Itoa(m.from), strconv.Itoa(m.to),
 			clean(m.why())})
 	}
-	s.Changes = changed(k.changes) + " of the size"
+	s.Changes = changed(k.changes) + " of the desired count"
 	if len(k.marks) < k.changes {
 		s.Changes += ", the largest " + count(int64(len(k.marks))) + " shown"
 	}
@@ -181,6 +186,7 @@ func facts(runs []Run) string {
 }
 
 // values are the numbers of the tooltips.
+// They are a third of the page's size, so they have three decimals and no names for each number. page.js reads them.
 type values struct {
 	End  float64   `json:"end"`  // seconds
 	At   []float64 `json:"at"`   // when each column begins, in seconds

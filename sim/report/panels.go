@@ -12,6 +12,7 @@ import (
 // outline returns the path of a quantity. Each value holds until the next column, and a stroke within a column shows
 // the range. Where the quantity is unknown there is a gap. An area begins and ends at the zero line.
 func (p *picture) outline(q int, y scale, area bool) string {
+	// finish ends a piece of the curve at x, where a gap begins or the run ends.
 	var d path
 	finish := func(x float64) {
 		if !d.drawn {
@@ -86,6 +87,7 @@ func (p *picture) age(y scale) {
 	}
 	at := y.at(latency)
 	if p.k.largest(age) > latency {
+		// The part beyond the objective is the same area in another colour, cut off below the line.
 		p.begin("clipPath", "id", p.id+"-late")
 		p.leaf("rect", "x", px(left-2), "y", px(y.to-2), "width", px(right-left+4), "height", px(at-y.to+2))
 		p.end("clipPath")

@@ -36,6 +36,7 @@ func attainmentSVG(runs []Run, inPage bool) string {
 		left, all = len(all)-maxFacets, all[:maxFacets]
 	}
 	columns, plotWidth, plotHeight := 1, width, 380.0
+	// One plot fills the width; several stand in two columns.
 	if len(all) > 1 {
 		columns, plotWidth, plotHeight = 2, width/2, 300.0
 	}
@@ -94,6 +95,8 @@ func attainmentDescription(runs []Run, all []facet) string {
 // more in time. Runs that are equal in both are all in it.
 func pareto(runs []Run, of []int) (best []int) {
 	sorted := slices.Clone(of)
+	// By ascending cost, a run is on the front if it is more in time than all cheaper ones, that is, than the last run
+	// of the front.
 	slices.SortStableFunc(sorted, func(a, b int) int {
 		return cmp.Or(cmp.Compare(runs[a].Result.WorkerSeconds, runs[b].Result.WorkerSeconds),
 			cmp.Compare(runs[b].Result.InTimeRatio, runs[a].Result.InTimeRatio))
@@ -114,22 +117,22 @@ func pareto(runs []Run, of []int) (best []int) {
 
 // plot is attainment against cost on one trace.
 type plot struct {
-	*canvas
-	runs    []Run
-	called  []string
-	facet   facet
-	best    []int
-	bounds  []bound
-	inPage  bool
-	titled  bool
-	narrow  bool
-	x, y    scale
+	*canvas          // all plots draw into the same picture
+	runs    []Run    // of all traces
+	called  []string // the names of the runs
+	facet   facet    // the runs of this plot
+	best    []int    // the Pareto front
+	bounds  []bound  // the different lower bounds of the runs
+	inPage  bool     // points are links
+	titled  bool     // the plot needs the name of its trace, because it is not the only one
+	narrow  bool     // there is no room for long texts
+	x, y    scale    // of cost and of attainment
 	xTicks  []tick
 	yTicks  []tick
-	taken   []box // places that no name may cover: points and names
-	lines   []box // lines, which a name may cover only where it would otherwise be far from its point
-	goal    float64
-	outside box // the plot's area
+	taken   []box   // places that no name may cover: points and names
+	lines   []box   // lines, which a name may cover only where it would otherwise be far from its point
+	goal    float64 // the quantile of the objective, if all runs have the same; 0 otherwise
+	outside box     // the area of the plot inside its margins
 }
 
 // bound is a lower bound of the cost, and what proves it.
@@ -151,6 +154,7 @@ func newPlot(runs []Run, called []string, f facet) *plot {
 			p.bounds = append(p.bounds, b)
 		}
 	}
+	// A line for the objective makes sense only where all runs have the same one.
 	if slices.Min(goals) == slices.Max(goals) && goals[0] > 0 && goals[0] < 1 {
 		p.goal = goals[0]
 		least = min(least, p.goal)
@@ -180,6 +184,7 @@ func (p *plot) costs(low, high float64) {
 
 // attainment chooses the axis of attainment: all of it, or its upper end if all runs are there.
 func (p *plot) attainment(least float64) {
+	// The floor leaves a margin of a twentieth of the axis below the lowest run.
 	floor := 0.0
 	for _, f := range []float64{0.5, 0.8, 0.9, 0.95} {
 		if least >= f+(1-f)/20 {
@@ -245,9 +250,9 @@ func (p *plot) entries() []entry {
 	switch len(p.bounds) {
 	case 0:
 	case 1:
-		all = append(all, entry{"bound", "clairvoyant " + grouped(p.bounds[0].cost)})
+		all = append(all, entry{"bound", "lower bound " + grouped(p.bounds[0].cost)})
 	default:
-		all = append(all, entry{"bound", fmt.Sprintf("clairvoyant (%d)", len(p.bounds))})
+		all = append(all, entry{"bound", fmt.Sprintf("lower bounds (%d)", len(p.bounds))})
 	}
 	return all
 }

@@ -12,6 +12,7 @@ import (
 //go:embed chart.css
 var chartStyle string
 
+// The geometry of a run's picture, in SVG units, which are pixels at full size.
 const (
 	width      = 1120.0
 	left       = 58.0         // of the plots
@@ -40,20 +41,20 @@ func SVG(w io.Writer, run Run) error {
 type picture struct {
 	canvas
 	run    Run
-	k      Curves
+	k      Curves // those of the run, made coarser where the page is crowded
 	name   string
-	id     string // prefix of the ids of its elements, which are unique in a page
-	inPage bool   // the page has the style, shows values and lists the decisions
-	x      scale
+	id     string  // prefix of the ids of its elements, which are unique in a page
+	inPage bool    // the page has the style, shows values and lists the decisions
+	x      scale   // of time, common to all panels
 	times  []tick  // of the axis of time
 	y      float64 // where the next panel begins
 }
 
-// panel is one plot of a picture.
+// panel is one plot of a picture. Its draw function gets the scale of its values.
 type panel struct {
 	name, unit string
-	height     float64
-	ticks      []tick
+	height     float64 // of the plot itself
+	ticks      []tick  // labels of its values, and the values of its grid lines
 	draw       func(p *picture, y scale)
 }
 
@@ -67,6 +68,7 @@ func (p *picture) draw() string {
 		}
 	}
 	panels := p.panels()
+	// The height must be known before anything is drawn, because it is in the first element.
 	height := marksHeight + timeHeight
 	for _, a := range panels {
 		height += headRoom + a.height + gap

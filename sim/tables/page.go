@@ -75,10 +75,10 @@ func multiple(v float64) string {
 // summary is how one policy did over all traces.
 type summary struct {
 	policy   string
-	kept, of int
+	kept, of int     // traces on which it met the objective, and all traces
 	logs     float64 // sum of the logarithms of the ratios where the objective was met
-	most     float64
-	least    float64
+	most     float64 // the largest of these ratios
+	least    float64 // the smallest share in time on any trace and seed
 }
 
 // mean returns the geometric mean of these ratios.
@@ -102,6 +102,7 @@ func summaries(events []contest.Event, rows []contest.Row) []summary {
 		s.of++
 		s.least = min(s.least, r.InTimeLeast)
 		e := events[slices.IndexFunc(events, func(e contest.Event) bool { return e.Name == r.Event })]
+		// Ratios count only where the objective is met: a policy that does nothing would be the cheapest.
 		if r.InTimeMean >= e.Objective.Quantile && r.RatioMean > 0 {
 			s.kept++
 			s.logs += math.Log(r.RatioMean)

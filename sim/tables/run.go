@@ -16,6 +16,7 @@ import (
 
 // Run prints one run of the policy c with all its figures.
 func Run(w io.Writer, r scoring.Result, p contest.Prepared, c contest.Contender) {
+	// Each line has the name of a figure and its value; the tabwriter aligns the values.
 	o := p.Event.Objective
 	fmt.Fprintf(w, "%s on %s, seed %d\n\n", r.Policy, r.Trace, r.Seed)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

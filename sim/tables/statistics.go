@@ -26,6 +26,7 @@ func Statistics(w io.Writer, s statistics.Statistics, goal statistics.Goal) {
 		row("rate", "all at once")
 	}
 	if s.Dispersion.Known {
+		// Messages of a Poisson process have a dispersion of 1, bursts a larger one.
 		row("burstiness", "index of dispersion %s by the minute; 1 is a Poisson process", digits(s.Dispersion.Value))
 	}
 	line, width, most := sparkline(s.Arrivals)
@@ -40,6 +41,7 @@ func Statistics(w io.Writer, s statistics.Statistics, goal statistics.Goal) {
 	}
 	if s.Load.Known {
 		workers := digits(s.Workers.Value) + " workers"
+		// render.Plural takes whole numbers, and the number of workers has a fraction.
 		if workers == "1 workers" {
 			workers = "1 worker"
 		}
