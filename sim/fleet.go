@@ -75,6 +75,7 @@ func (r *run) idleStop() time.Duration {
 func (r *run) start(id string) {
 	r.launches++
 	var i int32
+	// The place of a member that is not listed any more is used again.
 	if n := len(r.freeMembers); n > 0 {
 		i = r.freeMembers[n-1]
 		r.freeMembers = r.freeMembers[:n-1]
@@ -106,6 +107,7 @@ func (r *run) start(id string) {
 	default:
 		r.after(boot, evBooted, i, what)
 	}
+	// The events are planned now even if the member ends before them: its generation makes them void then.
 	if r.world.Crashes > 0 {
 		r.after(boot+kernel.Wait(r.chance.Life, r.world.Crashes), evDied, i, what)
 	}
@@ -189,6 +191,7 @@ func (r *run) list() muster.Listing {
 	kept := r.listed[:0]
 	for _, i := range r.listed {
 		m := r.members[i]
+		// From now on events and reports of the member find its place free, or of another generation.
 		if m.stage == over && r.now-m.ended > int64(rememberEnded) {
 			delete(r.byID, m.id)
 			m.stage = free

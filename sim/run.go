@@ -210,6 +210,7 @@ func (r *run) read() error {
 // same time, and events of the same time happen in the order in which they were planned.
 func (r *run) loop() error {
 	r.shell.begin(controller.State{Position: muster.Position{}})
+	// A run starts as a controller does after an installation: from an empty history.
 	at, _ := r.history.begin(r.time())
 	st, err := r.settings.Restore(at, nil)
 	if err != nil {
@@ -217,6 +218,7 @@ func (r *run) loop() error {
 	}
 	r.shell.begin(st)
 	r.events.Add(0, evPoll, kernel.None, 0)
+	// Only a late source needs old counts.
 	if r.world.MetricPeriod > 0 || r.world.MetricDelay > 0 || r.world.Stale > 0 {
 		r.events.Add(0, evSnapshot, kernel.None, 0)
 	}
@@ -263,6 +265,8 @@ func (r *run) over() bool {
 	if r.more {
 		return false
 	}
+	// A message may still be waiting for a worker that boots or retries, so the run goes on for stall before it gives
+	// up.
 	quiet := time.Duration(r.now - r.lastFinish)
 	if r.queue.InSystem() > 0 || r.unsent > 0 {
 		return quiet > r.stall() && r.now-int64(r.next.Arrival) > int64(r.stall())
@@ -353,6 +357,7 @@ func (r *run) happen(e kernel.Event) error {
 // finish ends every member that is left and sums up.
 func (r *run) finish() scoring.Result {
 	for i, m := range r.members {
+		// Members that still exist are billed until the end of the run.
 		if m.stage == booting || m.stage == working {
 			if m.asked > 0 {
 				r.waiters.Remove(int32(i))

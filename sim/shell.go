@@ -175,6 +175,7 @@ func (r *run) order(l transit) {
 		r.after(time.Second, evOrder, kernel.None, r.dispatch(l))
 		return
 	}
+	// A controller that started since does not know the order, and reads the result from the fleet.
 	if l.life != r.shell.life {
 		return
 	}

@@ -21,6 +21,7 @@ func (r *run) postpone() bool {
 		return false
 	}
 	poll := int64(r.settings.Poll)
+	// A policy that acts at times of its own must be polled then, whatever else happens.
 	strikes := r.nextClock()
 	answered := r.nextEvent() - 1 - int64(r.world.API.Mean)
 	n := min((answered-r.now)/poll, int64(r.longest())/poll, strikes) // polls from now

@@ -101,6 +101,7 @@ func (r *run) measure() muster.QueueObservation {
 		Delayed:  muster.Measured(at, 0), OldestAge: muster.Measured(at, c.oldest),
 		Sent: muster.Measured(at, float64(c.sent)),
 	}
+	// Dead letters are in a queue of their own, whose count is taken as exact.
 	seen.DeadLetters = muster.Measured(at, float64(c.dead))
 	if !r.world.CountsOnly {
 		seen.Retrying, seen.OldestRetry = muster.Measured(at, float64(c.retrying)), muster.Measured(at, c.oldestRetry)
@@ -120,6 +121,7 @@ func (r *run) roughly(n int) float64 {
 	if r.world.Approximate == 0 {
 		return float64(n)
 	}
+	// The error is uniform between minus and plus the largest one.
 	off := (2*r.chance.Source.Float64() - 1) * r.world.Approximate
 	return math.Max(0, math.Round(float64(n)*(1+off)))
 }

@@ -71,6 +71,7 @@ func (r *run) report(i int32, m *member) {
 	rep := m.lease.Report(r.time())
 	m.expected = rep.Seq
 	c := call{member: i, generation: m.generation, report: rep}
+	// A report can be lost on its way, or arrive twice.
 	times := 1
 	if r.faulty() {
 		if kernel.Hit(r.chance.Reports, r.world.LoseReports) {
@@ -83,6 +84,7 @@ func (r *run) report(i int32, m *member) {
 		r.after(reportPatience, evTimeout, i, uint64(rep.Seq))
 	}
 	for range times {
+		// Without a delay the report arrives within this event, which saves an event for each report.
 		if way := r.world.Report.Next(r.chance.Reports); way > 0 || times > 1 {
 			r.after(way, evReport, kernel.None, r.dispatch(transit{call: c}))
 		} else {

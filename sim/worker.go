@@ -188,6 +188,7 @@ func (r *run) begin(i int32, m *member) {
 		r.busyMembers++
 	}
 	if r.world.Congestion > 0 && x.Receives == 1 {
+		// The factor counts once for each message, at its first attempt.
 		crowd := float64(r.queue.Backlog()) / (10 * float64(max(1, r.ready)))
 		x.Service = int64(float64(x.Service) * (1 + r.world.Congestion*min(3, crowd)))
 	}
@@ -240,6 +241,7 @@ func (r *run) finished(i int32, work uint32) {
 // handover, which is the time that the deletion took.
 func (r *run) settle(ref int32) {
 	x := r.queue.At(ref)
+	// The deletion is not part of the time that a message takes.
 	done := r.now - int64(r.world.Handover)
 	r.tally.Finished(done-x.Sent, done-x.Sent-int64(r.took(x)))
 	r.lastFinish = r.now
@@ -277,6 +279,7 @@ func (r *run) backoff(x *messages.Message) time.Duration {
 	if r.spent(x) {
 		return 0
 	}
+	// The back-off is limited by the rules of the production lease.
 	hold := lease.Hold(r.time().Add(-time.Duration(r.now-x.Since)), r.world.Visibility.Truncate(time.Second))
 	return hold.GiveBack(r.time(), lease.Backoff(r.world.RetryBase, int(x.Receives)))
 }

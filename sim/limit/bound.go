@@ -39,6 +39,7 @@ func (f *Profile) atLeast() float64 {
 
 // boots returns the worker-seconds of the boots that are needed to have the given number of workers in service at once.
 func (f *Profile) boots(workers int64) float64 {
+	// With no message that has to be in time, no worker has to be launched at all.
 	if f.problem.Shed && workers == 1 && f.attainable == f.excused {
 		return 0
 	}
@@ -75,6 +76,7 @@ func Strongest(f *Profile, effort int) (Bounds, error) {
 				take(&best.Prescient, b)
 			}
 			b.Start = Causal.String()
+			// Every bound holds for causal schedules, because they are prescient ones too.
 			take(&best.Causal, b)
 		}
 	}

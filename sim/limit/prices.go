@@ -24,9 +24,11 @@ func (f *Profile) Prices(start Start, effort int) (Bound, error) {
 		narrow = narrow.wider()
 	}
 	profiles := []*Profile{narrow}
+	// A wide start is solved quickly and is a good start for the next width.
 	for profiles[0].length() > 40 {
 		profiles = slices.Insert(profiles, 0, profiles[0].wider())
 	}
+	// A neutral price everywhere is a proof too, so there is a result even if the search finds nothing.
 	best := proposal{value: math.Inf(-1)}
 	narrow.propose(start, linear.Ones(narrow.length()), narrow.ledger(), &best)
 	var coarse *relaxation

@@ -99,6 +99,7 @@ func (f *Profile) add(m trace.Message) error {
 		f.first = m.Arrival
 	}
 	f.last = m.Arrival
+	// The profile must not grow with the length of the trace.
 	for f.horizon(m.Arrival) > mostSlots {
 		f.widen()
 	}
@@ -111,6 +112,7 @@ func (f *Profile) count(m trace.Message, arrival time.Duration, child bool) erro
 		return fmt.Errorf("limit of trace %q: message %d has a service of %v at %v; allowed are 0s to %v",
 			f.problem.Trace.Name, f.messages+1, m.Service, m.Arrival, longest)
 	}
+	// Sums of a few such numbers must not overflow.
 	if f.work > math.MaxInt64/4-m.Service {
 		return fmt.Errorf("limit of trace %q: message %d brings the work above %v worker-seconds, which is the most; "+
 			"cut the trace",

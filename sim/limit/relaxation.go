@@ -51,6 +51,7 @@ func relax(f *Profile, start Start) *relaxation {
 	r.inTime, r.waiting = r.columns(true, 0), r.columns(true, 0)
 	r.late, r.waitingLate = r.columns(late, 0), r.columns(late, 0)
 	r.excusing = r.columns(excuse, 0)
+	// Late work that is never done would be free; it is done after the last slot at the price of a worker.
 	if late {
 		r.Cost[r.waitingLate+r.slots-1] = 1
 	}
@@ -79,6 +80,7 @@ func (r *relaxation) excusable(f *Profile, wanted bool) (messages []float64) {
 	}
 	unit := r.unit * float64(f.problem.Slots)
 	for g, s := range f.slots {
+		// The largest classes have columns of their own, because a fee excuses most work there. The others share one.
 		rest := 0.0
 		for i := range s.classes {
 			k := s.classes[len(s.classes)-1-i]
@@ -172,6 +174,7 @@ func (r *relaxation) workRows(f *Profile, messages []float64) {
 	r.balance = flow(r.waiting, r.inTime, arrives, none, excused)
 	r.excusingBalance = flow(r.excusing, -1, zero, excused, over)
 	r.lateBalance = flow(r.waitingLate, r.late, beyond, excused, none)
+	// open is the work that has arrived and is not due yet: no more may wait.
 	r.deadline = len(r.Right)
 	open := 0.0
 	for t := range r.slots {

@@ -14,6 +14,7 @@ const rushIntervals = 4 << 20
 func (f *Profile) Rush(start Start) Bound {
 	bound := Bound{Method: "rush", Start: start.String()}
 	most := int64(1)
+	// Each size is tried alone: larger messages need more of a slot, smaller ones are more.
 	for _, least := range f.steps() {
 		needed, ok := f.needed(start, least)
 		most = max(most, needed)

@@ -34,6 +34,7 @@ func Page(w io.Writer, command string, events []contest.Event, rows []contest.Ro
 	fmt.Fprint(w, pageTerms)
 	fmt.Fprint(w, "| policy | traces on which it kept the objective | on those: cost / bound, geometric mean | most "+
 		"| on all: in time, least |\n|---|---:|---:|---:|---:|\n")
+	// The table over all traces comes first: most readers need no other.
 	for _, s := range summaries(events, rows) {
 		fmt.Fprintf(w, "| %s | %d of %d | %s | %s | %s |\n", escape(s.policy), s.kept, s.of, multiple(s.mean()),
 			multiple(s.most), Percent(s.least))

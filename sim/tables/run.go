@@ -23,6 +23,7 @@ func Run(w io.Writer, r scoring.Result, p contest.Prepared, c contest.Contender)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "  %s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
+	// What the policy knew comes first: two runs that differ in it cannot be compared.
 	line("told", "%s", told(c, p))
 	line("messages", "%d", r.Messages)
 	line("in time", "%d of %d (%s) within %s; the objective is %s", r.InTime, r.Messages, Percent(r.InTimeRatio),
@@ -34,6 +35,7 @@ func Run(w io.Writer, r scoring.Result, p contest.Prepared, c contest.Contender)
 	if r.Clairvoyant > 0 {
 		line("lower bound", "%.0f (proved by %s); this is %.2f times as much", r.Clairvoyant, r.Method, r.Ratio)
 	}
+	// The causal bound is the fairer one for a policy without a forecast, which cannot launch before the first message.
 	if c := r.BoundCausal; c > 0 {
 		line("causal lower bound", "%.0f (proved by %s) with no launch before the first message; this is %.2f times "+
 			"as much",
@@ -59,6 +61,7 @@ func lossWords(r scoring.Result, quantile float64) string {
 	if r.Loss <= r.WorkerSeconds {
 		return fmt.Sprintf("%.0f worker-seconds; no message is %s", r.Loss, allowed)
 	}
+	// The number of messages that are late beyond the allowed share, from the price that was paid for them.
 	beyond := math.Round(100*(r.Loss-r.WorkerSeconds)/r.LatePrice) / 100
 	return fmt.Sprintf("%.0f worker-seconds, with %s for each of %s messages %s", r.Loss, render.Number(r.LatePrice),
 		render.Number(beyond), allowed)
@@ -77,6 +80,7 @@ func Percent(share float64) string { return fmt.Sprintf("%.4g %%", share*100) }
 
 // Rows prints a table for each trace with one line for each policy; with limits, also the lower bounds of the cost.
 func Rows(w io.Writer, rows []contest.Row, limits bool) {
+	// Rows of one event follow each other; a new event begins a new table.
 	last := ""
 	var t *tabwriter.Writer
 	for _, r := range rows {
@@ -96,6 +100,7 @@ func Rows(w io.Writer, rows []contest.Row, limits bool) {
 			fmt.Fprintln(t, "  POLICY\tIN TIME (MIN)\t(MEAN)\tCOST / BOUND\t(MAX)\tWORKER-SECONDS\tLOSS"+
 				"\tP50\tP95\tP99\tPEAK\tLAUNCHES/H\tCHANGES\tREVERSALS")
 		}
+		// Without lower bounds there are no ratios.
 		ratio, most := "-", "-"
 		if r.RatioMean > 0 {
 			ratio, most = fmt.Sprintf("%.2f", r.RatioMean), fmt.Sprintf("%.2f", r.RatioMost)

@@ -29,6 +29,7 @@ func Statistics(w io.Writer, s statistics.Statistics, goal statistics.Goal) {
 		// Messages of a Poisson process have a dispersion of 1, bursts a larger one.
 		row("burstiness", "index of dispersion %s by the minute; 1 is a Poisson process", digits(s.Dispersion.Value))
 	}
+	// The sparkline needs its scale in words: the width of a character and the messages of the highest one.
 	line, width, most := sparkline(s.Arrivals)
 	row("arrivals", "%s", line)
 	row("", "each %s, at most %s", render.Seconds(float64(width)), render.Plural(int(most), "message"))

@@ -66,6 +66,7 @@ func PlayDrawn(ctx context.Context, x Options, numbers []uint64, contenders []co
 	left := make([]int, len(numbers))
 	err := x.runs(ctx, "runs on worlds:", len(numbers)*len(contenders), func(ctx context.Context, i int) error {
 		world, policy := i/len(contenders), i%len(contenders)
+		// Runs of one world may begin at the same time; the trace is made once and shared, because it is not changed.
 		p, err := prepared[world]()
 		if err != nil {
 			return err
@@ -82,8 +83,9 @@ func PlayDrawn(ctx context.Context, x Options, numbers []uint64, contenders []co
 		if x.Limit {
 			found.bounds[world] = p.Limits
 		}
+		// After the last run of a world nothing needs its trace.
 		if left[world]++; left[world] == len(contenders) {
-			prepared[world] = nil // frees the trace: 20,000 messages take megabytes
+			prepared[world] = nil // 20,000 messages take megabytes
 		}
 		return err
 	})
@@ -95,7 +97,7 @@ func PlayDrawn(ctx context.Context, x Options, numbers []uint64, contenders []co
 type Named struct {
 	timeout    time.Duration
 	world      worlds.Named
-	bound      float64
+	bound      float64 // prescient lower bound of the cost, in worker-seconds
 	contenders []contest.Contender
 	results    []*scoring.Result
 }
@@ -109,6 +111,7 @@ func PlayNamed(ctx context.Context, x Options, contenders []contest.Contender) (
 		if err != nil {
 			return err
 		}
+		// The lower bound belongs to schedules that know the future from the start.
 		found[i] = Named{x.Timeout, all[i], p.Limits.Prescient.WorkerSeconds, contenders,
 			make([]*scoring.Result, len(contenders))}
 		for k, c := range contenders {
@@ -165,6 +168,7 @@ func (x Options) runs(ctx context.Context, what string, n int, run func(ctx cont
 
 // within calls f with a context that ends after the timeout. An error of f counts only when the time was not over.
 func (x Options) within(ctx context.Context, f func(context.Context) error) error {
+	// The outer context tells an interrupt by the user from a run that takes too long.
 	limited, stop := context.WithTimeout(ctx, x.Timeout)
 	defer stop()
 	err := f(limited)

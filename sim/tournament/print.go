@@ -18,6 +18,8 @@ import (
 
 // World is a drawn world in JSON. Times are in seconds.
 type World struct {
+	// Number is the number from which the world was drawn, and World describes it in one line. Messages is about how
+	// many arrive, Length how long they do, and Slack how much of the objective is left for a launch: see worlds.World.
 	Number   uint64  `json:"number"`
 	World    string  `json:"world"`
 	Messages int     `json:"messages"`
@@ -55,6 +57,8 @@ func PrintWorlds(out io.Writer, all []World) error {
 
 // NamedWorld is a named world in JSON. A limit of 0 judges nothing.
 type NamedWorld struct {
+	// Name and Found are those of worlds.Named; the others are its limits. Shares are from 0 to 1, ratios are to the
+	// lower bound of the cost.
 	Name         string  `json:"name"`
 	Found        string  `json:"found"`
 	Least        float64 `json:"least_in_time_ratio"`
@@ -108,6 +112,7 @@ func Played(found []Named) (all []NamedWorld) {
 
 // PrintNamed prints a table for each named world, and how many of them the first policy masters.
 func PrintNamed(out io.Writer, found []Named) error {
+	// kept counts the worlds whose limits the first policy keeps.
 	kept := 0
 	for _, n := range found {
 		fmt.Fprintf(
@@ -177,6 +182,8 @@ func tooLong(timeout time.Duration) string { return fmt.Sprintf("not answered wi
 // Summary judges the first policy against the others. Shares are shares of the worlds in which they can be told. A
 // figure that no world tells is absent.
 type Summary struct {
+	// Policy is the first policy. Worlds counts the worlds that were played, and Unanswered the runs of all policies
+	// that were not answered in time.
 	Policy     string `json:"policy"`
 	Worlds     int    `json:"worlds"`
 	Unanswered int    `json:"unanswered"`
@@ -194,6 +201,8 @@ type Summary struct {
 
 // Worst is a world with the policy's loss over that of the best other policy.
 type Worst struct {
+	// World is the number of the world, Ratio the loss of the policy over that of the policy Best, and Text describes
+	// the world.
 	World uint64  `json:"world"`
 	Ratio float64 `json:"loss_over_best"`
 	Best  string  `json:"best"`
@@ -240,6 +249,7 @@ func (d Drawn) summary() Summary {
 		s.RegretFree = &share
 	}
 	s.LossOverBest = meanOf(overBest)
+	// The policy formula would only be compared with itself.
 	if policy != worlds.Reference {
 		s.LossOverReference = meanOf(d.overReference())
 	}
@@ -281,6 +291,8 @@ func meanOf(ratios []float64) *float64 {
 
 // Report is what muster worlds -o json prints about drawn worlds.
 type Report struct {
+	// Worlds are in the order in which their numbers were given. Outcomes are in the order of the worlds and then of
+	// the policies; the runs that they lack are in Unanswered.
 	Worlds     []World          `json:"worlds"`
 	Outcomes   []worlds.Outcome `json:"outcomes"`
 	Unanswered []Missing        `json:"unanswered,omitempty"`

@@ -60,6 +60,7 @@ func newCounts(l *lines, o Options) (Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A header with the starts of intervals is recognised by its column; otherwise lengths are expected.
 	required := []string{columnInterval, columnCount}
 	if slices.Contains(splitNames(line), columnStart) {
 		required[0] = columnStart
@@ -71,6 +72,7 @@ func newCounts(l *lines, o Options) (Reader, error) {
 	if err != nil {
 		return nil, l.fault(err)
 	}
+	// Services and arrivals have streams of their own, so another spread does not change the services.
 	services, unit := chance.New(o.Seed, chance.ForServices), chance.Lognormal(o.ServiceCV)
 	return &countsReader{
 		lines: l, row: fields{names: found}, time: slices.Index(found, required[0]),
@@ -96,6 +98,7 @@ func (r *countsReader) Next() (Message, error) {
 	}
 	r.made++
 	r.total++
+	// Rounding must not put a message before the one before it.
 	r.last = max(r.last, r.from+offset)
 	return Message{Arrival: r.last, Service: r.service()}, nil
 }
@@ -139,6 +142,7 @@ func (r *countsReader) interval() error {
 	from, n := r.nextFrom, r.nextCount
 	next, nextCount, err := r.line()
 	switch {
+	// The last interval is as long as the one before it, which the only interval does not have.
 	case err == io.EOF && r.length == 0:
 		return r.fault(fmt.Errorf("found one %s, which does not say how long the interval is: use %s", columnStart,
 			columnInterval))

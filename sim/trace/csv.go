@@ -114,6 +114,7 @@ func (r *csvReader) tree() (Message, error) {
 		}
 		root = m
 	}
+	// Arrivals of roots ascend over the whole file, those of children among the children of one parent.
 	if root.Arrival < r.order.last {
 		return root, r.fault(unsorted(seconds(root.Arrival), seconds(r.order.last)))
 	}
@@ -144,9 +145,11 @@ func (r *csvReader) grow(root Message) (Message, error) {
 			return m, r.fault(fmt.Errorf("found the depth %d below a line of depth %d, want at most one more", depth,
 				len(levels)))
 		}
+		// A tree is held in memory as a whole, so its size must be bounded before it is complete.
 		if size++; size > MaxTree {
 			return m, r.fault(treeTooLarge())
 		}
+		// A line that is not deeper than the one before ends the levels below its own.
 		if depth <= len(levels) {
 			if below := fold(levels, depth); below != nil {
 				last := levels[depth-1]
@@ -238,6 +241,7 @@ func (n names) of(column string, text []byte) (string, error) {
 	if err := textual(column, name); err != nil {
 		return "", err
 	}
+	// More names are still returned, each as a copy of its own.
 	if len(n) < 1<<14 {
 		n[name] = name
 	}

@@ -61,6 +61,7 @@ func Generate(spec string, seed uint64) (Trace, error) {
 		return Trace{}, fmt.Errorf("there is no generator %q%s; there are %s", short([]byte(name)), near(name, all),
 			strings.Join(all, ", "))
 	}
+	// A colon without settings is more likely a mistake than a request for the defaults.
 	if set && rest == "" {
 		return Trace{}, g.wrong(fmt.Errorf("found nothing after the colon, want key=value as in %s", g.example()))
 	}
@@ -72,6 +73,7 @@ func Generate(spec string, seed uint64) (Trace, error) {
 	if p.expected <= 0 { // without this check, the search for the first message would last as long as the trace
 		return Trace{}, noMessage(spec)
 	}
+	// The negation also catches a number that is not finite.
 	if !(p.expected <= MaxMessages) {
 		return Trace{}, g.wrong(fmt.Errorf("found settings for about %.0f messages, want at most %d", p.expected,
 			MaxMessages))
@@ -116,6 +118,7 @@ func (g Generator) example() string {
 func (g Generator) settings(text string) (settings, error) {
 	s := settings{map[string]float64{}, map[string]string{}}
 	for _, p := range g.Parameters {
+		// The defaults pass the same checks as the settings, so a wrong default cannot stay unnoticed.
 		if err := s.set(p, p.Default); err != nil {
 			return s, err
 		}
@@ -218,6 +221,7 @@ func (g *generated) Next() (Message, error) {
 		return m, noMessage(g.spec)
 	case !ok:
 		return m, io.EOF
+	// The expected number was small enough, but the number that was drawn is not.
 	case g.left == 0:
 		return Message{}, fmt.Errorf("generate %s: %w", g.spec, tooMany())
 	}
@@ -319,6 +323,7 @@ func (a *arrivals) within() (float64, bool) {
 		a.made++
 		return at, at < length
 	}
+	// The wait is counted in rate x time, so a faster piece uses it up sooner.
 	at := a.offset + a.wait/a.now.rate
 	if at < length {
 		a.offset, a.wait = at, a.random.Exponential()

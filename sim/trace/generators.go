@@ -25,7 +25,7 @@ func span(name, value, what string, least time.Duration) Parameter {
 }
 
 func over(value string) Parameter {
-	return span("duration", value, "how long messages come", time.Second)
+	return span("duration", value, "how long messages arrive", time.Second)
 }
 
 // work returns the parameters of a lognormal service.
@@ -46,7 +46,7 @@ func generators() []Generator {
 	return []Generator{
 		{Name: "steady", What: "messages at equal distances", plan: steadyPlan,
 			Parameters: all(work("10s", "0.5"), rate("2", "messages a second"), over("1h"))},
-		{Name: "poisson", What: "messages that know nothing of each other", plan: poissonPlan,
+		{Name: "poisson", What: "independent messages (a Poisson process)", plan: poissonPlan,
 			Parameters: all(work("10s", "0.5"), rate("2", "messages a second"), over("1h"))},
 		{Name: "step", What: "a rate that jumps once", plan: stepPlan,
 			Parameters: all(work("10s", "0.5"), rate("0.5", "messages a second at first"),
@@ -81,10 +81,10 @@ func generators() []Generator {
 			Parameters: all(work("8s", "4"), rate("1", "messages a second"),
 				Parameter{Name: "law", Default: "lognormal", What: "the law of the service, lognormal or pareto",
 					kind: word, words: []string{"lognormal", "pareto"}}, over("6h"))},
-		{Name: "sparse", What: "hardly any messages", plan: sparsePlan,
+		{Name: "sparse", What: "few messages", plan: sparsePlan,
 			Parameters: all(work("15s", "0.5"), Parameter{Name: "load", Default: "0.1", What: "busy slots in the mean",
 				least: 0, most: 1e6}, over("24h"))},
-		{Name: "burst", What: "some messages at one instant, and no others", plan: burstPlan,
+		{Name: "burst", What: "messages that all arrive at once", plan: burstPlan,
 			Parameters: all(work("25s", "0"), Parameter{Name: "size", Default: "50", What: "messages", kind: whole,
 				least: 1, most: 1e8})},
 		{Name: "bimodal", What: "two classes of work, short and long", plan: bimodalPlan,
@@ -177,6 +177,7 @@ func spikePlan(s settings, seed uint64) plan {
 			return next, true
 		})
 	}
+	// The number of bursts that fit into the duration, the first at the time at.
 	spikes := max(0, (s.number("duration")-s.number("at"))/s.number("every")+1)
 	return flow(s, seed, total(s)+spikes*float64(size), random(seed, when), chance.Lognormal(s.number("cv")), nil)
 }
@@ -187,6 +188,7 @@ func diurnalPlan(s settings, seed uint64) plan {
 	when := func() pieces {
 		k := 0
 		return within(s.time("duration"), func() (piece, bool) {
+			// The rate of a piece is that of its middle; a quarter of a turn earlier the sine is at its lowest.
 			turn := (float64(k)+0.5)/steps - 0.25
 			k++
 			swing := float64(s.number("swing") * chance.SinTurns(turn))
@@ -194,6 +196,7 @@ func diurnalPlan(s settings, seed uint64) plan {
 				true
 		})
 	}
+	// A duration that ends at noon has more than the mean rate, at most twice as much.
 	return flow(s, seed, 2*total(s), random(seed, when), chance.Lognormal(s.number("cv")), nil)
 }
 
@@ -201,6 +204,7 @@ func diurnalPlan(s settings, seed uint64) plan {
 func workdayPlan(s settings, seed uint64) plan {
 	busy := min(s.time("busy"), day)
 	when := func() pieces {
+		// The first night ends at the time at; the later ones fill the rest of a day.
 		first, working := min(s.time("at"), day), true
 		return within(s.time("duration"), func() (piece, bool) {
 			if working = !working; working {
@@ -218,6 +222,7 @@ func workdayPlan(s settings, seed uint64) plan {
 // mmppPlan is a Markov-modulated Poisson process with two states; it begins in the quiet one.
 func mmppPlan(s settings, seed uint64) plan {
 	when := func() pieces {
+		// The states have a stream of their own, so a change of the rates leaves their lengths alone.
 		states, busy := chance.New(seed, chance.ForStates), true
 		return within(s.time("duration"), func() (piece, bool) {
 			busy = !busy
@@ -257,6 +262,7 @@ func heavytailPlan(s settings, seed uint64) plan {
 
 // sparsePlan states the load instead of the rate: the rate is the load over the mean service.
 func sparsePlan(s settings, seed uint64) plan {
+	// The settings belong to this plan alone, so they may be changed.
 	s.numbers["rate"] = s.number("load") / s.number("service")
 	return poissonPlan(s, seed)
 }
@@ -297,6 +303,7 @@ func treePlan(s settings, seed uint64) plan {
 			root := grow(shapes, s.whole("depth"), s.whole("fanout"), s.whole("most"), func() time.Duration {
 				return toService(float64(mean * shape(services)))
 			})
+			// Roots arrive at regular times; the children of a node are sent at once when it finishes.
 			root.Arrival = at
 			left--
 			at += every
@@ -313,6 +320,7 @@ func grow(shapes *chance.Stream, depth, fanout, most int, service func() time.Du
 	for level, from := 0, 0; level < depth && from < len(all); level++ {
 		until := len(all)
 		for i := from; i < until; i++ {
+			// Each number of children from 0 to twice the mean is equally likely.
 			n := int(float64(shapes.Uniform() * float64(2*fanout+1)))
 			if level == 0 {
 				n = max(1, n)

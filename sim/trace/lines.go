@@ -27,6 +27,7 @@ type lines struct {
 // whatever the file's name is.
 func newLines(name string, r io.Reader, closer io.Closer) (*lines, error) {
 	l := &lines{name: name, in: bufio.NewReaderSize(r, maxLine), closer: closer}
+	// Six bytes are enough for the longest magic number.
 	begin, err := l.in.Peek(6)
 	if err != nil && err != io.EOF {
 		return nil, l.whole(fmt.Errorf("read: %w", err))
@@ -89,6 +90,7 @@ func (l *lines) failed(err error) error {
 	switch {
 	case err == io.EOF:
 		return err
+	// The line does not fit into the buffer; it has not been counted yet.
 	case err == bufio.ErrBufferFull:
 		l.number++
 		return l.fault(fmt.Errorf("found a line of more than %d bytes, which is the longest allowed; is this a text "+

@@ -97,6 +97,7 @@ func Load(text string, o Options) (Trace, error) {
 	case isGenerator:
 		return Generate(text, o.Seed)
 	}
+	// A name that is neither a file nor a path is probably a generator or scenario that was misspelt.
 	if _, err := os.Stat(text); err != nil && !strings.ContainsAny(text, `/\`) {
 		known := generatorNames()
 		if !set {
@@ -149,6 +150,7 @@ func Open(path string, o Options) (Trace, error) {
 		}
 		return r, nil
 	}}
+	// Reading the first message finds most faults before a long run begins.
 	return t, t.Each(func(Message) bool { return false })
 }
 

@@ -148,6 +148,7 @@ var ErrEmpty = errors.New("found no message; a trace has at least one")
 
 // near returns a question for the word that was probably meant, or "" when no word is similar.
 func near(found string, words []string) string {
+	// A third of the letters, and one more for short words, may be wrong.
 	best, least := "", len(found)/3+2
 	for _, w := range words {
 		if d := distance(found, w); d < least {
@@ -163,6 +164,7 @@ func near(found string, words []string) string {
 // distance returns the least number of letters to insert, delete or change to get from a to b (Levenshtein's distance);
 // 64 when one is longer than 64, because that is no typing error.
 func distance(a, b string) int {
+	// The table below would be large for a long text.
 	if len(a) > 64 || len(b) > 64 {
 		return 64
 	}

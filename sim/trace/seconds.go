@@ -42,6 +42,7 @@ func plainSeconds(text []byte) (time.Duration, bool) {
 		for i++; i < len(text) && text[i]-'0' <= 9; i++ {
 			digits++
 			switch {
+			// Up to nine digits behind the point are nanoseconds and more.
 			case scale > 1:
 				scale /= 10
 				fraction += int64(text[i]-'0') * scale
@@ -61,6 +62,7 @@ func oddSeconds(name string, text []byte) (time.Duration, error) {
 	}
 	v, err := strconv.ParseFloat(string(text), 64)
 	switch {
+	// ParseFloat also accepts NaN, infinities, hexadecimal numbers and underscores, which are refused.
 	case err == nil && math.IsNaN(v), math.IsInf(v, 0) && bytes.ContainsAny(text, "iI"):
 		return 0, fmt.Errorf("found the %s %s, want a finite number of seconds", name, short(text))
 	case err != nil && !errors.Is(err, strconv.ErrRange), bytes.ContainsAny(text, "xXpP_"):

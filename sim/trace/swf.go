@@ -70,6 +70,7 @@ func (r *swfReader) job() (Message, error) {
 			continue
 		case !r.begun:
 			r.begun, r.base = true, m.Arrival
+		// Logs are sorted by submit time; a log that is not would make arrivals descend.
 		case m.Arrival < r.base+r.order.last:
 			return m, r.fault(unsorted(seconds(m.Arrival), seconds(r.base+r.order.last)))
 		}
@@ -115,6 +116,7 @@ func (r *swfReader) parse(line []byte) (m Message, ok bool, err error) {
 		return m, false, errors.New("found the status " + short(status) + ", want a whole number from -1 to 5")
 	}
 	const cancelled = "5"
+	// The statuses 2, 3 and 4 are of a partial execution: checkpointed jobs have a line for each part.
 	part := string(status) == "2" || string(status) == "3" || string(status) == "4"
 	never := string(status) == cancelled && m.Service == 0
 	return m, !missing(submit) && !missing(run) && !part && !never, nil

@@ -24,10 +24,12 @@ func Write(t Trace, path string, each func(messages int64)) (int64, error) {
 		return 0, fmt.Errorf("write the trace to %s: found a name that ends in %q, want .csv or .csv.gz", path,
 			filepath.Ext(path))
 	}
+	// The header comes first in the file, so the columns must be known before anything is written.
 	columns, err := used(t)
 	if err != nil {
 		return 0, fmt.Errorf("write the trace to %s: %w", path, err)
 	}
+	// A crash must not leave half a trace under the final name.
 	f, err := beside(path)
 	if err != nil {
 		return 0, fmt.Errorf("write the trace to %s: %w", path, err)
@@ -120,6 +122,7 @@ func (w *csvWriter) all(t Trace) error {
 	var failed error
 	told := int64(0)
 	err := t.Each(func(m Message) bool {
+		// A trace that is made in Go has not been checked by a reader.
 		if err := w.order.Check(m); err != nil {
 			failed = fmt.Errorf("message %d: %w", w.order.count+1, err)
 			return false

@@ -75,6 +75,8 @@ func drawFlow(d draws, w *World) flow {
 
 // settle sets the length of the world, and lowers its load where so many messages are too many.
 func (f *flow) settle(w *World, reportEvery float64) {
+	// A simulated run costs by messages and by reports of busy workers; both are bounded, and 150 messages are always
+	// allowed.
 	most := math.Min(mostMessages, math.Max(150, mostWork*reportEvery/w.Mean))
 	f.wanted = math.Min(f.wanted, most)
 	rate := w.Load * float64(w.Slots) / w.Mean
@@ -96,6 +98,7 @@ func (f flow) level(t, length float64) float64 {
 		if math.Mod(t, f.period) >= 5*86400 {
 			return 0.2 * day
 		}
+		// Five days of 1.32 and two of 0.2 have a mean of 1.
 		return 1.32 * day
 	case OnOff:
 		if math.Mod(t, f.period) < f.busy*f.period {
@@ -106,6 +109,7 @@ func (f flow) level(t, length float64) float64 {
 		return 0.3 // the rest arrives in spikes
 	case Ramp:
 		if t < 0.7*length {
+			// The ramp rises over 70 % of the length, and its mean over the whole is about 1.
 			return 0.1 + 3.2*(t/(0.7*length))*0.8
 		}
 		return 0.1
@@ -113,6 +117,7 @@ func (f flow) level(t, length float64) float64 {
 		if t < 0.4*length {
 			return 0.2
 		}
+		// The mean over 40 % at 0.2 and 60 % at this level is 1.
 		return 1.533
 	}
 	return 1

@@ -51,7 +51,7 @@ func drawWork(d draws, w *World) work {
 	return x
 }
 
-// tail returns about the 99th percentile of the work where drift is greatest.
+// tail returns about the 99th percentile of the work where drift is greatest. Objectives are drawn as multiples of it.
 func (x work) tail() float64 {
 	of := func(mean float64) float64 {
 		variance := math.Log1p(x.cv * x.cv)
