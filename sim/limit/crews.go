@@ -84,7 +84,8 @@ func climb(value func(float64) float64, high float64) float64 {
 }
 
 // cuts returns sizes beyond which work may lose its deadline: the longest size, so that no work does; the size beyond
-// which as many messages are as may be late; and sizes beyond which a few times as many are.
+// which as many messages are as may be late; and sizes beyond which a few times as many are. The bound holds for each
+// size, and its strength differs, so a few are tried.
 func (f *Profile) cuts() (sizes []time.Duration) {
 	sizes = []time.Duration{f.longest}
 	if f.excused == 0 {

@@ -90,6 +90,7 @@ func logTicks(low, high float64) (all []tick) {
 
 // roundStep returns the next number at or above v of the form 1, 2 or 5 times a power of ten.
 func roundStep(v float64) float64 {
+	// A figure without a scale, such as a run without messages, still gets an axis.
 	if v <= 0 || !finite(v) {
 		return 1
 	}
@@ -160,6 +161,7 @@ func span(seconds float64) string {
 // percent returns a share in per cent with at most two decimals. Only a share of 1 is written as 100 %.
 func percent(share float64) string {
 	v := math.Round(share*1e4) / 100
+	// A share just below 1 must not look like all.
 	if share < 1 && v >= 100 {
 		v = 99.99
 	}

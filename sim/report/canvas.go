@@ -64,6 +64,7 @@ func (c *canvas) escaped(text string) {
 
 // px returns a coordinate to a tenth of a pixel.
 func px(v float64) string {
+	// A tenth of a pixel is not visible, and short numbers keep pages small.
 	v = math.Round(v*10) / 10
 	if v == 0 { // also -0, which would be written with its sign
 		v = 0

@@ -115,6 +115,7 @@ func (m mark) with(later mark) mark {
 	if later.size() > m.size() {
 		kept = later
 	}
+	// The one that is not kept counts as one more.
 	kept.others = m.others + later.others + 1
 	return kept
 }

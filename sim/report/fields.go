@@ -110,6 +110,7 @@ func orDash(text string) string {
 func headline(r scoring.Result) string {
 	text := fmt.Sprintf("%s of %s messages in time, p95 %s, for %s worker-seconds", percent(r.InTimeRatio),
 		count(r.Messages), duration(r.P95), grouped(r.WorkerSeconds))
+	// Without a lower bound there is no ratio.
 	if r.Ratio > 0 {
 		text += ", " + times(r.Ratio) + " the lower bound"
 	}

@@ -23,6 +23,7 @@ func (p *plot) nameAt(x, y float64, name string) {
 	if r := []rune(name); len(r) > maxLabel {
 		name = string(r[:maxLabel-1]) + "…"
 	}
+	// Names are placed beside their point, then above or below it, and at last further away with a line.
 	level := []side{{1, 0}, {-1, 0}}
 	aslant := []side{{1, -1}, {1, 1}, {-1, -1}, {-1, 1}, {0, -1}, {0, 1}}
 	near, far := []float64{0, 12}, []float64{28, 46, 66, 90, 120}
@@ -49,6 +50,7 @@ func (p *plot) fits(x, y float64, s side, away float64, name string, over bool) 
 	if away > 0 && s.down == 0 {
 		return false // a line along a row of points would look like one of the plot
 	}
+	// The numbers are in pixels: the radius of a point, the height of a line of text, and margins.
 	w := textWidth(name)
 	at, base := x+float64(s.right*(9+away)), y+4+float64(s.down*(13+away))
 	b := box{at - w/2, base - 11, at + w/2, base + 4}
@@ -62,6 +64,7 @@ func (p *plot) fits(x, y float64, s side, away float64, name string, over bool) 
 	if !b.inside(p.outside) || b.meetsAny(p.taken) || !over && b.meetsAny(p.lines) {
 		return false
 	}
+	// Later names must not cover this one.
 	p.taken = append(p.taken, b)
 	if away > 0 {
 		p.line("leader", x, y, at-float64(s.right*3), base-4-float64(s.down*6))

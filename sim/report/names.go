@@ -39,6 +39,7 @@ func apart(runs []Run, all []string, by func(r Run, place int) string) []string 
 				place = n + 1
 			}
 		}
+		// Where all runs of the name have the same text, it would only make names longer.
 		if differ {
 			next[i] += ", " + by(r, place)
 		}

@@ -68,8 +68,8 @@ func HTML(w io.Writer, title string, runs []Run) error {
 	if len(runs) == 0 {
 		return errors.New("write a report: found no runs, at least one is needed")
 	}
-	// The policy lets the browser run the page's own script only, which it knows by its hash. A page can show texts from
-	// anywhere, such as names of traces, and must be safe to open and to share.
+	// The policy lets the browser run the page's own script only, which it knows by its hash. A page can show texts
+	// from anywhere, such as names of traces, and must be safe to open and to share.
 	hash := sha256.Sum256([]byte(pageScript))
 	p := page{
 		Title: clean(title), Facts: facts(runs), Heads: heads(), Front: markup(attainmentSVG(runs, true)),
@@ -185,8 +185,8 @@ func facts(runs []Run) string {
 	return fmt.Sprintf("%s; objective: messages finish within %s", text, span(o.Latency.Seconds()))
 }
 
-// values are the numbers of the tooltips.
-// They are a third of the page's size, so they have three decimals and no names for each number. page.js reads them.
+// values are the numbers of the tooltips. They are a third of the page's size, so they have three decimals and no names
+// for each number. page.js reads them.
 type values struct {
 	End  float64   `json:"end"`  // seconds
 	At   []float64 `json:"at"`   // when each column begins, in seconds
@@ -240,6 +240,7 @@ func (e extent) shown() any {
 	switch {
 	case !e.known:
 		return nil
+	// Most columns of most curves have one value, and one number is a third of three.
 	case e.least == e.largest:
 		return thousandth(e.last)
 	}

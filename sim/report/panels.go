@@ -66,6 +66,7 @@ func (p *picture) arrivals(y scale) {
 		mean.across(p.seconds(r.to))
 		fastest.down(y.at(r.fastest))
 		fastest.across(p.seconds(r.to))
+		// The second curve and its legend are drawn only where they would be visible.
 		differ = differ || px(y.at(r.mean)) != px(y.at(r.fastest))
 	}
 	mean.down(y.at(0))
@@ -106,6 +107,7 @@ func (p *picture) age(y scale) {
 // fleet draws the members that exist, those in service and the busy ones as areas, one before the other, and the
 // desired count as a line.
 func (p *picture) fleet(y scale) {
+	// The order matters: each area covers a part of the one before it.
 	p.curve("live", live, y)
 	p.curve("service", inService, y)
 	p.curve("busy", busy, y)
@@ -143,6 +145,7 @@ func (c *canvas) legend(right, y float64, entries ...entry) {
 	x := right
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := entries[i]
+		// The legend is laid out from right to left, because only its right end is known.
 		x -= textWidth(e.name) + 21
 		c.say("text", e.name, "x", px(x+21), "y", px(y))
 		if e.area() {
@@ -187,6 +190,7 @@ func (p *picture) marks() {
 	p.label(left-7, middle-6, "end", "up")
 	p.label(left-7, middle+14, "end", "down")
 	p.line("axis", left, middle, right, middle)
+	// The largest change has the full length, and a change of one is still visible: lengths grow with the root.
 	largest := 1
 	for _, m := range p.k.marks {
 		largest = max(largest, m.size())

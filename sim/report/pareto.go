@@ -62,6 +62,7 @@ func attainmentSVG(runs []Run, inPage bool) string {
 	for i, f := range all {
 		p := newPlot(runs, called, f)
 		p.canvas, p.inPage, p.titled, p.narrow = c, inPage, len(all) > 1 || !inPage, len(all) > 1
+		// The plots fill the columns row by row.
 		p.place(float64(i%columns)*plotWidth, float64(i/columns)*plotHeight, plotWidth, plotHeight)
 		p.draw()
 	}
@@ -170,10 +171,12 @@ func newPlot(runs []Run, called []string, f facet) *plot {
 // costs chooses the axis of cost: logarithmic if the costs are far apart.
 func (p *plot) costs(low, high float64) {
 	if low > 0 && high > 8*low {
+		// Without logarithms the cheap runs would be drawn on top of each other.
 		p.x = scale{low: low / 1.4, high: high * 1.4, log: true}
 		p.xTicks = logTicks(p.x.low, p.x.high)
 		return
 	}
+	// The margin at the right has room for the name of the most expensive run.
 	p.x = scale{low: 0, high: max(high*1.18, 1)}
 	for _, t := range rateTicks(p.x.high, 6) {
 		if t.value <= p.x.high {
@@ -208,6 +211,7 @@ func (p *plot) place(x, y, width, height float64) {
 	}
 	p.outside = box{x + left, y + top, x + width - right, y + height - bottom}
 	p.x.from, p.x.to = p.outside.x1, p.outside.x2
+	// The values end inside the frame, so that points at 0 or 100 % have room for their names.
 	p.y.from, p.y.to = p.outside.y2-14, p.outside.y1+24
 }
 
@@ -284,6 +288,7 @@ func (p *plot) drawLines() {
 		d.across(x)
 		d.down(y)
 	}
+	// Behind the last run of the front nothing is gained: the line goes on to the right.
 	p.lines = append(p.lines, box{d.x, d.y - 1, o.x2, d.y + 1})
 	d.across(o.x2)
 	p.leaf("path", "class", "pareto", "d", d.String())
@@ -294,6 +299,7 @@ func (p *plot) points() {
 	const radius = 5.0
 	for _, i := range p.facet.runs {
 		x, y := p.x.at(p.runs[i].Result.WorkerSeconds), p.y.at(p.runs[i].Result.InTimeRatio)
+		// All points are taken before the first name is placed, so that no name covers a later point.
 		p.taken = append(p.taken, box{x - radius - 1, y - radius - 1, x + radius + 1, y + radius + 1})
 	}
 	for _, i := range p.facet.runs {
@@ -306,6 +312,7 @@ func (p *plot) points() {
 		if p.inPage {
 			p.begin("a", "href", "#run-"+strconv.Itoa(i), "aria-label", p.called[i])
 		}
+		// The title is the tooltip of the point.
 		p.begin("circle", "class", class, "cx", px(x), "cy", px(y), "r", px(radius))
 		p.say("title", fmt.Sprintf("%s: %s in time, %s worker-seconds, p95 %s", p.called[i], percent(r.InTimeRatio),
 			grouped(r.WorkerSeconds), render.Seconds(r.P95)))

@@ -84,6 +84,7 @@ func (p *picture) draw() string {
 	p.marks()
 	p.timeAxis(height)
 	if p.inPage {
+		// The script moves this line with the pointer.
 		p.line("cursor", left, 0, left, height-timeHeight)
 	}
 	p.end("svg")
@@ -123,6 +124,7 @@ func (p *picture) description() string {
 
 // panels returns the plots of the picture, from top to bottom.
 func (p *picture) panels() []panel {
+	// Each panel has a scale from 0 to its largest value; that of the age includes the objective.
 	fastest := 0.0
 	for _, r := range p.k.rates() {
 		fastest = max(fastest, r.fastest)
@@ -141,6 +143,7 @@ func (p *picture) panels() []panel {
 // panel draws the frame of a plot and its content.
 func (p *picture) panel(a panel) {
 	top := p.y + headRoom
+	// The scale ends at the last tick, which is at or above the largest value.
 	high := a.ticks[len(a.ticks)-1].value
 	y := scale{low: 0, high: high, from: top + a.height, to: top}
 	p.heading(top, a.name, a.unit)
@@ -169,6 +172,7 @@ func (p *picture) timeAxis(height float64) {
 	for _, t := range p.times {
 		x, class := p.x.at(t.value), "middle"
 		at := x
+		// A label at the right edge would be cut off.
 		if x+textWidth(t.label)/2 > width {
 			at, class = width, "end"
 		}

@@ -60,6 +60,7 @@ func (r *Recorder) Stepped(v sim.View) {
 		c.values[desired] = only(float64(v.Outcome.Decision.Desired))
 		r.decided(v)
 	}
+	// The controller steps every 50 ms at times. A rate over so short a time would show a single message as a burst.
 	if past := v.At - r.interval.from; past >= rateOver {
 		c.fastest = float64(v.Sent-r.interval.sent) / past.Seconds()
 		c.sent, c.sentAt = v.Sent, v.At
@@ -67,6 +68,7 @@ func (r *Recorder) Stepped(v sim.View) {
 	}
 	k := &r.curves
 	k.end, k.sent = v.At, v.Sent
+	// The view belongs to the newest column if both begin within the same multiple of the width.
 	if n := len(k.columns); n > 0 && k.columns[n-1].at/r.width == v.At/r.width {
 		k.columns[n-1] = k.columns[n-1].with(c)
 		return
@@ -76,6 +78,7 @@ func (r *Recorder) Stepped(v sim.View) {
 	}
 	k.columns = append(k.columns, c)
 	for len(k.columns) > maxColumns {
+		// Twice the width joins at most two columns each, so it may take several rounds.
 		r.width *= 2
 		k.columns = merged(k.columns, r.width)
 	}
@@ -92,6 +95,7 @@ func (r *Recorder) decided(v sim.View) {
 	m := mark{at: v.At, from: d.Previous, to: d.Desired}
 	if n := len(k.marks); n > 0 && k.marks[n-1].at/r.markWidth == m.at/r.markWidth {
 		last := &k.marks[n-1]
+		// The largest change of several explains the curve best; the others are only counted.
 		if last.size() >= m.size() {
 			last.others++
 			return

@@ -57,6 +57,7 @@ func Statistics(w io.Writer, s statistics.Statistics, goal statistics.Goal) {
 
 // printKinds prints the classes of the messages, if there are several.
 func printKinds(row func(string, string, ...any), s statistics.Statistics) {
+	// Only the first line has a name; the others belong to it.
 	name := "classes"
 	for _, c := range s.Classes {
 		row(name, "%s: %s, mean %s", orNoName(c.Name), render.Plural(int(c.Messages), "message"), span(c.MeanSeconds))
@@ -88,6 +89,7 @@ func orNoName(name string) string {
 // printSlack prints the slack ratio and what it means.
 func printSlack(row func(string, string, ...any), s statistics.Slack) {
 	row("objective", "%s for %s%% of the messages", span(s.ObjectiveSeconds), digits(100*s.Quantile))
+	// This bounds every policy, so it is said before the slack.
 	if s.Longer > 0 {
 		row("", "%s%% take longer by themselves: no policy has more than %s%% in time", digits(100*s.Longer),
 			digits(100*(1-s.Longer)))

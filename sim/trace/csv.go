@@ -29,6 +29,7 @@ func header(line []byte, required, allowed []string) ([]string, error) {
 	for name := range strings.SplitSeq(string(line), ",") {
 		name = bare(name)
 		switch {
+		// A file without a header begins with a number.
 		case len(found) == 0 && strings.IndexFunc(name, isLetter) < 0:
 			return nil, fmt.Errorf("found %q, want the names of the columns first: %s", short(line),
 				strings.Join(required, ","))
@@ -90,6 +91,7 @@ func newCSV(l *lines) (Reader, error) {
 
 // Next returns the next root with its children.
 func (r *csvReader) Next() (Message, error) {
+	// A reader that has failed stays so: what follows a broken line cannot be trusted.
 	if r.failed != nil {
 		return Message{}, r.failed
 	}
@@ -271,6 +273,7 @@ func (f *fields) split(line []byte) error {
 			}
 			continue
 		}
+		// Most fields have no quotes; they are found without copying.
 		f.quoted[n] = false
 		end := 0
 		for end < len(rest) && rest[end] != ',' {

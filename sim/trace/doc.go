@@ -11,8 +11,8 @@
 //
 // The package keeps these invariants:
 //
-//   - Arrivals ascend, durations are not negative, and sizes are bounded ([Order] and the constants beside it). A reader
-//     checks that before it returns a message, so its users need not.
+//   - Arrivals ascend, durations are not negative, and sizes are bounded ([Order] and the constants beside it). A
+//     reader checks that before it returns a message, so its users need not.
 //   - A trace can be read from its start as often as needed, and gives the same messages each time.
 //   - The same generator, settings and seed give the same messages on every platform: package chance draws them without
 //     the floating-point functions of the platform.

@@ -58,6 +58,7 @@ func (r *swfReader) job() (Message, error) {
 		if err != nil {
 			return Message{}, err
 		}
+		// Comments may stand between jobs, too.
 		if trim(line)[0] == ';' {
 			continue
 		}
