@@ -54,7 +54,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	}
 }
 
-// forgetful asks for a worker for every message, whoever is on the way.
+// forgetful launches a worker for every message, whatever is booting.
 type forgetful struct{}
 
 func (forgetful) Decide(o muster.Observation, recent muster.Recent) muster.Decision {

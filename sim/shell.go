@@ -191,12 +191,12 @@ func (r *run) take(c call) {
 		return
 	}
 	c.report.At = r.time()
-	d, reply, look := s.Report(time.Duration(r.now), s.spare.report(&c.report), &c.report, c)
+	d, reply, poll := s.Report(time.Duration(r.now), s.spare.report(&c.report), &c.report, c)
 	if reply == controller.Answered {
 		r.answer(c, d)
 		return
 	}
-	r.poll(look)
+	r.poll(poll)
 	r.plan()
 }
 

@@ -100,7 +100,7 @@ func TestAProfileIsBounded(t *testing.T) {
 	}
 }
 
-// A message longer than the objective cannot be in time; it costs its work and excuses nobody else.
+// A message longer than the objective cannot be in time; it costs its work and excuses no other.
 func TestUnattainableMessagesCostTheirWorkOnly(t *testing.T) {
 	const s = time.Second
 	p := Problem{Trace: trace.Of("long", trace.Message{Service: 100 * s}, trace.Message{Service: 2 * s}),

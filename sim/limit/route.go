@@ -33,16 +33,16 @@ func (r *route) states() int {
 	return n * len(r.levels)
 }
 
-// front holds the least cost of each state at one time. The index of a state is the work done, from low on, times the
+// layer holds the least cost of each state at one time. The index of a state is the work done, from low on, times the
 // number of levels, plus the level.
-type front struct {
+type layer struct {
 	low   int
 	costs []float64
 }
 
 // begin returns the state before the first slot of time.
-func (r *route) begin() front {
-	f := front{costs: make([]float64, len(r.levels))}
+func (r *route) begin() layer {
+	f := layer{costs: make([]float64, len(r.levels))}
 	for n := range f.costs {
 		f.costs[n] = math.Inf(1)
 		if r.levels[n] == r.least {
@@ -52,10 +52,10 @@ func (r *route) begin() front {
 	return f
 }
 
-// step returns the front after slot t. Unless from is nil, it sets it to the state before each state on the best way.
-func (r *route) step(t int, f front, into []float64, from []uint32, s *starter) front {
+// step returns the layer after slot t. Unless from is nil, it sets it to the state before each state on the best way.
+func (r *route) step(t int, f layer, into []float64, from []uint32, s *starter) layer {
 	crews := len(r.levels)
-	next := front{low: r.low[t], costs: into[:(r.high[t]-r.low[t]+1)*crews]}
+	next := layer{low: r.low[t], costs: into[:(r.high[t]-r.low[t]+1)*crews]}
 	for i := range next.costs {
 		next.costs[i] = math.Inf(1)
 	}

@@ -28,16 +28,16 @@ func (p *plot) nameAt(x, y float64, name string) {
 	aslant := []side{{1, -1}, {1, 1}, {-1, -1}, {-1, 1}, {0, -1}, {0, 1}}
 	near, far := []float64{0, 12}, []float64{28, 46, 66, 90, 120}
 	for _, try := range []struct {
-		away  []float64
-		sides []side
-		over  bool // may cover lines
+		distance []float64
+		sides    []side
+		over     bool // may cover lines
 	}{
 		{near, append(level, aslant...), false}, {near, append(aslant, level...), true}, {far, aslant, false},
 		{far, aslant, true},
 	} {
-		for _, away := range try.away {
+		for _, distance := range try.distance {
 			for _, s := range try.sides {
-				if p.fits(x, y, s, away, name, try.over) {
+				if p.fits(x, y, s, distance, name, try.over) {
 					return
 				}
 			}
@@ -46,13 +46,13 @@ func (p *plot) nameAt(x, y float64, name string) {
 }
 
 // fits writes a name on a side of a point, at a distance, if there is room, and tells whether there was.
-func (p *plot) fits(x, y float64, s side, away float64, name string, over bool) bool {
-	if away > 0 && s.down == 0 {
+func (p *plot) fits(x, y float64, s side, distance float64, name string, over bool) bool {
+	if distance > 0 && s.down == 0 {
 		return false // a line along a row of points would look like one of the plot
 	}
 	// The numbers are in pixels: the radius of a point, the height of a line of text, and margins.
 	w := textWidth(name)
-	at, base := x+float64(s.right*(9+away)), y+4+float64(s.down*(13+away))
+	at, base := x+float64(s.right*(9+distance)), y+4+float64(s.down*(13+distance))
 	b := box{at - w/2, base - 11, at + w/2, base + 4}
 	class := "run middle"
 	switch s.right {
@@ -66,7 +66,7 @@ func (p *plot) fits(x, y float64, s side, away float64, name string, over bool) 
 	}
 	// Later names must not cover this one.
 	p.taken = append(p.taken, b)
-	if away > 0 {
+	if distance > 0 {
 		p.line("leader", x, y, at-float64(s.right*3), base-4-float64(s.down*6))
 	}
 	p.label(at, base, class, name)

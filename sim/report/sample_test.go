@@ -73,7 +73,7 @@ func burst() Run {
 	})
 }
 
-// reached is a run that nobody watched.
+// reached is a run without a recorder.
 func reached(policy, trace string, cost, share float64) Run {
 	return Run{Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99}, Result: scoring.Result{
 		Policy: policy, Trace: trace, Messages: 1000, InTime: int64(share * 1000), InTimeRatio: share,

@@ -182,14 +182,14 @@ func (s settings) set(p Parameter, text string) error {
 
 // wants says in words which values a parameter allows.
 func (p Parameter) wants() string {
-	plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	plainNumber := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	switch p.kind {
 	case duration:
 		return fmt.Sprintf("a duration with its unit, from %s to %s", toTime(p.least), toTime(p.most))
 	case whole:
-		return fmt.Sprintf("a whole number from %s to %s", plain(p.least), plain(p.most))
+		return fmt.Sprintf("a whole number from %s to %s", plainNumber(p.least), plainNumber(p.most))
 	}
-	return fmt.Sprintf("a number from %s to %s", plain(p.least), plain(p.most))
+	return fmt.Sprintf("a number from %s to %s", plainNumber(p.least), plainNumber(p.most))
 }
 
 // number, whole and time return the value of a setting of that kind.

@@ -111,23 +111,23 @@ func generators() []Generator {
 // meanAt returns the mean service in seconds, and the class, of a message that arrives at a time.
 type meanAt func(time.Duration) (float64, string)
 
-// flow is the plan of independent messages. when returns their arrivals, and shape the law of their services around the
-// mean that means returns. means is called at each start, because it may draw; nil takes the service of s.
-func flow(s settings, seed uint64, expected float64, when func() *arrivals, shape chance.Unit,
-	means func() meanAt) plan {
-	if means == nil {
+// flow is the plan of independent messages. when returns their arrivals, and law the law of their services around the
+// mean that newMean returns. newMean is called at each start, because it may draw; nil takes the service of s.
+func flow(s settings, seed uint64, expected float64, when func() *arrivals, law chance.Unit,
+	newMean func() meanAt) plan {
+	if newMean == nil {
 		mean := s.number("service")
-		means = func() meanAt { return func(time.Duration) (float64, string) { return mean, "" } }
+		newMean = func() meanAt { return func(time.Duration) (float64, string) { return mean, "" } }
 	}
 	return plan{expected: expected, start: func() func() (Message, bool) {
-		a, mean, services := when(), means(), chance.New(seed, chance.ForServices)
+		a, mean, services := when(), newMean(), chance.New(seed, chance.ForServices)
 		return func() (Message, bool) {
 			at, ok := a.next()
 			if !ok {
 				return Message{}, false
 			}
 			m, class := mean(at)
-			return Message{Arrival: at, Service: toService(float64(m * shape(services))), Class: class}, true
+			return Message{Arrival: at, Service: toService(float64(m * law(services))), Class: class}, true
 		}
 	}}
 }
@@ -137,8 +137,8 @@ func random(seed uint64, when func() pieces) func() *arrivals {
 	return func() *arrivals { return newArrivals(when(), chance.New(seed, chance.ForArrivals)) }
 }
 
-// stream1 returns the pieces of one constant rate.
-func stream1(s settings) func() pieces {
+// constantRate returns the pieces of one constant rate.
+func constantRate(s settings) func() pieces {
 	p := piece{length: s.time("duration"), rate: s.number("rate")}
 	return func() pieces { return once(p) }
 }
@@ -147,13 +147,13 @@ func stream1(s settings) func() pieces {
 func total(s settings) float64 { return s.number("rate") * s.number("duration") }
 
 func steadyPlan(s settings, seed uint64) plan {
-	when := stream1(s)
+	when := constantRate(s)
 	return flow(s, seed, total(s), func() *arrivals { return newArrivals(when(), nil) },
 		chance.Lognormal(s.number("cv")), nil)
 }
 
 func poissonPlan(s settings, seed uint64) plan {
-	return flow(s, seed, total(s), random(seed, stream1(s)), chance.Lognormal(s.number("cv")), nil)
+	return flow(s, seed, total(s), random(seed, constantRate(s)), chance.Lognormal(s.number("cv")), nil)
 }
 
 func stepPlan(s settings, seed uint64) plan {
@@ -241,7 +241,7 @@ func mmppPlan(s settings, seed uint64) plan {
 // driftPlan changes the mean service at one time, and not the arrivals.
 func driftPlan(s settings, seed uint64) plan {
 	at := s.time("at")
-	means := func() meanAt {
+	newMean := func() meanAt {
 		return func(arrival time.Duration) (float64, string) {
 			if arrival < at {
 				return s.number("service"), ""
@@ -249,15 +249,15 @@ func driftPlan(s settings, seed uint64) plan {
 			return s.number("to"), ""
 		}
 	}
-	return flow(s, seed, total(s), random(seed, stream1(s)), chance.Lognormal(s.number("cv")), means)
+	return flow(s, seed, total(s), random(seed, constantRate(s)), chance.Lognormal(s.number("cv")), newMean)
 }
 
 func heavytailPlan(s settings, seed uint64) plan {
-	shape := chance.Lognormal(s.number("cv"))
+	law := chance.Lognormal(s.number("cv"))
 	if s.words["law"] == "pareto" {
-		shape = chance.Pareto(s.number("cv"))
+		law = chance.Pareto(s.number("cv"))
 	}
-	return flow(s, seed, total(s), random(seed, stream1(s)), shape, nil)
+	return flow(s, seed, total(s), random(seed, constantRate(s)), law, nil)
 }
 
 // sparsePlan states the load instead of the rate: the rate is the load over the mean service.
@@ -274,7 +274,7 @@ func burstPlan(s settings, seed uint64) plan {
 
 // bimodalPlan draws a class for each message. From the time at on, the share of long ones is then.
 func bimodalPlan(s settings, seed uint64) plan {
-	means := func() meanAt {
+	newMean := func() meanAt {
 		classes := chance.New(seed, chance.ForClasses)
 		return func(at time.Duration) (float64, string) {
 			share := s.number("share")
@@ -287,12 +287,12 @@ func bimodalPlan(s settings, seed uint64) plan {
 			return s.number("service"), "short"
 		}
 	}
-	return flow(s, seed, total(s), random(seed, stream1(s)), chance.Lognormal(s.number("cv")), means)
+	return flow(s, seed, total(s), random(seed, constantRate(s)), chance.Lognormal(s.number("cv")), newMean)
 }
 
 // treePlan sends a root at regular times, each with a random tree below.
 func treePlan(s settings, seed uint64) plan {
-	every, mean, shape := s.time("every"), s.number("service"), chance.Lognormal(s.number("cv"))
+	every, mean, law := s.time("every"), s.number("service"), chance.Lognormal(s.number("cv"))
 	return plan{expected: s.number("roots") * s.number("most"), start: func() func() (Message, bool) {
 		shapes, services, left, at := chance.New(seed, chance.ForTrees), chance.New(seed,
 			chance.ForServices), s.whole("roots"), time.Duration(0)
@@ -301,7 +301,7 @@ func treePlan(s settings, seed uint64) plan {
 				return Message{}, false
 			}
 			root := grow(shapes, s.whole("depth"), s.whole("fanout"), s.whole("most"), func() time.Duration {
-				return toService(float64(mean * shape(services)))
+				return toService(float64(mean * law(services)))
 			})
 			// Roots arrive at regular times; the children of a node are sent at once when it finishes.
 			root.Arrival = at

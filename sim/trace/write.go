@@ -30,7 +30,7 @@ func Write(t Trace, path string, each func(messages int64)) (int64, error) {
 		return 0, fmt.Errorf("write the trace to %s: %w", path, err)
 	}
 	// A crash must not leave half a trace under the final name.
-	f, err := beside(path)
+	f, err := temporary(path)
 	if err != nil {
 		return 0, fmt.Errorf("write the trace to %s: %w", path, err)
 	}
@@ -49,9 +49,9 @@ func Write(t Trace, path string, each func(messages int64)) (int64, error) {
 	return w.order.count, nil
 }
 
-// beside creates a new temporary file in the directory of path, so that renaming it to path is atomic. It has the
+// temporary creates a new temporary file in the directory of path, so that renaming it to path is atomic. It has the
 // permissions that the user gives to new files.
-func beside(path string) (*os.File, error) {
+func temporary(path string) (*os.File, error) {
 	for n := 0; ; n++ {
 		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.new-%d-%d", filepath.Base(path), os.Getpid(), n))
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)

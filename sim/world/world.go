@@ -180,7 +180,7 @@ func (w World) Check() (World, error) {
 		{"share of poison messages", w.Poison}, {"share of lost wakes", w.LoseWakes},
 		{"error of counts", w.Approximate},
 		{"share of lost samples", w.LoseSamples}, {"share of lost listings", w.LoseListings},
-		{"share of lost looks at trees", w.LoseTrees}, {"share of throttled orders", w.Throttle},
+		{"share of lost readings of trees", w.LoseTrees}, {"share of throttled orders", w.Throttle},
 		{"share of lost answers", w.LoseAnswers}, {"share of lost reports", w.LoseReports},
 		{"share of repeated reports", w.RepeatReports},
 	} {
