@@ -197,8 +197,10 @@ func (f *Profile) lowest(prices []int64, from int) (inTime, late []int64) {
 	return inTime, late
 }
 
+// product returns a x b, which can exceed 64 bits: a price of millionths times a time of nanoseconds.
 func product(a, b int64) *big.Int { return new(big.Int).Mul(big.NewInt(a), big.NewInt(b)) }
 
+// seconds returns millionths of nanoseconds as a text in seconds, for error texts.
 func seconds(n *big.Int) string {
 	s, _ := new(big.Float).SetInt(n).Float64()
 	return fmt.Sprintf("%.6g", s/(neutral*1e9))

@@ -24,6 +24,7 @@ type crews struct {
 	most  []int
 }
 
+// at returns how many workers may take messages at the time now.
 func (c crews) at(now time.Duration) int {
 	if now < c.opens {
 		return c.least
@@ -36,6 +37,7 @@ func (c crews) at(now time.Duration) int {
 // workers with high numbers become idle and can end.
 type slotHeap []int
 
+// Len, Less, Swap, Push and Pop implement [heap.Interface].
 func (h slotHeap) Len() int           { return len(h) }
 func (h slotHeap) Less(i, j int) bool { return h[i] < h[j] }
 func (h slotHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
@@ -53,8 +55,10 @@ type finish struct {
 	worker int
 }
 
+// finishHeap holds the finishes to come, the earliest first, and of equal times the lowest worker.
 type finishHeap []finish
 
+// Len, Less, Swap, Push and Pop implement [heap.Interface].
 func (h finishHeap) Len() int { return len(h) }
 func (h finishHeap) Less(i, j int) bool {
 	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].worker < h[j].worker

@@ -140,8 +140,11 @@ type starter struct {
 	before []int
 }
 
+// newStarter returns a starter for so many levels, which is used for every slot of time.
 func newStarter(levels int) *starter { return &starter{make([]float64, levels), make([]int, levels)} }
 
+// start sets the least cost of each level: from a higher level workers leave for nothing, and from a lower one each
+// worker that starts costs a boot. Two passes are enough, from above and from below.
 func (s *starter) start(costs []float64, levels []int, boot float64) {
 	best, from := math.Inf(1), 0
 	for n := len(costs) - 1; n >= 0; n-- {

@@ -69,6 +69,7 @@ func ticks(step, high float64, label func(float64) string) (all []tick) {
 	for i := range 200 {
 		v := float64(i) * step
 		all = append(all, tick{v, label(v)})
+		// The last tick is at or above the largest value, up to rounding.
 		if v >= high*(1-1e-9) && i > 0 {
 			break
 		}
@@ -125,6 +126,7 @@ func compact(v float64) string {
 	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e4, "k"}} {
 		if math.Abs(v) >= unit.size {
 			size := unit.size
+			// Thousands begin at 10k: smaller numbers are short enough in full.
 			if unit.name == "k" {
 				size = 1e3
 			}
@@ -144,6 +146,7 @@ func span(seconds float64) string {
 	case d < time.Minute:
 		return render.Number(d.Seconds()) + "s"
 	}
+	// From a minute on, fractions of a second tell nothing.
 	d = d.Round(time.Second)
 	text := ""
 	for _, unit := range []struct {

@@ -93,6 +93,7 @@ func (p *path) across(x float64) {
 	}
 }
 
+// down draws to the given y, if the step is visible.
 func (p *path) down(y float64) {
 	if px(y) != px(p.y) {
 		p.WriteString("V" + px(y))

@@ -77,6 +77,7 @@ func (e extent) with(later extent) extent {
 	return extent{min(e.least, later.least), max(e.largest, later.largest), later.last, true}
 }
 
+// when implements [merger].
 func (c column) when() time.Duration { return c.at }
 
 // with returns the column of c and the one behind it together.
@@ -107,6 +108,7 @@ func (m mark) size() int {
 	return m.to - m.from
 }
 
+// when implements [merger].
 func (m mark) when() time.Duration { return m.at }
 
 // with returns the larger of two changes, and the earlier one of equal changes.
@@ -169,6 +171,7 @@ func (k Curves) rates() []rate {
 		if c.sentAt == none {
 			continue
 		}
+		// The mean is over the time since the counting before, which may have begun in an earlier column.
 		mean := float64(c.sent-sent) / (c.sentAt - past).Seconds()
 		all = append(all, rate{past, c.sentAt, mean, max(mean, c.fastest)})
 		past, sent = c.sentAt, c.sent

@@ -80,10 +80,13 @@ var summary = []string{
 	"scale_events", "reversals", "faults",
 }
 
+// count returns a whole number as people write it.
 func count(n int64) string { return grouped(float64(n)) }
 
+// times returns a multiple, such as ×1.20.
 func times(v float64) string { return "×" + strconv.FormatFloat(v, 'f', 2, 64) }
 
+// duration returns seconds as people write them; a dash for a number that is not finite.
 func duration(seconds float64) string {
 	if !finite(seconds) {
 		return "–"
@@ -99,6 +102,7 @@ func known(v float64, show func(float64) string) string {
 	return show(v)
 }
 
+// orDash returns a text, or a dash for none.
 func orDash(text string) string {
 	if text == "" {
 		return "–"

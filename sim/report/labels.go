@@ -3,10 +3,12 @@ package report
 // box is a rectangle, from its upper left to its lower right corner.
 type box struct{ x1, y1, x2, y2 float64 }
 
+// meets tells whether two boxes have a point in common; touching edges do not count.
 func (b box) meets(o box) bool {
 	return b.x1 < o.x2 && o.x1 < b.x2 && b.y1 < o.y2 && o.y1 < b.y2
 }
 
+// inside tells whether b lies within o.
 func (b box) inside(o box) bool {
 	return b.x1 >= o.x1 && b.y1 >= o.y1 && b.x2 <= o.x2 && b.y2 <= o.y2
 }
@@ -57,8 +59,10 @@ func (p *plot) fits(x, y float64, s side, distance float64, name string, over bo
 	class := "run middle"
 	switch s.right {
 	case 1:
+		// The text begins right of the point.
 		b.x1, b.x2, class = at-2, at+w, "run"
 	case -1:
+		// The text ends left of the point.
 		b.x1, b.x2, class = at-w, at+2, "run end"
 	}
 	if !b.inside(p.outside) || b.meetsAny(p.taken) || !over && b.meetsAny(p.lines) {
@@ -73,6 +77,7 @@ func (p *plot) fits(x, y float64, s side, distance float64, name string, over bo
 	return true
 }
 
+// meetsAny tells whether b meets one of the others.
 func (b box) meetsAny(others []box) bool {
 	for _, o := range others {
 		if b.meets(o) {

@@ -38,6 +38,8 @@ func (p *picture) outline(q int, y scale, area bool) string {
 		default:
 			d.start(x, y.at(v.least))
 		}
+		// Within a column the order of the values is lost, so it is drawn from the least to the largest and on to the
+		// last.
 		d.down(y.at(v.least))
 		d.down(y.at(v.largest))
 		d.down(y.at(v.last))
@@ -96,6 +98,7 @@ func (p *picture) age(y scale) {
 	}
 	p.line("objective", left, at, right, at)
 	// A line near the top has its label below it.
+	// Otherwise it would cover the name of the panel.
 	below := at-y.to < 14
 	lift := -5.0
 	if below {
@@ -196,6 +199,7 @@ func (p *picture) marks() {
 		largest = max(largest, m.size())
 	}
 	for i, m := range p.k.marks {
+		// A stroke has at least five pixels.
 		reach := 5 + float64((marksReach-5)*math.Sqrt(float64(m.size())/float64(largest)))
 		class, y := "mark up", middle-reach
 		if m.to < m.from {

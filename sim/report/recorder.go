@@ -28,6 +28,7 @@ const (
 // too close together are merged: of a curve the least, the largest and the last value remain, of the decisions the
 // largest change. [NewRecorder] makes one for each run. It must not be used by several goroutines.
 type Recorder struct {
+	// objective and curves go into the Run.
 	objective muster.Objective
 	curves    Curves
 	width     time.Duration // columns that begin within the same multiple of it are one

@@ -16,6 +16,7 @@ func Statistics(w io.Writer, s statistics.Statistics, goal statistics.Goal) {
 	}
 	fmt.Fprintf(w, "%s: %s in %s\n\n", s.Name, render.Plural(int(s.Messages), "message"),
 		render.Seconds(s.DurationSeconds))
+	// Only a trace with children has trees.
 	if s.Roots < s.Messages {
 		row("trees", "%s, the deepest message %s below it", render.Plural(int(s.Roots), "root"),
 			render.Plural(s.Depth, "level"))

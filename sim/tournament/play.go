@@ -137,6 +137,7 @@ func (x Options) runs(ctx context.Context, what string, n int, run func(ctx cont
 	defer bar.Done()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	// The workers of this pool take the next number when they are free.
 	work := make(chan int)
 	var lock sync.Mutex
 	done := 0
@@ -240,6 +241,7 @@ func (d Drawn) Verdict(thresholds []threshold.Threshold) error {
 			failed = append(failed, brokenPromise(o.Policy, fmt.Sprintf("world %d", o.World), o.Faults))
 		}
 	}
+	// A figure that is absent from the summary cannot meet a threshold.
 	found := threshold.Numbers(d.summary())
 	var missed []error
 	for _, t := range thresholds {
@@ -280,6 +282,7 @@ func ended(failed, missed []error) error {
 	failure, miss := errors.Join(failed...), errors.Join(missed...)
 	switch {
 	case failure != nil:
+		// A failure has exit code 1, also when thresholds are missed as well.
 		return errors.Join(failure, miss)
 	case miss != nil:
 		return &threshold.MissedError{Err: miss}

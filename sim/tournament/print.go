@@ -259,6 +259,7 @@ func (d Drawn) summary() Summary {
 		}
 	}
 	s.CostOverBound = meanOf(overBound)
+	// Each is described in words, so that a reader need not draw the world again.
 	for _, x := range worlds.Worst(duels, mostWorst) {
 		i := slices.IndexFunc(d.worlds, func(w worlds.World) bool { return w.Number == x.Mine.World })
 		s.Worst = append(s.Worst, Worst{x.Mine.World, x.Ratio(), x.Best.Policy, d.worlds[i].String()})
@@ -366,6 +367,7 @@ func (s Summary) print(out io.Writer) error {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "  %s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
+	// Lines without a value are left out.
 	if s.Unanswered > 0 {
 		line("not answered", "%s", render.Plural(s.Unanswered, "run"))
 	}

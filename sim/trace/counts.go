@@ -25,10 +25,12 @@ const (
 // starts, the next one.
 type countsReader struct {
 	*lines
-	row      fields
-	time     int // the field with the time
-	count    int
-	starts   bool // the time is when the interval begins
+	// row has the fields of the present line; time and count are the indices of two of them.
+	row    fields
+	time   int // the field with the time
+	count  int
+	starts bool // the time is when the interval begins
+	// spread and arrivals place the messages, and service draws their work.
 	spread   Spread
 	arrivals *chance.Stream
 	service  func() time.Duration
@@ -42,6 +44,7 @@ type countsReader struct {
 	ahead     bool
 	ended     bool
 
+	// last is the newest arrival, total how many messages were returned, and failed the error that ended the reading.
 	last   time.Duration
 	total  int64
 	failed error

@@ -58,6 +58,7 @@ func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 // line ahead to know where it ends.
 type csvReader struct {
 	*lines
+	// row has the fields of the present line, and names the classes and groups seen so far.
 	row    fields
 	place  [5]int // the field of each of csvColumns, or -1 for a missing one
 	names  names

@@ -18,6 +18,7 @@ type Generator struct {
 	// Parameters are its settings, in the order of the documentation.
 	Parameters []Parameter
 
+	// plan prepares the messages for settings and a seed.
 	plan func(settings, uint64) plan
 }
 
@@ -28,6 +29,7 @@ type Parameter struct {
 	// Default is the value of a setting that is not given, as it would be written.
 	Default string
 
+	// kind says how a value is written. Numbers are from least to most; a word is one of words.
 	kind        kind
 	least, most float64 // in seconds for durations
 	words       []string
@@ -98,6 +100,7 @@ func findGenerator(name string) (Generator, bool) {
 	return all[at], true
 }
 
+// generatorNames returns the names of all generators, for error texts.
 func generatorNames() (names []string) {
 	for _, g := range generators() {
 		names = append(names, g.Name)
@@ -207,6 +210,7 @@ type plan struct {
 
 // generated reads the messages of a plan.
 type generated struct {
+	// spec is for error texts, and left the number of messages that may still come.
 	spec  string
 	next  func() (Message, bool)
 	begun bool
@@ -237,6 +241,7 @@ func noMessage(spec string) error {
 
 // piece is a stretch of time with a constant rate of messages.
 type piece struct {
+	// length is 0 for a piece that is a burst alone.
 	length time.Duration
 	rate   float64 // per second
 	burst  int     // how many more messages are sent at once when it begins

@@ -13,17 +13,20 @@ func rate(value, what string) Parameter {
 	return Parameter{Name: "rate", Default: value, What: what, least: 0, most: 1e6}
 }
 
+// to is the second rate of a generator whose rate changes.
 func to(value, what string) Parameter {
 	p := rate(value, what)
 	p.Name = "to"
 	return p
 }
 
+// span is a duration of at least least and at most MaxTime.
 func span(name, value, what string, least time.Duration) Parameter {
 	return Parameter{Name: name, Default: value, What: what, kind: duration, least: least.Seconds(),
 		most: MaxTime.Seconds()}
 }
 
+// over is how long messages arrive, which bounds every trace but that of a burst and of trees.
 func over(value string) Parameter {
 	return span("duration", value, "how long messages arrive", time.Second)
 }
@@ -146,16 +149,19 @@ func constantRate(s settings) func() pieces {
 // total returns the expected number of messages at the constant rate.
 func total(s settings) float64 { return s.number("rate") * s.number("duration") }
 
+// steadyPlan has arrivals at equal distances; only the services are random.
 func steadyPlan(s settings, seed uint64) plan {
 	when := constantRate(s)
 	return flow(s, seed, total(s), func() *arrivals { return newArrivals(when(), nil) },
 		chance.Lognormal(s.number("cv")), nil)
 }
 
+// poissonPlan has one constant rate and independent arrivals.
 func poissonPlan(s settings, seed uint64) plan {
 	return flow(s, seed, total(s), random(seed, constantRate(s)), chance.Lognormal(s.number("cv")), nil)
 }
 
+// stepPlan has two pieces: the rate before and after the jump. A jump behind the end does not happen.
 func stepPlan(s settings, seed uint64) plan {
 	all := s.time("duration")
 	before := min(s.time("at"), all)
@@ -252,6 +258,7 @@ func driftPlan(s settings, seed uint64) plan {
 	return flow(s, seed, total(s), random(seed, constantRate(s)), chance.Lognormal(s.number("cv")), newMean)
 }
 
+// heavytailPlan differs from poissonPlan in the law of the services alone.
 func heavytailPlan(s settings, seed uint64) plan {
 	law := chance.Lognormal(s.number("cv"))
 	if s.words["law"] == "pareto" {
@@ -267,6 +274,7 @@ func sparsePlan(s settings, seed uint64) plan {
 	return poissonPlan(s, seed)
 }
 
+// burstPlan has one piece without any length or rate: all messages arrive with its burst.
 func burstPlan(s settings, seed uint64) plan {
 	when := func() *arrivals { return newArrivals(once(piece{burst: s.whole("size")}), nil) }
 	return flow(s, seed, s.number("size"), when, chance.Lognormal(s.number("cv")), nil)

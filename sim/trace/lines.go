@@ -16,8 +16,10 @@ const maxLine = 64 << 10
 // lines reads a file line by line, decompresses gzip, and knows the present line for error texts. A line is valid until
 // the next one is read.
 type lines struct {
+	// name is the path as it was given, and number that of the present line, from 1 on.
 	name   string
 	number int64
+	// in reads text; packed is set when it is decompressed, and only changes the explanation of errors.
 	in     *bufio.Reader
 	packed *gzip.Reader
 	closer io.Closer

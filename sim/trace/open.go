@@ -129,6 +129,7 @@ func Open(path string, o Options) (Trace, error) {
 			return Trace{}, err
 		}
 	}
+	// Options without any effect are refused, because the user expects one.
 	if o.Format != Counts && o.forCounts() {
 		return Trace{}, &Fault{File: path,
 			Problem: fmt.Errorf("found the format %s, which says itself how long the work takes; service and spread "+
@@ -139,6 +140,7 @@ func Open(path string, o Options) (Trace, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Another file under the same name, or new content, would give another trace.
 		if !os.SameFile(first, now) || first.Size() != now.Size() || !first.ModTime().Equal(now.ModTime()) {
 			f.Close()
 			return nil, &Fault{File: path, Problem: errors.New("the file changed since it was first read; start again")}

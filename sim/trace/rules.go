@@ -76,6 +76,7 @@ func treeSize(m Message, depth int) (int64, error) {
 	return size, nil
 }
 
+// treeTooLarge is the error of a tree above MaxTree.
 func treeTooLarge() error {
 	return fmt.Errorf("found a tree of more than %d messages, which is the largest allowed", MaxTree)
 }
@@ -100,11 +101,14 @@ func fits(m Message, last time.Duration) error {
 	return textual("group", m.Group)
 }
 
+// tooLong is the error of an arrival or a service above MaxTime. It recalls that times are relative, because a date is
+// the usual mistake.
 func tooLong(name, found string) error {
 	return fmt.Errorf("found the %s %s, want at most %s seconds, ten years; times count from the start of the trace",
 		name, found, seconds(MaxTime))
 }
 
+// unsorted is the error of an arrival before the one that it follows.
 func unsorted(found, before string) error {
 	return fmt.Errorf("found the arrival %s after %s, want arrivals in order: sort the lines by time", found, before)
 }

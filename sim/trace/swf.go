@@ -24,9 +24,10 @@ const (
 // skips lines about a part of a job, because the whole job has a line of its own.
 type swfReader struct {
 	*lines
-	fields  [swfFields][]byte
-	begun   bool
-	base    time.Duration // the submit time of the first job that counts
+	fields [swfFields][]byte
+	begun  bool
+	base   time.Duration // the submit time of the first job that counts
+	// order has the newest arrival and the number of jobs that count.
 	order   Order
 	skipped int64
 	failed  error

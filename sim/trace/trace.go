@@ -42,6 +42,7 @@ func Of(name string, messages ...Message) Trace {
 // slice reads messages from memory.
 type slice struct{ left []Message }
 
+// Next implements [Reader].
 func (s *slice) Next() (Message, error) {
 	if len(s.left) == 0 {
 		return Message{}, io.EOF

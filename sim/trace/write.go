@@ -87,10 +87,13 @@ func (c *columns) add(m Message) {
 // csvWriter writes messages as lines, and checks them as a reader would.
 type csvWriter struct {
 	columns
-	out   *bufio.Writer
+	// out collects lines before they are compressed or written. An error of it stays, and the next write returns it.
+	out *bufio.Writer
+	// order checks the messages and counts them.
 	order Order
-	line  []byte
-	each  func(int64)
+	// line has the lines of the present root and its children; its memory is used again.
+	line []byte
+	each func(int64)
 }
 
 // file writes the trace to f and waits until it is on the disk.

@@ -68,6 +68,7 @@ func (d draws) log(least, most float64) float64 {
 	return least * math.Pow(most/least, d.Float64())
 }
 
+// between draws from a uniform distribution.
 func (d draws) between(least, most float64) float64 { return least + (most-least)*d.Float64() }
 
 // hit tells whether something of the given probability happens.
@@ -139,6 +140,7 @@ func Draw(number uint64) World {
 	return w
 }
 
+// seconds returns a number of seconds as a duration.
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // drawCircumstances draws how the fleet, the reports and the source behave.
