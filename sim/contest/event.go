@@ -126,10 +126,10 @@ func (p Prepared) problem() limit.Problem {
 	}
 }
 
-// Schedule searches a cheap schedule of an oracle: see [limit.Clairvoyant]. It takes seconds and holds the whole trace
+// Schedule searches a cheap schedule of an oracle: see [limit.Oracle]. It takes seconds and holds the whole trace
 // in memory.
 func (p Prepared) Schedule() (limit.Schedule, error) {
-	return limit.Clairvoyant(p.problem(), limit.Prescient)
+	return limit.Oracle(p.problem(), limit.Prescient)
 }
 
 // Limit computes the lower bounds of the cost. Later runs have them in their results.
@@ -170,9 +170,9 @@ func (p Prepared) Watch(ctx context.Context, c Contender, stepped func(sim.View)
 	}
 	r.Policy, r.Trace = c.Name, p.Event.Name
 	if p.limited {
-		r.Clairvoyant, r.Method = p.Limits.Prescient.WorkerSeconds, p.Limits.Prescient.Method
-		if r.Clairvoyant > 0 {
-			r.Ratio = r.WorkerSeconds / r.Clairvoyant
+		r.Bound, r.Method = p.Limits.Prescient.WorkerSeconds, p.Limits.Prescient.Method
+		if r.Bound > 0 {
+			r.Ratio = r.WorkerSeconds / r.Bound
 		}
 		r.BoundCausal = p.Limits.Causal.WorkerSeconds
 	}

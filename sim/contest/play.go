@@ -110,9 +110,9 @@ type Row struct {
 	LaunchesPerHour         float64
 	ScaleEvents, Reversals  float64
 	Messages                float64
-	// Clairvoyant is the lower bound, and BoundCausal that for schedules that launch nothing before the first message.
-	Clairvoyant, BoundCausal float64
-	Faults                   int
+	// Bound is the lower bound, and BoundCausal that for schedules that launch nothing before the first message.
+	Bound, BoundCausal float64
+	Faults             int
 }
 
 // Rows sums up results by event and policy, in the order in which they first appear.
@@ -151,7 +151,7 @@ func (x *Row) add(r scoring.Result) {
 	x.ScaleEvents += float64(r.ScaleEvents)
 	x.Reversals += float64(r.Reversals)
 	x.Messages += float64(r.Messages)
-	x.Clairvoyant += r.Clairvoyant
+	x.Bound += r.Bound
 	x.BoundCausal += r.BoundCausal
 	x.Faults += len(r.Faults)
 }
@@ -160,7 +160,7 @@ func (x *Row) add(r scoring.Result) {
 func (x *Row) mean() {
 	n := float64(x.Runs)
 	for _, v := range []*float64{&x.InTimeMean, &x.RatioMean, &x.WorkerSeconds, &x.Loss, &x.P50, &x.P95, &x.P99,
-		&x.PeakWorkers, &x.Launches, &x.LaunchesPerHour, &x.ScaleEvents, &x.Reversals, &x.Messages, &x.Clairvoyant,
+		&x.PeakWorkers, &x.Launches, &x.LaunchesPerHour, &x.ScaleEvents, &x.Reversals, &x.Messages, &x.Bound,
 		&x.BoundCausal} {
 		*v /= n
 	}

@@ -123,11 +123,11 @@ func TestNeutralPricesProveTheWork(t *testing.T) {
 // FuzzCheck holds that no accepted certificate, wherever it comes from, proves more than a schedule pays.
 func FuzzCheck(f *testing.F) {
 	profile, b, p := twoBursts(f)
-	s, err := Clairvoyant(p, Prescient)
+	s, err := Oracle(p, Prescient)
 	if err != nil || !s.Kept {
 		f.Fatal(s, err)
 	}
-	causal, err := Clairvoyant(p, Causal)
+	causal, err := Oracle(p, Causal)
 	if err != nil || !causal.Kept {
 		f.Fatal(causal, err)
 	}

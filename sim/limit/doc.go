@@ -16,7 +16,7 @@
 //	Prices  fractions of workers, by a linear program  (large loads)
 //
 // The bound by prices carries a [Certificate], which [Check] verifies in whole numbers and without a solver: a reader
-// who does not trust the search for prices does not have to. [Clairvoyant] searches a cheap schedule of the oracle; the
+// who does not trust the search for prices does not have to. [Oracle] searches a cheap schedule of the oracle; the
 // gap between the two tells how far either can be from the truth.
 //
 // Invariants: a bound never exceeds what some schedule pays, so each rounding favours the schedule; nothing here reads

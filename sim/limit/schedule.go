@@ -31,11 +31,11 @@ type Schedule struct {
 // mostJobs bounds the memory of a schedule, which is kept message by message.
 const mostJobs = 5_000_000
 
-// Clairvoyant searches a cheap schedule that meets the objective and knows the future. It plans crews that begin as
+// Oracle searches a cheap schedule that meets the objective and knows the future. It plans crews that begin as
 // late as possible or at once, with several margins, works each plan through message by message, audits it and returns
 // the cheapest. It takes some dozen passes over the trace. It refuses traces with children, whose arrivals depend on
 // the schedule, and traces above five million messages.
-func Clairvoyant(p Problem, start Start) (Schedule, error) {
+func Oracle(p Problem, start Start) (Schedule, error) {
 	f, err := Read(p)
 	if err != nil {
 		return Schedule{}, err

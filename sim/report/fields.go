@@ -42,7 +42,7 @@ var fields = []field{
 	{"busy_seconds", "Busy seconds", "in which slots handled a message",
 		func(r scoring.Result) string { return grouped(r.BusySeconds) }},
 	{"clairvoyant_worker_seconds", "Lower bound", "least worker-seconds of any schedule that meets the objective",
-		func(r scoring.Result) string { return known(r.Clairvoyant, grouped) }},
+		func(r scoring.Result) string { return known(r.Bound, grouped) }},
 	{"clairvoyant_method", "Proof", "the method that proves the lower bound",
 		func(r scoring.Result) string { return orDash(r.Method) }},
 	{"causal_worker_seconds", "Causal bound",

@@ -86,7 +86,7 @@ func TestTheAxisOfCost(t *testing.T) {
 		var of []int
 		for i, cost := range c.costs {
 			r := reached("exact", "t", cost, 0.5)
-			r.Result.Clairvoyant = c.bound
+			r.Result.Bound = c.bound
 			runs, of = append(runs, r), append(of, i)
 		}
 		p := newPlot(runs, names(runs), facet{"t", of})

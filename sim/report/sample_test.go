@@ -66,7 +66,7 @@ func burst() Run {
 	return r.Run(scoring.Result{
 		Policy: "exact", Trace: "burst", Seed: 7, Messages: 40, InTime: 20, InTimeRatio: 0.5, P50: 60, P95: 110,
 		P99:           110,
-		WorkerSeconds: 1144.5, Clairvoyant: 950, Method: "work and boot", Ratio: 1144.5 / 950, PeakWorkers: 10,
+		WorkerSeconds: 1144.5, Bound: 950, Method: "work and boot", Ratio: 1144.5 / 950, PeakWorkers: 10,
 		Launches: 10, ScaleEvents: 3,
 		Reversals: 1, Cost: 0.3179, MeanWait: 60, MeanTime: 80, BusySeconds: 800, Seconds: 120, Steps: 121, Records: 5,
 		Faults: []string{"at 2m0s: a fault planted for the picture"},
@@ -92,7 +92,7 @@ func several() []Run {
 	}
 	all[5].Result.Seed = 2
 	for i := range 4 {
-		all[i].Result.Clairvoyant, all[i].Result.Method = 950, "work and boot"
+		all[i].Result.Bound, all[i].Result.Method = 950, "work and boot"
 	}
 	return all
 }

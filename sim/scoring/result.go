@@ -31,12 +31,12 @@ type Result struct {
 	P99 float64 `json:"p99_s"`
 	// WorkerSeconds is what was paid for: from the launch of each member to its end, by the rules of [Billing].
 	WorkerSeconds float64 `json:"worker_seconds"`
-	// Clairvoyant is a lower bound of the worker-seconds of any schedule that meets the objective, even one that knows
-	// the future. Method names its proof, and Ratio is WorkerSeconds over Clairvoyant. All three are zero until package
+	// Bound is a lower bound of the worker-seconds of any schedule that meets the objective, even one that knows
+	// the future. Method names its proof, and Ratio is WorkerSeconds over Bound. All three are zero until package
 	// sim/limit has computed the bound.
-	Clairvoyant float64 `json:"clairvoyant_worker_seconds"`
-	Method      string  `json:"clairvoyant_method"`
-	Ratio       float64 `json:"ratio"`
+	Bound  float64 `json:"clairvoyant_worker_seconds"`
+	Method string  `json:"clairvoyant_method"`
+	Ratio  float64 `json:"ratio"`
 	// PeakWorkers is the largest number of members at a time, Launches the number of launch attempts. ScaleEvents is
 	// how often the desired count changed, Reversals how often a change went the other way than the one before.
 	PeakWorkers int `json:"peak_workers"`

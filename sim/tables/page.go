@@ -48,7 +48,7 @@ func Page(w io.Writer, command string, events []contest.Event, rows []contest.Ro
 				"lower bound %.0f worker-seconds, %.0f with no launch before the first message; mean of %s.\n\n",
 				r.Event, r.Messages, Percent(e.Objective.Quantile), render.Seconds(e.Objective.Latency.Seconds()),
 				render.Seconds(e.World.Boot.Mean.Seconds()), render.Plural(e.World.Slots, "slot"),
-				r.Clairvoyant, r.BoundCausal, render.Plural(r.Runs, "seed"))
+				r.Bound, r.BoundCausal, render.Plural(r.Runs, "seed"))
 			fmt.Fprint(w, "| policy | in time, least | mean | cost / bound, mean | most | loss | p50 | p95 | p99 "+
 				"| peak workers | launches an hour | changes | reversals |\n"+
 				"|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")

@@ -32,8 +32,8 @@ func Run(w io.Writer, r scoring.Result, p contest.Prepared, c contest.Contender)
 		render.Seconds(r.P99))
 	line("worker-seconds", "%.0f, of which %.0f with a message in progress", r.WorkerSeconds,
 		r.BusySeconds/float64(max(1, p.Event.World.Slots)))
-	if r.Clairvoyant > 0 {
-		line("lower bound", "%.0f (proved by %s); this is %.2f times as much", r.Clairvoyant, r.Method, r.Ratio)
+	if r.Bound > 0 {
+		line("lower bound", "%.0f (proved by %s); this is %.2f times as much", r.Bound, r.Method, r.Ratio)
 	}
 	// The causal bound is the fairer one for a policy without a forecast, which cannot launch before the first message.
 	if c := r.BoundCausal; c > 0 {
@@ -93,7 +93,7 @@ func Rows(w io.Writer, rows []contest.Row, limits bool) {
 			fmt.Fprintf(w, "%s: %.0f messages", r.Event, r.Messages)
 			if limits {
 				fmt.Fprintf(w, ", lower bound %.0f worker-seconds, %.0f with no launch before the first message",
-					r.Clairvoyant, r.BoundCausal)
+					r.Bound, r.BoundCausal)
 			}
 			fmt.Fprintf(w, " (mean of %s)\n", render.Plural(r.Runs, "seed"))
 			t = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
