@@ -48,6 +48,7 @@ func (f *Profile) Prices(start Start, effort int) (Bound, error) {
 // search takes rounds of the solver from a point, keeps the best proposal seen, and returns where it ended.
 func (r *relaxation) search(f *Profile, start Start, at linear.Point, rounds int,
 	best *proposal) linear.Point {
+	// Turning a point into prices costs more than a round, so it is done once in a while.
 	const often = 100
 	ledger := f.ledger()
 	row, column := r.Scale()

@@ -151,7 +151,7 @@ func (s *scheduler) margins(e choice, name string, plan func([]bool, float64) cr
 	return nil
 }
 
-// most returns the largest number of workers that can be of use.
+// most returns the largest number of workers that can be of use: one for each job, where there is no maximum.
 func (s *scheduler) most() int {
 	if s.problem.Max > 0 {
 		return s.problem.Max

@@ -82,6 +82,7 @@ func (c column) when() time.Duration { return c.at }
 
 // with returns the column of c and the one behind it together.
 func (c column) with(later column) column {
+	// Each quantity is joined by itself, because it can be unknown in one of the two.
 	for q := range c.values {
 		c.values[q] = c.values[q].with(later.values[q])
 	}

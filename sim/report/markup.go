@@ -33,6 +33,7 @@ func (w *writer) put(format string, args ...any) {
 // html returns the page.
 func (p page) html() string {
 	var w writer
+	// The policy stands before the style and the script that it allows.
 	w.put(`<!doctype html>
 <html lang="en">
 <head>

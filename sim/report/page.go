@@ -139,6 +139,7 @@ func newSection(r Run, name string, place, of int) (section, error) {
 // clean replaces bytes that are not UTF-8, and characters that XML forbids.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
+		// Names and sentences can come from files, and one such character would make the whole picture unreadable.
 		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff {
 			return utf8.RuneError
 		}

@@ -151,6 +151,7 @@ func newPlot(runs []Run, called []string, f facet) *plot {
 		costs = append(costs, r.WorkerSeconds)
 		least = min(least, r.InTimeRatio)
 		goals = append(goals, runs[i].Objective.Quantile)
+		// Runs on one trace share a lower bound, but seeds of a generated trace have one each.
 		if b := (bound{r.Bound, r.Method}); b.cost > 0 && !slices.Contains(p.bounds, b) {
 			p.bounds = append(p.bounds, b)
 		}

@@ -94,6 +94,7 @@ func (p *picture) draw() string {
 // open begins the picture, with the text that a screen reader reads.
 func (p *picture) open(height float64) {
 	if p.inPage {
+		// In a page the section has the name of the run, and the script needs the edges of the plots.
 		p.begin("svg", "class", "chart curves", "viewBox", "0 0 "+px(width)+" "+px(height), "role", "group",
 			"aria-labelledby", p.id+"-title "+p.id+"-desc", "data-left", px(left), "data-right", px(right))
 	} else {

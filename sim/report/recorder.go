@@ -51,6 +51,7 @@ func NewRecorder(objective muster.Objective) *Recorder {
 // Stepped records the outcome of one step of the controller. It is made for [sim.Options.Stepped], and views must come
 // in the order of their times.
 func (r *Recorder) Stepped(v sim.View) {
+	// What a view does not tell stays unknown, such as the desired count before the first decision.
 	c := column{at: v.At, sentAt: none}
 	c.values[backlog] = only(float64(v.Backlog))
 	c.values[age] = only(v.OldestAge.Seconds())

@@ -31,6 +31,7 @@ func Page(w io.Writer, command string, events []contest.Event, rows []contest.Ro
 		"and bill. "+
 		"[simulation.md](simulation.md) says what the model holds and leaves out, [peers.md](peers.md) what the other "+
 		"autoscalers are.\n\n", command)
+	// The terms stand before the first table that uses them.
 	fmt.Fprint(w, pageTerms)
 	fmt.Fprint(w, "| policy | traces on which it kept the objective | on those: cost / bound, geometric mean | most "+
 		"| on all: in time, least |\n|---|---:|---:|---:|---:|\n")

@@ -45,7 +45,9 @@ func Run(w io.Writer, r scoring.Result, p contest.Prepared, c contest.Contender)
 	line("workers", "%d at the peak, %d launched (%.1f an hour), size changed %s, direction reversed %s",
 		r.PeakWorkers, r.Launches, r.LaunchesPerHour, render.Plural(r.ScaleEvents, "time"),
 		render.Plural(r.Reversals, "time"))
+	// The cost is in the unit of World.PricePerHour; with a price of 1 it is in worker-hours.
 	line("cost", "%.2f", r.Cost)
+	// These messages count as late above, so their number explains a low share.
 	if r.Dead+r.Unfinished > 0 {
 		line("never finished", "%d dead letters, %d given up on", r.Dead, r.Unfinished)
 	}

@@ -235,6 +235,7 @@ func (d Drawn) Verdict(thresholds []threshold.Threshold) error {
 	for _, m := range d.unanswered() {
 		names = append(names, fmt.Sprintf("%s in world %d", m.Policy, m.World))
 	}
+	// A run without an answer may hide the worst result, so it fails the command whatever the thresholds say.
 	failed := []error{notAnswered(names, d.timeout)}
 	for _, o := range d.answered() {
 		if len(o.Faults) > 0 {

@@ -218,6 +218,7 @@ func (r *csvReader) message() (m Message, depth int, err error) {
 			return m, 0, err
 		}
 	}
+	// The depth is compared with MaxDepth here, and with the line before it in grow.
 	if r.deep {
 		text := r.row.number(r.place[4])
 		if depth, err = strconv.Atoi(string(text)); err != nil || depth < 0 || depth > MaxDepth {
@@ -294,6 +295,7 @@ func (f *fields) split(line []byte) error {
 // unquote removes a quoted field from rest and returns it, with what follows its comma. Doubled quotes become one in
 // place. more tells whether a field follows.
 func unquote(rest []byte) (value, after []byte, more bool, err error) {
+	// The value grows over bytes that were read already, so nothing is copied elsewhere.
 	value = rest[1:1]
 	for i := 1; i < len(rest); i++ {
 		if rest[i] != '"' {

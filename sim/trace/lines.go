@@ -47,6 +47,7 @@ func newLines(name string, r io.Reader, closer io.Closer) (*lines, error) {
 			return nil, l.whole(brokenGzip(err))
 		}
 	}
+	// Spreadsheets begin a file with a byte order mark, which would become a part of the first name.
 	if bytes.HasPrefix(begin, []byte("\xef\xbb\xbf")) {
 		l.in.Discard(3) // a byte order mark
 	}

@@ -5,6 +5,7 @@ import "strings"
 // Generated tells whether the trace of that name depends on a seed: it comes from a generator or a scenario, and not
 // from a file.
 func Generated(name string) bool {
+	// A generated trace has the text of its specification as its name. Scenarios have names of their own.
 	base, _, _ := strings.Cut(name, ":")
 	if _, ok := FindScenario(name); ok {
 		return true

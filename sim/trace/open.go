@@ -179,6 +179,7 @@ func find(path string, in io.Reader) (Format, error) {
 // count is Counts, and everything else is CSV, whose reader explains what it misses.
 func looksLike(line []byte) Format {
 	switch {
+	// Comments of job logs begin with a semicolon, and a job has a fixed number of fields.
 	case trim(line)[0] == ';' || len(bytes.Fields(line)) == swfFields:
 		return SWF
 	case slices.Contains(splitNames(line), columnCount):

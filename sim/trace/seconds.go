@@ -35,6 +35,7 @@ func plainSeconds(text []byte) (time.Duration, bool) {
 		whole = whole*10 + int64(text[i]-'0')
 		digits++
 	}
+	// This also keeps whole from overflowing.
 	if digits > 9 { // longer than MaxTime, or with zeros in front
 		return 0, false
 	}
@@ -87,6 +88,7 @@ func short(text []byte) string {
 // appendSeconds appends d, which must not be negative, as a number of seconds. Reading it gives d again, exactly.
 func appendSeconds(to []byte, d time.Duration) []byte {
 	to = strconv.AppendInt(to, int64(d/time.Second), 10)
+	// Trailing zeros are left out, so that each duration has one text.
 	fraction := int64(d % time.Second)
 	if fraction == 0 {
 		return to

@@ -112,10 +112,12 @@ func (w *csvWriter) file(t Trace, f *os.File, pack bool) error {
 		return err
 	}
 	if packed != nil {
+		// Close writes the end of the gzip stream, without which the file would be broken.
 		if err := packed.Close(); err != nil {
 			return err
 		}
 	}
+	// The content must be on the disk before the file gets its name.
 	return f.Sync()
 }
 
