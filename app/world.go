@@ -45,8 +45,8 @@ func World(f config.Fleet, w *world.World) (missing []string, err error) {
 		p := sizer.World(f)
 		w.Tracking = &p
 		if !p.Service {
-			missing = append(missing, "AWS tunes the alarms of a group's target tracking and does not publish how; here "+
-				"they are the published pair, 3 datapoints above the target and 15 below 0.9 of it")
+			missing = append(missing, "AWS tunes the alarms of a group's target tracking and does not publish how; "+
+				"here they are the published pair, 3 datapoints above the target and 15 below 0.9 of it")
 		}
 	}
 	if len(f.Queues) > 1 {

@@ -116,8 +116,8 @@ func (p Delegated) target(o muster.Observation) (target float64, in []muster.Val
 }
 
 // TrackedBacklog returns the backlog per worker, in messages, that a cloud tracks; false while the backlog or the
-// capacity is unknown. With no worker in service and messages waiting there is no quotient: the value is then above
-// the target, so that the fleet rises from none.
+// capacity is unknown. With no worker in service and messages waiting there is no quotient: the value is then above the
+// target, so that the fleet rises from none.
 func TrackedBacklog(h muster.Handover) (float64, bool) {
 	if !h.Backlog.Known || !h.Capacity.Known {
 		return 0, false
@@ -132,8 +132,8 @@ func TrackedBacklog(h muster.Handover) (float64, bool) {
 	return 0, true
 }
 
-// TrackedUtilization returns the worker utilization that a cloud tracks, as messages per slot: those in flight alone, or
-// those that wait too. It is false while a count is unknown.
+// TrackedUtilization returns the worker utilization that a cloud tracks, as messages per slot: those in flight alone,
+// or those that wait too. It is false while a count is unknown.
 func TrackedUtilization(h muster.Handover, inFlightAlone bool) (float64, bool) {
 	if !h.Backlog.Known || !h.InFlight.Known || !h.Capacity.Known {
 		return 0, false

@@ -22,8 +22,8 @@ type Policy struct {
 	DisableScaleIn bool
 }
 
-// DefaultCooldown is AWS's own figure where nothing else is set: the default cooldown of a group, which is also how long
-// its instances warm up, and the cooldowns of a service.
+// DefaultCooldown is AWS's own figure where nothing else is set: the default cooldown of a group, which is also how
+// long its instances warm up, and the cooldowns of a service.
 const DefaultCooldown = 5 * time.Minute
 
 // Capacity is what a policy sizes, at one instant.
