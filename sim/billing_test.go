@@ -31,6 +31,6 @@ func TestAnIdleWorkerThatIsPaidByTheHourStaysUntilItsHourEnds(t *testing.T) {
 			"that", hours(margin), margin.InTimeRatio, hours(early))
 	}
 	if margin.Launches < 5 {
-		t.Errorf("%d launches in six hours: nobody left when an hour ended", margin.Launches)
+		t.Errorf("%d launches in six hours: no worker left when an hour ended", margin.Launches)
 	}
 }

@@ -10,17 +10,21 @@ import (
 	"github.com/muster-scale/muster/roster"
 )
 
-// maxFaults bounds the broken promises a run lists.
+// maxFaults bounds how many faults a result lists: one bug often breaks the same rule in every step.
 const maxFaults = 20
 
-// fault notes a broken promise.
+// fault notes a violated invariant. A result with faults shows a bug in Muster or in the simulator.
 func (r *run) fault(what string) {
 	if len(r.faults) < maxFaults {
 		r.faults = append(r.faults, fmt.Sprintf("at %s: %s", time.Duration(r.now), what))
 	}
 }
 
-// stepped scores a step, checks the promises that hold after every one, and shows it to who watches.
+// stepped scores a step, checks the invariants that hold after every step, and calls Options.Stepped:
+//
+//   - The desired count is within the limits, and no more members exist than the maximum.
+//   - Nothing shrinks while the queue or the trees cannot be read: unknown is not zero.
+//   - Every message is in exactly one place.
 func (r *run) stepped(o controller.Outcome) {
 	d := o.Decision
 	if o.Ready {
@@ -40,7 +44,7 @@ func (r *run) stepped(o controller.Outcome) {
 		}
 		for _, c := range o.Changes {
 			if blind && c.What == roster.Left {
-				r.fault("a worker was let go although nothing was measured")
+				r.fault("a worker was stopped although nothing was measured")
 			}
 		}
 	}
@@ -62,7 +66,7 @@ func (r *run) stepped(o controller.Outcome) {
 	r.Stepped(v)
 }
 
-// checkMessages: every message that was sent is in exactly one place.
+// checkMessages checks that every message that was sent is waiting, in flight, finished or dead, and in one place only.
 func (r *run) checkMessages() {
 	q := &r.queue
 	if there := int64(q.Backlog() + q.InFlight()); there != q.InSystem() {
@@ -71,7 +75,8 @@ func (r *run) checkMessages() {
 	}
 }
 
-// checkEnd checks what must hold for the whole run: worker-seconds are conserved, and everything came to its end.
+// checkEnd checks the invariants of a whole run. Worker-seconds are counted twice, per member by the bill and as an
+// integral over the number of members, and both must agree within rounding.
 func (r *run) checkEnd() {
 	r.checkMessages()
 	r.account()
@@ -86,13 +91,14 @@ func (r *run) checkEnd() {
 	}
 }
 
-// outside plants the fault that somebody ends workers because they looked idle when they last reported.
+// outside plants a bug: something stops the first worker that was idle when it last reported, though it may be busy
+// now.
 func (r *run) outside() {
-	if !r.plant.outside {
+	if !r.inject.outside {
 		return
 	}
 	for _, i := range r.listed {
-		if m := r.members[i]; m.stage == working && m.said.busy == 0 && m.reportedAt < r.now {
+		if m := r.members[i]; m.stage == working && m.reported.busy == 0 && m.reportedAt < r.now {
 			r.end([]string{m.id})
 			return
 		}

@@ -1,24 +1,37 @@
-// Package sim replays a trace against any policy in virtual time. The world (queue, fleet, workers, with their delays
-// and faults) is simulated; the controller, the policies, the roster and the worker's lease are those of production.
-// One thread and one seed: the same run gives the same bytes.
+// Package sim replays a trace against any policy in virtual time: hours of traffic in milliseconds. The queue, the
+// fleet and the workers are simulated, with their delays and faults. The controller, the policies, the roster and the
+// worker's lease are those of production, so what is simulated is what will run.
 //
-//	result, err := sim.Run(sim.Options{Settings: settings, World: world, Trace: messages, Seed: 1})
-//	fmt.Println(result.WorkerSeconds)
+//	result, err := sim.Run(sim.Options{Settings: settings, World: w, Trace: messages, Seed: 1})
+//	fmt.Println(result.WorkerSeconds, result.InTimeRatio)
 //
 // The main types:
 //
-//   - [Options] say what a run is of: the settings of a fleet, a trace of messages, a seed and a world.
-//   - [World] is what production would find: boots, slots, failures, delays of reports and counts, a [WarmPool], [Spot]
-//     interruptions. A [Draw] is a random duration. [Parameters] lists everything, for docs/simulation.md.
-//   - [Result] is what came of it: the share in time, the times of messages, worker-seconds, launches, the price of
-//     what was late.
-//   - [Bare] replays a trace without a controller, with sizes that follow from the truth at once ([Size]), so that
-//     theories of queues can be tried on long traces.
+//   - [Options] say what a run is of: the settings of a fleet, a world, a trace of messages and a seed.
+//   - world.World, of package sim/world, says what production would find: boot times, failures, delays of reports and
+//     counts, a warm pool, spot interruptions.
+//   - scoring.Result, of package sim/scoring, says what the run came to: the share in time, the quantiles, the
+//     worker-seconds, the launches, the price of late messages, and the invariants that were violated.
+//   - [View] is the true state after each step, for curves, tests and other observers.
 //
-// A run is a loop over events in the order of their instants. The trace is read as it goes, so memory depends on the
-// work in the system and not on the length of the trace. Polls in which nothing can change are left out.
+// A run is a loop over events in the order of their times, as package sim/internal/kernel explains:
 //
-// For something else: package sim/trace reads and makes traces, sim/worlds draws worlds at random, sim/limit computes
-// the lower bound of the cost, sim/cloud is what AWS does with the size of a fleet, and sim/comparison and
-// sim/tournament play many policies on many traces. app.World makes a world from a configured fleet.
+//	trace --> queue --> workers --reports--> controller.Shell --> policy
+//	            |          ^                      ^    |
+//	            +--counts--|----------------------+    | orders
+//	                       +------ fleet <-------------+
+//
+// The files follow that picture: run.go has the loop, worker.go the workers, fleet.go their members, source.go what a
+// poll reads, shell.go the controller, transit.go what is on its way between them, check.go the invariants. Polls in
+// which nothing can change are left out (quiet.go, skip.go), so that a quiet night costs little.
+//
+// The invariants of the package: a run depends on its options alone, and equal options give equal bytes; leaving out
+// polls changes no decision; memory depends on the work in the system, and not on the length of the trace. One run uses
+// one goroutine and may run beside others. The package must not read a clock, and must not import what acts on the
+// world: AWS, SQLite, HTTP.
+//
+// For something else: package sim/trace reads and makes traces, sim/queueing simulates a queue without a controller,
+// sim/worlds draws worlds at random, sim/limit computes lower bounds of the cost, sim/cloud models the services of AWS,
+// sim/contest sets up policies to compare, and sim/comparison and sim/tournament play many of them on many traces.
+// app.World makes a world that resembles a configured fleet.
 package sim

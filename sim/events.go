@@ -2,47 +2,49 @@ package sim
 
 import "github.com/muster-scale/muster/sim/internal/kernel"
 
-// The events of a run.
+// The kinds of events in a run. Who is the number of a member unless said otherwise; What carries the generation of the
+// member for events that are void once the member's place is used again.
 
 const (
-	// Of the controller's shell.
+	// Events of the controller. What is the life of the controller, or the number of a transit (order, end).
 	evPoll kernel.Kind = iota
-	evLooked
+	evPolled
 	evStep
 	evOrder
-	evResult
 	evEnd
 	evController
 	evRestart
-	// Of the way between workers and controller.
+	// Events between workers and controller. What is the number of a transit, or of the unanswered report.
 	evReport
 	evAnswer
 	evTimeout
-	// Of a member.
+	// Events of members, warm instances and works. For a finished work What is the number of the work, for an end
+	// on shared cores the number of the plan, and for the end of a receive call the generation and the number of the
+	// call, 32 bits each.
 	evBooted
 	evDied
 	evNotice
 	evTaken
 	evRefill
 	evExit
-	evPollEnd
+	evReceiveEnd
 	evReportDue
 	evFinished
 	evShared
-	// Of the queue and the source.
+	// Events of the queue and its source. What is the number of a message (visible) or of a transit (born).
 	evVisible
-	evBorn
+	evChild
 	evSnapshot
 	// Of the scaling policy of AWS.
 	evTracked
 	evWake
 )
 
-// happenTo makes an event happen to a member, unless it is another one by now.
+// happenTo applies the rule of an event of a member, unless the member's place is used by another one by now.
 func (r *run) happenTo(e kernel.Event) {
 	m := r.members[e.Who]
 	generation := e.What
-	if e.Kind == evPollEnd {
+	if e.Kind == evReceiveEnd {
 		generation = e.What >> 32
 	}
 	if uint64(m.generation) != generation {
@@ -61,12 +63,12 @@ func (r *run) happenTo(e kernel.Event) {
 		r.die(e.Who, "the cloud took it back", true)
 	case evExit:
 		r.exited(e.Who)
-	case evPollEnd:
-		if m.asked > 0 && m.polled == uint32(e.What) {
-			r.pollEnded(e.Who)
+	case evReceiveEnd:
+		if m.asked > 0 && m.receives == uint32(e.What) {
+			r.receiveEnded(e.Who)
 		}
 	case evReportDue:
-		if e.At == m.reportDue { // and not an earlier plan
+		if e.At == m.reportDue { // otherwise this event was planned before an earlier one
 			m.reportDue = never
 			r.advance(e.Who)
 		}

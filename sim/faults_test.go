@@ -144,10 +144,10 @@ func (w *witness) decision(v View) {
 		}
 	}
 	if !known && left > 0 {
-		w.fault(v.At, "%d workers were let go while a signal was unknown", left)
+		w.fault(v.At, "%d workers were stopped while a signal was unknown", left)
 	}
 	if most := max(0, o.Capacity.Active()-d.Floor); left > most {
-		w.fault(v.At, "%d workers were let go although only %d were there above the floor of %d", left, most, d.Floor)
+		w.fault(v.At, "%d workers were stopped although only %d were there above the floor of %d", left, most, d.Floor)
 	}
 }
 

@@ -8,21 +8,22 @@ import (
 	"github.com/muster-scale/muster/sim/internal/kernel"
 )
 
-// rememberEnded is how long the fleet lists a member that has ended.
+// rememberEnded is how long the fleet lists a member after its end, as cloud services do.
 const rememberEnded = 5 * time.Minute
 
-// launch starts the members that an order names, and returns why not all could be; names it knows are started no second
-// time.
+// launch carries out an order, and returns why not all members could be launched; "" when all could. A member whose
+// name is known already is not launched again, so an order may be repeated. In a world of silent workers the order
+// only sets the desired count of the service, which names its own members.
 func (r *run) launch(o muster.Order) (failure string) {
 	if r.world.Silent {
-		if o.Shrink || o.Total > r.aim {
-			r.aim = o.Total
+		if o.Shrink || o.Total > r.serviceDesired {
+			r.serviceDesired = o.Total
 		}
 		return r.service()
 	}
 	for _, id := range o.Launch {
 		if _, known := r.byID[id]; known {
-			if !r.plant.twice {
+			if !r.inject.twice {
 				continue
 			}
 			r.fault("a member was launched twice: " + id)
@@ -35,22 +36,23 @@ func (r *run) launch(o muster.Order) (failure string) {
 	return ""
 }
 
-// service brings a silent fleet to the number of members that its service was set to, as far as it may: members that
-// hold a message are protected. It returns why not all could be launched.
+// service brings the fleet to the desired count of its service, in a world of silent workers. It stops the oldest
+// members first, and none that holds a message, because those are protected from scale-in. It returns why not all
+// members could be launched; "" when all could. It runs after everything that frees or ends a member.
 func (r *run) service() (failure string) {
-	if !r.serviced() || r.serving {
+	if !r.serviced() || r.serviceRuns {
 		return ""
 	}
-	r.serving = true
-	defer func() { r.serving = false }()
-	for r.live < r.aim {
+	r.serviceRuns = true
+	defer func() { r.serviceRuns = false }()
+	for r.live < r.serviceDesired {
 		if r.world.Capacity > 0 && r.live >= r.world.Capacity && r.faulty() {
 			return "the cloud has no capacity for more"
 		}
 		r.start("member-" + strconv.Itoa(r.launches+1))
 	}
 	for _, i := range r.listed {
-		if r.live <= r.aim {
+		if r.live <= r.serviceDesired {
 			break
 		}
 		if m := r.members[i]; (m.stage == booting || m.stage == working) && len(m.held) == 0 {
@@ -60,7 +62,7 @@ func (r *run) service() (failure string) {
 	return ""
 }
 
-// idleStop is after how long a worker without any message leaves by itself; zero is never.
+// idleStop is how long a worker without any message waits until it leaves by itself; 0 is never.
 func (r *run) idleStop() time.Duration {
 	if r.serviced() {
 		return 0
@@ -68,10 +70,12 @@ func (r *run) idleStop() time.Duration {
 	return r.world.IdleStop
 }
 
-// start launches one member.
+// start launches one member. It draws now what will happen to the member: its boot time, whether it fails in its boot,
+// when it crashes, and when a spot instance is interrupted.
 func (r *run) start(id string) {
 	r.launches++
 	var i int32
+	// The place of a member that is not listed any more is used again.
 	if n := len(r.freeMembers); n > 0 {
 		i = r.freeMembers[n-1]
 		r.freeMembers = r.freeMembers[:n-1]
@@ -103,6 +107,7 @@ func (r *run) start(id string) {
 	default:
 		r.after(boot, evBooted, i, what)
 	}
+	// The events are planned now even if the member ends before them: its generation makes them void then.
 	if r.world.Crashes > 0 {
 		r.after(boot+kernel.Wait(r.chance.Life, r.world.Crashes), evDied, i, what)
 	}
@@ -111,7 +116,7 @@ func (r *run) start(id string) {
 	}
 }
 
-// died is a member's sudden end.
+// died ends a member that fails in its boot, or crashes.
 func (r *run) died(i int32) {
 	if m := r.members[i]; m.failure != "" {
 		r.die(i, m.failure, false)
@@ -120,8 +125,8 @@ func (r *run) died(i int32) {
 	}
 }
 
-// noticed tells a spot member that it will be taken back. Its worker takes no more, and gives back in time what it
-// cannot finish.
+// noticed gives a spot member notice that it will be taken back. Its worker receives no more messages and returns in
+// time what it cannot finish.
 func (r *run) noticed(i int32) {
 	m := r.members[i]
 	if m.stage != booting && m.stage != working || !r.faulty() {
@@ -134,7 +139,7 @@ func (r *run) noticed(i int32) {
 	}
 }
 
-// exited is the orderly end of a worker whose release was granted.
+// exited ends a worker that stopped by itself, after its stop was permitted.
 func (r *run) exited(i int32) {
 	if m := r.members[i]; m.stage == working && len(m.held) == 0 {
 		r.leave(i, "")
@@ -142,7 +147,7 @@ func (r *run) exited(i int32) {
 	}
 }
 
-// end ends released members by force. None of them may hold a message.
+// end ends members whose stop was permitted. It is a fault when one of them still holds a message.
 func (r *run) end(ids []string) {
 	for _, id := range ids {
 		i, ok := r.byID[id]
@@ -158,7 +163,7 @@ func (r *run) end(ids []string) {
 	}
 }
 
-// leave takes a member out of the fleet and writes its bill.
+// leave takes a member out of the fleet and writes its bill. Its place is used again once the fleet stops listing it.
 func (r *run) leave(i int32, why string) {
 	m := r.members[i]
 	if m.asked > 0 {
@@ -174,18 +179,19 @@ func (r *run) leave(i int32, why string) {
 	r.tally.Bill(time.Duration(m.ended - m.launched))
 }
 
-// account adds the worker-seconds since the last change of the number of members.
+// account adds the worker-nanoseconds since the last change of the number of members.
 func (r *run) account() {
 	r.paid += int64(r.live) * (r.now - r.accounted)
 	r.accounted = r.now
 }
 
-// list is the fleet's listing: what exists, and what ended lately.
+// list returns the listing of the fleet: the members that exist, and those that ended lately. It forgets the others.
 func (r *run) list() muster.Listing {
 	l := muster.Listing{At: r.time(), Members: r.shell.spare.listing(len(r.listed))}
 	kept := r.listed[:0]
 	for _, i := range r.listed {
 		m := r.members[i]
+		// From now on events and reports of the member find its place free, or of another generation.
 		if m.stage == over && r.now-m.ended > int64(rememberEnded) {
 			delete(r.byID, m.id)
 			m.stage = free
@@ -197,8 +203,8 @@ func (r *run) list() muster.Listing {
 			Failure: m.failure, Tier: r.tier(m), Serving: r.world.Silent && m.stage == working})
 	}
 	if r.serviced() {
-		aim := r.aim
-		l.Service = &muster.Service{Desired: aim, Set: &aim}
+		serviceDesired := r.serviceDesired
+		l.Service = &muster.Service{Desired: serviceDesired, Set: &serviceDesired}
 	}
 	r.listed = kept
 	if r.world.Warm.Size > 0 {
@@ -208,7 +214,7 @@ func (r *run) list() muster.Listing {
 	return l
 }
 
-// tier is how a member was launched, in a world with a warm pool.
+// tier tells how a member was launched, in a world with a warm pool.
 func (r *run) tier(m *member) muster.Tier {
 	switch {
 	case m.warm:

@@ -10,7 +10,7 @@ import (
 	"github.com/muster-scale/muster/sim/world"
 )
 
-// lone is a run that nobody drives: the test moves its members itself.
+// lone is a run without a loop: the test moves its members itself.
 func lone(t *testing.T, w world.World) *run {
 	r, err := newRun(Options{Settings: standing(t, 1), World: w, Trace: trace.Of("none")})
 	if err != nil {

@@ -18,7 +18,7 @@ type days struct {
 	scoring.Result
 	// rise is the share in time of what was sent within ten minutes of the last morning.
 	rise float64
-	// used is the share of looks after two days at which the forecast was used; said is what it said last.
+	// used is the share of polls after two days at which the forecast was used; said is what it said last.
 	used float64
 	said string
 }
@@ -41,7 +41,7 @@ func lived(t *testing.T, name, forecast string, morning time.Duration) days {
 		t.Fatal(err)
 	}
 	var d days
-	sent, late, looks, used := 0.0, 0.0, 0.0, 0.0
+	sent, late, polls, used := 0.0, 0.0, 0.0, 0.0
 	d.Result = ran(t, Options{
 		Settings: s, Trace: tr, Seed: 1, World: world.World{Boot: world.Draw{Mean: time.Minute}},
 		Finished: func(at, finished time.Duration) {
@@ -56,7 +56,7 @@ func lived(t *testing.T, name, forecast string, morning time.Duration) days {
 			if v.At < 49*time.Hour {
 				return
 			}
-			looks++
+			polls++
 			if v.Outcome.Observation.Forecast.Used {
 				used++
 			}
@@ -66,7 +66,7 @@ func lived(t *testing.T, name, forecast string, morning time.Duration) days {
 			}
 		},
 	})
-	d.rise, d.used = 1-late/max(1, sent), used/max(1, looks)
+	d.rise, d.used = 1-late/max(1, sent), used/max(1, polls)
 	return d
 }
 
@@ -77,7 +77,7 @@ func TestAForecastLaunchesBeforeTheMorningAndLetsGoInTheEvening(t *testing.T) {
 		"worker-seconds %.0f and %.0f", 100*with.rise, 100*with.InTimeRatio,
 		100*without.rise, 100*without.InTimeRatio, with.WorkerSeconds, without.WorkerSeconds)
 	if with.used < 0.9 || without.said != "" {
-		t.Errorf("the forecast was used for %.2f of the looks after two days (%s); without one the trail says %q",
+		t.Errorf("the forecast was used for %.2f of the polls after two days (%s); without one the trail says %q",
 			with.used, with.said, without.said)
 	}
 	if with.rise < 0.97 || with.rise < without.rise+0.05 || with.InTimeRatio < without.InTimeRatio {
@@ -86,7 +86,7 @@ func TestAForecastLaunchesBeforeTheMorningAndLetsGoInTheEvening(t *testing.T) {
 	}
 	if with.WorkerSeconds > without.WorkerSeconds {
 		t.Errorf("%.0f worker-seconds with a forecast, %.0f without: what is launched ahead should be less than what "+
-			"is let go earlier", with.WorkerSeconds, without.WorkerSeconds)
+			"is stopped earlier", with.WorkerSeconds, without.WorkerSeconds)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestAForecastThatDoesNotBeatReactingChangesNothing(t *testing.T) {
 	const name = "mmpp:rate=0.01,to=0.15,quiet=2h,busy=90m,service=5s,duration=52h"
 	with, without := lived(t, name, policy.ForecastSeasonal, 0), lived(t, name, "", 0)
 	if with.used > 0 || with.said == "" {
-		t.Errorf("it was used for %.2f of the looks; it says %q", with.used, with.said)
+		t.Errorf("it was used for %.2f of the polls; it says %q", with.used, with.said)
 	}
 	if with.WorkerSeconds != without.WorkerSeconds || with.InTime != without.InTime ||
 		with.Launches != without.Launches {

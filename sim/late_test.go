@@ -58,7 +58,7 @@ func TestEveryMessageCountsOnceHoweverLateReportsAre(t *testing.T) {
 	}
 }
 
-// Where reports and their answers take half a minute each, workers that are not needed are still asked to go, heard to
+// Where reports and their answers take half a minute each, workers that are not needed are still asked to go, known to
 // be idle, and ended; and an idle worker that is needed again takes messages.
 func TestLateReportsCostLittle(t *testing.T) {
 	tr, err := trace.Generate("poisson:rate=2,service=3s,duration=20m", 1)

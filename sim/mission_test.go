@@ -55,7 +55,7 @@ func ran(t testing.TB, o Options) scoring.Result {
 		t.Fatal(err)
 	}
 	if len(res.Faults) > 0 {
-		t.Fatalf("broken promises: %q", res.Faults)
+		t.Fatalf("violated invariants: %q", res.Faults)
 	}
 	return res
 }

@@ -42,7 +42,7 @@ func (e *expected) stepped(v View) {
 	e.steady = x.Steady
 }
 
-// A look finds the queue as an arrival does, because arrivals come by chance: on average the outlook of the looks is
+// A poll finds the queue as an arrival does, because arrivals are random: on average the outlook of the polls is
 // the time that messages take.
 func TestTheOutlookIsOnAverageWhatMessagesTake(t *testing.T) {
 	for _, x := range []struct {

@@ -25,9 +25,10 @@ func TestTheSimulatorsWithAndWithoutAControllerAgree(t *testing.T) {
 			func(t testing.TB) (controller.Settings, world.World) { return standing(t, 20), world.World{} }, 1e-12},
 		{"a fixed fleet with several slots", 4, queueing.Options{Size: queueing.FixedSize(5), Max: 5},
 			func(t testing.TB) (controller.Settings, world.World) { return standing(t, 5), world.World{} }, 1e-3},
-		// Whom a message goes to is drawn: in turns nobody would ever be idle for long, and the receive calls of the
+		// The worker of a message is drawn: in turns no worker would ever be idle for long, and the receive calls of
+		// the
 		// full simulator come to their turns otherwise. A launch for each message that finds no worker, by a controller
-		// that looks when a message comes; its answers take until its next step, 50 ms later at most.
+		// that polls when a message comes; its answers take until its next step, 50 ms later at most.
 		{"a worker for each message", 1, queueing.Options{Size: queueing.DelayedOff(1), Max: 500,
 			Boot:     world.Draw{Mean: boot},
 			IdleStop: 30 * time.Second, Random: true}, func(t testing.TB) (controller.Settings, world.World) {

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// learnEvery is how often the controller puts what it measured into its windows.
+	// learnEvery is how often the controller adds what it measured to its windows.
 	learnEvery = 5 * time.Second
-	// The controller divides the time for which it keeps durations into learnSteps and records its decision every
-	// recordEvery. When the window is empty, the durations of the newest record count. So a skip may leave out no step
-	// of the window that would have had a record.
+	// The controller divides the window of durations into learnSteps and records its decision every recordEvery. When
+	// the window runs empty, it uses the durations of the newest record. So no skip may contain a whole step of the
+	// window, because the record of that step would be missing.
 	learnSteps  = 16
 	recordEvery = time.Minute
 	// longestSkip bounds a skip, because a decision that changes and changes back within a skip is not noticed.
@@ -24,60 +24,64 @@ const (
 	// unheldEvery is how often the controller must compare the messages in flight with those that workers hold:
 	// messages that no worker has held for twice that time wait for a retry.
 	unheldEvery = 5 * time.Second
-	// clockError is how far an instant that a policy keeps as a number may differ from the instant it means.
+	// clockError is how far an instant that a policy keeps as a floating-point number may be from the instant it means.
 	clockError = time.Microsecond
 )
 
-// quiet remembers what the newest steps came to. It finds the polls in which nothing can change, so that a run can
-// leave them out; see [run.putOff].
+// quiet finds the polls in which nothing can change, so that a run can leave them out: see [run.postpone]. A night
+// without messages then costs a few steps instead of one a second. It remembers what the newest steps came to.
+//
+// After each change (noteChange) a run is quiet again when three things have happened, in this order: the controller
+// has measured the queue and known every worker since (knownAt); it has added that to its windows (learned); and a step
+// has repeated the decision before it (same).
 type quiet struct {
-	// off is true in a run in which every poll may matter.
+	// off is true in a run in which every poll may matter: see [run.everyPollMatters].
 	off bool
-	// stirred is the time of the last event that is not routine, or of the last step that changed something.
-	stirred int64
-	// heardAt is the time of the first step at which the controller knew of that; never before.
-	heardAt int64
-	// learned is true once the controller put the newest measurements into its windows.
+	// changedAt is the time of the last change: an event that is not routine, or a step that changed something.
+	changedAt int64
+	// knownAt is the time of the first step at which the controller knew of that change; never before that step.
+	knownAt int64
+	// learned is true once the controller has added the newest measurements to its windows.
 	learned bool
 	// recordedAt is the time of the last step that recorded a decision.
 	recordedAt int64
-	// until is the time of the poll that the newest skip leads to.
+	// until is the time of the poll at which the newest skip ends.
 	until int64
 	// last is the newest decision, without its trail.
 	last muster.Decision
-	// same is true when the newest step changed nothing and decided as the step before it.
+	// same is true when the newest step changed nothing and decided as the step before it did.
 	same bool
 	// unheld is true while more messages are in flight than the workers in service hold.
 	unheld bool
-	// planned is what the policy deadline went by.
+	// planned is what the newest step of the policy deadline depended on.
 	planned planned
 }
 
-// routine tells whether events of the kind go on while nothing else happens.
+// routine tells whether events of the kind happen again and again while nothing changes.
 func routine(k kernel.Kind) bool {
 	switch k {
-	case evPoll, evLooked, evStep, evReport, evAnswer, evTimeout, evPollEnd, evReportDue, evSnapshot:
+	case evPoll, evPolled, evStep, evReport, evAnswer, evTimeout, evReceiveEnd, evReportDue, evSnapshot:
 		return true
 	}
 	return false
 }
 
-// everyPollMatters tells whether no poll of the run may be left out. Where chance decides about polls or reports,
-// fewer of them would draw fewer numbers. A policy may go by the calendar, or by the metrics of each minute.
+// everyPollMatters tells whether no poll of the run may be left out. Where random draws are made for each poll or
+// report, fewer of them would shift all later draws. A policy may go by the calendar or by metrics of each minute.
 func (r *run) everyPollMatters() bool {
 	w, s := &r.world, r.settings.Spec
 	drawn := func(d world.Draw) bool { return d.CV > 0 || d.Exponential || len(d.Samples) > 0 }
-	return w.Cores > 0 && s.PlansAhead() || r.plant.everyPoll || r.plant.outside || w.ControllerCrashes > 0 ||
+	return w.Cores > 0 && s.PlansAhead() || r.inject.everyPoll || r.inject.outside || w.ControllerCrashes > 0 ||
 		w.Approximate > 0 ||
 		w.LoseSamples > 0 || w.LoseListings > 0 || w.LoseTrees > 0 || w.LoseReports > 0 || w.RepeatReports > 0 ||
 		drawn(w.API) || drawn(w.Report) || 2*w.Report.Mean >= reportPatience ||
 		s.Seasonal() || s.ByCalendar() || s.Delegate != nil || len(s.Metrics(r.settings.Fleet, r.settings.Queues)) > 0
 }
 
-// stir notes that something happened. measured is true when the controller measures something of it.
-func (r *run) stir(measured bool) {
+// noteChange notes a change. With measured it is a change from which the controller measures something.
+func (r *run) noteChange(measured bool) {
 	q := &r.quiet
-	q.stirred, q.heardAt = r.now, never
+	q.changedAt, q.knownAt = r.now, never
 	if measured {
 		q.learned = false
 	}
@@ -92,17 +96,17 @@ func (r *run) decided(o controller.Outcome) {
 	q.same = q.unchanged(o)
 	acts := !o.Ready || len(o.Effects) > 0 || len(o.Changes) > 0 || d.Desired != d.Previous
 	if r.now < q.until || acts || d.Wish != q.last.Wish {
-		r.stir(false)
+		r.noteChange(false)
 	}
-	if q.heardAt == never && r.heard() {
-		q.heardAt = r.now
+	if q.knownAt == never && r.known() {
+		q.knownAt = r.now
 	}
 	for i := range o.Records {
 		switch o.Records[i].Kind {
 		case muster.Decided:
 			q.recordedAt = r.now
 		case muster.Learned:
-			q.learned = q.learned || q.heardAt != never
+			q.learned = q.learned || q.knownAt != never
 		}
 	}
 	q.unheld = o.Observation.InFlight().Value > float64(o.Observation.Capacity.BusySlots)
@@ -111,9 +115,9 @@ func (r *run) decided(o controller.Outcome) {
 	q.last.Trail = nil
 }
 
-// heard tells whether the controller knows of the last stir: it has measured the queue since, and every worker has
-// sent a report since that was answered.
-func (r *run) heard() bool {
+// known tells whether the controller knows of the last change: since then it has measured the queue, and every worker
+// has sent a report that was answered.
+func (r *run) known() bool {
 	way := int64(r.world.Report.Mean)
 	for _, i := range r.listed {
 		m := r.members[i]
@@ -121,11 +125,11 @@ func (r *run) heard() bool {
 		if answered+2*way > r.now {
 			answered -= r.reportTurn()
 		}
-		if m.stage == working && answered < r.quiet.stirred {
+		if m.stage == working && answered < r.quiet.changedAt {
 			return false
 		}
 	}
-	return r.seenAt >= r.quiet.stirred
+	return r.seenAt >= r.quiet.changedAt
 }
 
 // unchanged tells whether a step changes nothing and decides as the newest step did.
@@ -142,7 +146,7 @@ func (q *quiet) unchanged(o controller.Outcome) bool {
 func (r *run) atRest() bool {
 	s, q := &r.shell, &r.quiet
 	awaits := s.down || !s.Resting() || r.forest.Len() > 0
-	if awaits || !q.same || q.heardAt == never || !q.learned && int64(s.LastStep())-q.heardAt < int64(learnEvery) {
+	if awaits || !q.same || q.knownAt == never || !q.learned && int64(s.LastStep())-q.knownAt < int64(learnEvery) {
 		return false
 	}
 	for _, i := range r.listed {
@@ -153,24 +157,24 @@ func (r *run) atRest() bool {
 		if m.lease.State() != protocol.Receiving {
 			return false
 		}
-		// What a worker was asked to do it may not have heard yet.
+		// A worker may not yet have known what the controller decided for it.
 		if d, ok := s.State().Answer(m.id, m.id); !ok || d.Ask != protocol.Work {
 			return false
 		}
 	}
 	now := r.count()
-	for _, c := range r.past { // a source that shows counts late must have come to the present ones
+	for _, c := range r.past { // a late source must show the present counts by now
 		if c.backlog != now.backlog || c.inFlight != now.inFlight || c.sent != now.sent || c.oldest != now.oldest {
-			r.stir(true)
+			r.noteChange(true)
 			return false
 		}
 	}
 	return true
 }
 
-// longest returns how long no poll needs to be made at the most, as long as nothing happens.
+// longest returns the longest time that a skip may take now, as long as nothing happens.
 func (r *run) longest() time.Duration {
-	longest, quiet := longestSkip, time.Duration(r.now-r.quiet.stirred)
+	longest, quiet := longestSkip, time.Duration(r.now-r.quiet.changedAt)
 	if r.quiet.unheld {
 		longest = unheldEvery
 	}
@@ -197,7 +201,7 @@ func (r *run) nextEvent() int64 {
 	if r.world.IdleStop == 0 && r.world.BillMargin == 0 {
 		return at
 	}
-	for _, i := range r.listed { // workers that may stop by themselves
+	for _, i := range r.listed { // workers that may leave by themselves
 		m := r.members[i]
 		if m.stage != working {
 			continue
@@ -216,27 +220,27 @@ func (r *run) nextEvent() int64 {
 func (r *run) nextOfTrace() int64 {
 	switch {
 	case r.more && r.world.CountsOnly:
-		// The controller takes a message to be no older than the newest record. A record that is always just before the
-		// message would tell its age too well.
+		// The controller takes a message to be no older than the newest record. If a skip always ended just before the
+		// message, that record would tell its age better than production can know it.
 		return int64(r.next.Arrival) - int64(learnEvery+r.settings.Poll)
 	case r.more:
 		return int64(r.next.Arrival)
-	case r.queue.InSystem() > 0 || r.unborn > 0:
+	case r.queue.InSystem() > 0 || r.unsent > 0:
 		return max(r.lastFinish, int64(r.next.Arrival)) + int64(r.stall())
 	}
 	return r.lastFinish + int64(r.world.Tail)
 }
 
-// nextClock returns after how many polls the next clock of the policy strikes. A policy that acts at times of its own
-// keeps the next of them, in seconds since 1970, and must decide at that time: a clock that is noticed more than a
-// period late starts a new phase.
+// nextClock returns after how many polls the policy next acts at a time of its own. Such a policy keeps that time in
+// its decision, in seconds since 1970, and must decide then: a policy that is more than a period late starts a new
+// phase.
 func (r *run) nextClock() int64 {
 	poll, polls := int64(r.settings.Poll), never
 	start := r.world.Start.Add(clockError)
 	began, part := float64(start.Unix()), float64(start.Nanosecond())/1e9
 	for _, v := range r.quiet.last.Kept {
 		at := v.Value - began - part
-		if at < r.shell.LastStep().Seconds() || at > 1e9 { // of the past, or no instant
+		if at < r.shell.LastStep().Seconds() || at > 1e9 { // in the past, or no instant at all
 			continue
 		}
 		polls = min(polls, max(0, int64(at*1e9)-r.now+poll-1)/poll)

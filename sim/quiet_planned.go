@@ -9,36 +9,36 @@ import (
 )
 
 const (
-	// plannedSkip bounds a skip under the policy deadline while members exist: the workers that it keeps follow the
-	// arrivals and the pace of the last minutes, down and up again.
+	// plannedSkip bounds a skip under the policy deadline while members exist: how many it keeps follows the arrivals
+	// and the pace of the last minutes, down and up again.
 	plannedSkip = 15 * time.Second
-	// fewArrivals is how many messages in five minutes let polls be left out under the policy deadline. After more of
-	// them what it keeps may change in each poll.
+	// fewArrivals is the most messages in five minutes with which polls are left out under the policy deadline. With
+	// more of them, the number of workers it keeps may change in each poll.
 	fewArrivals = 2.5
-	// wholePolls is for how many polls a whole number of workers must have been needed to count as constant. What is
-	// needed is told to three digits, so a number that grows slowly looks whole for a while.
+	// wholePolls is how many polls a whole number of needed workers must last to count as constant. A trail has three
+	// digits, so a number that grows slowly looks whole for a while.
 	wholePolls = 12
 )
 
-// planned is what the newest step under the policy deadline went by. Some of what deadline decides holds for a few
-// polls only; none of these polls may be left out.
+// planned is what the newest step of the policy deadline depended on. Parts of its decision hold for a few polls only,
+// and none of these polls may be left out.
 type planned struct {
 	// arrived is how many messages came within the last five minutes, as far as the controller knows.
 	arrived float64
-	// late is true where a worker that is launched for a message comes too late for more than one in a hundred. Then
-	// deadline keeps workers in advance, and may launch some at any time until five minutes after a message.
+	// late is true where a worker that is launched for a message comes too late for more than one message in a
+	// hundred. Then deadline keeps workers in advance, and may launch some until five minutes after a message.
 	late bool
-	// paced is true while the messages that finished within the last two minutes count.
+	// paced is true while messages that finished within the last two minutes influence the decision.
 	paced bool
-	// needed is what deadline needs for the messages that wait, since the time neededAt.
+	// needed is what deadline needs for the messages that wait; it has been constant since the time neededAt.
 	needed   needed
 	neededAt int64
 }
 
 // needed is how many more workers the policy deadline needs for the messages that wait, rounded down and up.
 //
-// The number grows with time, and deadline launches at the last moment at which fewer workers are enough than later. So
-// that this moment does not lie between two polls, the number must be the same at both.
+// The number grows with time. Deadline launches at the last moment at which fewer workers are enough than later, and
+// this moment must not lie between two polls. So a skip needs the same number at both of its ends.
 type needed struct{ down, up float64 }
 
 // neededBy reads the number from the trail of a decision. It is zero for other policies, and while no message waits.
@@ -53,7 +53,7 @@ func neededBy(d *muster.Decision) (n needed) {
 	return n
 }
 
-// note takes in a step.
+// note takes in the outcome of a step.
 func (p *planned) note(now int64, o controller.Outcome) {
 	x := &o.Observation
 	p.arrived, p.paced = x.Arrivals.FiveMinutes*300, x.Pace.Finished > 0
@@ -63,8 +63,8 @@ func (p *planned) note(now int64, o controller.Outcome) {
 	}
 }
 
-// longestPlanned is [run.longest] as far as the policy deadline bounds it, when nothing has happened for the time
-// quiet.
+// longestPlanned returns the longest time that a skip may take now under the policy deadline, when nothing has happened
+// for the time quiet; 0 when no poll may be left out.
 func (r *run) longestPlanned(quiet time.Duration) time.Duration {
 	p := &r.quiet.planned
 	waits := r.queue.Backlog() > 0
@@ -76,7 +76,8 @@ func (r *run) longestPlanned(quiet time.Duration) time.Duration {
 	case whole && r.now-p.neededAt < wholePolls*int64(r.settings.Poll):
 		return 0
 	case works:
-		return min(plannedSkip, quiet/16) // messages in progress tell more about the work the longer they take
+		// The longer messages are in progress, the more they tell about the duration of the work.
+		return min(plannedSkip, quiet/16)
 	case r.live > 0:
 		return plannedSkip
 	}

@@ -74,7 +74,7 @@ func quietly(t *testing.T, name string, latency time.Duration, least int) contro
 func both(t *testing.T, o Options) (fewer, all scoring.Result) {
 	t.Helper()
 	fewer = ran(t, o)
-	o.plant.everyPoll = true
+	o.inject.everyPoll = true
 	return fewer, ran(t, o)
 }
 
@@ -221,7 +221,7 @@ func TestPollsThatAreLeftOutChangeNothingInAnyWorld(t *testing.T) {
 				var errs [2]error
 				pairs[i].plansAhead = s.Settings.Spec.PlansAhead()
 				pairs[i].fewer, errs[0] = s.told()
-				s.plant.everyPoll = true
+				s.inject.everyPoll = true
 				pairs[i].all, errs[1] = s.told()
 				if err := errors.Join(errs[:]...); err != nil {
 					t.Errorf("seed %d: %v", first+i, err)

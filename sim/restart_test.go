@@ -28,19 +28,19 @@ func (s *shadow) crashed() bool {
 	})
 }
 
-// sees is what a controller would learn if it looked and every worker reported at this instant.
+// sees is what a controller would learn if it polled and every worker reported at this instant.
 func (s *shadow) sees() []controller.Input {
 	r, at := s.run, s.run.time()
-	look := at.Add(time.Nanosecond) // another one than that of the step before
+	pollAt := at.Add(time.Nanosecond) // another one than that of the step before
 	c := r.count()
 	q := muster.QueueObservation{
-		Queue: r.settings.Queues[0], Backlog: muster.Measured(look, float64(c.backlog)),
-		InFlight: muster.Measured(look, float64(c.inFlight)),
-		Delayed:  muster.Measured(look, 0), OldestAge: muster.Measured(look, c.oldest),
-		Sent: muster.Measured(look, float64(c.sent)),
+		Queue: r.settings.Queues[0], Backlog: muster.Measured(pollAt, float64(c.backlog)),
+		InFlight: muster.Measured(pollAt, float64(c.inFlight)),
+		Delayed:  muster.Measured(pollAt, 0), OldestAge: muster.Measured(pollAt, c.oldest),
+		Sent: muster.Measured(pollAt, float64(c.sent)),
 	}
 	if r.world.CountsOnly {
-		q.OldestAge, q.Sent = muster.Unknown(look, "not told"), muster.Unknown(look, "not counted")
+		q.OldestAge, q.Sent = muster.Unknown(pollAt, "not told"), muster.Unknown(pollAt, "not counted")
 	}
 	in := []controller.Input{controller.Measured{QueueObservation: q}, controller.Listed{Listing: r.list()}}
 	if r.world.Trees {

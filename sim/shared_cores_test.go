@@ -44,9 +44,9 @@ func TestMoreWorkersThanTheCoresHaveUseForAreNotLaunched(t *testing.T) {
 				var most [7]int // workers that existed at once, by burst
 				res := ran(t, Options{
 					Settings: fleet(t, policy.Spec{Name: "deadline", Prompt: true}, row.objective, 0, 20), Seed: 1,
-					Trace: row.trace,
-					World: world.World{Cores: 2, Boot: world.Draw{Mean: 500 * time.Millisecond}},
-					plant: plant{unshared: unshared},
+					Trace:  row.trace,
+					World:  world.World{Cores: 2, Boot: world.Draw{Mean: 500 * time.Millisecond}},
+					inject: inject{unshared: unshared},
 					Stepped: func(v View) {
 						burst := min(len(most)-1, int(v.At/(5*time.Minute)))
 						most[burst] = max(most[burst], v.Live)
@@ -89,9 +89,9 @@ func TestWorkThatWaitsKeepsItsWorkers(t *testing.T) {
 			play := func(unshared bool) scoring.Result {
 				return ran(t, Options{
 					Settings: fleet(t, policy.Spec{Name: "deadline", Prompt: true}, row.objective, 0, 20), Seed: 1,
-					Trace: sixBursts(row.messages, row.service),
-					World: world.World{Cores: 20, Boot: world.Draw{Mean: 500 * time.Millisecond}},
-					plant: plant{unshared: unshared},
+					Trace:  sixBursts(row.messages, row.service),
+					World:  world.World{Cores: 20, Boot: world.Draw{Mean: 500 * time.Millisecond}},
+					inject: inject{unshared: unshared},
 				})
 			}
 			res, without := play(false), play(true)

@@ -11,35 +11,39 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
+// These are the constants of the production runner.
 const (
-	// reportPatience is how long a worker's next report waits for an answer, reportTimeout when the worker gives the
-	// answer up: those of the runner.
+	// reportPatience is how long a worker waits for the answer to a report before it sends the next one, and
+	// reportTimeout how long before it ignores the answer.
 	reportPatience = 5 * time.Second
 	reportTimeout  = 80 * time.Second
 	never          = int64(1)<<62 - 1
 )
 
-// shell drives the controller's own shell in virtual time, as the live loop does in real time.
+// shell drives controller.Shell in virtual time, as package controller/loop drives it in real time. What is due, and
+// what a step or a report leads to, is decided there; here are only the events.
 type shell struct {
 	controller.Shell[call]
 	spare  spare
-	stepAt int64 // when the earliest step event is due
+	stepAt int64 // when the earliest planned step is due; never when none is
 	down   bool
-	life   uint64 // grows when the controller starts again: what was under way before is void
+	life   uint64 // grows when the controller starts again, so that events of the controller before it are void
 }
 
-// call is a report that waits for the step it caused.
+// call is a report that waits for its answer.
 type call struct {
 	member     int32
 	generation uint32
 	report     protocol.Report
 }
 
+// begin starts a controller from a restored state.
 func (s *shell) begin(st controller.State) {
 	*s = shell{Shell: controller.NewShell[call](st), spare: s.spare, stepAt: never, life: s.life + 1}
 }
 
-// spare are inputs that were taken in, to be used again: a step keeps nothing of its inputs.
+// spare keeps inputs that a step has seen, to be used again: a step keeps nothing of its inputs, so a
+// long run needs no new memory for each report.
 type spare struct {
 	reports  []*controller.Reported
 	listings [][]muster.Member
@@ -67,7 +71,7 @@ func (s *spare) listing(n int) []muster.Member {
 	return make([]muster.Member, 0, n)
 }
 
-// keep takes in inputs that a step has seen.
+// keep takes back the inputs that a step has seen.
 func (s *spare) keep(inputs []controller.Input) {
 	for _, in := range inputs {
 		switch x := in.(type) {
@@ -81,20 +85,20 @@ func (s *spare) keep(inputs []controller.Input) {
 	}
 }
 
-// look begins a look at the queue and the fleet, if the shell says so.
-func (r *run) look(now bool) {
+// poll starts a poll of the queue and the fleet if now is true.
+func (r *run) poll(now bool) {
 	if now {
-		r.after(r.world.API.Next(r.chance.API), evLooked, kernel.None, r.shell.life)
+		r.after(r.world.API.Next(r.chance.API), evPolled, kernel.None, r.shell.life)
 	}
 }
 
-// looked takes in what a look saw.
-func (r *run) looked() {
-	r.look(r.shell.Looked(r.observe()...))
+// polled gathers what a poll read.
+func (r *run) polled() {
+	r.poll(r.shell.Looked(r.observe()...))
 	r.plan()
 }
 
-// plan steps if a step is due, or sees to it that it is looked at again when one will be.
+// plan makes the step that is due, or plans an event for the time when one will be due.
 func (r *run) plan() {
 	s := &r.shell
 	next, due := s.Next(time.Duration(r.now))
@@ -108,8 +112,8 @@ func (r *run) plan() {
 	}
 }
 
-// step is one step of the controller: its records are appended before any worker is answered from it and before any
-// effect is executed.
+// step makes one step of the controller. Its records are appended before any worker is answered and before any effect
+// is executed, as in production: what is not recorded must not happen.
 func (r *run) step() {
 	s := &r.shell
 	s.stepAt = never
@@ -119,7 +123,7 @@ func (r *run) step() {
 	if len(o.Records) > 0 {
 		at, ok := r.history.append(s.State().Position, o.Records)
 		if !ok {
-			r.fault("a controller that nobody replaced was refused by the history")
+			r.fault("the history refused a controller that was not replaced")
 			return
 		}
 		o.Next.Position = at
@@ -136,17 +140,17 @@ func (r *run) step() {
 	}
 }
 
-// execute sends an effect on its way to the fleet.
+// execute sends an effect to the fleet, where it arrives after the latency of the API.
 func (r *run) execute(e controller.Effect) {
 	k := evOrder
 	if _, ends := e.(controller.End); ends {
 		k = evEnd
 	}
-	r.after(r.world.API.Next(r.chance.API), k, kernel.None, r.post(letter{effect: e, life: r.shell.life}))
+	r.after(r.world.API.Next(r.chance.API), k, kernel.None, r.dispatch(transit{effect: e, life: r.shell.life}))
 }
 
-// order carries out an effect, and sends the result back to the controller that wants it.
-func (r *run) order(l letter) {
+// order carries out an effect that has arrived, and sends the result to the controller that wants it.
+func (r *run) order(l transit) {
 	failure := ""
 	switch e := l.effect.(type) {
 	case controller.SetDesired:
@@ -164,45 +168,46 @@ func (r *run) order(l letter) {
 		r.handedOver(e.Handover)
 		return // a handover that succeeds has no result
 	default:
-		r.fault(fmt.Sprintf("the simulated fleet was asked for a %T, which it does not have", e))
+		r.fault(fmt.Sprintf("the simulated fleet was asked for a %T, which it does not support", e))
 	}
 	if kernel.Hit(r.chance.API, r.world.LoseAnswers) && r.faulty() {
-		// Nobody knows whether it was carried out, so the same call is made again, as clients do.
-		r.after(time.Second, evOrder, kernel.None, r.post(l))
+		// The caller cannot know whether the call was carried out, so it makes the same call again, as clients do.
+		r.after(time.Second, evOrder, kernel.None, r.dispatch(l))
 		return
 	}
+	// A controller that started since does not know the order, and reads the result from the fleet.
 	if l.life != r.shell.life {
 		return
 	}
 	result := controller.Resulted{At: r.time(), Effect: l.effect.EffectID(), Failure: failure}
-	r.look(r.shell.Result(time.Duration(r.now), result))
+	r.poll(r.shell.Result(time.Duration(r.now), result))
 	r.plan()
 }
 
-// take gathers a report, and answers it unless it waits for a step.
+// take gathers a report that has arrived, and answers it unless its answer depends on the next step.
 func (r *run) take(c call) {
 	s := &r.shell
 	if s.down {
 		return
 	}
 	c.report.At = r.time()
-	d, reply, look := s.Report(time.Duration(r.now), s.spare.report(&c.report), &c.report, c)
+	d, reply, poll := s.Report(time.Duration(r.now), s.spare.report(&c.report), &c.report, c)
 	if reply == controller.Answered {
 		r.answer(c, d)
 		return
 	}
-	r.look(look)
+	r.poll(poll)
 	r.plan()
 }
 
-// crash makes the controller lose its memory; it starts again later, from the history.
+// crash makes the controller lose its memory; a new controller starts from the history later.
 func (r *run) crash() {
 	s := &r.shell
 	if !r.faulty() {
 		return
 	}
 	if !s.down {
-		// The one that is replaced does not know it yet: what it would write now and later must be refused.
+		// The replaced controller does not know that it is replaced: the history must refuse all that it writes.
 		r.replaced = append(r.replaced[:0], *s.State())
 		s.begin(controller.State{})
 		s.down = true
@@ -211,7 +216,8 @@ func (r *run) crash() {
 	r.after(kernel.Wait(r.chance.Life, r.world.ControllerCrashes), evController, kernel.None, 0)
 }
 
-// restart begins a new epoch of the history and restores the controller from its records.
+// restart begins a new epoch of the history and restores a controller from its records. Then it lets the replaced
+// controller make one more step, whose records the history must refuse.
 func (r *run) restart() error {
 	at, records := r.history.begin(r.at(r.now).Add(-r.settings.RestoreFrom()))
 	st, err := r.settings.Restore(at, records)
@@ -224,12 +230,12 @@ func (r *run) restart() error {
 		if len(o.Records) == 0 {
 			continue
 		}
-		if _, ok := r.history.append(old.Position, o.Records); ok && !r.plant.anyWriter {
+		if _, ok := r.history.append(old.Position, o.Records); ok && !r.inject.anyWriter {
 			r.fault("the history took records of a controller that was replaced")
 		} else if ok {
 			r.fault("two writers in one epoch")
 		}
 	}
-	r.look(r.shell.Wake())
+	r.poll(r.shell.Wake())
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/muster-scale/muster/sim/world"
 )
 
-// The workers of a silent fleet tell nobody anything: sizes rise and fall by the counts of the queue, and the fleet's
+// The workers of a silent fleet report nothing: sizes rise and fall by the counts of the queue, and the fleet's
 // own service ends members, none of which holds a message.
 func TestASilentFleetIsSizedByItsService(t *testing.T) {
 	const work, boot, n = 20 * time.Second, 30 * time.Second, 60

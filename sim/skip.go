@@ -10,17 +10,18 @@ import (
 	"github.com/muster-scale/muster/sim/internal/kernel"
 )
 
-// putOff puts the poll that is due now off and returns true: to the first poll that changes something, or else to the
-// last one that is answered before the next event. When that is this poll, putOff returns false.
+// postpone postpones the poll that is due now, and returns true: to the first poll that changes something, or else to
+// the last poll that is answered before the next event. When that is the present poll, postpone returns false.
 //
-// A step of the controller is a function of its state and of what it is told, so what a poll would come to is
-// computed in advance. A poll that changes something still does so later until something else happens, so bisection
-// finds the first.
-func (r *run) putOff() bool {
+// A step of the controller is a function of its state and its inputs. So what a poll would come to can be computed in
+// advance, on a copy. A poll that would change something would still do so later, until something else happens; so
+// bisection finds the first.
+func (r *run) postpone() bool {
 	if r.quiet.off || r.now == r.quiet.until || !r.atRest() {
 		return false
 	}
 	poll := int64(r.settings.Poll)
+	// A policy that acts at times of its own must be polled then, whatever else happens.
 	strikes := r.nextClock()
 	answered := r.nextEvent() - 1 - int64(r.world.API.Mean)
 	n := min((answered-r.now)/poll, int64(r.longest())/poll, strikes) // polls from now
@@ -29,7 +30,7 @@ func (r *run) putOff() bool {
 	}
 	if foreseen := min(n, strikes-1); !r.unchangedAt(r.now + foreseen*poll) {
 		n = foreseen
-		for low := int64(-1); n-low > 1; { // no poll changes anything until low, and one does until n
+		for low := int64(-1); n-low > 1; { // polls up to low change nothing, and the poll n does
 			if middle := (low + n) / 2; r.unchangedAt(r.now + middle*poll) {
 				low = middle
 			} else {
@@ -44,7 +45,8 @@ func (r *run) putOff() bool {
 	return true
 }
 
-// unchangedAt tells whether a poll at the given time changes nothing, if nothing happens before.
+// unchangedAt tells whether a poll at the given time changes nothing, if nothing happens before. It makes the step with
+// the inputs that the poll and the reports until then would bring, and throws the outcome away.
 func (r *run) unchangedAt(poll int64) bool {
 	now, seenAt, treesReadAt := r.now, r.seenAt, r.treesReadAt
 	r.now = poll + int64(r.world.API.Mean)
@@ -70,7 +72,8 @@ func (r *run) unchangedAt(poll int64) bool {
 	return r.quiet.unchanged(o)
 }
 
-// present returns the listing of the fleet. Unlike [run.list] it forgets no member that has ended.
+// present returns the listing of the fleet. Unlike [run.list] it forgets no member that has ended, so it may be called
+// for a poll that is never made.
 func (r *run) present() muster.Listing {
 	l := muster.Listing{At: r.time(), Members: r.shell.spare.listing(len(r.listed))}
 	for _, i := range r.listed {
@@ -86,24 +89,24 @@ func (r *run) present() muster.Listing {
 	return l
 }
 
-// skip puts the poll that is due now off, and reports, receive calls and snapshots with it, by whole turns of each.
-// So the poll finds what it would have found: a report of each worker just before, and the workers waiting in the
-// same order.
+// skip postpones the poll that is due now, and with it reports, receive calls and snapshots, each by whole turns of its
+// own. So the poll finds what it would have found: a fresh report of each worker, and the workers waiting in the same
+// order.
 func (r *run) skip(to int64) {
 	r.quiet.until = to
-	call := int64(min(pollWait, r.world.Visibility/2))
+	call := int64(min(receiveWait, r.world.Visibility/2))
 	snapshot := int64(cmp.Or(r.world.MetricPeriod, time.Second))
 	for i := range r.events.All() {
 		e := &r.events.All()[i]
 		switch e.Kind {
-		case evPollEnd:
+		case evReceiveEnd:
 			e.At += max(0, to-e.At) / call * call
 		case evSnapshot:
 			e.At += max(0, to-e.At) / snapshot * snapshot
 		case evReportDue, evTimeout:
 			e.At += r.turns(r.members[e.Who], to)
 		case evReport, evAnswer:
-			c := &r.mail[e.What].call
+			c := &r.transits[e.What].call
 			turns := r.turns(r.members[c.member], to)
 			e.At += turns
 			c.report.SentAt = c.report.SentAt.Add(time.Duration(turns))
@@ -121,7 +124,7 @@ func (r *run) skip(to int64) {
 	r.events.Add(to, evPoll, kernel.None, 0)
 }
 
-// turns returns how far the reports of a worker are put off: the one after its newest arrives by the given time.
+// turns returns by how much the reports of a worker are postponed, so that the next one arrives by the given time.
 func (r *run) turns(m *member, by int64) int64 {
 	if m.stage != working {
 		return 0
@@ -129,10 +132,10 @@ func (r *run) turns(m *member, by int64) int64 {
 	turn, way := r.reportTurn(), int64(r.world.Report.Mean)
 	arrives := m.reportedAt + turn + way
 	if way > 0 {
-		arrives++ // what arrives at the instant of a poll comes after it
+		arrives++ // a report that arrives at the time of a poll comes after it
 	}
 	return max(0, by-arrives) / turn * turn
 }
 
-// reportTurn is the time from a report of a worker to its next report, which waits for the answer to the first.
+// reportTurn returns the time from a report of a worker to its next one, which waits for the answer to the first.
 func (r *run) reportTurn() int64 { return int64(max(r.world.ReportEvery, 2*r.world.Report.Mean)) }

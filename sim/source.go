@@ -9,7 +9,7 @@ import (
 	"github.com/muster-scale/muster/sim/internal/kernel"
 )
 
-// counts are the queue's numbers at one instant.
+// counts are the counts of the queue at one time.
 type counts struct {
 	at                int64
 	backlog, inFlight int
@@ -20,6 +20,7 @@ type counts struct {
 	sent              int64
 }
 
+// count reads the true counts.
 func (r *run) count() counts {
 	c := counts{at: r.now, backlog: r.queue.Backlog(), inFlight: r.queue.InFlight(), sent: r.queue.Sent()}
 	c.retrying, c.dead = r.queue.Retrying(), r.queue.Dead()
@@ -32,7 +33,8 @@ func (r *run) count() counts {
 	return c
 }
 
-// snapshot keeps the present counts for those who see them late.
+// snapshot keeps the present counts for a source that shows them late, and plans the next snapshot. Counts that are
+// too old to be shown are dropped.
 func (r *run) snapshot() {
 	w := r.world
 	keep := w.Stale + w.MetricDelay
@@ -47,7 +49,8 @@ func (r *run) snapshot() {
 	r.after(every, evSnapshot, kernel.None, 0)
 }
 
-// seen returns the counts as the source shows them now, and the instant it stamps on them; false while there are none.
+// seen returns the counts that the source shows now and the instant that it stamps on them; false while there are none.
+// A late or stale source stamps the present on old counts: that is what makes it hard for a policy.
 func (r *run) seen() (counts, time.Time, bool) {
 	w := r.world
 	if w.MetricPeriod == 0 && w.MetricDelay == 0 && w.Stale == 0 {
@@ -62,7 +65,7 @@ func (r *run) seen() (counts, time.Time, bool) {
 	return counts{}, r.time(), false
 }
 
-// observe is what a look sees: each queue and the fleet.
+// observe returns what a poll reads: the queue, the trees and the fleet. Each reading fails on its own.
 func (r *run) observe() []controller.Input {
 	in := make([]controller.Input, 0, 3)
 	in = append(in, controller.Measured{QueueObservation: r.measure()})
@@ -75,11 +78,12 @@ func (r *run) observe() []controller.Input {
 	return append(in, controller.Listed{Listing: r.list()})
 }
 
+// measure returns the reading of the queue, with the faults of the source.
 func (r *run) measure() muster.QueueObservation {
 	name := r.settings.Queues[0]
 	c, at, ok := r.seen()
 	if kernel.Hit(r.chance.Source, r.world.LoseSamples) && r.faulty() {
-		if r.plant.nanIsZero {
+		if r.inject.nanIsZero {
 			z := muster.Measured(at, 0)
 			return muster.QueueObservation{Queue: name, Backlog: z, InFlight: z, Delayed: z, OldestAge: z}
 		}
@@ -97,6 +101,7 @@ func (r *run) measure() muster.QueueObservation {
 		Delayed:  muster.Measured(at, 0), OldestAge: muster.Measured(at, c.oldest),
 		Sent: muster.Measured(at, float64(c.sent)),
 	}
+	// Dead letters are in a queue of their own, whose count is taken as exact.
 	seen.DeadLetters = muster.Measured(at, float64(c.dead))
 	if !r.world.CountsOnly {
 		seen.Retrying, seen.OldestRetry = muster.Measured(at, float64(c.retrying)), muster.Measured(at, c.oldestRetry)
@@ -111,11 +116,12 @@ func (r *run) measure() muster.QueueObservation {
 	return seen
 }
 
-// roughly is a count as an approximate source shows it.
+// roughly returns a count with the error of an approximate source.
 func (r *run) roughly(n int) float64 {
 	if r.world.Approximate == 0 {
 		return float64(n)
 	}
+	// The error is uniform between minus and plus the largest one.
 	off := (2*r.chance.Source.Float64() - 1) * r.world.Approximate
 	return math.Max(0, math.Round(float64(n)*(1+off)))
 }

@@ -104,25 +104,26 @@ func (d dice) world() world.World {
 		FaultsEnd: d.seconds(60, 900), Tail: 45 * time.Minute,
 	}
 	if d.IntN(8) == 0 { // a world in which only one kind of thing goes wrong hides nothing behind another
-		calm := world.World{Slots: w.Slots, Boot: w.Boot, Visibility: w.Visibility, Tail: w.Tail,
+		quiet := world.World{Slots: w.Slots, Boot: w.Boot, Visibility: w.Visibility, Tail: w.Tail,
 			FaultsEnd: w.FaultsEnd,
 			IdleStop:  w.IdleStop}
 		switch d.IntN(6) {
 		case 0:
-			calm.LoseReports = w.LoseReports
+			quiet.LoseReports = w.LoseReports
 		case 1:
-			calm.ControllerCrashes, calm.ControllerDown = w.ControllerCrashes, w.ControllerDown
+			quiet.ControllerCrashes, quiet.ControllerDown = w.ControllerCrashes, w.ControllerDown
 		case 2:
-			calm.Crashes = w.Crashes
+			quiet.Crashes = w.Crashes
 		case 3:
-			calm.Capacity = w.Capacity
+			quiet.Capacity = w.Capacity
 		case 4:
-			calm.MetricDelay, calm.MetricPeriod, calm.Stale, calm.CountsOnly = w.MetricDelay, w.MetricPeriod, w.Stale,
+			quiet.MetricDelay, quiet.MetricPeriod, quiet.Stale, quiet.CountsOnly = w.MetricDelay, w.MetricPeriod,
+				w.Stale,
 				w.CountsOnly
 		case 5:
-			calm.LoseAnswers, calm.API = w.LoseAnswers, w.API
+			quiet.LoseAnswers, quiet.API = w.LoseAnswers, w.API
 		}
-		return calm
+		return quiet
 	}
 	return w
 }
@@ -186,7 +187,7 @@ func (d dice) spec(w world.World, limits muster.Limits) (policy.Spec, int) {
 	for _, x := range append([]policy.Spec{s}, s.Largest...) {
 		switch {
 		case x.Name == "exact" && w.IdleStop == 0, x.Name == "step", x.Name == "deadline":
-			rest = limits.Max // exact asks nobody to go, the others may keep some for long
+			rest = limits.Max // exact stops no worker, and the others may keep some for long
 		case x.Name == "schedule":
 			rest = max(rest, x.Intervals[0].Workers)
 		}

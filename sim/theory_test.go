@@ -20,7 +20,8 @@ import (
 // them in the two steps that package laws explains. With MUSTER_SLOW=1 the simulator also runs until a simulated mean
 // alone is precise: ten minutes of a core, so go test needs -timeout 60m.
 
-// shareOf widens a tolerance as it must be where fewer messages are drawn, because the race detector looks on.
+// shareOf widens a tolerance as it must be where fewer messages are drawn, because the race detector slows the test
+// down.
 func shareOf(tolerance float64) float64 {
 	if slowdown > 1 {
 		return 4 * tolerance

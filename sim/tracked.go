@@ -8,21 +8,22 @@ import (
 	"github.com/muster-scale/muster/sim/internal/kernel"
 )
 
-// tracked is the scaling policy of a delegated fleet: AWS's own target tracking, which Muster gives a metric and a
-// target.
+// tracked is the state of the scaling policy that sizes a delegated fleet: AWS's own target tracking, for which Muster
+// supplies the metric and the target.
 type tracked struct {
 	tracker tracking.Tracker
-	// metric is what was handed over last, at an instant of the run; known is false while nothing was, or while the
-	// counts behind it were unknown.
+	// metric is the newest metric that was handed over, at the time at. known is false before the first one, and when
+	// the counts from which it was computed were unknown.
 	metric float64
 	at     int64
 	known  bool
 }
 
-// serviced tells whether a service of the fleet's own keeps its count, and chooses which members end.
+// serviced tells whether the fleet has a service of its own, which keeps the desired count and chooses the members that
+// end.
 func (r *run) serviced() bool { return r.world.Silent || r.world.Tracking != nil }
 
-// handedOver takes in the metric and the target of a handover.
+// handedOver notes the metric and the target of a handover.
 func (r *run) handedOver(h muster.Handover) {
 	t := &r.tracked
 	t.metric, t.known = r.settings.Spec.Tracked(h)
@@ -32,15 +33,15 @@ func (r *run) handedOver(h muster.Handover) {
 	}
 }
 
-// trackEvery sees to the next datapoint of the tracked metric.
+// trackEvery plans the next datapoint of the tracked metric.
 func (r *run) trackEvery() {
 	if p := r.world.Tracking; p != nil {
 		r.after(max(p.Period, time.Second), evTracked, kernel.None, 0)
 	}
 }
 
-// track is a datapoint of the tracked metric: the policy may set another count. A metric that was not handed over
-// within the last two periods is missing.
+// track evaluates the scaling policy at a datapoint of its metric; it may change the desired count of the service. A
+// metric that was not handed over within the last two periods is missing.
 func (r *run) track() {
 	p, t := *r.world.Tracking, &r.tracked
 	var metric *float64
@@ -48,12 +49,12 @@ func (r *run) track() {
 		metric = &t.metric
 	}
 	limits := r.settings.Limits
-	before := r.aim
-	r.aim = t.tracker.Point(p, r.time(), metric, tracking.Capacity{
-		InService: r.ready, Desired: r.aim, Min: limits.Min, Max: limits.Max, Pending: r.live > r.ready,
+	before := r.serviceDesired
+	r.serviceDesired = t.tracker.Point(p, r.time(), metric, tracking.Capacity{
+		InService: r.ready, Desired: r.serviceDesired, Min: limits.Min, Max: limits.Max, Pending: r.live > r.ready,
 	})
-	r.tally.Decided(before, r.aim)
-	if r.aim != before {
+	r.tally.Decided(before, r.serviceDesired)
+	if r.serviceDesired != before {
 		r.service()
 	}
 	r.trackEvery()

@@ -10,8 +10,8 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// plantTree begins a tree for a message of the trace that has children, and returns the place of its root.
-func (r *run) plantTree(m trace.Message) trees.Place {
+// beginTree begins a tree for a message of the trace that has children, and returns the place of its root.
+func (r *run) beginTree(m trace.Message) trees.Place {
 	if !r.world.Trees || len(m.Children) == 0 {
 		return trees.Place{}
 	}

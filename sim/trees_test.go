@@ -276,7 +276,7 @@ func TestTreesAreDoneSoonAndAtLittleCost(t *testing.T) {
 		{eachNode(), map[string]most{
 			"slow":   {1.18, goalCost}, // four levels in a row begin with a boot
 			"deep":   {goalTime, 1.4},  // a dozen nodes at a time come in twos and threes, and each gets a worker
-			"skewed": {1.5, goalCost},  // two boots are half of its time: nobody can know how large it is before
+			"skewed": {1.5, goalCost},  // two boots are half of its time: no policy can know before how large it is
 		}},
 	} {
 		for _, s := range shapes() {

@@ -11,21 +11,23 @@ import (
 	"github.com/muster-scale/muster/worker/lease"
 )
 
+// These are the constants of the production runner.
 const (
-	// pollWait is how long a worker's receive call waits, reportGap the least time between two of its reports and
-	// maxBatch the most messages a call brings: those of the runner.
-	pollWait  = 2 * time.Second
+	// receiveWait is how long a receive call waits for a message.
+	receiveWait = 2 * time.Second
+	// reportGap is the least time between two reports of a worker.
 	reportGap = 100 * time.Millisecond
-	maxBatch  = 10
-	// orphaned is how long an idle worker waits for a controller that does not answer.
+	// maxBatch is the most messages that a receive call returns.
+	maxBatch = 10
+	// orphaned is how long an idle worker keeps running while no controller answers it.
 	orphaned = 5 * time.Minute
 )
 
-// member is one member of the simulated fleet with its worker, which runs the lease of production.
+// member is one member of the simulated fleet with its worker, which runs the production lease.
 type member struct {
 	id       string
 	launched int64
-	// generation grows when the trees.Place in run.members is used again, so that events of the one before are void.
+	// generation grows when the place in run.members is used again, so that events of the member before it are void.
 	generation uint32
 	stage      stage
 	failure    string
@@ -33,43 +35,43 @@ type member struct {
 	spot, warm bool
 
 	lease lease.Lease
-	// held are the messages in hand, in the order of their receipt.
+	// held are the messages in progress, in the order of their receipt.
 	held []held
-	// asked is how many messages the outstanding receive call asks for; 0 while there is none. polled numbers the
-	// calls.
-	asked  int
-	polled uint32
-	// calling is true while a receive call is being made that was not answered yet.
+	// asked is how many messages the open receive call asks for; 0 while none is open. receives numbers the calls, so
+	// that the end of an earlier call is void.
+	asked    int
+	receives uint32
+	// calling is true from the decision to receive until the call is answered or waits.
 	calling bool
 
-	// reporting is true while the next report waits for the answer to the newest one, number expected; said is what
-	// that one said, reportedAt when it left, reportDue when the next is looked at.
+	// reporting is true while the next report waits for the answer to the newest one, which has the number expected.
+	// reported is what the newest report said, reportedAt when it was sent, and reportDue when the next one is due.
 	reporting             bool
 	expected              int64
-	said                  gist
+	reported              status
 	reportedAt, reportDue int64
 	leaving               bool
 	tokens                int
 }
 
-// held is a message in the hands of a worker.
+// held is a message that a worker handles: its number in the queue, and the number of this attempt.
 type held struct {
 	ref  int32
 	work uint32
 }
 
-// stage is how far a member has come.
+// stage is how far a member has come. A member goes through the stages in their order, and may skip working.
 type stage uint8
 
 const (
-	free stage = iota // its trees.Place is unused
+	free stage = iota // its place in run.members is unused
 	booting
 	working
-	over // it ended, and is still listed
+	over // it has ended, and the fleet still lists it
 )
 
-// gist is what, when it changes, a worker reports at once.
-type gist struct {
+// status is the part of a report whose change is reported at once, and not only at the next regular report.
+type status struct {
 	state protocol.WorkerState
 	cause protocol.Cause
 	epoch int64
@@ -77,11 +79,12 @@ type gist struct {
 	token string
 }
 
-func (m *member) gist() gist {
-	return gist{m.lease.State(), m.lease.Cause(), m.lease.Epoch(), m.lease.Busy(), m.lease.Token()}
+// status returns the present status of a worker.
+func (m *member) status() status {
+	return status{m.lease.State(), m.lease.Cause(), m.lease.Epoch(), m.lease.Busy(), m.lease.Token()}
 }
 
-// booted begins the life of a member's worker.
+// booted starts the worker of a member whose boot is over.
 func (r *run) booted(i int32) {
 	m := r.members[i]
 	m.stage = working
@@ -92,15 +95,15 @@ func (r *run) booted(i int32) {
 	}
 	m.lease = lease.New(o)
 	m.lease.Ready(r.time())
-	m.reportedAt, m.reportDue = r.now-int64(time.Hour), never
+	m.reportedAt, m.reportDue = r.now-int64(time.Hour), never // long ago, so that the first report is due now
 	r.ready++
 	r.advance(i)
 	r.service()
 }
 
-// advance does everything that is due for a worker now, in the order of the runner's loop: a receive call is begun, and
-// what it brings comes after the report that says how the worker stands. So a worker that goes from one message to the
-// next is seen without one in between.
+// advance does everything that is due for a worker now, in the order of the runner's loop. First a receive call is
+// begun, then the worker reports, and only then the call may return messages. So the controller sees a worker that goes
+// from one message to the next as busy throughout.
 func (r *run) advance(i int32) {
 	m := r.members[i]
 	for m.stage == working {
@@ -111,7 +114,7 @@ func (r *run) advance(i int32) {
 			asked = m.lease.BeginReceive(maxBatch)
 			m.calling = asked > 0
 		}
-		if m.lease.CanMint() {
+		if m.lease.CanMint() { // it is draining and holds no message: it may be ready to stop
 			m.tokens++
 			m.lease.Mint(now, m.id+"/"+strconv.Itoa(m.tokens))
 		}
@@ -129,16 +132,16 @@ func (r *run) advance(i int32) {
 	}
 }
 
-// receive is the answer to a receive call: what waits is taken at once, and true is returned; otherwise the call waits
-// for a message.
+// receive answers a receive call. If messages wait, it begins them at once and returns true; otherwise the call stays
+// open, until a message comes or the call ends, and it returns false.
 func (r *run) receive(i int32, m *member, asked int) bool {
 	m.calling = false
 	n := min(asked, r.queue.Receivable())
 	if n == 0 {
 		m.asked = asked
-		m.polled++
+		m.receives++
 		r.waiters.Push(i)
-		r.after(min(pollWait, r.world.Visibility/2), evPollEnd, i, uint64(m.generation)<<32|uint64(m.polled))
+		r.after(min(receiveWait, r.world.Visibility/2), evReceiveEnd, i, uint64(m.generation)<<32|uint64(m.receives))
 		return false
 	}
 	m.lease.EndReceive(r.time(), asked, n)
@@ -148,7 +151,7 @@ func (r *run) receive(i int32, m *member, asked int) bool {
 	return true
 }
 
-// hand gives waiting messages to waiting workers.
+// hand gives messages that wait to workers whose receive call is open, until one of both runs out.
 func (r *run) hand() {
 	for r.queue.Receivable() > 0 && r.waiters.Len() > 0 {
 		i := r.waiters.First()
@@ -165,8 +168,8 @@ func (r *run) hand() {
 	}
 }
 
-// pollEnded ends a receive call that brought nothing.
-func (r *run) pollEnded(i int32) {
+// receiveEnded ends an open receive call, which returns no message.
+func (r *run) receiveEnded(i int32) {
 	m := r.members[i]
 	r.waiters.Remove(i)
 	asked := m.asked
@@ -175,7 +178,7 @@ func (r *run) pollEnded(i int32) {
 	r.advance(i)
 }
 
-// begin receives the next message that waits, and starts the work on it.
+// begin receives the next message that waits and begins the work on it.
 func (r *run) begin(i int32, m *member) {
 	ref := r.queue.Receive(r.now)
 	x := r.queue.At(ref)
@@ -185,6 +188,7 @@ func (r *run) begin(i int32, m *member) {
 		r.busyMembers++
 	}
 	if r.world.Congestion > 0 && x.Receives == 1 {
+		// The factor counts once for each message, at its first attempt.
 		crowd := float64(r.queue.Backlog()) / (10 * float64(max(1, r.ready)))
 		x.Service = int64(float64(x.Service) * (1 + r.world.Congestion*min(3, crowd)))
 	}
@@ -195,7 +199,8 @@ func (r *run) begin(i int32, m *member) {
 	r.events.Add(r.now+x.Service+int64(r.world.Handover), evFinished, i, uint64(r.works))
 }
 
-// finished ends the work on a message.
+// finished ends the work of the given number. The message is deleted when the work succeeded; otherwise it waits for a
+// retry or becomes a dead letter.
 func (r *run) finished(i int32, work uint32) {
 	m := r.members[i]
 	at := -1
@@ -232,9 +237,11 @@ func (r *run) finished(i int32, work uint32) {
 	r.service()
 }
 
-// settle scores a finished message, sends its children and forgets it.
+// settle scores a message whose work succeeded, plans its children and deletes it. The work was done before the
+// handover, which is the time that the deletion took.
 func (r *run) settle(ref int32) {
 	x := r.queue.At(ref)
+	// The deletion is not part of the time that a message takes.
 	done := r.now - int64(r.world.Handover)
 	r.tally.Finished(done-x.Sent, done-x.Sent-int64(r.took(x)))
 	r.lastFinish = r.now
@@ -243,13 +250,14 @@ func (r *run) settle(ref int32) {
 	}
 	r.forest.Ended(x.Place, len(x.Children), false)
 	for _, c := range x.Children {
-		r.awaitChild(c, x.Place.Below())
+		r.planChild(c, x.Place.Below())
 	}
 	r.queue.Finish(ref)
 	r.hand()
 }
 
-// failed gives a message back whose work failed, or moves it to the dead letters.
+// failed returns a message whose work failed to the queue, to be retried after the time again, or makes it a dead
+// transit.
 func (r *run) failed(ref int32, again time.Duration) {
 	x := r.queue.At(ref)
 	if r.spent(x) {
@@ -263,14 +271,15 @@ func (r *run) failed(ref int32, again time.Duration) {
 	r.hide(ref, again, true)
 }
 
-// spent tells whether a message has used up its attempts.
+// spent tells whether a message has used up its attempts and becomes a dead letter.
 func (r *run) spent(x *messages.Message) bool { return int(x.Receives) >= r.world.MaxReceives }
 
-// backoff is how long a message whose work failed is hidden; 0 for a dead letter.
+// backoff returns how long a message whose work failed is hidden; 0 for a dead letter.
 func (r *run) backoff(x *messages.Message) time.Duration {
 	if r.spent(x) {
 		return 0
 	}
+	// The back-off is limited by the rules of the production lease.
 	hold := lease.Hold(r.time().Add(-time.Duration(r.now-x.Since)), r.world.Visibility.Truncate(time.Second))
 	return hold.GiveBack(r.time(), lease.Backoff(r.world.RetryBase, int(x.Receives)))
 }
@@ -282,8 +291,8 @@ func (r *run) hide(ref int32, d time.Duration, retry bool) {
 	r.after(d, evVisible, kernel.None, uint64(ref))
 }
 
-// die ends a member at once, whatever it does. Its messages come back when their holds end, or at once when it could
-// still give them back.
+// die ends a member at once, whatever it does. Its messages become receivable again when their visibility timeouts end.
+// With givesBack its worker had notice and returned them: they are receivable at once, and the attempt does not count.
 func (r *run) die(i int32, why string, givesBack bool) {
 	m := r.members[i]
 	if m.stage != booting && m.stage != working {
@@ -297,7 +306,7 @@ func (r *run) die(i int32, why string, givesBack bool) {
 			r.hide(h.ref, 0, false)
 			continue
 		}
-		// The hold was extended each time at half of the visibility; the last extension decides.
+		// The worker extended the timeout each time at half of it; the last extension decides.
 		step := int64(r.world.Visibility) / 2
 		until := x.Since + (r.now-x.Since)/step*step + int64(r.world.Visibility)
 		r.hide(h.ref, time.Duration(until-r.now), false)

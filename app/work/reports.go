@@ -86,7 +86,7 @@ func (r *Reporting) destination(kind, name string, o worker.Options, api string,
 		sink, err := dynamoreport.New(dynamodb.NewFromConfig(*cfg), name)
 		return worker.Destination{Sink: sink, Name: "the table " + name, Every: entryEvery, Changes: true}, err
 	}
-	return worker.Destination{}, errors.New("allowed is http, cloudwatch[:NAMESPACE], emf[:NAMESPACE] or "+
+	return worker.Destination{}, errors.New("allowed is http, cloudwatch[:NAMESPACE], emf[:NAMESPACE] or " +
 		"dynamodb:TABLE")
 }
 

@@ -126,7 +126,7 @@ func (c *compareCommand) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return traceError(err)
 	}
-	if err := c.write(runs, func(w io.Writer) error { return report.Front(w, runs) }); err != nil {
+	if err := c.write(runs, func(w io.Writer) error { return report.Attainment(w, runs) }); err != nil {
 		return err
 	}
 	switch {

@@ -14,26 +14,25 @@ import (
 	"github.com/muster-scale/muster/sim/scoring"
 )
 
-// Comparison says what is played.
+// Comparison says what is played. Its zero fields switch their part off.
 type Comparison struct {
 	Events     []contest.Event
 	Contenders []contest.Contender
 	Seeds      []uint64
-	// Told are the names of the contenders to which the true durations are stated.
+	// Told names the contenders to which the true durations are stated.
 	Told []string
 	// Sweep adds each other autoscaler with its main setting tuned in hindsight. Limits computes lower bounds of the
 	// cost.
 	Sweep, Limits bool
 	// Record keeps the curves of the first seed of each policy.
 	Record bool
-	// Parallel is how many runs there are at a time, 1 at least.
+	// Parallel is how many runs are made at a time, at least 1.
 	Parallel int
-	// Progress shows how far it is.
+	// Progress displays how many runs are done.
 	Progress io.Writer
 }
 
-// Play makes the runs, event by event, and returns their results and, with Record, their curves. The results do not
-// depend on how many runs there are at a time.
+// Play makes the runs, event by event. It returns their results and, with Record, their curves.
 func (c Comparison) Play(ctx context.Context) ([]scoring.Result, []report.Run, error) {
 	var results []scoring.Result
 	var runs []report.Run
@@ -70,10 +69,10 @@ func (c Comparison) Play(ctx context.Context) ([]scoring.Result, []report.Run, e
 	return results, runs, nil
 }
 
-// efforts returns how much work the runs of each event are.
+// efforts estimates the work of each event's runs, for the progress display.
 func (c Comparison) efforts() ([]float64, error) {
 	if len(c.Events) == 1 {
-		return []float64{1}, nil // there is nothing to compare it with
+		return []float64{1}, nil // with one event there is nothing to weigh
 	}
 	var all []float64
 	for _, e := range c.Events {
@@ -86,7 +85,8 @@ func (c Comparison) efforts() ([]float64, error) {
 	return all, nil
 }
 
-// watch returns what records the curves of the first seed of each policy, and what returns them with the results.
+// watch returns two functions: one that attaches recorders to the first seed of each policy, and one that returns the
+// recorded curves together with the results.
 func (c Comparison) watch(e contest.Event) (
 	func(contest.Event, contest.Contender, uint64) func(sim.View), func([]scoring.Result) []report.Run,
 ) {
@@ -115,10 +115,10 @@ func (c Comparison) watch(e contest.Event) (
 	}
 }
 
-// designSeeds are those that settings are tuned on.
+// designSeeds returns the seeds on which settings are tuned.
 func designSeeds() []uint64 { return []uint64{1, 2, 3, 4, 5} }
 
-// tune returns the contenders that have a main setting with the one that would have been best on the event.
+// tune returns the contenders with a main setting, each with the value that would have been best on the event.
 func (c Comparison) tune(ctx context.Context, e contest.Event) ([]contest.Contender, error) {
 	total := 0
 	for _, x := range c.Contenders {
@@ -130,9 +130,9 @@ func (c Comparison) tune(ctx context.Context, e contest.Event) ([]contest.Conten
 	return contest.Hindsight(ctx, e, c.Contenders, designSeeds(), c.Parallel, tried)
 }
 
-// Informed returns the contenders for events like e, each policy of ours with a second run to which the true durations
-// are stated, and the names of those. With once each runs as it is alone. One that cannot run with what is stated is
-// left out; it is an error when it was asked for by its name and there is no second run.
+// Informed returns the contenders for events like e, and the names of those to which the true durations are stated.
+// Each policy of ours gets a second run with the true durations; with once it does not. A contender that cannot run
+// with what is stated is left out. That is an error when it was named and has no second run.
 func Informed(contenders []contest.Contender, e contest.Event, once, named bool) (
 	all []contest.Contender, told []string, err error,
 ) {

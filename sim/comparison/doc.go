@@ -1,5 +1,10 @@
-// Package comparison plays several policies on several traces, as muster compare does ([Comparison.Play]): with the
-// settings of other autoscalers tuned in hindsight, with the curves of runs recorded, and with what policies of ours
-// are told ([Informed]). It shows how far it is. One event at a time is played by package sim/contest; results are
-// printed by package sim/tables and drawn by package sim/report.
+// Package comparison plays several policies on several traces, as the command muster compare does:
+//
+//	results, curves, err := comparison.Comparison{Events: events, Contenders: all, Seeds: seeds}.Play(ctx)
+//
+// Beside the contenders themselves it can play other autoscalers with their main setting tuned in hindsight, record the
+// curves of runs for a report, and play policies of ours a second time with the true durations stated ([Informed]). It
+// reports its progress. The results do not depend on how many runs are made at a time.
+//
+// Package sim/contest plays one event; sim/tables prints results and sim/report draws them.
 package comparison

@@ -8,11 +8,11 @@ import (
 	"github.com/muster-scale/muster/sim/scoring"
 )
 
-// Broken returns an error when a run found a broken promise: then its figures mean nothing.
+// Broken returns an error when a run has a fault. Its figures mean nothing then.
 func Broken(results []scoring.Result) error {
 	for _, r := range results {
 		if len(r.Faults) > 0 {
-			return fmt.Errorf("%s on %s, seed %d: the simulator found a broken promise, please report it: %s",
+			return fmt.Errorf("%s on %s, seed %d: the simulator violated an invariant, please report it: %s",
 				r.Policy, r.Trace, r.Seed, strings.Join(slices.Compact(r.Faults), "; "))
 		}
 	}

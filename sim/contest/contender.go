@@ -15,61 +15,61 @@ import (
 	"github.com/muster-scale/muster/sim/world"
 )
 
-// idleStop is how long workers of the policy exact wait for a message before they offer to leave; its fleets fall no
-// other way.
+// idleStop is how long workers of the policy exact wait for a message until they are ready to stop. It is the only way
+// in which fleets of this policy shrink.
 const idleStop = 30 * time.Second
 
-// longestPoll bounds the time between two looks for peers that act less often: as often as the controller learns what
-// was measured since.
+// longestPoll bounds the time between two polls for other autoscalers that act less often. The controller adds what it
+// measured to its windows as often.
 const longestPoll = 5 * time.Second
 
-// Contender is a policy that can be run on a trace without further words: one of ours at its defaults, or a peer.
+// Contender is a policy that is ready to run on any trace: one of ours with its defaults, or another autoscaler's rule.
 type Contender struct {
-	// Name is what tables call it: the policy's name, with the setting in brackets when it is not the default.
+	// Name is its name in tables: the policy's name, with the setting in brackets when it is not the default.
 	Name string
-	// What says in one line what it does.
+	// What describes it in one line.
 	What string
-	// Peer is true for a rule that somebody else published.
+	// Peer is true for the published rule of another autoscaler.
 	Peer bool
-	// Setting is the name of the main setting, Value the present one; empty when there is none.
+	// Setting is the name of the main setting and Value its value; empty when the rule has none.
 	Setting string
 	Value   float64
-	// Sweep are the values of the setting to try in hindsight.
+	// Sweep has the values of the setting to try when it is tuned in hindsight.
 	Sweep []float64
 
-	base  string
+	base  string // the name without a setting
 	spec  policy.Spec
 	peer  peer.Peer
-	idle  time.Duration
-	poll  time.Duration
-	least int
-	// configured are the settings of a fleet as its configuration has it; nil for a policy alone.
+	idle  time.Duration // the idle stop of its workers
+	poll  time.Duration // 0 for that of the event
+	least int           // the least minimum that the rule works with
+	// configured are the settings of a configured fleet; nil for a policy alone.
 	configured *controller.Settings
 }
 
-// Ours returns the contender of a policy as it is configured. idle is the idle stop of its workers; poll the time
-// between looks at the queue, zero for the default of a second.
+// Ours returns the contender of a policy as it is configured. idle is the idle stop of its workers. poll is the time
+// between polls of the queue; 0 is the default of one second.
 func Ours(spec policy.Spec, idle, poll time.Duration) Contender {
 	return Contender{Name: spec.Name, base: spec.Name, What: policy.Describe(spec.Name), spec: spec, idle: idle,
 		poll: poll}
 }
 
-// Configured returns the contender of a fleet as its configuration has it. Objective, limits, slots, boot and poll are
-// those of the event that it plays; idle is the idle stop of its workers.
+// Configured returns the contender of a configured fleet. Objective, limits, slots, boot and poll are those of the
+// event that it plays. idle is the idle stop of its workers.
 func Configured(s controller.Settings, idle time.Duration) Contender {
 	c := Ours(s.Spec, idle, s.Poll)
 	c.configured = &s
 	return c
 }
 
-// All returns every contender that has a name: our policies that need no parameters, then the peers.
+// All returns every contender that has a name: our policies that need no parameters, then the other autoscalers.
 func All() []Contender {
 	var all []Contender
 	for _, name := range policy.Names() {
 		spec := policy.Spec{Name: name}
 		switch name {
 		case "metric-math", "step", "schedule", "largest":
-			continue // they say nothing without parameters
+			continue // they decide nothing without parameters
 		case "exact":
 			all = append(all, Ours(spec, idleStop, 0))
 		default:
@@ -95,8 +95,8 @@ func Names() []string {
 	return names
 }
 
-// Find returns the contender of the given name. NAME[VALUE] is one with another value of its main setting,
-// deadline[seasonal] is deadline with a forecast.
+// Find returns the contender of the given name. NAME[VALUE] sets the main setting, and deadline[seasonal] is deadline
+// with a forecast. An error names similar names, or says why a policy needs a configuration.
 func Find(name string) (Contender, error) {
 	base, rest, set := strings.Cut(name, "[")
 	all := All()
@@ -130,7 +130,7 @@ func Find(name string) (Contender, error) {
 	return all[i].With(value), nil
 }
 
-// With returns c with another value of its main setting.
+// With returns c with another value of its main setting, which it must have.
 func (c Contender) With(value float64) Contender {
 	c.Value = value
 	c.idle = c.peer.Idle(value)
@@ -141,8 +141,8 @@ func (c Contender) With(value float64) Contender {
 	return c
 }
 
-// settings returns the controller's settings, and the world, for c in the given circumstances, where mean is the true
-// mean of the trace's services.
+// settings returns the controller's settings and the world for c in the event e. mean is the true mean of the trace's
+// services.
 func (c Contender) settings(e Event, mean time.Duration) (controller.Settings, world.World, error) {
 	limits := e.Limits
 	limits.Min = max(limits.Min, c.least)
@@ -158,9 +158,9 @@ func (c Contender) settings(e Event, mean time.Duration) (controller.Settings, w
 	s.Fleet, s.Queues, s.Spec = "fleet", []string{queueOf(c.spec)}, c.spec
 	s.Objective, s.Limits, s.Slots = e.Objective, limits, e.World.Slots
 	s.BootPrior, s.Poll = e.BootPrior, c.pace(e)
-	s.Unreported, s.Protect = w.Silent, false // nobody else ends simulated workers while they work
+	s.Unreported, s.Protect = w.Silent, false // nothing else stops simulated workers while they work
 	if c.Peer {
-		s.Spec = policy.Spec{Name: "exact"} // it only stands in: the peer decides
+		s.Spec = policy.Spec{Name: "exact"} // a placeholder that passes the checks: the peer decides
 	} else if s.Spec.Processing == 0 {
 		s.Spec.Processing = e.Prior
 	}
@@ -175,7 +175,7 @@ func (c Contender) settings(e Event, mean time.Duration) (controller.Settings, w
 	return s.Deciding(policy.Bounds{Of: policy.LaunchLimits{Of: policy.Cautious{Of: p}}}, c.peer.Memory), w, nil
 }
 
-// queueOf is the name of the simulated queue: the one whose metrics the policy reads, if it reads any.
+// queueOf returns the name of the simulated queue: that of the queue whose metrics the policy reads, if it reads any.
 func queueOf(spec policy.Spec) string {
 	for _, q := range spec.Queries {
 		if m := q.MetricStat; m != nil && m.Metric.Namespace == "AWS/SQS" {
@@ -194,10 +194,10 @@ func queueOf(spec policy.Spec) string {
 	return anyQueue
 }
 
-// anyQueue is the name of the simulated queue where it does not matter.
+// anyQueue is the name of the simulated queue where the policy does not care.
 const anyQueue = "queue"
 
-// pace is the time between two looks: a peer that acts at its own period alone needs no more.
+// pace returns the time between two polls. A rule that acts only once a period needs no more polls than that.
 func (c Contender) pace(e Event) time.Duration {
 	poll := orElse(orElse(c.poll, e.Poll), time.Second)
 	if !c.Peer {
@@ -206,6 +206,7 @@ func (c Contender) pace(e Event) time.Duration {
 	return max(poll, min(c.peer.Period, longestPoll))
 }
 
+// orElse returns v, or fallback where v is zero.
 func orElse[T comparable](v, fallback T) T {
 	var zero T
 	if v == zero {
@@ -214,5 +215,5 @@ func orElse[T comparable](v, fallback T) T {
 	return v
 }
 
-// Default is the name of the policy that is run when none is named.
+// Default is the name of the policy that runs when none is named.
 const Default = policy.Default

@@ -14,30 +14,30 @@ import (
 	"github.com/muster-scale/muster/sim/world"
 )
 
-// Event is a trace with the circumstances under which every contender runs on it.
+// Event is a trace with the circumstances in which every contender runs on it.
 type Event struct {
-	// Name is what tables call it.
+	// Name is its name in tables.
 	Name string
-	// Trace makes the trace for a seed; one from a file is the same for every seed.
+	// Trace makes the trace for a seed. A trace from a file is the same for every seed.
 	Trace func(seed uint64) (trace.Trace, error)
-	// Objective and Limits hold for every contender; one that works with no smaller minimum gets that.
+	// Objective and Limits hold for every contender. One that needs a larger minimum gets it.
 	Objective muster.Objective
 	Limits    muster.Limits
-	// World is the world; its Boot is also what the limit is computed with.
+	// World is the simulated world; the lower bounds are computed with its Boot, too.
 	World world.World
-	// Prior is the mean processing duration that the configuration states, BootPrior the boot time; zero states none,
-	// so that a policy knows only what was measured. TellMean and TellBoot state the true means of the trace and of the
-	// world.
+	// Prior is the mean processing duration that the configuration states, and BootPrior the boot time. With 0 nothing
+	// is stated, and a policy knows only what was measured. TellMean and TellBoot state the true means of the trace and
+	// of the world.
 	//
-	// Other autoscalers whose rule has a place for a stated duration are always told the true one: an engineer who runs
-	// them measures it first.
+	// Other autoscalers whose rule needs a duration are always told the true one, because an engineer who runs them
+	// measures it first.
 	Prior, BootPrior   time.Duration
 	TellMean, TellBoot bool
-	// Poll is the time between two looks of the controller; a second when zero.
+	// Poll is the time between two polls of the controller; one second when zero.
 	Poll time.Duration
 }
 
-// Scenario returns the event of a scenario of the built-in suite, in which nothing is stated beforehand.
+// Scenario returns the event of a scenario of the built-in suite, which states nothing beforehand.
 func Scenario(s trace.Scenario) Event {
 	return Event{
 		Name: s.Name, Trace: s.Trace, Objective: s.Objective,
@@ -52,21 +52,21 @@ func Told(e Event) Event {
 	return e
 }
 
-// LaunchesPerHour is a limit that bounds nobody in a contest.
+// LaunchesPerHour is a limit of launches that is too high to have an effect.
 const LaunchesPerHour = 1_000_000
 
-// Prepared is an event with its trace for one seed, and what is known of that before anybody runs on it.
+// Prepared is an event with its trace for one seed, and what is known about the trace before any run.
 type Prepared struct {
 	Event Event
 	Seed  uint64
 	Trace trace.Trace
-	// Statistics are those of the trace, Limits what nobody can beat on it.
+	// Statistics are those of the trace. Limits are lower bounds of the cost on it, once [Prepared.Limit] was called.
 	Statistics statistics.Statistics
 	Limits     limit.Bounds
 	limited    bool
 }
 
-// Prepare makes and measures the trace of an event for a seed.
+// Prepare makes the trace of an event for a seed and measures it.
 func Prepare(e Event, seed uint64) (Prepared, error) {
 	t, err := e.Trace(seed)
 	if err != nil {
@@ -81,7 +81,7 @@ func Prepare(e Event, seed uint64) (Prepared, error) {
 	return p, nil
 }
 
-// tell states the true means where the event says that they are stated.
+// tell states the true means where the event asks for it.
 func (p *Prepared) tell() {
 	if p.Event.TellMean {
 		p.Event.Prior = p.mean()
@@ -91,20 +91,20 @@ func (p *Prepared) tell() {
 	}
 }
 
-// mean is the mean of the trace's services.
+// mean returns the mean of the trace's services.
 func (p Prepared) mean() time.Duration {
 	return time.Duration(p.Statistics.Service.MeanSeconds * float64(time.Second))
 }
 
-// Effort estimates how long a run on e takes, in seconds on some machine: only the ratio to other events means
-// something.
+// Effort estimates how long a run on e takes, for progress displays. The unit is a second on some machine, so only the
+// ratio to other events has a meaning.
 func Effort(e Event, seed uint64) (float64, error) {
 	p, err := Prepare(e, seed)
 	if err != nil {
 		return 0, err
 	}
-	// What was measured for the events of the suite: a share of the limit, the controller's steps, the reports of its
-	// workers, the messages.
+	// Measured with the events of the suite: the lower bounds, and each second of polls, each second of a busy worker's
+	// reports, and each message.
 	const limits, second, workerSecond, message = 0.1, 10e-6, 1e-6, 5e-6
 	busy := 0.0
 	if s := p.Statistics; s.Workers.Known {
@@ -114,7 +114,7 @@ func Effort(e Event, seed uint64) (float64, error) {
 		nil
 }
 
-// problem is what the limit is computed of.
+// problem returns the problem whose cost the lower bounds bound. The boot is the shortest that can be drawn.
 func (p Prepared) problem() limit.Problem {
 	boot := p.Event.World.Boot.Least()
 	if w := p.Event.World.Warm; w.Size > 0 {
@@ -126,13 +126,13 @@ func (p Prepared) problem() limit.Problem {
 	}
 }
 
-// Schedule looks for a cheap schedule of who knows the future: [limit.Clairvoyant]. It takes seconds, and reads the
-// whole trace into memory.
+// Schedule searches a cheap schedule of an oracle: see [limit.Oracle]. It takes seconds and holds the whole trace
+// in memory.
 func (p Prepared) Schedule() (limit.Schedule, error) {
-	return limit.Clairvoyant(p.problem(), limit.Prescient)
+	return limit.Oracle(p.problem(), limit.Prescient)
 }
 
-// Limit computes what nobody can beat.
+// Limit computes the lower bounds of the cost. Later runs have them in their results.
 func (p *Prepared) Limit() error {
 	f, err := limit.Read(p.problem())
 	if err != nil {
@@ -143,13 +143,13 @@ func (p *Prepared) Limit() error {
 	return err
 }
 
-// Run runs one contender.
+// Run runs one contender. stepped and progress may be nil. It ends early with the error of ctx.
 func (p Prepared) Run(ctx context.Context, c Contender, stepped func(sim.View),
 	progress func(time.Duration)) (scoring.Result, error) {
 	return p.Watch(ctx, c, stepped, nil, progress)
 }
 
-// Watch is [Prepared.Run] that calls finished for each message that was worked on to a good end; see [sim.Options].
+// Watch is [Prepared.Run] that also calls finished for each message whose work succeeded; see [sim.Options].
 func (p Prepared) Watch(ctx context.Context, c Contender, stepped func(sim.View),
 	finished func(sent, finished time.Duration), progress func(time.Duration)) (scoring.Result, error) {
 	settings, world, err := c.settings(p.Event, p.mean())
@@ -170,9 +170,9 @@ func (p Prepared) Watch(ctx context.Context, c Contender, stepped func(sim.View)
 	}
 	r.Policy, r.Trace = c.Name, p.Event.Name
 	if p.limited {
-		r.Clairvoyant, r.Method = p.Limits.Prescient.WorkerSeconds, p.Limits.Prescient.Method
-		if r.Clairvoyant > 0 {
-			r.Ratio = r.WorkerSeconds / r.Clairvoyant
+		r.Bound, r.Method = p.Limits.Prescient.WorkerSeconds, p.Limits.Prescient.Method
+		if r.Bound > 0 {
+			r.Ratio = r.WorkerSeconds / r.Bound
 		}
 		r.BoundCausal = p.Limits.Causal.WorkerSeconds
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// A peer that acts at its own period alone is looked at less often, which must not change what it does.
+// A peer that acts at its own period alone is polled less often, which must not change its decisions.
 func TestAPeerThatIsLookedAtAsOftenAsItActsDoesTheSame(t *testing.T) {
 	s, ok := trace.FindScenario("step-1to10x")
 	if !ok {
@@ -46,12 +46,13 @@ func TestAPeerThatIsLookedAtAsOftenAsItActsDoesTheSame(t *testing.T) {
 			}
 			a, b := run(c), run(each)
 			if a.Steps*5 > b.Steps*3 {
-				t.Errorf("it was looked at %d times, and %d times each second; want three fifths at most", a.Steps,
+				t.Errorf("it was polled %d times, and %d times when polled each second; want three fifths at most",
+					a.Steps,
 					b.Steps)
 			}
-			// Signals are noticed up to one look later, which moves a launch, but not the result.
+			// Signals are noticed up to one poll later, which moves a launch, but not the result.
 			if math.Abs(a.WorkerSeconds/b.WorkerSeconds-1) > 0.08 || math.Abs(a.InTimeRatio-b.InTimeRatio) > 0.03 {
-				t.Errorf("found %.0f worker-seconds and %.4f in time, looked at each second %.0f and %.4f",
+				t.Errorf("found %.0f worker-seconds and %.4f in time, polled each second %.0f and %.4f",
 					a.WorkerSeconds, a.InTimeRatio, b.WorkerSeconds, b.InTimeRatio)
 			}
 		})
@@ -72,7 +73,7 @@ func TestAUsersPaceIsKept(t *testing.T) {
 		poll, want time.Duration
 	}{
 		{"a peer, by default", nomad, 0, longestPoll},
-		{"a peer, with a slower look", nomad, 20 * time.Second, 20 * time.Second},
+		{"a peer, with slower polls", nomad, 20 * time.Second, 20 * time.Second},
 		{"ours, by default", Ours(nomad.spec, 0, 0), 0, time.Second},
 		{"ours, as asked for", Ours(nomad.spec, 0, 0), 3 * time.Second, 3 * time.Second},
 		{"ours, as configured", Ours(nomad.spec, 0, 2*time.Second), 3 * time.Second, 2 * time.Second},

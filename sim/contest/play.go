@@ -15,20 +15,19 @@ type Plan struct {
 	Events     []Event
 	Contenders []Contender
 	Seeds      []uint64
-	// Told are the names of the contenders to which the true mean duration and boot time are stated, whatever the
-	// events say.
+	// Told names the contenders to which the true mean duration and boot time are stated, whatever the events state.
 	Told []string
-	// Limits tells whether the least cost is computed for each event and seed.
+	// Limits tells whether lower bounds of the cost are computed for each event and seed.
 	Limits bool
 	// Parallel is how many runs are made at a time, at least 1. The results do not depend on it.
 	Parallel int
-	// Done is called after each run, one call at a time, with how many of all are done; it may be nil.
+	// Done is called after each run with the number of runs that are done; it may be nil. Calls do not overlap.
 	Done func(done, of int)
-	// Stepped returns what a run is watched by; it may be nil, and may return nil.
+	// Stepped returns the function that observes a run ([sim.Options.Stepped]). It may be nil, and may return nil.
 	Stepped func(Event, Contender, uint64) func(sim.View)
 }
 
-// Play makes every run and returns the results ordered by event, then seed, then contender. The first error ends it.
+// Play makes every run and returns the results, ordered by event, then seed, then contender. The first error ends it.
 func Play(ctx context.Context, p Plan) ([]scoring.Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -47,6 +46,7 @@ func Play(ctx context.Context, p Plan) ([]scoring.Result, error) {
 	}
 	for i, e := range p.Events {
 		for j, seed := range p.Seeds {
+			// The trace of an event and seed is made once, by the first run that needs it.
 			prepared := sync.OnceValues(func() (Prepared, error) {
 				x, err := Prepare(e, seed)
 				if err == nil && p.Limits {
@@ -96,11 +96,12 @@ func Play(ctx context.Context, p Plan) ([]scoring.Result, error) {
 // NeedsMean tells whether c is a policy of ours that cannot run unless a mean processing duration is stated.
 func (c Contender) NeedsMean() bool { return !c.Peer && c.spec.Check() != nil }
 
-// Row sums up the runs of one contender on one event over its seeds.
+// Row holds the means of the runs of one contender on one event over its seeds, unless a field says otherwise.
 type Row struct {
 	Event, Policy string
 	Runs          int
-	// InTimeLeast and InTimeMean are shares, RatioMean and RatioMost multiples of the least cost.
+	// InTimeLeast is the smallest share in time, InTimeMean the mean. RatioMean and RatioMost are multiples of the
+	// lower bound.
 	InTimeLeast, InTimeMean float64
 	RatioMean, RatioMost    float64
 	WorkerSeconds, Loss     float64
@@ -109,13 +110,12 @@ type Row struct {
 	LaunchesPerHour         float64
 	ScaleEvents, Reversals  float64
 	Messages                float64
-	// Clairvoyant and BoundCausal are lower bounds, the second for schedules that may not launch before the first
-	// message.
-	Clairvoyant, BoundCausal float64
-	Faults                   int
+	// Bound is the lower bound, and BoundCausal that for schedules that launch nothing before the first message.
+	Bound, BoundCausal float64
+	Faults             int
 }
 
-// Rows sums up results by event and policy, in the order of their first appearance.
+// Rows sums up results by event and policy, in the order in which they first appear.
 func Rows(results []scoring.Result) []Row {
 	var rows []Row
 	at := map[[2]string]int{}
@@ -135,6 +135,7 @@ func Rows(results []scoring.Result) []Row {
 	return rows
 }
 
+// add adds a run to the sums of the row.
 func (x *Row) add(r scoring.Result) {
 	x.Runs++
 	x.InTimeLeast = min(x.InTimeLeast, r.InTimeRatio)
@@ -150,22 +151,24 @@ func (x *Row) add(r scoring.Result) {
 	x.ScaleEvents += float64(r.ScaleEvents)
 	x.Reversals += float64(r.Reversals)
 	x.Messages += float64(r.Messages)
-	x.Clairvoyant += r.Clairvoyant
+	x.Bound += r.Bound
 	x.BoundCausal += r.BoundCausal
 	x.Faults += len(r.Faults)
 }
 
+// mean turns the sums into means.
 func (x *Row) mean() {
 	n := float64(x.Runs)
 	for _, v := range []*float64{&x.InTimeMean, &x.RatioMean, &x.WorkerSeconds, &x.Loss, &x.P50, &x.P95, &x.P99,
-		&x.PeakWorkers, &x.Launches, &x.LaunchesPerHour, &x.ScaleEvents, &x.Reversals, &x.Messages, &x.Clairvoyant,
+		&x.PeakWorkers, &x.Launches, &x.LaunchesPerHour, &x.ScaleEvents, &x.Reversals, &x.Messages, &x.Bound,
 		&x.BoundCausal} {
 		*v /= n
 	}
 }
 
-// Hindsight finds, for each peer with a main setting, the value that costs least among those that keep the objective on
-// the event, over the given seeds; where none keeps it, the value with the most in time. It returns the peers so tuned.
+// Hindsight tunes each other autoscaler that has a main setting: to the cheapest value that meets the objective on the
+// event, over the given seeds, or where none does, to the value with the most messages in time. It returns the tuned
+// contenders, whose names end in a star. tried is called after each run.
 func Hindsight(ctx context.Context, e Event, contenders []Contender, seeds []uint64, parallel int,
 	tried func(done, of int)) ([]Contender, error) {
 	var all []Contender
@@ -204,7 +207,7 @@ func Hindsight(ctx context.Context, e Event, contenders []Contender, seeds []uin
 	return tuned, nil
 }
 
-// better tells whether row a is a better choice than row b for an objective of the given share.
+// better tells whether the runs of row a are a better choice than those of row b, for an objective of the given share.
 func better(a, b Row, quantile float64) bool {
 	keepsA, keepsB := a.InTimeMean >= quantile, b.InTimeMean >= quantile
 	switch {
@@ -216,6 +219,7 @@ func better(a, b Row, quantile float64) bool {
 	return a.InTimeMean > b.InTimeMean
 }
 
+// tunedAs describes a tuned contender.
 func tunedAs(c Contender, value float64) string {
 	return fmt.Sprintf("%s with %s %g, the best in hindsight", c.base, c.Setting, value)
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// afterwards places late jobs when all others are done, and not before ready: on as many workers, of at most most, as
-// finish them within about span, the longest first, so that all slots end about together.
+// afterwards places late jobs when all others are done, and not before ready. It uses as many workers, up to most, as
+// finish them within about span, and begins with the longest job, so that all slots end at about the same time.
 func afterwards(jobs []job, places []placed, late []int, slots, most int, ready, span time.Duration) {
 	if len(late) == 0 {
 		return
@@ -39,7 +39,7 @@ func afterwards(jobs []job, places []placed, late []int, slots, most int, ready,
 	}
 }
 
-// bill is what a schedule costs, how many of its jobs are late or left undone, how often a worker is launched, and how
+// bill is what a schedule costs: how many of its jobs are late or left undone, how often a worker is launched, and how
 // many workers there are.
 type bill struct {
 	paid              time.Duration
@@ -47,9 +47,10 @@ type bill struct {
 	launches, workers int
 }
 
-// audit bills a schedule from the places of its jobs alone, and checks that it is one: no job begins before it arrives,
-// nor on a worker that has to be launched before ready, and no worker has more than its slots full. A worker that is
-// idle for longer than a boot ends and is launched again. The minimum is in service from 0 to until, without a boot.
+// audit bills a schedule by the places of its jobs alone, and checks that it is possible: no job begins before its
+// arrival, nor on a worker that would have to be launched before ready, and no worker has more jobs at once than slots.
+// A worker that is idle for longer than a boot ends and is launched again. The minimum serves from 0 to until, without
+// a boot.
 func audit(p Problem, jobs []job, places []placed, ready, until time.Duration) (bill, error) {
 	fault := func(j int, what string) error {
 		return fmt.Errorf("schedule of trace %q: message %d begins at %v on worker %d, %s; this is a fault of the "+

@@ -9,27 +9,26 @@ import (
 // neutral is the price at which a worker earns exactly what its time costs while all its slots are busy.
 const neutral = 1_000_000
 
-// Certificate is a proof of a bound: what a second of a busy worker earns in each slot of time, and what a message pays
-// for being late. The proof is in docs/limit.md; [Check] needs nothing else. Only whole numbers, so that nothing is
-// rounded.
+// Certificate is the proof of a bound: how much a second of a busy worker earns in each slot of time, and how much a
+// message pays for being late. [Check] needs nothing else; docs/limit.md says why it is a proof. It has whole numbers
+// only, so that nothing is rounded.
 type Certificate struct {
 	// Start is prescient or causal.
 	Start string `json:"start"`
-	// Width is that of a slot of time.
+	// Width is the width of a slot of time.
 	Width time.Duration `json:"width_ns"`
-	// Prices has one number per slot of time, at least 0: what a second of work in all slots of a worker is paid, in
-	// millionths of what a worker's second costs.
+	// Prices has one number for each slot of time, at least 0: the price of a second of work in all slots of a worker,
+	// in millionths of what a worker's second costs.
 	Prices []int64 `json:"prices_millionths"`
-	// Fee is what a message pays to be excused from its deadline, at least 0: nanoseconds of a worker.
+	// Fee is the price at which a message is excused from its deadline, at least 0, in nanoseconds of a worker.
 	Fee time.Duration `json:"fee_ns"`
 }
 
-// mostPrice bounds prices and fees: no sum of them can be too long to add up in a moment.
+// mostPrice bounds prices and fees, so that sums of them stay short numbers.
 const mostPrice = 1 << 50
 
-// Check returns the bound that a certificate proves for a profile. It does not matter how the certificate was found.
-// Its errors say what makes it no proof: a price is negative, the slots of time do not fit, or a worker exists who
-// would earn more than it costs.
+// Check returns the bound that a certificate proves for a profile, however the certificate was found. An error says why
+// it proves nothing: a price is negative, the slots of time do not fit, or some worker would earn more than it costs.
 func Check(f *Profile, c Certificate) (Bound, error) {
 	f, start, err := fit(f, c)
 	if err != nil {
@@ -57,7 +56,7 @@ func Check(f *Profile, c Certificate) (Bound, error) {
 		Unreachable: impossible > f.excused, Certificate: &c}, nil
 }
 
-// fit returns the profile with the certificate's slots of time.
+// fit returns the profile with slots of time as wide as the certificate's.
 func fit(f *Profile, c Certificate) (*Profile, Start, error) {
 	refuse := func(name string, found, allowed any) error {
 		return fmt.Errorf("certificate of trace %q: %s is %v; allowed is %v", f.problem.Trace.Name, name, found,
@@ -98,9 +97,9 @@ func (f *Profile) from(start Start) int {
 	return 0
 }
 
-// surplus returns the most that a worker who is in service in slots of time of its choice can earn above its cost, each
-// start costing a boot: millionths of nanoseconds. It may serve from the given slot on. With present at least 0, it is
-// there in the beginning without a boot and has to stay for so many slots.
+// surplus returns the most that a worker can earn above its cost, in millionths of nanoseconds, when it chooses the
+// slots of time in which it serves, from the given one on, and pays a boot for each start. With present at least 0 it
+// is there in the beginning without a boot, and has to stay for so many slots.
 func surplus(prices []int64, width, boot time.Duration, from, present int) *big.Int {
 	on, off := new(big.Int), new(big.Int)
 	cost := product(int64(boot), neutral)
@@ -127,9 +126,9 @@ func surplus(prices []int64, width, boot time.Duration, from, present int) *big.
 	return on
 }
 
-// paid returns what all work pays, in millionths of nanoseconds of a slot, and how many messages cannot be in time:
-// each message chooses the cheaper of the lowest price until its deadline, and the lowest price from its arrival on
-// with the fee.
+// paid returns what all work pays, in millionths of nanoseconds of a slot, and how many messages cannot be in time.
+// Each message pays the lesser of two: the lowest price until its deadline, or the lowest price at any time from its
+// arrival on together with the fee.
 func (f *Profile) paid(c Certificate, from int) (total *big.Int, impossible int64) {
 	if f.problem.Min > 0 {
 		from = 0
@@ -140,7 +139,7 @@ func (f *Profile) paid(c Certificate, from int) (total *big.Int, impossible int6
 	for g, s := range f.slots {
 		total.Add(total, product(int64(s.beyond), late[g]))
 		for _, k := range s.classes {
-			// A message without work can be finished at the very instant of its deadline, which is in no slot of time.
+			// A message without work can be finished at the instant of its deadline, which is in no slot of time.
 			if inTime[g] < 0 && k.least > 0 {
 				impossible += k.count
 			}
@@ -161,9 +160,9 @@ func (f *Profile) paid(c Certificate, from int) (total *big.Int, impossible int6
 	return total, impossible
 }
 
-// lowest returns for each slot of arrivals the lowest price until the last deadline of what arrives there, -1 where no
-// worker can be there by then, and the lowest price from the arrival on for ever. After the last deadline the price is
-// neutral. Late work that may be left undone pays nothing.
+// lowest returns two prices for each slot of arrivals: the lowest one until the last deadline of its messages, -1 where
+// no worker can be there by then, and the lowest one at any time from the arrival on. After the last deadline the price
+// is neutral. Late work that may be left undone pays nothing.
 func (f *Profile) lowest(prices []int64, from int) (inTime, late []int64) {
 	inTime, late = make([]int64, len(f.slots)), make([]int64, len(f.slots))
 	low := int64(neutral)
@@ -198,8 +197,10 @@ func (f *Profile) lowest(prices []int64, from int) (inTime, late []int64) {
 	return inTime, late
 }
 
+// product returns a x b, which can exceed 64 bits: a price of millionths times a time of nanoseconds.
 func product(a, b int64) *big.Int { return new(big.Int).Mul(big.NewInt(a), big.NewInt(b)) }
 
+// seconds returns millionths of nanoseconds as a text in seconds, for error texts.
 func seconds(n *big.Int) string {
 	s, _ := new(big.Float).SetInt(n).Float64()
 	return fmt.Sprintf("%.6g", s/(neutral*1e9))

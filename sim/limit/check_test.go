@@ -123,11 +123,11 @@ func TestNeutralPricesProveTheWork(t *testing.T) {
 // FuzzCheck holds that no accepted certificate, wherever it comes from, proves more than a schedule pays.
 func FuzzCheck(f *testing.F) {
 	profile, b, p := twoBursts(f)
-	s, err := Clairvoyant(p, Prescient)
+	s, err := Oracle(p, Prescient)
 	if err != nil || !s.Kept {
 		f.Fatal(s, err)
 	}
-	causal, err := Clairvoyant(p, Causal)
+	causal, err := Oracle(p, Causal)
 	if err != nil || !causal.Kept {
 		f.Fatal(causal, err)
 	}
@@ -181,7 +181,7 @@ func TestCheckByHand(t *testing.T) {
 		{"one may be late, so a fee is taken off", func(p *Problem, c *Certificate) {
 			p.Quantile, c.Fee, c.Prices[len(c.Prices)-1] = 0.5, 1500*time.Millisecond, neutral
 		}, 102.5},
-		{"nobody may be late, so nobody gets the fee back", func(_ *Problem, c *Certificate) { c.Fee = s }, 1},
+		{"no message may be late, so none gets the fee back", func(_ *Problem, c *Certificate) { c.Fee = s }, 1},
 		{"the minimum earns what its time costs", func(p *Problem, _ *Certificate) { p.Min = 1 }, 2},
 		{"the minimum idles for a minute at no price", func(p *Problem, c *Certificate) { p.Min = 1; clear(c.Prices) },
 			60},

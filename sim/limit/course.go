@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// A course has at most so many slots of time per objective and in all, and so many states in all. It tells apart
-	// each number of workers up to fewWorkers, and above it steps of a sixteenth.
+	// A course has at most so many slots of time for an objective and in all, and so many states. It distinguishes each
+	// number of workers up to fewWorkers, and above that steps of a sixteenth.
 	courseFineness, courseSlots, courseStates, fewWorkers = 48, 16384, 3 << 20, 32
 )
 
-// course returns crews with the least cost that do the work in time, in whole workers but with divisible work, if the
-// objective were shorter by the given share (longer if negative).
+// course returns the cheapest crews that do the work in time, with whole workers and divisible work, for an objective
+// that is shorter by the given share (longer if negative).
 func (s *scheduler) course(excused []bool, margin float64) crews {
 	latency := float64(s.problem.Latency) * (1 - margin)
 	width := max(s.problem.Latency/courseFineness, (s.last+s.problem.Latency)/courseSlots) + 1
@@ -25,7 +25,7 @@ func (s *scheduler) course(excused []bool, margin float64) crews {
 	}
 }
 
-// route turns work per slot of time, to be done within wait slots, into a band. Deadlines that cannot be kept are
+// route makes a band of the work of each slot of time, which is due after wait slots. Deadlines that cannot be met are
 // missed: the replay finds out whether that is allowed.
 func (s *scheduler) route(d demand, wait int) *route {
 	unit := float64(d.width)
@@ -59,7 +59,7 @@ func (s *scheduler) route(d demand, wait int) *route {
 	}
 	r.levels = withLevel(r.levels, most)
 	for t := range d.work {
-		// What arrives in a slot of time is worked from the next one on, and what is begun is finished.
+		// Work that arrives in a slot of time is done from the next one on, and work that was begun is finished.
 		high := int(math.Ceil(arrived[t] * float64(r.grains)))
 		low := min(high, int(math.Ceil(due(t+1)*float64(r.grains))))
 		if t+1 == len(d.work) {
@@ -71,7 +71,7 @@ func (s *scheduler) route(d demand, wait int) *route {
 	return r
 }
 
-// withLevel adds a number of workers to increasing levels.
+// withLevel adds a number of workers to ascending levels.
 func withLevel(levels []int, n int) []int {
 	i := len(levels)
 	for i > 0 && levels[i-1] > n {
@@ -86,13 +86,13 @@ func withLevel(levels []int, n int) []int {
 	return levels
 }
 
-// demand is work per slot of time, in what a worker does in one.
+// demand is the work of each slot of time, in units of what a worker does in one.
 type demand struct {
 	width time.Duration
 	work  []float64
 }
 
-// demand returns the work that is to be done in time.
+// demand returns the work that has to be done in time.
 func (s *scheduler) demand(excused []bool, width time.Duration) demand {
 	d := demand{width, make([]float64, (s.last+s.problem.Latency)/width+1)}
 	for j, b := range s.jobs {

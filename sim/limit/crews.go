@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// The bound by crews has at most so many states, tells apart so many numbers of workers, and wants a boot to be so
-	// many slots of time: with fewer, what it takes off for the slots' edges is most of a boot.
+	// The bound by crews has at most so many states, distinguishes so many numbers of workers, and needs a boot to be
+	// at least so many slots of time: with fewer, the roundings at the slots' edges take off most of a boot.
 	crewStates, crewLevels, crewFineness = 3 << 20, 24, 5
 )
 
-// Crews returns the bound that counts whole workers, with divisible work, on slots of time: the cheapest way to keep
-// the work done between what has arrived and what is due, for every way of hiring and dismissing workers. It matters
-// for loads of a few workers. Where it would need too many states it is the same as [Profile.Work]. The proof is in
+// Crews returns the bound that counts whole workers, with divisible work, on slots of time. It is the cheapest way to
+// keep the work done between what has arrived and what is due, over all ways of starting and stopping workers. It is
+// strong for loads of a few workers. Where it would need too many states, it equals [Profile.Work]. The proof is in
 // docs/limit.md.
 func (f *Profile) Crews(start Start) Bound {
 	bound := f.Work()
@@ -62,7 +62,7 @@ func (f *Profile) band(start Start, size time.Duration) (*route, time.Duration) 
 	return nil, 0
 }
 
-// climb returns the largest value seen in a search for the top of a concave function between 0 and high.
+// climb returns the largest value seen in a search for the maximum of a concave function between 0 and high.
 func climb(value func(float64) float64, high float64) float64 {
 	const golden = 0.6180339887
 	low, best := 0.0, math.Inf(-1)
@@ -83,8 +83,9 @@ func climb(value func(float64) float64, high float64) float64 {
 	return max(best, va, vb)
 }
 
-// cuts returns sizes beyond which work may lose its deadline: the longest, so that none does, and the sizes of which as
-// many messages are longer as may be late, and a few times as many.
+// cuts returns sizes beyond which work may lose its deadline: the longest size, so that no work does; the size beyond
+// which as many messages are as may be late; and sizes beyond which a few times as many are. The bound holds for each
+// size, and its strength differs, so a few are tried.
 func (f *Profile) cuts() (sizes []time.Duration) {
 	sizes = []time.Duration{f.longest}
 	if f.excused == 0 {
@@ -100,8 +101,8 @@ func (f *Profile) cuts() (sizes []time.Duration) {
 	return sizes
 }
 
-// route returns the band of the work with deadlines, rounded in favour of the schedule. Who comes or goes inside a slot
-// of time is counted for all of it, so up to two slots are taken off each boot.
+// route returns the band of the work with deadlines, rounded in favour of the schedule. A worker that starts or stops
+// inside a slot of time counts for all of it, so up to two slots are taken off each boot.
 func (f *Profile) route(start Start, size time.Duration, levels int) *route {
 	width, slots := float64(f.width), float64(f.problem.Slots)
 	most := f.problem.Min + levels

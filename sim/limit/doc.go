@@ -1,14 +1,28 @@
-// Package limit computes what no policy can beat on a trace: lower bounds of the worker-seconds that any schedule pays
-// which keeps the latency objective, each with a proof, and schedules that know the future as upper bounds.
+// Package limit computes how little a latency objective can cost on a trace. It has lower bounds of the worker-seconds
+// that any schedule pays which meets the objective, each with a proof, and schedules of an oracle, which knows the
+// whole trace, as upper bounds. A policy that pays 1.3 times the lower bound can save at most the 0.3.
 //
-// A [Problem] is read once into a [Profile] of bounded size. Its methods are the bounds: Work, Rush, Lull, Crews and
-// Prices. [Strongest] takes the highest. The bound by prices carries a [Certificate] that [Check] verifies in whole
-// numbers, without a solver: whoever does not trust the search for prices does not have to. [Clairvoyant] looks for a
-// cheap schedule; the gap between the two tells how much either could be off.
+//	profile, err := limit.Read(limit.Problem{Trace: t, Latency: time.Minute, Quantile: 0.99, Boot: boot, Slots: 1})
+//	bounds, err := limit.Strongest(profile, 0)
+//	fmt.Println(bounds.Causal.WorkerSeconds, bounds.Causal.Method)
 //
-// Package uninformed asks the opposite: what a policy loses at least that was told nothing of how long messages take.
-// The linear programs are solved by package linear.
+// A [Problem] is read once into a [Profile] of bounded size. The methods of a Profile are the bounds, and [Strongest]
+// takes the highest one:
 //
-// The model and the proofs are in docs/limit.md. Nothing here reads a clock or draws a number; the same trace gives the
-// same bytes on the same architecture.
+//	Work    the work has to be done by someone         (any load)
+//	Rush    many messages at once need many workers    (bursts)
+//	Lull    whole workers idle or boot again           (sparse loads)
+//	Crews   whole workers, by a dynamic program        (a few workers)
+//	Prices  fractions of workers, by a linear program  (large loads)
+//
+// The bound by prices carries a [Certificate], which [Check] verifies in whole numbers and without a solver: a reader
+// who does not trust the search for prices does not have to. [Oracle] searches a cheap schedule of the oracle; the
+// gap between the two tells how far either can be from the truth.
+//
+// Invariants: a bound never exceeds what some schedule pays, so each rounding favours the schedule; nothing here reads
+// a clock or draws a number; the same trace gives the same bytes on the same architecture. The package knows neither
+// policies nor the simulator. The model and the proofs are in docs/limit.md.
+//
+// For something else: package uninformed, below, bounds what a policy must lose that does not know how long messages
+// take, and package sim/scoring scores what a policy did pay.
 package limit

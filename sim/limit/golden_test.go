@@ -45,7 +45,7 @@ func TestBurstsAreExact(t *testing.T) {
 			if bound.WorkerSeconds > row.want || bound.WorkerSeconds < row.want-1e-3 {
 				t.Errorf("%s bound is %v, want %v", bound.Method, bound.WorkerSeconds, row.want)
 			}
-			s, err := Clairvoyant(p, row.start)
+			s, err := Oracle(p, row.start)
 			if err != nil {
 				t.Fatal(err)
 			}

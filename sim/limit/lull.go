@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Lull returns the bound for sparse loads, in which whole workers matter: between stretches in which at least one
-// worker is in service there is none, each stretch was started by a boot, and a stretch that spans more time than there
-// is work for is idle in between. It says nothing when Min is above zero. The proof is in docs/limit.md.
+// Lull returns the bound for sparse loads, in which whole workers matter. Service is divided into stretches with at
+// least one worker each: a boot starts each stretch, and a stretch that lasts longer than its work is idle for the
+// rest. It gives nothing when Min is above zero. The proof is in docs/limit.md.
 func (f *Profile) Lull() Bound {
 	bound := Bound{Method: "lull", Start: Prescient.String()}
 	atLeast := f.atLeast()
@@ -34,7 +34,7 @@ func (f *Profile) Lull() Bound {
 	return bound
 }
 
-// shed returns what leaving late messages undone saves at most, in worker-seconds.
+// shed returns the worker-seconds that leaving late messages undone saves at most.
 func (f *Profile) shed() float64 {
 	if !f.problem.Shed {
 		return 0
@@ -54,8 +54,8 @@ type stretch struct {
 // stretches returns one entry for each slot of time with attainable messages.
 func (f *Profile) stretches() (all []stretch) {
 	before, begin, c := 0.0, math.Inf(-1), float64(f.problem.Slots)
-	// A message is served within one stretch from its begin to its end, so no arrival in the last moments is, and no
-	// deadline in the first.
+	// A message is served from its begin to its end within one stretch. So no arrival falls into the last moments
+	// of one, and no deadline into the first.
 	least := f.shortest().Seconds()
 	for _, s := range f.slots {
 		if len(s.classes) == 0 {
@@ -73,12 +73,12 @@ func (f *Profile) stretches() (all []stretch) {
 	return all
 }
 
-// cheapest returns the least that boots, idle time and excuses cost, if a message may be late for the fee in
-// worker-seconds, less what the allowed number of excuses is worth and what late work can fill of idle time.
+// cheapest returns the least cost of boots, idle time and excuses when a message may be late for the fee, in
+// worker-seconds. The allowed number of excuses at that fee, and the idle time that late work can fill, are taken off.
 func (f *Profile) cheapest(all []stretch, fee float64) float64 {
 	c, boot := float64(f.problem.Slots), f.problem.Boot.Seconds()
 	filled := f.beyond.Seconds()/c + fee*float64(f.excused)
-	// Costs are those of the messages up to j. Those before enough have to bridge idle time to reach j.
+	// Costs are those of the messages up to j. Ways that ended before enough have to bridge idle time to reach j.
 	costs := make([]float64, len(all)+1)
 	enough, bridge := 0, math.Inf(1)
 	for j, s := range all {
@@ -103,7 +103,7 @@ func (f *Profile) cheapest(all []stretch, fee float64) float64 {
 	return costs[len(all)] - filled
 }
 
-// shortest returns the least service of an attainable message, 0 if there is none.
+// shortest returns the least service of an attainable message; 0 if there is none.
 func (f *Profile) shortest() time.Duration {
 	if len(f.sizes) == 0 {
 		return 0

@@ -183,7 +183,7 @@ func TestNoBoundIsAboveTheOptimum(t *testing.T) {
 				r.Fatalf("bound %+v is above the optimum, %v", b, best)
 			}
 		}
-		s, err := Clairvoyant(p, start)
+		s, err := Oracle(p, start)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -233,7 +233,7 @@ func TestBoundsAreTight(t *testing.T) {
 				t.Errorf("the bound is %v by %s, want %v of %v by %s", got.WorkerSeconds, got.Method, row.share,
 					row.optimum, row.method)
 			}
-			if s, err := Clairvoyant(p, Prescient); err != nil || s.WorkerSeconds > 1.01*row.optimum {
+			if s, err := Oracle(p, Prescient); err != nil || s.WorkerSeconds > 1.01*row.optimum {
 				t.Errorf("the schedule is %+v, %v, want about %v worker-seconds", s, err, row.optimum)
 			}
 		})

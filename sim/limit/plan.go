@@ -3,15 +3,15 @@ package limit
 import "math"
 
 const (
-	// planFineness and planSlots bound the slots of time of a plan, per objective and in all; a plan looks as far ahead
-	// as ahead objectives, and a few slots of time.
+	// planFineness and planSlots bound the slots of time of a plan, for an objective and in all. A plan looks ahead for
+	// as many objectives as ahead says, and a few slots of time.
 	planFineness, planSlots, ahead = 64, 16384, 2
 )
 
-// plan returns crews that do the work in time if the objective were shorter by the given share, from 0 to 1. In each
-// slot of time it knows the steepest way to a deadline: the number of workers that must be there from now on. They
-// begin at once, or as late as possible: when otherwise one more would be needed a slot later. They go on until no work
-// waits, and then as many stay as are needed at least.
+// plan returns crews that do the work in time for an objective that is shorter by the given share, from 0 to 1. In each
+// slot of time it knows the steepest way to a deadline, which is the number of workers that must be there from now on.
+// They begin at once, or as late as possible without needing one more a slot later. They serve until no work waits, and
+// then as many stay as the minimum asks for.
 func (s *scheduler) plan(excused []bool, margin float64) crews {
 	d := s.demand(excused, max(s.problem.Latency/planFineness, (s.last+s.problem.Latency)/planSlots)+1)
 	wait := int(float64(s.problem.Latency) * (1 - margin) / float64(d.width))
@@ -60,7 +60,7 @@ func (s *scheduler) plan(excused []bool, margin float64) crews {
 	return s.within(c)
 }
 
-// within keeps the numbers of workers between the minimum and the maximum, and opens when launched ones can be ready.
+// within limits the numbers of workers to the minimum and the maximum, and opens when launched workers can be ready.
 func (s *scheduler) within(c crews) crews {
 	c.opens, c.least = s.ready, s.problem.Min
 	for t := range c.most {

@@ -8,13 +8,13 @@ import (
 	"github.com/muster-scale/muster/sim/limit/internal/linear"
 )
 
-// priceSlots bounds the number of prices.
+// priceSlots bounds the number of prices, and with it the time of a search.
 const priceSlots = 4096
 
-// Prices returns the bound of a linear relaxation with fractions of workers, with the certificate that proves it:
-// prices for work in each slot of time at which no worker earns more than it costs. They are sought in at most effort
-// rounds on each of a few widths of the slots of time, from wide to narrow, 1000 if effort is 0; whatever is found is a
-// proof. It fails only if the certificate does not pass [Check], which would be a fault of this package.
+// Prices returns the bound of a linear relaxation with fractions of workers, and the certificate that proves it: prices
+// for work in each slot of time at which no worker earns more than it costs. The search takes at most effort rounds on
+// each of a few widths of the slots of time, from wide to narrow; 0 stands for 1000. Any prices that it finds are a
+// proof. An error means that the certificate does not pass [Check], which would be a fault of this package.
 func (f *Profile) Prices(start Start, effort int) (Bound, error) {
 	if effort <= 0 {
 		effort = 1000
@@ -24,9 +24,11 @@ func (f *Profile) Prices(start Start, effort int) (Bound, error) {
 		narrow = narrow.wider()
 	}
 	profiles := []*Profile{narrow}
+	// A wide start is solved quickly and is a good start for the next width.
 	for profiles[0].length() > 40 {
 		profiles = slices.Insert(profiles, 0, profiles[0].wider())
 	}
+	// A neutral price everywhere is a proof too, so there is a result even if the search finds nothing.
 	best := proposal{value: math.Inf(-1)}
 	narrow.propose(start, linear.Ones(narrow.length()), narrow.ledger(), &best)
 	var coarse *relaxation
@@ -43,9 +45,10 @@ func (f *Profile) Prices(start Start, effort int) (Bound, error) {
 	return Check(f, best.certificate)
 }
 
-// search takes rounds from a point, keeps the best proposal seen, and returns where it ended.
+// search takes rounds of the solver from a point, keeps the best proposal seen, and returns where it ended.
 func (r *relaxation) search(f *Profile, start Start, at linear.Point, rounds int,
 	best *proposal) linear.Point {
+	// Turning a point into prices costs more than a round, so it is done once in a while.
 	const often = 100
 	ledger := f.ledger()
 	row, column := r.Scale()

@@ -8,22 +8,22 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// Problem asks what keeping a latency objective on a trace costs at least, in worker-seconds.
+// Problem asks how little it costs, in worker-seconds, to meet a latency objective on a trace.
 //
 // A worker is paid from its launch to its end, takes no message during its boot, and then handles up to Slots messages
 // at once, each without interruption. A message is in time if it is finished no later than Latency after its arrival. A
 // message whose own service is longer than Latency can never be in time; the objective is about the others, the
 // attainable ones.
 //
-// A minimum billed time and a billing granularity only add to a bill, so what is a bound without them is one with them.
+// A minimum billed time and a billing granularity only add to a bill, so a bound without them also holds with them.
 type Problem struct {
-	// Trace holds the messages. Children count with their work alone: when one is sent depends on the schedule.
+	// Trace holds the messages. Of children only the work counts: when a child is sent depends on the schedule.
 	Trace trace.Trace
 	// Latency is the objective, above zero.
 	Latency time.Duration
 	// Quantile is the share of the attainable messages that must be in time, above 0 and at most 1.
 	Quantile float64
-	// Boot is the shortest boot of any worker, at least 0. With random boots a bound holds for the shortest only.
+	// Boot is the shortest boot of any worker, at least 0. With random boots a bound must assume the shortest.
 	Boot time.Duration
 	// Slots is how many messages a worker handles at once, at least 1.
 	Slots int
@@ -34,7 +34,7 @@ type Problem struct {
 	Shed bool
 }
 
-// Start says from when on workers may be launched.
+// Start says when the first workers may be launched.
 type Start int
 
 const (
@@ -53,6 +53,7 @@ func (s Start) String() string {
 	return "prescient"
 }
 
+// check returns an error that names the field of p that is not allowed.
 func (p Problem) check() error {
 	refuse := func(name, found, allowed string) error {
 		return fmt.Errorf("limit of trace %q: %s is %s; give %s", p.Trace.Name, name, found, allowed)

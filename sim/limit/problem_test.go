@@ -54,8 +54,8 @@ func TestWhatIsNoProblem(t *testing.T) {
 			if _, err := Read(p); err == nil || err.Error() != row.want {
 				t.Errorf("Read says %v\nwant %s", err, row.want)
 			}
-			if _, err := Clairvoyant(p, Prescient); err == nil || err.Error() != row.want {
-				t.Errorf("Clairvoyant says %v\nwant %s", err, row.want)
+			if _, err := Oracle(p, Prescient); err == nil || err.Error() != row.want {
+				t.Errorf("Oracle says %v\nwant %s", err, row.want)
 			}
 		})
 	}
@@ -100,7 +100,7 @@ func TestAProfileIsBounded(t *testing.T) {
 	}
 }
 
-// A message longer than the objective cannot be in time; it costs its work and excuses nobody else.
+// A message longer than the objective cannot be in time; it costs its work and excuses no other.
 func TestUnattainableMessagesCostTheirWorkOnly(t *testing.T) {
 	const s = time.Second
 	p := Problem{Trace: trace.Of("long", trace.Message{Service: 100 * s}, trace.Message{Service: 2 * s}),
@@ -122,7 +122,7 @@ func TestUnattainableMessagesCostTheirWorkOnly(t *testing.T) {
 	if got := f.Work().WorkerSeconds; math.Abs(got-7) > 1e-6 {
 		t.Errorf("with the long message left undone, the work costs %v, want 7", got)
 	}
-	if s, err := Clairvoyant(p, Prescient); err != nil || !s.Kept || s.Late != 1 || s.WorkerSeconds != 7 {
+	if s, err := Oracle(p, Prescient); err != nil || !s.Kept || s.Late != 1 || s.WorkerSeconds != 7 {
 		t.Errorf("the schedule is %+v, %v", s, err)
 	}
 }
@@ -144,7 +144,7 @@ func TestTreesHaveBoundsAndNoSchedule(t *testing.T) {
 	if got := all.Prescient.WorkerSeconds; f.Messages() != 4 || math.Abs(got-11) > 1e-6 {
 		t.Errorf("%d messages cost %v, want 4 and 11", f.Messages(), got)
 	}
-	if _, err := Clairvoyant(p, Prescient); err == nil ||
+	if _, err := Oracle(p, Prescient); err == nil ||
 		!strings.Contains(err.Error(), "4 messages, 3 of them children") {
 		t.Errorf("a schedule of a tree: %v", err)
 	}
@@ -181,7 +181,7 @@ func TestAnObjectiveThatNobodyCanKeepIsUnreachable(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := map[Start]Bound{Prescient: all.Prescient, Causal: all.Causal}[row.start]
-			s, err := Clairvoyant(row.p, row.start)
+			s, err := Oracle(row.p, row.start)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -198,11 +198,11 @@ func TestTheSameProfileGivesTheSameBytes(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(again, b) {
 		t.Errorf("a second search gives %v, %v", again, err)
 	}
-	first, err := Clairvoyant(p, Causal)
+	first, err := Oracle(p, Causal)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second, err := Clairvoyant(p, Causal); err != nil || first != second {
+	if second, err := Oracle(p, Causal); err != nil || first != second {
 		t.Errorf("a second schedule is %+v, %v; the first was %+v", second, err, first)
 	}
 }

@@ -12,41 +12,42 @@ import (
 const (
 	// mostSlots bounds the length of a profile, and with it the memory and time of every bound.
 	mostSlots = 32768
-	// fineness is how many slots of time make up the latency objective at first. The slots are doubled in width until a
-	// trace fits.
+	// fineness is the number of slots of time in a latency objective at first. The slots are doubled in width until the
+	// trace fits into mostSlots.
 	fineness = 256
 )
 
-// Profile is what the bounds need to know of a trace: for each slot of time, how much work arrived in messages of which
-// size. Its size does not depend on the number of messages: at most 32768 slots with one class per power of two of
-// service time. A Profile is not changed after [Read] and may be used by several goroutines.
+// Profile is what the bounds need to know of a trace: how much work arrived in each slot of time, in messages of which
+// size. Its size does not depend on the number of messages: it has at most 32768 slots of time, with one class for each
+// power of two of the service. A Profile is not changed after [Read] and may be used by several goroutines.
 type Profile struct {
 	problem Problem
-	// width is that of a slot of time; slots[g] holds what arrived in [g*width, (g+1)*width).
+	// width is the width of a slot of time; slots[g] holds the messages that arrived in [g*width, (g+1)*width).
 	width time.Duration
 	slots []slot
-	// messages counts all, attainable those with a service of at most Latency, excused how many of these may be late.
+	// messages counts all messages, attainable those with a service of at most Latency, and excused how many of the
+	// attainable ones may be late.
 	messages, attainable, excused int64
-	// work is the service of all messages together; beyond is the part of it without a deadline: unattainable messages
+	// work is the service of all messages together. beyond is the part of it without a deadline: unattainable messages
 	// and children. longest is the longest service of an attainable message.
 	work, beyond, longest time.Duration
-	// first and last are arrivals; sizes classifies all attainable messages, and cheapest leaves out children for which
-	// no arrival is known.
+	// first and last are the first and last arrival. sizes has the classes of all attainable messages, and children
+	// counts the children.
 	first, last time.Duration
 	sizes       []class
 	children    int64
 }
 
-// slot is what arrives in one slot of time.
+// slot holds what arrives in one slot of time.
 type slot struct {
 	// first and last are the earliest and latest arrival of an attainable message, if there is one.
 	first, last time.Duration
 	classes     []class
-	// beyond is work without a deadline that arrives here.
+	// beyond is the work without a deadline that arrives here.
 	beyond time.Duration
 }
 
-// class is messages of similar size: their services have the same number of binary digits.
+// class holds messages of similar size: their services in nanoseconds have the same number of binary digits.
 type class struct {
 	digits      int
 	count       int64
@@ -57,8 +58,8 @@ type class struct {
 // atom is work in messages of one size, each of which can be excused for the same fee.
 type atom struct{ work, size time.Duration }
 
-// Read reads the trace of a problem once. Its errors say what in the problem or the trace is not allowed; the trace's
-// own errors are passed on.
+// Read reads the trace of a problem once. An error says what in the problem or the trace is not allowed, or is the
+// trace's own.
 func Read(p Problem) (*Profile, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -82,6 +83,7 @@ func Read(p Problem) (*Profile, error) {
 	return f, nil
 }
 
+// add adds a root with its children. It widens the slots of time when the trace has become too long for them.
 func (f *Profile) add(m trace.Message) error {
 	at := func(what string, found time.Duration, allowed string) error {
 		return fmt.Errorf("limit of trace %q: message %d has %s %v; allowed is %s", f.problem.Trace.Name, f.messages+1,
@@ -97,18 +99,20 @@ func (f *Profile) add(m trace.Message) error {
 		f.first = m.Arrival
 	}
 	f.last = m.Arrival
+	// The profile must not grow with the length of the trace.
 	for f.horizon(m.Arrival) > mostSlots {
 		f.widen()
 	}
 	return f.count(m, m.Arrival, false)
 }
 
-// count adds a message, and its children with the earliest arrival that is possible for them.
+// count adds a message, and its children at the earliest arrival that is possible for them.
 func (f *Profile) count(m trace.Message, arrival time.Duration, child bool) error {
 	if m.Service < 0 || m.Service > longest || m.Arrival < 0 || m.Arrival > longest {
 		return fmt.Errorf("limit of trace %q: message %d has a service of %v at %v; allowed are 0s to %v",
 			f.problem.Trace.Name, f.messages+1, m.Service, m.Arrival, longest)
 	}
+	// Sums of a few such numbers must not overflow.
 	if f.work > math.MaxInt64/4-m.Service {
 		return fmt.Errorf("limit of trace %q: message %d brings the work above %v worker-seconds, which is the most; "+
 			"cut the trace",
@@ -137,7 +141,7 @@ func (f *Profile) count(m trace.Message, arrival time.Duration, child bool) erro
 	}
 	for _, c := range m.Children {
 		f.children++
-		// A child's work is put into its root's slot: that is no later than any arrival it can have.
+		// A child's work counts in the slot of its root, which is no later than any arrival it can have.
 		if err := f.count(c, arrival, true); err != nil {
 			return err
 		}
@@ -145,7 +149,8 @@ func (f *Profile) count(m trace.Message, arrival time.Duration, child bool) erro
 	return nil
 }
 
-// span widens the slot's arrivals by those from first to last. It is called before the classes are added.
+// span extends the range of arrivals of the slot by those from first to last. It is called before the classes are
+// added.
 func (s *slot) span(first, last time.Duration) {
 	if len(s.classes) == 0 {
 		s.first, s.last = first, last
@@ -154,7 +159,7 @@ func (s *slot) span(first, last time.Duration) {
 	s.first, s.last = min(s.first, first), max(s.last, last)
 }
 
-// include adds a class to those of a slot, which stay ordered by size.
+// include adds a class to the classes of a slot, which stay ordered by size.
 func include(all []class, c class) []class {
 	i := len(all)
 	for i > 0 && all[i-1].digits > c.digits {
@@ -173,12 +178,12 @@ func include(all []class, c class) []class {
 	return all
 }
 
-// horizon is how many slots of time reach to the deadlines of what arrives until last.
+// horizon returns how many slots of time reach to the deadlines of all messages that arrive until last.
 func (f *Profile) horizon(last time.Duration) int {
 	return max(int(last/f.width), int((last+f.problem.Latency-1)/f.width)) + 1
 }
 
-// length is the number of slots of time in which messages can be in time.
+// length returns the number of slots of time in which messages can be in time.
 func (f *Profile) length() int { return f.horizon(f.last) }
 
 // due returns the last slot of time in which the messages that arrive in slot g can be in time. It does not decrease
@@ -209,11 +214,12 @@ func (f *Profile) wider() *Profile {
 	return &w
 }
 
-// atoms splits a class into work in messages of the least and of the most size, so that for any fee the work that pays
-// its price and the messages that pay the fee instead pay no more in total than the class does. With least a, most z,
-// count n and work v, (v-n*a)/(z-a) messages of size z and the rest of size a have the same number and work, and what
-// is paid, min(price times size, fee), is concave in the size. Rounding moves work to the larger size, which pays no
-// more.
+// atoms splits a class into work in messages of its least and of its most size, so that under any price and fee the two
+// parts together pay no more than the class does.
+//
+// With least a, most z, count n and work v, the class has the same number and work as (v-n*a)/(z-a) messages of size z
+// and the rest of size a. What a message pays, min(price times size, fee), is concave in its size, so moving messages
+// to the ends pays no more. Rounding moves work to the larger size, which pays no more either.
 func (c class) atoms() [2]atom {
 	if c.least == c.most {
 		return [2]atom{{c.work, c.most}}
@@ -228,7 +234,7 @@ func (c class) atoms() [2]atom {
 	return [2]atom{{upper, c.most}, {c.work - upper, c.least}}
 }
 
-// largest returns the most work that n messages of the classes can hold.
+// largest returns the most work that n messages of the classes can have together.
 func largest(classes []class, n int64) (work time.Duration) {
 	for i := len(classes) - 1; i >= 0 && n > 0; i-- {
 		c := classes[i]
@@ -242,8 +248,8 @@ func largest(classes []class, n int64) (work time.Duration) {
 	return work
 }
 
-// Ceiling returns the share of the messages whose own service fits into the latency objective: no schedule has more in
-// time.
+// Ceiling returns the share of the messages whose own service fits into the latency objective. No schedule has a larger
+// share in time.
 func (f *Profile) Ceiling() float64 { return float64(f.attainable) / float64(f.messages) }
 
 // Messages returns how many messages the trace has, children included.

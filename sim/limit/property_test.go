@@ -36,7 +36,7 @@ func TestNoBoundIsAboveASchedule(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		p := small(r)
 		start := rapid.SampledFrom([]Start{Prescient, Causal}).Draw(r, "start")
-		s, err := Clairvoyant(p, start)
+		s, err := Oracle(p, start)
 		if err != nil {
 			r.Fatal(err)
 		}

@@ -6,25 +6,28 @@ import (
 	"github.com/muster-scale/muster/sim/limit/internal/linear"
 )
 
-// relaxation is the problem with fractions of workers and of messages, as a linear program on the profile's slots of
-// time. A unit of work is what a worker does in one of them, a unit of cost is what a worker costs in one. Its columns,
-// one per slot of time in each block: workers in service, starts, work done in time, late work done, work waiting in
-// time, work excused that is not due yet, late work waiting. Then, for some classes of messages, the work that is
-// excused.
+// relaxation is the problem with fractions of workers and of messages, as a linear program over the profile's slots of
+// time. A unit of work is what one worker does in one slot of time, and a unit of cost is what it costs in one.
+//
+// Its columns are blocks with one column for each slot of time: workers in service, starts of workers, work done in
+// time, late work done, work that waits and can be in time, excused work that is not due yet, and late work that waits.
+// Behind them are the classes of messages that can be excused, with the work that is. Its rows say that work is done by
+// workers in service (capacity), that these were started (ramp), and that no work is lost (the balances), that waiting
+// work meets its deadline (deadline) and that no more messages are late than may be (fee).
 type relaxation struct {
 	linear.Program
 	slots int
-	// Each block begins at its column or row, -1 if it is not there.
+	// The number at which each block of columns or rows begins; -1 if the problem does not need it.
 	workers, starts, inTime, late, waiting, excusing, waitingLate, excuses int
 	capacity, ramp, balance, excusingBalance, deadline, lateBalance, fee   int
-	// owners says in which slot the messages of each excused class arrive.
+	// owners has the slot of time in which the messages of each excused class arrive.
 	owners []int
 	// unit is the width of a slot of time in seconds.
 	unit float64
 }
 
-// perSlot is how many classes of each slot of time the relaxation tells apart. The certificate tells all apart; this
-// only guides the search for prices.
+// perSlot is the number of classes of each slot of time that the relaxation distinguishes. The certificate
+// distinguishes all of them; here they only guide the search for prices.
 const perSlot = 3
 
 // relax builds the relaxation of a profile.
@@ -48,6 +51,7 @@ func relax(f *Profile, start Start) *relaxation {
 	r.inTime, r.waiting = r.columns(true, 0), r.columns(true, 0)
 	r.late, r.waitingLate = r.columns(late, 0), r.columns(late, 0)
 	r.excusing = r.columns(excuse, 0)
+	// Late work that is never done would be free; it is done after the last slot at the price of a worker.
 	if late {
 		r.Cost[r.waitingLate+r.slots-1] = 1
 	}
@@ -56,7 +60,7 @@ func relax(f *Profile, start Start) *relaxation {
 	return r
 }
 
-// columns adds a block of columns, one per slot of time, if wanted.
+// columns adds a block of columns, one for each slot of time, if it is wanted, and returns where it begins.
 func (r *relaxation) columns(wanted bool, cost float64) int {
 	if !wanted {
 		return -1
@@ -68,7 +72,7 @@ func (r *relaxation) columns(wanted bool, cost float64) int {
 	return first
 }
 
-// excusable adds the columns of work that can be excused and returns how many messages a unit of each is.
+// excusable adds the columns of work that can be excused. It returns for each how many messages a unit of work is.
 func (r *relaxation) excusable(f *Profile, wanted bool) (messages []float64) {
 	r.excuses = len(r.Cost)
 	if !wanted {
@@ -76,6 +80,7 @@ func (r *relaxation) excusable(f *Profile, wanted bool) (messages []float64) {
 	}
 	unit := r.unit * float64(f.problem.Slots)
 	for g, s := range f.slots {
+		// The largest classes have columns of their own, because a fee excuses most work there. The others share one.
 		rest := 0.0
 		for i := range s.classes {
 			k := s.classes[len(s.classes)-1-i]
@@ -87,7 +92,7 @@ func (r *relaxation) excusable(f *Profile, wanted bool) (messages []float64) {
 				}
 				rest = 0
 			} else if i == perSlot-1 {
-				// What is smaller is excused as if it were of this size: that is cheaper than it is.
+				// Smaller messages are excused as if they had this size, which is cheaper than the truth.
 				for _, small := range s.classes[:len(s.classes)-1-i] {
 					rest += small.work.Seconds()
 				}
@@ -100,7 +105,7 @@ func (r *relaxation) excusable(f *Profile, wanted bool) (messages []float64) {
 	return messages
 }
 
-// capacityRows says that work is done by workers in service, and that workers in service were started.
+// capacityRows adds the rows that work is done by workers in service, and that workers in service were started.
 func (r *relaxation) capacityRows(f *Profile) {
 	r.capacity = len(r.Right)
 	for t := range r.slots {
@@ -124,8 +129,8 @@ func (r *relaxation) capacityRows(f *Profile) {
 	}
 }
 
-// workRows says where work goes: what arrives is done, excused or waits; what waits past its deadline was excused; what
-// was excused is done late or waits for ever.
+// workRows adds the rows that no work is lost: work that arrives is done, excused or waits; work that waits beyond its
+// deadline was excused; excused work is done late or waits for ever.
 func (r *relaxation) workRows(f *Profile, messages []float64) {
 	unit := r.unit * float64(f.problem.Slots)
 	arrives, beyond, due := make([]float64, r.slots), make([]float64, r.slots), make([]float64, r.slots)
@@ -141,7 +146,7 @@ func (r *relaxation) workRows(f *Profile, messages []float64) {
 		excused[g] = append(excused[g], r.excuses+i)
 		over[f.due(g)] = append(over[f.due(g)], r.excuses+i)
 	}
-	// flow adds a row for each slot of time: what waited, plus what comes, less what goes, waits.
+	// flow adds a row for each slot of time: the work that waited, plus what enters, minus what leaves, waits.
 	flow := func(block, out int, in []float64, enter, leave [][]int) int {
 		if block < 0 {
 			return -1
@@ -169,6 +174,7 @@ func (r *relaxation) workRows(f *Profile, messages []float64) {
 	r.balance = flow(r.waiting, r.inTime, arrives, none, excused)
 	r.excusingBalance = flow(r.excusing, -1, zero, excused, over)
 	r.lateBalance = flow(r.waitingLate, r.late, beyond, excused, none)
+	// open is the work that has arrived and is not due yet: no more may wait.
 	r.deadline = len(r.Right)
 	open := 0.0
 	for t := range r.slots {
@@ -186,8 +192,8 @@ func (r *relaxation) workRows(f *Profile, messages []float64) {
 	}
 }
 
-// start returns the point at which the search for prices begins: all work is done when it arrives, by workers who are
-// there for it alone, and all prices are neutral.
+// start returns the point at which the search for prices begins: all work is done when it arrives, by workers that
+// serve in that slot of time only, and all prices are neutral.
 func (r *relaxation) start(f *Profile) linear.Point {
 	at := linear.NewPoint(&r.Program)
 	unit := r.unit * float64(f.problem.Slots)
@@ -216,7 +222,8 @@ func (r *relaxation) start(f *Profile) linear.Point {
 	return at
 }
 
-// refine sets to, a point of the relaxation with slots of time of half the width, to what corresponds to from.
+// refine sets to, a point of the relaxation with slots of time of half the width, to the point that corresponds to
+// from. So each width starts where the wider one ended.
 func (r *relaxation) refine(fine *relaxation, from, to linear.Point) {
 	block := func(coarse, finer []float64, at, atFiner int, factor float64) {
 		if at < 0 {

@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// job is a message of a schedule: arrival, service, and the last instant at which its service may begin to be in time.
+// job is a message of a schedule: its arrival, its service, and the last time at which it may begin and still be in
+// time.
 type job struct{ arrival, service, latest time.Duration }
 
-// placed says on which worker a job runs and when it begins. Worker -1: it is left undone.
+// placed says which worker does a job, and when the job begins. Worker -1 means that the job is left undone.
 type placed struct {
 	worker int
 	begin  time.Duration
 }
 
-// crews says how many workers may take messages in each slot of time; after the last one, as many as in the last.
-// Before it opens, only the least number may.
+// crews says how many workers may take messages in each slot of time. After the last slot it is the number of the last;
+// before the schedule opens, only the least number may.
 type crews struct {
 	opens time.Duration
 	least int
@@ -23,6 +24,7 @@ type crews struct {
 	most  []int
 }
 
+// at returns how many workers may take messages at the time now.
 func (c crews) at(now time.Duration) int {
 	if now < c.opens {
 		return c.least
@@ -31,10 +33,11 @@ func (c crews) at(now time.Duration) int {
 	return c.most[t]
 }
 
-// slotHeap holds one worker's number for each of its free slots; the lowest worker takes the next message, so that the
-// others become idle.
+// slotHeap holds a worker's number for each of its free slots. The lowest number takes the next message, so that
+// workers with high numbers become idle and can end.
 type slotHeap []int
 
+// Len, Less, Swap, Push and Pop implement [heap.Interface].
 func (h slotHeap) Len() int           { return len(h) }
 func (h slotHeap) Less(i, j int) bool { return h[i] < h[j] }
 func (h slotHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
@@ -46,14 +49,16 @@ func (h *slotHeap) Pop() any {
 	return x
 }
 
-// finish is when a slot of a worker becomes free.
+// finish is the time at which a slot of a worker becomes free.
 type finish struct {
 	at     time.Duration
 	worker int
 }
 
+// finishHeap holds the finishes to come, the earliest first, and of equal times the lowest worker.
 type finishHeap []finish
 
+// Len, Less, Swap, Push and Pop implement [heap.Interface].
 func (h finishHeap) Len() int { return len(h) }
 func (h finishHeap) Less(i, j int) bool {
 	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].worker < h[j].worker
@@ -67,7 +72,7 @@ func (h *finishHeap) Pop() any {
 	return x
 }
 
-// floor is a world of workers that take jobs in order of arrival. Jobs are known by their place in that order.
+// floor replays a schedule: workers take jobs in the order of arrival. A job is its index in that order.
 type floor struct {
 	slots   int
 	jobs    []job
@@ -80,8 +85,8 @@ type floor struct {
 	workers int
 }
 
-// replay lets crews work the jobs, which are ordered by arrival: who is free takes the first that can still be in time.
-// Jobs in excused and those that cannot be in time any more are returned in late, without a place.
+// replay lets crews work the jobs, which are ordered by arrival: a free worker takes the first job that can still be in
+// time. The jobs in excused, and those that can no longer be in time, are returned in late and have no place yet.
 func replay(jobs []job, excused []bool, slots int, c crews) (places []placed, late []int) {
 	f := &floor{slots: slots, jobs: jobs, crews: c, places: make([]placed, len(jobs))}
 	next, now := 0, time.Duration(0)
@@ -121,7 +126,7 @@ func replay(jobs []job, excused []bool, slots int, c crews) (places []placed, la
 	return f.places, f.late
 }
 
-// take begins as many waiting jobs as there are free slots of workers that may take messages now.
+// take begins as many waiting jobs as workers that may take messages now have free slots.
 func (f *floor) take(now time.Duration) {
 	most := f.crews.at(now)
 	for len(f.queue) > 0 {

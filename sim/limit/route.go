@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// route is the search for the cheapest way through a band: the work done at the end of each slot of time stays between
-// low and high while whole workers come and go. It is a dynamic program over the number of workers and the work done,
-// which is counted in grains, a fraction of what a worker does in a slot of time. Costs are in slots of time of a
+// route is the search for the cheapest way through a band: the work done by the end of each slot of time stays between
+// low and high, while whole workers come and go. It is a dynamic program over the number of workers and the work done.
+// Work is counted in grains, a fraction of what a worker does in a slot of time, and costs in slots of time of a
 // worker.
 type route struct {
 	low, high []int
-	// levels are the numbers of workers to choose from, in increasing order. If boundless, the last one does any work.
+	// levels are the numbers of workers to choose from, ascending. If boundless, the last level can do any work.
 	levels    []int
 	boundless bool
-	// In the first so many slots of time there are at least, and at most, so many workers; least are there from the
-	// start.
+	// In the first slots of time, as many as named, there are at least and at most so many workers. The least number is
+	// there from the start.
 	least, present int
 	opens          float64
-	// boot is what a start costs, miss what a grain costs that is not done by its deadline.
+	// boot is the cost of a start, miss the cost of a grain that is not done by its deadline.
 	boot, miss float64
 	// grains is how many grains a worker does in a slot of time.
 	grains int
 }
 
-// states returns how many states there are, each a number of workers with an amount of work done at an instant.
+// states returns how many states there are; each is a number of workers with an amount of work done at one time.
 func (r *route) states() int {
 	n := 0
 	for t := range r.low {
@@ -33,16 +33,16 @@ func (r *route) states() int {
 	return n * len(r.levels)
 }
 
-// front is the least cost of each state at one instant: the work done, from low on, times the number of levels, plus
-// the level.
-type front struct {
+// layer holds the least cost of each state at one time. The index of a state is the work done, from low on, times the
+// number of levels, plus the level.
+type layer struct {
 	low   int
 	costs []float64
 }
 
 // begin returns the state before the first slot of time.
-func (r *route) begin() front {
-	f := front{costs: make([]float64, len(r.levels))}
+func (r *route) begin() layer {
+	f := layer{costs: make([]float64, len(r.levels))}
 	for n := range f.costs {
 		f.costs[n] = math.Inf(1)
 		if r.levels[n] == r.least {
@@ -52,10 +52,10 @@ func (r *route) begin() front {
 	return f
 }
 
-// step returns the front after slot t, and sets from, unless it is nil, to the state before of each.
-func (r *route) step(t int, f front, into []float64, from []uint32, s *starter) front {
+// step returns the layer after slot t. Unless from is nil, it sets it to the state before each state on the best way.
+func (r *route) step(t int, f layer, into []float64, from []uint32, s *starter) layer {
 	crews := len(r.levels)
-	next := front{low: r.low[t], costs: into[:(r.high[t]-r.low[t]+1)*crews]}
+	next := layer{low: r.low[t], costs: into[:(r.high[t]-r.low[t]+1)*crews]}
 	for i := range next.costs {
 		next.costs[i] = math.Inf(1)
 	}
@@ -89,7 +89,7 @@ func (r *route) step(t int, f front, into []float64, from []uint32, s *starter) 
 	return next
 }
 
-// width returns the largest number of states at one instant.
+// width returns the largest number of states at one time.
 func (r *route) width() int {
 	n := 1
 	for t := range r.low {
@@ -109,7 +109,8 @@ func (r *route) cost() float64 {
 	return slices.Min(f.costs)
 }
 
-// crews returns the number of workers in each slot of time of one cheapest way.
+// crews returns the number of workers in each slot of time of one cheapest way, by a second pass that remembers the
+// way.
 func (r *route) crews() []int {
 	f, s := r.begin(), newStarter(len(r.levels))
 	spare, other := make([]float64, r.width()), make([]float64, r.width())
@@ -133,14 +134,17 @@ func (r *route) crews() []int {
 	return workers
 }
 
-// starter finds the least cost of each level after starting some workers or letting some go, and the level before.
+// starter finds the least cost of each level after some workers start or leave, and the level before that.
 type starter struct {
 	costs  []float64
 	before []int
 }
 
+// newStarter returns a starter for so many levels, which is used for every slot of time.
 func newStarter(levels int) *starter { return &starter{make([]float64, levels), make([]int, levels)} }
 
+// start sets the least cost of each level: from a higher level workers leave for nothing, and from a lower one each
+// worker that starts costs a boot. Two passes are enough, from above and from below.
 func (s *starter) start(costs []float64, levels []int, boot float64) {
 	best, from := math.Inf(1), 0
 	for n := len(costs) - 1; n >= 0; n-- {

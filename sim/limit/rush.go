@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// rushIntervals is how many intervals are looked at for each size.
+// rushIntervals bounds how many intervals are tried for each size.
 const rushIntervals = 4 << 20
 
-// Rush returns the bound for many messages close together, in whole workers and whole messages: in the time from the
-// first arrival to the last deadline of some messages that each take at least s, a slot finishes a whole number of
-// them, and each worker that is needed beyond Min was booted. It is exact for equal messages that arrive at one
-// instant.
+// Rush returns the bound for many messages close together, in whole workers and whole messages. Between the first
+// arrival and the last deadline of some messages that each take at least s, a slot finishes a whole number of them;
+// each worker that is needed beyond Min was booted. It is exact for equal messages that arrive at once.
 func (f *Profile) Rush(start Start) Bound {
 	bound := Bound{Method: "rush", Start: start.String()}
 	most := int64(1)
+	// Each size is tried alone: larger messages need more of a slot, smaller ones are more.
 	for _, least := range f.steps() {
 		needed, ok := f.needed(start, least)
 		most = max(most, needed)
@@ -24,8 +24,8 @@ func (f *Profile) Rush(start Start) Bound {
 	return bound
 }
 
-// steps returns the least service of each class of sizes, those with most work if there are many, so that the search
-// stays within a fraction of a second.
+// steps returns the least service of each class of sizes. If there are many classes, it returns those with the most
+// work, so that the search takes a fraction of a second.
 func (f *Profile) steps() (least []time.Duration) {
 	const most = 6
 	classes := slices.Clone(f.sizes)
@@ -38,7 +38,7 @@ func (f *Profile) steps() (least []time.Duration) {
 	return least
 }
 
-// needed returns how many workers some interval needs to finish the messages in it whose service is at least least, and
+// needed returns the most workers that some interval needs to finish its messages whose service is at least least;
 // false if no number of workers is enough.
 func (f *Profile) needed(start Start, least time.Duration) (workers int64, reachable bool) {
 	var full []int // slots of time with such messages
@@ -46,7 +46,7 @@ func (f *Profile) needed(start Start, least time.Duration) (workers int64, reach
 	for g, s := range f.slots {
 		var count int64
 		for _, c := range s.classes {
-			// The whole class counts only if none of it is smaller.
+			// The class counts only if none of its messages is smaller.
 			if c.least >= least {
 				count += c.count
 			}
@@ -77,8 +77,8 @@ func (f *Profile) needed(start Start, least time.Duration) (workers int64, reach
 	return workers, true
 }
 
-// crew returns how many workers finish count messages of at least the given service between from and to, if all but Min
-// of them are not in service before ready.
+// crew returns how many workers finish count messages of at least the given service between from and to, when all but
+// Min of them come into service at ready at the earliest.
 func (f *Profile) crew(count int64, from, ready, to, least time.Duration) (workers int64, ok bool) {
 	slots, standing := int64(f.problem.Slots), int64(f.problem.Min)
 	left := count - standing*slots*int64((to-from)/least)

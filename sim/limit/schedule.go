@@ -10,18 +10,17 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// Schedule is what a schedule with knowledge of the future pays: an upper bound of the least, as [Bound] is a lower
-// one.
+// Schedule is what a schedule of the oracle pays: an upper bound of the least possible cost, as [Bound] is a lower one.
 type Schedule struct {
 	// WorkerSeconds is the bill, without a minimum or granularity of billing.
 	WorkerSeconds float64 `json:"worker_seconds"`
-	// Late counts messages that were not in time, the unattainable ones included. InTime is the share in time of the
-	// attainable ones, and Kept says whether that is enough; if not, no schedule that was tried is good enough, and the
-	// bill is that of the one with the fewest late messages.
+	// Late counts messages that were not in time, including the unattainable ones. InTime is the share of the
+	// attainable ones in time, and Kept tells whether it meets the objective. If it does not, no schedule that was
+	// tried does, and this one has the fewest late messages.
 	Late   int64   `json:"late"`
 	InTime float64 `json:"in_time"`
 	Kept   bool    `json:"kept"`
-	// Launches and Workers count launches, and the workers that are ever needed at once or one after the other.
+	// Launches counts launches, and Workers the workers that were used, at once or one after the other.
 	Launches int `json:"launches"`
 	Workers  int `json:"workers"`
 	// Method says how the schedule was made.
@@ -32,11 +31,11 @@ type Schedule struct {
 // mostJobs bounds the memory of a schedule, which is kept message by message.
 const mostJobs = 5_000_000
 
-// Clairvoyant looks for a cheap schedule that keeps the objective and knows the future: crews that begin as late as
-// whole workers allow, or at once, with several margins; each is worked through message by message and audited, and the
-// cheapest is returned. It takes some dozen passes over the trace. Traces with children, whose arrivals depend on the
-// schedule, and those above five million messages are refused.
-func Clairvoyant(p Problem, start Start) (Schedule, error) {
+// Oracle searches a cheap schedule that meets the objective and knows the future. It plans crews that begin as
+// late as possible or at once, with several margins, works each plan through message by message, audits it and returns
+// the cheapest. It takes some dozen passes over the trace. It refuses traces with children, whose arrivals depend on
+// the schedule, and traces above five million messages.
+func Oracle(p Problem, start Start) (Schedule, error) {
 	f, err := Read(p)
 	if err != nil {
 		return Schedule{}, err
@@ -66,14 +65,14 @@ type scheduler struct {
 	start Start
 	jobs  []job
 	ready time.Duration
-	// best is the best schedule so far, made by crews and choice.
+	// best is the best schedule so far, and crews and choice are what it was made from.
 	best   Schedule
 	crews  crews
 	choice choice
 }
 
-// search tries margins of the deadline, and then closer ones around the best, with any and with the longest messages
-// late.
+// search tries margins of the deadline, and then closer ones around the best. It lets any messages be late, and then
+// the longest ones.
 func (s *scheduler) search() error {
 	excuses := []choice{{"any late", make([]bool, len(s.jobs))}}
 	if s.excused > 0 {
@@ -96,8 +95,8 @@ func (s *scheduler) search() error {
 	return s.trim()
 }
 
-// trim takes one worker away in one stretch of time after the other, in long and then in shorter ones, and keeps what
-// makes the schedule cheaper.
+// trim takes one worker away in one stretch of time after the other, first in long and then in shorter ones, and keeps
+// each change that makes the schedule cheaper.
 func (s *scheduler) trim() error {
 	const most, least, work = 240, 24, 6_000_000
 	trials := min(most, max(least, work/len(s.jobs)))
@@ -125,7 +124,7 @@ type choice struct {
 	excused []bool
 }
 
-// margins tries a way to plan with some shares by which the objective is made shorter.
+// margins tries one way to plan with several margins, each a share by which the planned objective is shorter.
 func (s *scheduler) margins(e choice, name string, plan func([]bool, float64) crews) error {
 	best, at := math.Inf(1), 0.0
 	try := func(margin float64) error {
@@ -152,7 +151,7 @@ func (s *scheduler) margins(e choice, name string, plan func([]bool, float64) cr
 	return nil
 }
 
-// most is the largest number of workers that can be of use.
+// most returns the largest number of workers that can be of use: one for each job, where there is no maximum.
 func (s *scheduler) most() int {
 	if s.problem.Max > 0 {
 		return s.problem.Max
@@ -176,7 +175,8 @@ func (s *scheduler) longestExcused() []bool {
 	return marked
 }
 
-// try works through one schedule, keeps it if it is the best so far, and returns its cost, infinite if it is not kept.
+// try works through one schedule and keeps it if it is the best so far. It returns the cost, infinite if it is not
+// kept.
 func (s *scheduler) try(e choice, c crews, method string) (cost float64, err error) {
 	places, late := replay(s.jobs, e.excused, s.problem.Slots, c)
 	if s.problem.Shed {

@@ -21,27 +21,27 @@ import (
 	"github.com/muster-scale/muster/sim/world"
 )
 
-// Load is what a [Size] decides by: the truth at one instant.
+// Load is the true state of the queue and the fleet, by which a [Size] decides.
 type Load struct {
 	// At is the time since the start of the run.
 	At time.Duration
-	// Backlog messages wait, InFlight ones are being worked on.
+	// Backlog messages wait, InFlight messages are in progress.
 	Backlog, InFlight int
-	// Booting members take no messages yet, Ready ones do.
+	// Booting members take no messages yet, Ready members do.
 	Booting, Ready int
-	// Desired is the size that was asked for last.
+	// Desired is the newest desired count.
 	Desired int
 }
 
-// Size tells how many members there should be. It is asked after each arrival and each departure, and must depend on
-// its argument alone.
+// Size returns the desired count for a load. It is called after each arrival, departure and boot, and must depend on
+// its argument alone. The result is limited to the Min and Max of [Options].
 type Size func(Load) int
 
-// FixedSize is a fleet of n members, always.
+// FixedSize returns a Size that always desires n members.
 func FixedSize(n int) Size { return func(Load) int { return n } }
 
-// DelayedOff launches a member for each message that finds no free slot, with the given slots to a member; members
-// leave by themselves after [Options.IdleStop].
+// DelayedOff returns a Size that desires a slot for each message in the system: it launches a member for messages that
+// find no free slot. With [Options.IdleStop] it is the M/M/k queue with set-up times and delayed-off of the literature.
 func DelayedOff(slots int) Size {
 	return func(l Load) int { return (l.Backlog + l.InFlight + slots - 1) / slots }
 }

@@ -25,7 +25,7 @@ type run struct {
 	events kernel.Events
 	reader trace.Reader
 	next   trace.Message
-	more   bool // next is still to come
+	more   bool // next is still to be sent
 	chance kernel.Streams
 	now    int64
 	tally  scoring.Tally
@@ -39,7 +39,7 @@ type run struct {
 
 	inFlight, booting, ready int
 	desired, launches        int
-	unwatched                int   // members without a message for which no evIdleStop is planned
+	unwatched                int   // idle members for which no evIdleStop is planned
 	paid                     int64 // member-nanoseconds until accounted
 	accounted                int64
 	worked                   int64 // sum of the services of finished messages
@@ -63,6 +63,7 @@ type member struct {
 	timed bool
 }
 
+// newRun checks the options and returns a run at its start.
 func newRun(o Options) (*run, error) {
 	o.Slots = cmp.Or(o.Slots, 1)
 	faults := []error{o.Boot.Check("boot")}
@@ -82,6 +83,7 @@ func newRun(o Options) (*run, error) {
 	return r, nil
 }
 
+// read reads the next message of the trace.
 func (r *run) read() error {
 	m, err := r.reader.Next()
 	switch {
@@ -103,6 +105,8 @@ func (r *run) read() error {
 	return nil
 }
 
+// loop runs arrivals and events in the order of their times, until every message is finished and the fleet has shrunk
+// to its minimum. It also ends when no event is left, because then nothing can change any more.
 func (r *run) loop() error {
 	if err := r.read(); err != nil {
 		return err
@@ -121,7 +125,7 @@ func (r *run) loop() error {
 			continue
 		}
 		if r.events.Len() == 0 {
-			break // nothing will change any more
+			break
 		}
 		e := r.events.Pop()
 		r.now = e.At
@@ -137,6 +141,7 @@ func (r *run) loop() error {
 	return nil
 }
 
+// arrive hands a new message to a member with a free slot, or lets it wait.
 func (r *run) arrive(j job) {
 	if r.waiting.Len() == 0 {
 		r.backlog.PushBack(j)
@@ -146,7 +151,7 @@ func (r *run) arrive(j job) {
 	r.decide()
 }
 
-// waits returns the member that gets the next message; there is one.
+// waits returns the member that gets the next message. At least one must wait.
 func (r *run) waits() int32 {
 	if r.Random {
 		return r.waiting.Any(r.chance.Routing.IntN(r.waiting.Len()))
@@ -154,7 +159,8 @@ func (r *run) waits() int32 {
 	return r.waiting.First()
 }
 
-// begin starts the work on a message in a free slot of the member i, which waits.
+// begin begins a message in a free slot of the member i, which must wait. The member waits on while it has another
+// free slot, but goes to the end of the line.
 func (r *run) begin(i int32, j job) {
 	m := &r.members[i]
 	r.waiting.Remove(i)
@@ -177,6 +183,7 @@ func (r *run) begin(i int32, j job) {
 	r.events.Add(r.now+j.service, evFinished, i, uint64(at))
 }
 
+// finished ends the work of the given number.
 func (r *run) finished(at int32) {
 	j := r.works[at]
 	r.freed = append(r.freed, at)
@@ -197,6 +204,7 @@ func (r *run) finished(at int32) {
 	r.decide()
 }
 
+// booted lets a member take messages from now on.
 func (r *run) booted(i int32) {
 	m := &r.members[i]
 	m.idleSince = r.now
@@ -208,15 +216,15 @@ func (r *run) booted(i int32) {
 	r.decide()
 }
 
-// take hands waiting messages to waiting members.
+// take hands messages that wait to members with a free slot.
 func (r *run) take() {
 	for r.backlog.Len() > 0 && r.waiting.Len() > 0 {
 		r.begin(r.waits(), r.backlog.PopFront())
 	}
 }
 
-// decide asks for the size and brings the fleet to it: it launches what is missing, and lets idle members go that are
-// too many, each after its idle stop.
+// decide brings the fleet to the size that Size returns. It launches what is missing at once. Of the members beyond the
+// size it plans the end of those that are idle, each when it has been idle for IdleStop.
 func (r *run) decide() {
 	want := r.Size(Load{At: time.Duration(r.now), Backlog: r.backlog.Len(), InFlight: r.inFlight, Booting: r.booting,
 		Ready: r.ready, Desired: r.desired})
@@ -237,7 +245,8 @@ func (r *run) decide() {
 	}
 }
 
-// rested looks whether the member i has been idle for long enough, and is one too many.
+// rested ends the member i if it has been idle for IdleStop and the fleet is larger than desired. If it was busy in
+// between, its idle time starts again.
 func (r *run) rested(i int32, generation uint32) {
 	m := &r.members[i]
 	if m.generation != generation {
@@ -259,6 +268,7 @@ func (r *run) rested(i int32, generation uint32) {
 	}
 }
 
+// launch launches a member.
 func (r *run) launch() {
 	r.launches++
 	r.account()
@@ -274,19 +284,20 @@ func (r *run) launch() {
 	r.events.Add(r.now+int64(r.Boot.Nth(r.chance.Boot, r.launches-1)), evBooted, i, 0)
 }
 
-// leave writes the bill of a member.
+// leave writes the bill of a member, whose place may be used again.
 func (r *run) leave(i int32) {
 	r.tally.Bill(time.Duration(r.now - r.members[i].launched))
 	r.members[i].launched = -1
 	r.gone = append(r.gone, i)
 }
 
-// account adds the worker-seconds since the last change of the number of members.
+// account adds the member-nanoseconds since the number of members last changed.
 func (r *run) account() {
 	r.paid += int64(r.booting+r.ready) * (r.now - r.accounted)
 	r.accounted = r.now
 }
 
+// finish ends all members and sums up.
 func (r *run) finish() scoring.Result {
 	r.account()
 	for i := range r.members {
@@ -301,7 +312,8 @@ func (r *run) finish() scoring.Result {
 	return res
 }
 
-// check checks that worker-seconds are conserved and that no slot was used twice.
+// check finds violated invariants: the bill must equal the integral over the number of members, and slots cannot have
+// been busy for longer than their members existed.
 func (r *run) check() {
 	if paid := time.Duration(r.paid).Seconds(); paid-r.tally.Billed() > 1e-6*paid+1e-3 ||
 		r.tally.Billed()-paid > 1e-6*paid+1e-3 {

@@ -8,8 +8,8 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// scale maps values from low to high to coordinates: evenly, by their logarithms, or as shares of which the last nines
-// matter.
+// scale maps values from low to high to coordinates: linearly, by logarithms, or for shares in a way that stretches the
+// end towards 1.
 type scale struct {
 	low, high float64
 	from, to  float64 // coordinates of low and high
@@ -17,8 +17,7 @@ type scale struct {
 	nines     bool    // low and high are shares
 }
 
-// at returns the coordinate of v. The conversions keep the arithmetic from being fused, so that every machine draws the
-// same.
+// at returns the coordinate of v. The conversions to float64 forbid fused arithmetic, so every machine draws the same.
 func (s scale) at(v float64) float64 {
 	low, high := s.even(s.low), s.even(s.high)
 	if high <= low {
@@ -28,8 +27,8 @@ func (s scale) at(v float64) float64 {
 	return s.from + float64(share*(s.to-s.from))
 }
 
-// even returns v so that equal steps of it are drawn alike. For shares that is the logarithm of what is missing to 1,
-// which a thousandth keeps finite: from 99 % to 99.5 % is nearly as far as from 80 % to 90 %.
+// even returns v on a scale on which equal steps are drawn equally long. For shares that is the logarithm of what is
+// missing to 1, plus a thousandth to keep it finite: 99 % to 99.5 % is nearly as long as 80 % to 90 %.
 func (s scale) even(v float64) float64 {
 	switch {
 	case s.log:
@@ -40,13 +39,13 @@ func (s scale) even(v float64) float64 {
 	return v
 }
 
-// tick is a labelled place on an axis.
+// tick is a label at a place of an axis.
 type tick struct {
 	value float64
 	label string
 }
 
-// countTicks returns about n whole numbers from 0 to at least high, at least 0 and 1.
+// countTicks returns about n whole numbers from 0 to at least high; at least 0 and 1.
 func countTicks(high float64, n int) []tick {
 	return ticks(max(1, roundStep(high/float64(n))), high, compact)
 }
@@ -59,16 +58,18 @@ func rateTicks(high float64, n int) []tick {
 	return ticks(roundStep(high/float64(n)), high, compact)
 }
 
-// timeTicks returns about n times in seconds from 0 up to high, which people would choose.
+// timeTicks returns about n round times in seconds, from 0 to at least high.
 func timeTicks(high float64, n int) []tick {
 	return ticks(timeStep(high/float64(n)), high, span)
 }
 
+// ticks returns the multiples of step from 0 to at least high.
 func ticks(step, high float64, label func(float64) string) (all []tick) {
-	// The bound holds whatever the step; the steps above need a tenth of it.
+	// The bound ends the loop for any step; the steps above need a tenth of it.
 	for i := range 200 {
 		v := float64(i) * step
 		all = append(all, tick{v, label(v)})
+		// The last tick is at or above the largest value, up to rounding.
 		if v >= high*(1-1e-9) && i > 0 {
 			break
 		}
@@ -76,7 +77,7 @@ func ticks(step, high float64, label func(float64) string) (all []tick) {
 	return all
 }
 
-// logTicks returns the numbers from low to high that begin with 1, 2 or 5 and else have only zeros.
+// logTicks returns the numbers from low to high that are 1, 2 or 5 times a power of ten.
 func logTicks(low, high float64) (all []tick) {
 	for decade := math.Pow(10, math.Floor(math.Log10(low))); decade <= high; decade *= 10 {
 		for _, m := range []float64{1, 2, 5} {
@@ -90,6 +91,7 @@ func logTicks(low, high float64) (all []tick) {
 
 // roundStep returns the next number at or above v of the form 1, 2 or 5 times a power of ten.
 func roundStep(v float64) float64 {
+	// A figure without a scale, such as a run without messages, still gets an axis.
 	if v <= 0 || !finite(v) {
 		return 1
 	}
@@ -116,7 +118,7 @@ func timeStep(v float64) float64 {
 	return roundStep(v/day) * day
 }
 
-// compact renders a number in few characters, as in 950, 1.5k and 20M.
+// compact returns a number in few characters, as in 950, 1.5k and 20M.
 func compact(v float64) string {
 	for _, unit := range []struct {
 		size float64
@@ -124,6 +126,7 @@ func compact(v float64) string {
 	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e4, "k"}} {
 		if math.Abs(v) >= unit.size {
 			size := unit.size
+			// Thousands begin at 10k: smaller numbers are short enough in full.
 			if unit.name == "k" {
 				size = 1e3
 			}
@@ -133,7 +136,7 @@ func compact(v float64) string {
 	return render.Number(v)
 }
 
-// span renders seconds without parts that are zero, as in 0s, 90s as 1m30s, 2h and 1d12h.
+// span returns seconds without parts that are zero, as in 0s, 1m30s, 2h and 1d12h.
 func span(seconds float64) string {
 	const day = 24 * time.Hour
 	d := time.Duration(math.Round(seconds*1000)) * time.Millisecond
@@ -143,6 +146,7 @@ func span(seconds float64) string {
 	case d < time.Minute:
 		return render.Number(d.Seconds()) + "s"
 	}
+	// From a minute on, fractions of a second tell nothing.
 	d = d.Round(time.Second)
 	text := ""
 	for _, unit := range []struct {
@@ -157,16 +161,17 @@ func span(seconds float64) string {
 	return text
 }
 
-// percent renders a share in per cent with at most two decimals. What is not all is never written as 100 %.
+// percent returns a share in per cent with at most two decimals. Only a share of 1 is written as 100 %.
 func percent(share float64) string {
 	v := math.Round(share*1e4) / 100
+	// A share just below 1 must not look like all.
 	if share < 1 && v >= 100 {
 		v = 99.99
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64) + " %"
 }
 
-// grouped renders a number for a person, with its thousands apart; with a decimal or two only where it is small.
+// grouped returns a number with commas between its thousands, and with a decimal or two only where it is small.
 func grouped(v float64) string {
 	decimals := 0
 	if v != math.Trunc(v) {

@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// canvas builds SVG. All text and all attributes are escaped.
+// canvas builds SVG text. It escapes all texts and attributes.
 type canvas struct {
 	strings.Builder
 }
 
-// begin opens an element with attributes given as name, value, name, value.
+// begin opens an element. Attributes are given as name, value, name, value.
 func (c *canvas) begin(tag string, attributes ...string) {
 	c.tag(tag, attributes)
 	c.WriteString(">")
 }
 
+// end closes an element.
 func (c *canvas) end(tag string) {
 	c.WriteString("</" + tag + ">\n")
 }
@@ -28,22 +29,24 @@ func (c *canvas) leaf(tag string, attributes ...string) {
 	c.WriteString("/>\n")
 }
 
-// say writes an element that contains text.
+// say writes an element with a text.
 func (c *canvas) say(tag, text string, attributes ...string) {
 	c.begin(tag, attributes...)
 	c.escaped(text)
 	c.end(tag)
 }
 
-// label writes text at a place; class says how it looks and which end is at x.
+// label writes a text at a place. Its class decides how it looks and which end of it is at x.
 func (c *canvas) label(x, y float64, class, text string) {
 	c.say("text", text, "class", class, "x", px(x), "y", px(y))
 }
 
+// line writes a straight line.
 func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
 	c.leaf("line", "class", class, "x1", px(x1), "y1", px(y1), "x2", px(x2), "y2", px(y2))
 }
 
+// tag writes the begin of an element, with its attributes and without its closing bracket.
 func (c *canvas) tag(tag string, attributes []string) {
 	c.WriteString("<" + tag)
 	for i := 0; i+1 < len(attributes); i += 2 {
@@ -53,34 +56,36 @@ func (c *canvas) tag(tag string, attributes []string) {
 	}
 }
 
+// escaped writes text that a browser shows as it is.
 func (c *canvas) escaped(text string) {
-	// A strings.Builder never fails. What XML does not allow is replaced.
+	// A strings.Builder never fails. EscapeText replaces what XML does not allow.
 	_ = xml.EscapeText(c, []byte(text))
 }
 
-// px renders a coordinate to a tenth of a pixel.
+// px returns a coordinate to a tenth of a pixel.
 func px(v float64) string {
+	// A tenth of a pixel is not visible, and short numbers keep pages small.
 	v = math.Round(v*10) / 10
-	if v == 0 {
-		v = 0 // not -0
+	if v == 0 { // also -0, which would be written with its sign
+		v = 0
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// path builds the outline of a curve that keeps each value until the next one.
+// path builds the outline of a curve that keeps each value until the next one, as desired counts do.
 type path struct {
 	strings.Builder
 	x, y  float64
 	drawn bool // since the last start
 }
 
-// start begins at a place, without a line to it.
+// start moves to a place without drawing.
 func (p *path) start(x, y float64) {
 	p.WriteString("M" + px(x) + " " + px(y))
 	p.x, p.y, p.drawn = x, y, true
 }
 
-// across draws to the given x, down to the given y; each only if it shows.
+// across draws to the given x, and down to the given y, if the step is visible.
 func (p *path) across(x float64) {
 	if px(x) != px(p.x) {
 		p.WriteString("H" + px(x))
@@ -88,6 +93,7 @@ func (p *path) across(x float64) {
 	}
 }
 
+// down draws to the given y, if the step is visible.
 func (p *path) down(y float64) {
 	if px(y) != px(p.y) {
 		p.WriteString("V" + px(y))

@@ -10,18 +10,19 @@ import (
 
 // Run is one run to be drawn.
 type Run struct {
-	// Name is what pictures and tables call the run; the policy's name when empty, with the seed where several differ.
+	// Name is the name of the run in pictures and tables. When it is empty, it is the policy's name, with the seed
+	// where several runs would have the same.
 	Name string
 	// Result is what the run came to.
 	Result scoring.Result
 	// Objective is the objective of the run. A latency or quantile of zero is unknown and not drawn.
 	Objective muster.Objective
-	// Curves are what a [Recorder] kept of it. The zero Curves are those of a run that nobody watched: it has no
-	// picture, and its place in the tables.
+	// Curves are what a [Recorder] kept of the run. Zero Curves belong to a run without a recorder: it is in the tables
+	// and has no picture.
 	Curves Curves
 }
 
-// Curves are the curves and the decisions of a run. They are bounded in size and must not be changed.
+// Curves are the curves and the decisions of a run. Their size is bounded, and they must not be changed.
 type Curves struct {
 	columns []column
 	marks   []mark
@@ -41,28 +42,31 @@ const (
 	quantities
 )
 
-// none is an instant that does not exist.
+// none is a time that does not exist.
 const none = -1
 
-// column is what happened from its first view until the column after it.
+// column is what happened from its first view until the next column.
 type column struct {
 	at     time.Duration // of its first view
 	values [quantities]extent
-	// sent is how many messages were sent until sentAt, the end of the last counting of arrivals that ended in the
-	// column; sentAt is none when none did. fastest is the highest rate counted, in messages per second.
+	// Arrivals are counted over times of their own, of which one or several may end in the column. sent is the number
+	// of messages sent until sentAt, the end of the last one; sentAt is none when none ended here. fastest is the
+	// highest rate, in messages per second.
 	sent    int64
 	sentAt  time.Duration
 	fastest float64
 }
 
-// extent is how far a quantity ranged. It is known if any view told it.
+// extent is the range of a quantity within a column. It is known if any view had a value.
 type extent struct {
 	least, largest, last float64
 	known                bool
 }
 
+// only returns the extent of a single value.
 func only(v float64) extent { return extent{v, v, v, true} }
 
+// with returns the extent of e and a later extent together.
 func (e extent) with(later extent) extent {
 	switch {
 	case !later.known:
@@ -73,9 +77,12 @@ func (e extent) with(later extent) extent {
 	return extent{min(e.least, later.least), max(e.largest, later.largest), later.last, true}
 }
 
+// when implements [merger].
 func (c column) when() time.Duration { return c.at }
 
+// with returns the column of c and the one behind it together.
 func (c column) with(later column) column {
+	// Each quantity is joined by itself, because it can be unknown in one of the two.
 	for q := range c.values {
 		c.values[q] = c.values[q].with(later.values[q])
 	}
@@ -86,14 +93,15 @@ func (c column) with(later column) column {
 	return c
 }
 
-// mark is a decision that changed the size.
+// mark is a decision that changed the desired count.
 type mark struct {
 	at       time.Duration
 	from, to int
 	sentence string
-	others   int // smaller changes close to it, which were not kept
+	others   int // smaller changes close to it, which are not kept
 }
 
+// size returns by how many members the desired count changed.
 func (m mark) size() int {
 	if m.to < m.from {
 		return m.from - m.to
@@ -101,25 +109,28 @@ func (m mark) size() int {
 	return m.to - m.from
 }
 
+// when implements [merger].
 func (m mark) when() time.Duration { return m.at }
 
-// with keeps the larger of two changes; of equal ones the earlier.
+// with returns the larger of two changes, and the earlier one of equal changes.
 func (m mark) with(later mark) mark {
 	kept := m
 	if later.size() > m.size() {
 		kept = later
 	}
+	// The one that is not kept counts as one more.
 	kept.others = m.others + later.others + 1
 	return kept
 }
 
-// coarse returns the curves with at most so many columns and marks, both at least 1.
+// coarse returns the curves with at most so many columns and marks, each at least 1.
 func (k Curves) coarse(columns, marks int) Curves {
 	k.columns = fewer(k.columns, columns, k.end)
 	k.marks = fewer(k.marks, marks, k.end)
 	return k
 }
 
+// fewer merges neighbours until at most n are left, up to the time end.
 func fewer[T merger[T]](all []T, n int, end time.Duration) []T {
 	if len(all) <= n {
 		return all
@@ -132,7 +143,7 @@ func fewer[T merger[T]](all []T, n int, end time.Duration) []T {
 	return merged(append([]T(nil), all...), width)
 }
 
-// largest returns the largest value that a quantity ever had, at least 0.
+// largest returns the largest value that any of the quantities had; at least 0.
 func (k Curves) largest(of ...int) float64 {
 	m := 0.0
 	for _, c := range k.columns {
@@ -145,14 +156,14 @@ func (k Curves) largest(of ...int) float64 {
 	return m
 }
 
-// rate is how fast messages came over a time that ended.
+// rate is the rate of messages over a past time.
 type rate struct {
 	from, to      time.Duration
 	mean, fastest float64 // messages per second; the fastest within about a second
 }
 
-// rates returns how fast messages came, without gaps, from the start to the end of the run. The rates times their
-// durations sum up to the messages sent.
+// rates returns the rates of messages from the start to the end of the run, without gaps. The sum of the rates times
+// their durations is the number of messages sent.
 func (k Curves) rates() []rate {
 	var all []rate
 	var past time.Duration
@@ -161,12 +172,13 @@ func (k Curves) rates() []rate {
 		if c.sentAt == none {
 			continue
 		}
+		// The mean is over the time since the counting before, which may have begun in an earlier column.
 		mean := float64(c.sent-sent) / (c.sentAt - past).Seconds()
 		all = append(all, rate{past, c.sentAt, mean, max(mean, c.fastest)})
 		past, sent = c.sentAt, c.sent
 	}
 	if rest := k.end - past; rest > 0 {
-		// Too short a rest to measure a rate in belongs to the time before it.
+		// A rest that is too short to measure a rate in belongs to the time before it.
 		if n := len(all); n > 0 {
 			last := &all[n-1]
 			before := float64(last.mean * (last.to - last.from).Seconds())

@@ -8,17 +8,17 @@ import (
 	"github.com/muster-scale/muster/sim/scoring"
 )
 
-// field is one figure of a result: its name in JSON, what the page calls it, what it means, and how it is written.
+// field is one figure of a result: its name in JSON, its name and meaning on the page, and its text.
 type field struct {
 	key, label, meaning string
 	show                func(r scoring.Result) string
 }
 
-// fields are all figures of a result, in the order of the page. The broken promises have a place of their own.
+// fields has all figures of a result, in the order of the page. The texts of the faults have a place of their own.
 var fields = []field{
 	{"policy", "Policy", "the policy that decided", func(r scoring.Result) string { return r.Policy }},
 	{"trace", "Trace", "the arrivals with their work", func(r scoring.Result) string { return r.Trace }},
-	{"seed", "Seed", "of all chance in the run",
+	{"seed", "Seed", "of all random draws in the run",
 		func(r scoring.Result) string { return strconv.FormatUint(r.Seed, 10) }},
 	{"messages", "Messages", "sent, children included", func(r scoring.Result) string { return count(r.Messages) }},
 	{"in_time", "In time", "messages finished within the objective",
@@ -39,20 +39,21 @@ var fields = []field{
 		func(r scoring.Result) string { return count(r.Unfinished) }},
 	{"worker_seconds", "Worker-seconds", "paid for, by the rules of the bill",
 		func(r scoring.Result) string { return grouped(r.WorkerSeconds) }},
-	{"busy_seconds", "Busy seconds", "in which slots held a message",
+	{"busy_seconds", "Busy seconds", "in which slots handled a message",
 		func(r scoring.Result) string { return grouped(r.BusySeconds) }},
-	{"clairvoyant_worker_seconds", "Clairvoyant", "worker-seconds that no schedule can beat which keeps the objective",
-		func(r scoring.Result) string { return known(r.Clairvoyant, grouped) }},
-	{"clairvoyant_method", "Proof", "where the clairvoyant cost comes from",
+	{"clairvoyant_worker_seconds", "Lower bound", "least worker-seconds of any schedule that meets the objective",
+		func(r scoring.Result) string { return known(r.Bound, grouped) }},
+	{"clairvoyant_method", "Proof", "the method that proves the lower bound",
 		func(r scoring.Result) string { return orDash(r.Method) }},
-	{"causal_worker_seconds", "Causal bound", "the same for schedules that launch no worker before the first message",
+	{"causal_worker_seconds", "Causal bound",
+		"the lower bound for schedules that launch no worker before the first message",
 		func(r scoring.Result) string { return known(r.BoundCausal, grouped) }},
-	{"ratio", "Ratio", "worker-seconds to the clairvoyant cost",
+	{"ratio", "Ratio", "worker-seconds over the lower bound",
 		func(r scoring.Result) string { return known(r.Ratio, times) }},
 	{"cost", "Cost", "worker-hours times the price of one", func(r scoring.Result) string { return grouped(r.Cost) }},
 	{"late_price_s", "Price of a late message", "in worker-seconds",
 		func(r scoring.Result) string { return duration(r.LatePrice) }},
-	{"loss_worker_seconds", "Loss", "worker-seconds, and the price of each message late beyond the share that may be",
+	{"loss_worker_seconds", "Loss", "worker-seconds, and the price of each message late beyond the allowed share",
 		func(r scoring.Result) string { return grouped(r.Loss) }},
 	{"peak_workers", "Peak workers", "members at a time",
 		func(r scoring.Result) string { return count(int64(r.PeakWorkers)) }},
@@ -60,29 +61,32 @@ var fields = []field{
 		func(r scoring.Result) string { return count(int64(r.Launches)) }},
 	{"launches_per_hour", "Launches an hour", "over the length of the run",
 		func(r scoring.Result) string { return grouped(r.LaunchesPerHour) }},
-	{"boot_seconds", "Boot seconds", "boots of all that were launched",
+	{"boot_seconds", "Boot seconds", "of boots, over all launches",
 		func(r scoring.Result) string { return grouped(r.BootSeconds) }},
-	{"scale_events", "Changes", "of the size asked for",
+	{"scale_events", "Changes", "of the desired count",
 		func(r scoring.Result) string { return count(int64(r.ScaleEvents)) }},
 	{"reversals", "Reversals", "changes against the direction of the one before",
 		func(r scoring.Result) string { return count(int64(r.Reversals)) }},
 	{"seconds", "Length", "of the run, in virtual time", func(r scoring.Result) string { return span(r.Seconds) }},
 	{"steps", "Steps", "of the controller", func(r scoring.Result) string { return count(r.Steps) }},
 	{"records", "Records", "that the controller wrote", func(r scoring.Result) string { return count(r.Records) }},
-	{"faults", "Broken promises", "a run without any is right",
+	{"faults", "Violated invariants", "each is a bug in the simulator or in Muster",
 		func(r scoring.Result) string { return count(int64(len(r.Faults))) }},
 }
 
-// summary are the figures in which runs are compared side by side, by their names in JSON.
+// summary has the figures in which runs are compared side by side, by their names in JSON.
 var summary = []string{
 	"in_time_ratio", "p50_s", "p95_s", "p99_s", "worker_seconds", "ratio", "cost", "peak_workers", "launches",
 	"scale_events", "reversals", "faults",
 }
 
+// count returns a whole number as people write it.
 func count(n int64) string { return grouped(float64(n)) }
 
+// times returns a multiple, such as ×1.20.
 func times(v float64) string { return "×" + strconv.FormatFloat(v, 'f', 2, 64) }
 
+// duration returns seconds as people write them; a dash for a number that is not finite.
 func duration(seconds float64) string {
 	if !finite(seconds) {
 		return "–"
@@ -90,7 +94,7 @@ func duration(seconds float64) string {
 	return render.Seconds(seconds)
 }
 
-// known writes a figure that is zero until somebody computed it.
+// known returns the text of a figure that is zero until it was computed.
 func known(v float64, show func(float64) string) string {
 	if v == 0 {
 		return "–"
@@ -98,6 +102,7 @@ func known(v float64, show func(float64) string) string {
 	return show(v)
 }
 
+// orDash returns a text, or a dash for none.
 func orDash(text string) string {
 	if text == "" {
 		return "–"
@@ -105,12 +110,13 @@ func orDash(text string) string {
 	return text
 }
 
-// headline says in one line what a run came to.
+// headline sums up a run in one line.
 func headline(r scoring.Result) string {
 	text := fmt.Sprintf("%s of %s messages in time, p95 %s, for %s worker-seconds", percent(r.InTimeRatio),
 		count(r.Messages), duration(r.P95), grouped(r.WorkerSeconds))
+	// Without a lower bound there is no ratio.
 	if r.Ratio > 0 {
-		text += ", " + times(r.Ratio) + " the clairvoyant cost"
+		text += ", " + times(r.Ratio) + " the lower bound"
 	}
 	return text
 }

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// markup is text that a browser may read as it stands: what this package made itself. Every other text is escaped.
+// markup is text that a browser may interpret, because this package made it. Every other text is escaped.
 //
-// Pages are written by plain code, not with html/template. That package finds methods by name while the program runs,
-// so the linker has to keep every exported method of every linked type: a third of the whole program.
+// Pages are written by plain code, and not with html/template. That package finds methods by name at run time, so the
+// linker would have to keep every exported method of every linked type: a third of the program.
 type markup string
 
-// writer collects a page.
+// writer collects the text of a page.
 type writer struct{ b strings.Builder }
 
-// put writes a format whose verbs are all %s. Each argument is escaped for text and for quoted attributes, unless it is
-// markup.
+// put appends a format whose verbs are all %s. Each argument is escaped, for text and for quoted attributes, unless it
+// is markup.
 func (w *writer) put(format string, args ...any) {
 	for i, a := range args {
 		switch a := a.(type) {
@@ -30,9 +30,10 @@ func (w *writer) put(format string, args ...any) {
 	fmt.Fprintf(&w.b, format, args...)
 }
 
-// html returns the page as text.
+// html returns the page.
 func (p page) html() string {
 	var w writer
+	// The policy stands before the style and the script that it allows.
 	w.put(`<!doctype html>
 <html lang="en">
 <head>
@@ -65,7 +66,7 @@ func (p page) html() string {
 	return w.b.String()
 }
 
-// results writes the table that compares the runs.
+// results appends the table that compares the runs.
 func (p page) results(w *writer) {
 	w.put(`<section class="card" aria-labelledby="results">
 <h2 id="results">Results</h2>
@@ -92,19 +93,19 @@ func (p page) results(w *writer) {
 </table>
 </div>
 <p class="note">★ no run on the same trace is both cheaper and more in time. A message is in time if it finishes within the` +
-		` objective of its run. The ratio is to the clairvoyant cost: what nobody can beat who keeps the objective.</p>
+		` objective of its run. The ratio is to the lower bound: the least cost of any schedule that meets the objective.</p>
 </section>
 `)
 }
 
-// write writes the section of one run.
+// write appends the section of one run.
 func (s section) write(w *writer) {
 	w.put(`<section class="card run" id="%s" aria-labelledby="%s-title">
 <h2 id="%s-title">%s <span class="on">on %s</span></h2>
 <p class="headline">%s</p>
 `, s.ID, s.ID, s.ID, s.Name, s.Trace, s.Headline)
 	if len(s.Faults) > 0 {
-		w.put(`<div class="faults" role="note"><strong>Broken promises</strong><ul>`)
+		w.put(`<div class="faults" role="note"><strong>Violated invariants</strong><ul>`)
 		for _, f := range s.Faults {
 			w.put("<li>%s</li>", f)
 		}
@@ -122,7 +123,7 @@ func (s section) write(w *writer) {
 	w.put("</dl>\n</section>\n")
 }
 
-// curves writes the picture of a run, the values under the pointer and the list of decisions.
+// curves appends the picture of a run, the values of its tooltips and the list of decisions.
 func (s section) curves(w *writer) {
 	w.put(`<figure data-picture="%s">
 %s<div class="readout" hidden="hidden"><div class="time"></div><table><tbody></tbody></table><p class="why"></p></div>

@@ -2,8 +2,8 @@ package report
 
 import "fmt"
 
-// names returns what pictures and tables call each run: its own name or its policy, and where runs on one trace would
-// have the same one, the seed or at last its place among them.
+// names returns the names of the runs in pictures and tables: a run's own name or its policy. Runs on one trace that
+// would have the same name get their seed behind it, or else their number.
 func names(runs []Run) []string {
 	all := make([]string, len(runs))
 	for i, r := range runs {
@@ -19,7 +19,7 @@ func names(runs []Run) []string {
 	return apart(runs, all, func(_ Run, place int) string { return fmt.Sprintf("no. %d", place) })
 }
 
-// apart adds what tells equal names on one trace apart, if it does.
+// apart adds to equal names of runs on one trace what by returns, where that differs among them.
 func apart(runs []Run, all []string, by func(r Run, place int) string) []string {
 	type called struct{ trace, name string }
 	groups := map[called][]int{}
@@ -39,6 +39,7 @@ func apart(runs []Run, all []string, by func(r Run, place int) string) []string 
 				place = n + 1
 			}
 		}
+		// Where all runs of the name have the same text, it would only make names longer.
 		if differ {
 			next[i] += ", " + by(r, place)
 		}
@@ -46,13 +47,13 @@ func apart(runs []Run, all []string, by func(r Run, place int) string) []string 
 	return next
 }
 
-// facet is the runs on one trace, by their places in the report.
+// facet holds the runs on one trace, by their index in the report.
 type facet struct {
 	trace string
 	runs  []int
 }
 
-// facets groups runs by their trace, in the order in which the traces first come.
+// facets groups runs by their trace, in the order in which the traces first occur.
 func facets(runs []Run) (all []facet) {
 	place := map[string]int{}
 	for i, r := range runs {

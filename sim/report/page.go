@@ -23,52 +23,56 @@ var pageStyle string
 var pageScript string
 
 const (
-	// pageColumns and pageMarks bound what a page shows of all its runs together; runs share them equally, and none
-	// gets fewer than the least, so that a page of many runs stays of a size that a browser opens.
+	// pageColumns and pageMarks bound what a page shows of all its runs together. The runs share them equally, but each
+	// gets at least the least, so that a page of many runs stays small enough for a browser.
 	pageColumns, leastColumns = 20_000, 100
 	pageMarks, leastMarks     = 20_000, 50
 )
 
-// page is everything that a page shows.
+// page is the content of a page. It is made in two steps: HTML and newSection fill the types below with plain values,
+// and markup.go writes them as HTML.
 type page struct {
 	Title  string
-	Facts  string
-	Policy string // what the browser allows the page: its own style and script, and nothing from outside
+	Facts  string // what the runs have in common
+	Policy string // the content security policy: the page's own style and script only, nothing from outside
 	Style  markup
 	Script markup
-	Heads  []field
-	Front  markup
-	Runs   []section
+	Heads  []field   // the columns of the table that compares the runs
+	Front  markup    // the picture of attainment against cost
+	Runs   []section // in the order in which they were given
 }
 
 // section is one run in a page.
 type section struct {
-	ID, Name, Trace, Headline string
-	Best                      bool // no run on its trace is both cheaper and more in time
-	Faults                    []string
-	Summary                   []string
-	Figures                   []figure
-	Picture                   markup // empty for a run that was not recorded
-	Values                    markup // the numbers under the pointer, as JSON
-	Marks                     []listed
-	Changes                   string // says how many decisions there were, if not all are listed
+	ID, Name, Trace, Headline string   // the ID is unique in the page
+	Best                      bool     // no run on its trace is both cheaper and more in time
+	Faults                    []string // violated invariants
+	Summary                   []string // the row in the table, one text for each of page.Heads
+	Figures                   []figure // all fields
+	Picture                   markup   // empty for a run that was not recorded
+	Values                    markup   // the numbers of the tooltips, as JSON
+	Marks                     []listed // the decisions, in the order of their times
+	Changes                   string   // how many decisions there were, if not all are listed
 }
 
+// figure is one figure of a run with its name and meaning.
 type figure struct{ Label, Meaning, Value string }
 
 // listed is a decision in the list below a picture.
 type listed struct{ At, From, To, Why string }
 
-// HTML writes one page about the given runs, at least one: what each reached against what it cost, a table, and for
-// each run its curves and decisions. The page needs no other file and no network. A page of many runs shows fewer
-// points of each, and says so where decisions are left out. It returns an error when there are no runs, and those of w.
+// HTML writes one page about the given runs: what each reached against what it cost, a table, and for each run its
+// curves and decisions. The page needs no other file and no network. A page of many runs shows fewer points of each,
+// and says so where decisions are left out. It returns an error when there are no runs, and the errors of w.
 func HTML(w io.Writer, title string, runs []Run) error {
 	if len(runs) == 0 {
 		return errors.New("write a report: found no runs, at least one is needed")
 	}
+	// The policy lets the browser run the page's own script only, which it knows by its hash. A page can show texts
+	// from anywhere, such as names of traces, and must be safe to open and to share.
 	hash := sha256.Sum256([]byte(pageScript))
 	p := page{
-		Title: clean(title), Facts: facts(runs), Heads: heads(), Front: markup(front(runs, true)),
+		Title: clean(title), Facts: facts(runs), Heads: heads(), Front: markup(attainmentSVG(runs, true)),
 		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
 			base64.StdEncoding.EncodeToString(hash[:]) + "'",
 		Style: markup(pageStyle + chartStyle), Script: markup(pageScript),
@@ -76,6 +80,7 @@ func HTML(w io.Writer, title string, runs []Run) error {
 	best := map[int]bool{}
 	for _, f := range facets(runs) {
 		for _, i := range pareto(runs, f.runs) {
+			// In a table of one run, a star for the best one would tell nothing.
 			best[i] = len(f.runs) > 1
 		}
 	}
@@ -94,6 +99,7 @@ func HTML(w io.Writer, title string, runs []Run) error {
 	return nil
 }
 
+// newSection returns the section of one run, which shares the bounds of the page with the others.
 func newSection(r Run, name string, place, of int) (section, error) {
 	s := section{
 		ID: "run-" + strconv.Itoa(place), Name: clean(name), Trace: clean(r.Result.Trace), Headline: headline(r.Result),
@@ -110,10 +116,11 @@ func newSection(r Run, name string, place, of int) (section, error) {
 	if len(r.Curves.columns) == 0 {
 		return s, nil
 	}
+	// Runs share the room of the page equally.
 	k := r.Curves.coarse(min(maxColumns, max(leastColumns, pageColumns/of)),
 		min(maxMarks, max(leastMarks, pageMarks/of)))
 	p := picture{run: r, k: k, name: name, id: s.ID, inPage: true}
-	text, err := json.Marshal(k.values()) // escapes <, > and &, so no value ends the script element
+	text, err := json.Marshal(k.values()) // it escapes <, > and &, so no value can end the script element
 	if err != nil {
 		return section{}, fmt.Errorf("encode the curves of run %q: %w", name, err)
 	}
@@ -122,16 +129,17 @@ func newSection(r Run, name string, place, of int) (section, error) {
 		s.Marks = append(s.Marks, listed{span(m.at.Seconds()), strconv.Itoa(m.from), strconv.Itoa(m.to),
 			clean(m.why())})
 	}
-	s.Changes = changed(k.changes) + " of the size"
+	s.Changes = changed(k.changes) + " of the desired count"
 	if len(k.marks) < k.changes {
 		s.Changes += ", the largest " + count(int64(len(k.marks))) + " shown"
 	}
 	return s, nil
 }
 
-// clean replaces what is no text: bytes that are not UTF-8, and the characters that XML forbids.
+// clean replaces bytes that are not UTF-8, and characters that XML forbids.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
+		// Names and sentences can come from files, and one such character would make the whole picture unreadable.
 		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff {
 			return utf8.RuneError
 		}
@@ -139,6 +147,7 @@ func clean(text string) string {
 	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
 }
 
+// changed says how often the desired count changed.
 func changed(n int) string {
 	if n == 1 {
 		return "1 change"
@@ -146,7 +155,7 @@ func changed(n int) string {
 	return count(int64(n)) + " changes"
 }
 
-// heads are the fields of the summary.
+// heads returns the fields of the summary.
 func heads() (all []field) {
 	for _, key := range summary {
 		for _, f := range fields {
@@ -158,7 +167,7 @@ func heads() (all []field) {
 	return all
 }
 
-// facts says what the runs have in common.
+// facts returns a sentence about what the runs have in common.
 func facts(runs []Run) string {
 	text := render.Plural(len(runs), "simulated run") + " on " + render.Plural(len(facets(runs)), "trace")
 	o := runs[0].Objective
@@ -177,7 +186,8 @@ func facts(runs []Run) string {
 	return fmt.Sprintf("%s; objective: messages finish within %s", text, span(o.Latency.Seconds()))
 }
 
-// values are the numbers under the pointer.
+// values are the numbers of the tooltips. They are a third of the page's size, so they have three decimals and no names
+// for each number. page.js reads them.
 type values struct {
 	End  float64   `json:"end"`  // seconds
 	At   []float64 `json:"at"`   // when each column begins, in seconds
@@ -185,8 +195,8 @@ type values struct {
 	When []float64 `json:"when"` // of the decisions, in seconds
 }
 
-// row is one curve: for each column a number, or the last, the least and the largest where they differ, or null where
-// it is unknown. A rate has times of its own, and pairs of the mean and the fastest.
+// row is one curve. For each column it has a number; or the last, the least and the largest where they differ; or null
+// where the value is unknown. A rate has times of its own, and pairs of the mean and the fastest.
 type row struct {
 	Name   string    `json:"name"`
 	Kind   string    `json:"kind"` // count, time or rate
@@ -194,6 +204,7 @@ type row struct {
 	Values []any     `json:"values"`
 }
 
+// values returns the numbers of the tooltips, with three decimals.
 func (k Curves) values() values {
 	v := values{End: thousandth(k.end.Seconds()), At: []float64{}, When: []float64{}}
 	arrivals := row{Name: "arrivals", Kind: "rate", Values: []any{}}
@@ -225,14 +236,17 @@ func (k Curves) values() values {
 	return v
 }
 
+// shown returns an extent as its row has it.
 func (e extent) shown() any {
 	switch {
 	case !e.known:
 		return nil
+	// Most columns of most curves have one value, and one number is a third of three.
 	case e.least == e.largest:
 		return thousandth(e.last)
 	}
 	return [3]float64{thousandth(e.last), thousandth(e.least), thousandth(e.largest)}
 }
 
+// thousandth rounds to three decimals.
 func thousandth(v float64) float64 { return math.Round(v*1000) / 1000 }

@@ -33,8 +33,8 @@ func TestPictures(t *testing.T) {
 		draw func(w io.Writer) error
 	}{
 		{"run.svg", func(w io.Writer) error { return SVG(w, burst()) }},
-		{"front.svg", func(w io.Writer) error { return Front(w, several()[:4]) }},
-		{"fronts.svg", func(w io.Writer) error { return Front(w, several()) }},
+		{"front.svg", func(w io.Writer) error { return Attainment(w, several()[:4]) }},
+		{"fronts.svg", func(w io.Writer) error { return Attainment(w, several()) }},
 		{"page.html", func(w io.Writer) error { return HTML(w, "Two traces", several()) }},
 	} {
 		t.Run(c.file, func(t *testing.T) {
@@ -136,7 +136,7 @@ func checkHarmless(t testing.TB, name string) {
 		return [][]byte{
 			written(t, func(w io.Writer) error { return HTML(w, name, runs) }),
 			written(t, func(w io.Writer) error { return SVG(w, runs[0]) }),
-			written(t, func(w io.Writer) error { return Front(w, runs) }),
+			written(t, func(w io.Writer) error { return Attainment(w, runs) }),
 		}
 	}
 	plain, hostile := draw("plain"), draw(name)
@@ -340,11 +340,11 @@ func TestWhatCannotBeDrawnIsSaid(t *testing.T) {
 		want string
 	}{
 		{"page without runs", HTML(io.Discard, "t", nil), "found no runs"},
-		{"front without runs", Front(io.Discard, nil), "found no runs"},
+		{"front without runs", Attainment(io.Discard, nil), "found no runs"},
 		{"picture without curves", SVG(io.Discard, reached("exact", "t", 1, 1)), `"exact": it has no curves`},
 		{"full disk, page", HTML(full{}, "t", several()), "disk full"},
 		{"full disk, picture", SVG(full{}, burst()), "disk full"},
-		{"full disk, front", Front(full{}, several()), "disk full"},
+		{"full disk, front", Attainment(full{}, several()), "disk full"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, c.err, c.want)

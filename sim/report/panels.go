@@ -9,9 +9,10 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// outline returns the path of a quantity: each value holds until the next column, and within a column a stroke shows
-// how far it ranged. Where the quantity is unknown there is a gap. An area begins and ends at the zero line.
+// outline returns the path of a quantity. Each value holds until the next column, and a stroke within a column shows
+// the range. Where the quantity is unknown there is a gap. An area begins and ends at the zero line.
 func (p *picture) outline(q int, y scale, area bool) string {
+	// finish ends a piece of the curve at x, where a gap begins or the run ends.
 	var d path
 	finish := func(x float64) {
 		if !d.drawn {
@@ -37,6 +38,8 @@ func (p *picture) outline(q int, y scale, area bool) string {
 		default:
 			d.start(x, y.at(v.least))
 		}
+		// Within a column the order of the values is lost, so it is drawn from the least to the largest and on to the
+		// last.
 		d.down(y.at(v.least))
 		d.down(y.at(v.largest))
 		d.down(y.at(v.last))
@@ -50,7 +53,7 @@ func (p *picture) curve(class string, q int, y scale) {
 	p.leaf("path", "class", "area "+class, "d", p.outline(q, y, true))
 }
 
-// arrivals draws how many messages came each second: the mean, and behind it the busiest second of each column.
+// arrivals draws the messages per second: the mean, and behind it the fastest second of each column.
 func (p *picture) arrivals(y scale) {
 	var mean, fastest path
 	rates := p.k.rates()
@@ -65,6 +68,7 @@ func (p *picture) arrivals(y scale) {
 		mean.across(p.seconds(r.to))
 		fastest.down(y.at(r.fastest))
 		fastest.across(p.seconds(r.to))
+		// The second curve and its legend are drawn only where they would be visible.
 		differ = differ || px(y.at(r.mean)) != px(y.at(r.fastest))
 	}
 	mean.down(y.at(0))
@@ -76,7 +80,7 @@ func (p *picture) arrivals(y scale) {
 	p.leaf("path", "class", "area arrivals", "d", mean.String())
 }
 
-// age draws the age of the oldest message, and marks what is beyond the objective.
+// age draws the age of the oldest message, and marks the part beyond the objective.
 func (p *picture) age(y scale) {
 	latency := p.run.Objective.Latency.Seconds()
 	d := p.outline(age, y, true)
@@ -86,13 +90,15 @@ func (p *picture) age(y scale) {
 	}
 	at := y.at(latency)
 	if p.k.largest(age) > latency {
+		// The part beyond the objective is the same area in another colour, cut off below the line.
 		p.begin("clipPath", "id", p.id+"-late")
 		p.leaf("rect", "x", px(left-2), "y", px(y.to-2), "width", px(right-left+4), "height", px(at-y.to+2))
 		p.end("clipPath")
 		p.leaf("path", "class", "area late", "d", d, "clip-path", "url(#"+p.id+"-late)")
 	}
 	p.line("objective", left, at, right, at)
-	// A line near the top has its label below.
+	// A line near the top has its label below it.
+	// Otherwise it would cover the name of the panel.
 	below := at-y.to < 14
 	lift := -5.0
 	if below {
@@ -101,9 +107,10 @@ func (p *picture) age(y scale) {
 	p.label(right-4, at+lift, "goal end", "objective "+span(latency))
 }
 
-// fleet draws the members that exist, those in service and those busy as areas in front of each other, and the size
-// asked for as a line.
+// fleet draws the members that exist, those in service and the busy ones as areas, one before the other, and the
+// desired count as a line.
 func (p *picture) fleet(y scale) {
+	// The order matters: each area covers a part of the one before it.
 	p.curve("live", live, y)
 	p.curve("service", inService, y)
 	p.curve("busy", busy, y)
@@ -116,7 +123,7 @@ func (p *picture) fleet(y scale) {
 		entry{"area service", "in service"}, entry{"area busy", "busy"})
 }
 
-// restless tells whether the size asked for moves within so many columns that a line of full width would hide the rest.
+// restless tells whether the desired count changes in so many columns that a line of full width would hide the rest.
 func (p *picture) restless() bool {
 	n := 0
 	for _, c := range p.k.columns {
@@ -127,20 +134,21 @@ func (p *picture) restless() bool {
 	return n > dense
 }
 
-// dense is how many strokes beside each other are drawn thinner.
+// dense is the number of neighbouring strokes from which on they are drawn thinner.
 const dense = 250
 
-// entry is a part of a legend: how something is drawn, and its name.
+// entry is a part of a legend: a class of the style sheet, and a name.
 type entry struct{ class, name string }
 
 // area tells whether it is drawn as an area, and not as a line.
 func (e entry) area() bool { return strings.HasPrefix(e.class, "area") }
 
-// legend explains what is drawn, in one row that ends at the right.
+// legend explains the curves, in one row that ends at the right.
 func (c *canvas) legend(right, y float64, entries ...entry) {
 	x := right
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := entries[i]
+		// The legend is laid out from right to left, because only its right end is known.
 		x -= textWidth(e.name) + 21
 		c.say("text", e.name, "x", px(x+21), "y", px(y))
 		if e.area() {
@@ -152,7 +160,7 @@ func (c *canvas) legend(right, y float64, entries ...entry) {
 	}
 }
 
-// textWidth is about how wide text is in the size of labels, in a wide font.
+// textWidth returns about how wide a text is in the size of labels, in a wide font.
 func textWidth(text string) (w float64) {
 	for _, r := range text {
 		switch {
@@ -167,17 +175,17 @@ func textWidth(text string) (w float64) {
 	return w
 }
 
-// The strip of decisions: changes upwards stand above its middle, changes downwards below.
+// The strip of decisions: rises stand above its middle, falls below.
 const (
 	marksHeight = headRoom + 2*marksReach + 10
 	marksReach  = 18.0
 )
 
-// marks draws a stroke for each decision that changed the size, the longer the larger the change.
+// marks draws a stroke for each decision that changed the desired count; the larger the change, the longer the stroke.
 func (p *picture) marks() {
 	top := p.y + headRoom
 	middle := top + marksReach
-	unit := "changes of the size"
+	unit := "changes of the desired count"
 	if len(p.k.marks) < p.k.changes {
 		unit += fmt.Sprintf(", the largest %s of %s", grouped(float64(len(p.k.marks))), grouped(float64(p.k.changes)))
 	}
@@ -185,11 +193,13 @@ func (p *picture) marks() {
 	p.label(left-7, middle-6, "end", "up")
 	p.label(left-7, middle+14, "end", "down")
 	p.line("axis", left, middle, right, middle)
+	// The largest change has the full length, and a change of one is still visible: lengths grow with the root.
 	largest := 1
 	for _, m := range p.k.marks {
 		largest = max(largest, m.size())
 	}
 	for i, m := range p.k.marks {
+		// A stroke has at least five pixels.
 		reach := 5 + float64((marksReach-5)*math.Sqrt(float64(m.size())/float64(largest)))
 		class, y := "mark up", middle-reach
 		if m.to < m.from {
@@ -200,7 +210,7 @@ func (p *picture) marks() {
 		}
 		d := "M" + px(p.seconds(m.at)) + " " + px(middle) + "V" + px(y)
 		if p.inPage {
-			// One stop of the tab key; the script moves between marks by the arrow keys.
+			// Only one mark is a stop of the tab key; the script moves between marks with the arrow keys.
 			stop := "-1"
 			if i == 0 {
 				stop = "0"
@@ -216,12 +226,12 @@ func (p *picture) marks() {
 	p.y = middle + marksReach
 }
 
-// spoken says when and what.
+// spoken returns the time and the change, for a screen reader.
 func (m mark) spoken() string {
 	return fmt.Sprintf("at %s from %d to %d", span(m.at.Seconds()), m.from, m.to)
 }
 
-// why is the decision's sentence, with a word about what is not shown.
+// why returns the decision's sentence, and how many smaller changes are not shown.
 func (m mark) why() string {
 	if m.others == 0 {
 		return m.sentence

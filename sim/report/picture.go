@@ -12,6 +12,7 @@ import (
 //go:embed chart.css
 var chartStyle string
 
+// The geometry of a run's picture, in SVG units, which are pixels at full size.
 const (
 	width      = 1120.0
 	left       = 58.0         // of the plots
@@ -24,8 +25,8 @@ const (
 	maxBanner    = 140  // bytes of that name
 )
 
-// SVG draws the curves of one run as a picture of its own, in both colour schemes. It returns an error when the run has
-// no curves, and those of w.
+// SVG draws the curves of one run as a picture that stands alone, for light and dark backgrounds. It returns an error
+// when the run has no curves, and the errors of w.
 func SVG(w io.Writer, run Run) error {
 	if len(run.Curves.columns) == 0 {
 		return fmt.Errorf("draw run %q: it has no curves; give its recorder's Stepped to the simulator and take the "+
@@ -36,28 +37,28 @@ func SVG(w io.Writer, run Run) error {
 	return err
 }
 
-// picture is the drawing of one run: panels above each other that share the axis of time.
+// picture is the drawing of one run: panels one below the other with a common axis of time.
 type picture struct {
 	canvas
 	run    Run
-	k      Curves
+	k      Curves // those of the run, made coarser where the page is crowded
 	name   string
-	id     string // begins the ids of its elements, which are unique in a page
-	inPage bool   // the page has the style, shows values and lists the decisions
-	x      scale
+	id     string  // prefix of the ids of its elements, which are unique in a page
+	inPage bool    // the page has the style, shows values and lists the decisions
+	x      scale   // of time, common to all panels
 	times  []tick  // of the axis of time
 	y      float64 // where the next panel begins
 }
 
-// panel is one plot of a picture.
+// panel is one plot of a picture. Its draw function gets the scale of its values.
 type panel struct {
 	name, unit string
-	height     float64
-	ticks      []tick
+	height     float64 // of the plot itself
+	ticks      []tick  // labels of its values, and the values of its grid lines
 	draw       func(p *picture, y scale)
 }
 
-// draw returns the picture.
+// draw returns the picture as SVG.
 func (p *picture) draw() string {
 	end := p.k.end.Seconds()
 	p.x = scale{low: 0, high: end, from: left, to: right}
@@ -67,6 +68,7 @@ func (p *picture) draw() string {
 		}
 	}
 	panels := p.panels()
+	// The height must be known before anything is drawn, because it is in the first element.
 	height := marksHeight + timeHeight
 	for _, a := range panels {
 		height += headRoom + a.height + gap
@@ -82,15 +84,17 @@ func (p *picture) draw() string {
 	p.marks()
 	p.timeAxis(height)
 	if p.inPage {
+		// The script moves this line with the pointer.
 		p.line("cursor", left, 0, left, height-timeHeight)
 	}
 	p.end("svg")
 	return p.String()
 }
 
-// open begins the picture with what a screen reader says.
+// open begins the picture, with the text that a screen reader reads.
 func (p *picture) open(height float64) {
 	if p.inPage {
+		// In a page the section has the name of the run, and the script needs the edges of the plots.
 		p.begin("svg", "class", "chart curves", "viewBox", "0 0 "+px(width)+" "+px(height), "role", "group",
 			"aria-labelledby", p.id+"-title "+p.id+"-desc", "data-left", px(left), "data-right", px(right))
 	} else {
@@ -106,20 +110,22 @@ func (p *picture) open(height float64) {
 	p.say("desc", p.description(), "id", p.id+"-desc")
 }
 
-// description says in words what the picture shows.
+// description describes the picture in words.
 func (p *picture) description() string {
 	objective := "."
 	if p.run.Objective.Latency > 0 {
 		objective = fmt.Sprintf(", with an objective of %s.", span(p.run.Objective.Latency.Seconds()))
 	}
 	return fmt.Sprintf("Over %s, %s messages came. The backlog was at most %s, its oldest message at most %s old%s "+
-		"At most %s; the size was changed %s.",
+		"At most %s; the desired count changed %s.",
 		span(p.k.end.Seconds()), grouped(float64(p.k.sent)), render.Plural(int(p.k.largest(backlog)), "message"),
 		span(p.k.largest(age)), objective,
 		render.Plural(int(p.k.largest(live)), "worker")+" existed at a time", render.Plural(p.k.changes, "time"))
 }
 
+// panels returns the plots of the picture, from top to bottom.
 func (p *picture) panels() []panel {
+	// Each panel has a scale from 0 to its largest value; that of the age includes the objective.
 	fastest := 0.0
 	for _, r := range p.k.rates() {
 		fastest = max(fastest, r.fastest)
@@ -135,9 +141,10 @@ func (p *picture) panels() []panel {
 	}
 }
 
-// panel draws the frame of a plot and what it contains.
+// panel draws the frame of a plot and its content.
 func (p *picture) panel(a panel) {
 	top := p.y + headRoom
+	// The scale ends at the last tick, which is at or above the largest value.
 	high := a.ticks[len(a.ticks)-1].value
 	y := scale{low: 0, high: high, from: top + a.height, to: top}
 	p.heading(top, a.name, a.unit)
@@ -153,7 +160,7 @@ func (p *picture) panel(a panel) {
 	p.y = y.from + gap
 }
 
-// heading names the plot that begins at top.
+// heading writes the name of the plot that begins at top.
 func (p *picture) heading(top float64, name, unit string) {
 	p.begin("text", "class", "name", "x", px(left), "y", px(top-9))
 	p.escaped(name)
@@ -161,11 +168,12 @@ func (p *picture) heading(top float64, name, unit string) {
 	p.end("text")
 }
 
-// timeAxis labels the time since the start of the run.
+// timeAxis labels the axis of time since the start of the run.
 func (p *picture) timeAxis(height float64) {
 	for _, t := range p.times {
 		x, class := p.x.at(t.value), "middle"
 		at := x
+		// A label at the right edge would be cut off.
 		if x+textWidth(t.label)/2 > width {
 			at, class = width, "end"
 		}
@@ -174,5 +182,5 @@ func (p *picture) timeAxis(height float64) {
 	}
 }
 
-// seconds returns the coordinate of an instant of the run.
+// seconds returns the horizontal coordinate of a time of the run.
 func (p *picture) seconds(at time.Duration) float64 { return p.x.at(at.Seconds()) }

@@ -66,14 +66,14 @@ func burst() Run {
 	return r.Run(scoring.Result{
 		Policy: "exact", Trace: "burst", Seed: 7, Messages: 40, InTime: 20, InTimeRatio: 0.5, P50: 60, P95: 110,
 		P99:           110,
-		WorkerSeconds: 1144.5, Clairvoyant: 950, Method: "work and boot", Ratio: 1144.5 / 950, PeakWorkers: 10,
+		WorkerSeconds: 1144.5, Bound: 950, Method: "work and boot", Ratio: 1144.5 / 950, PeakWorkers: 10,
 		Launches: 10, ScaleEvents: 3,
 		Reversals: 1, Cost: 0.3179, MeanWait: 60, MeanTime: 80, BusySeconds: 800, Seconds: 120, Steps: 121, Records: 5,
 		Faults: []string{"at 2m0s: a fault planted for the picture"},
 	})
 }
 
-// reached is a run that nobody watched.
+// reached is a run without a recorder.
 func reached(policy, trace string, cost, share float64) Run {
 	return Run{Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99}, Result: scoring.Result{
 		Policy: policy, Trace: trace, Messages: 1000, InTime: int64(share * 1000), InTimeRatio: share,
@@ -92,7 +92,7 @@ func several() []Run {
 	}
 	all[5].Result.Seed = 2
 	for i := range 4 {
-		all[i].Result.Clairvoyant, all[i].Result.Method = 950, "work and boot"
+		all[i].Result.Bound, all[i].Result.Method = 950, "work and boot"
 	}
 	return all
 }
@@ -144,7 +144,7 @@ func ExampleRecorder() {
 		return
 	}
 	run := recorder.Run(result)
-	// Now HTML, SVG and Front can draw it.
+	// Now HTML, SVG and Attainment can draw it.
 	fmt.Printf("%s took %s on %s", run.Result.Policy, duration(run.Result.P50), run.Result.Trace)
 	// Output: exact took 15s on one message
 }

@@ -89,7 +89,7 @@ func TestEveryClassInAPictureHasAStyle(t *testing.T) {
 	for _, draw := range []func(w io.Writer) error{
 		func(w io.Writer) error { return HTML(w, "t", several()) },
 		func(w io.Writer) error { return SVG(w, burst()) },
-		func(w io.Writer) error { return Front(w, several()) },
+		func(w io.Writer) error { return Attainment(w, several()) },
 	} {
 		all, _ := parsed(t, written(t, draw))
 		for _, e := range all {

@@ -19,59 +19,63 @@ type Result struct {
 	Policy string `json:"policy"`
 	Trace  string `json:"trace"`
 	Seed   uint64 `json:"seed"`
-	// Messages were sent, children included; InTime of them finished within the objective.
+	// Messages is how many were sent, children included; InTime of them finished within the latency objective, and
+	// InTimeRatio is their share, from 0 to 1.
 	Messages    int64   `json:"messages"`
 	InTime      int64   `json:"in_time"`
 	InTimeRatio float64 `json:"in_time_ratio"`
-	// P50, P95 and P99 are of the times from sent to finished, within 0.4 %. Messages that never finished count as
-	// infinitely late, which is written as the longest time there is: the run's.
+	// P50, P95 and P99 are quantiles of the times from sent to finished, within 0.4 %. A message that never finished
+	// counts as later than any other: a quantile that falls on one is the length of the run.
 	P50 float64 `json:"p50_s"`
 	P95 float64 `json:"p95_s"`
 	P99 float64 `json:"p99_s"`
-	// WorkerSeconds is what was paid for: from the launch of each member to its end, by the bill's rules.
+	// WorkerSeconds is what was paid for: from the launch of each member to its end, by the rules of [Billing].
 	WorkerSeconds float64 `json:"worker_seconds"`
-	// Clairvoyant is a lower bound of what any schedule pays that keeps the objective, Method the proof it comes from,
-	// and Ratio the quotient; they are zero until somebody computes the bound.
-	Clairvoyant float64 `json:"clairvoyant_worker_seconds"`
-	Method      string  `json:"clairvoyant_method"`
-	Ratio       float64 `json:"ratio"`
-	// PeakWorkers is the largest number of members at a time, Launches the number of launch attempts, ScaleEvents how
-	// often the size asked for changed, Reversals how often it changed direction.
+	// Bound is a lower bound of the worker-seconds of any schedule that meets the objective, even one that knows
+	// the future. Method names its proof, and Ratio is WorkerSeconds over Bound. All three are zero until package
+	// sim/limit has computed the bound.
+	Bound  float64 `json:"clairvoyant_worker_seconds"`
+	Method string  `json:"clairvoyant_method"`
+	Ratio  float64 `json:"ratio"`
+	// PeakWorkers is the largest number of members at a time, Launches the number of launch attempts. ScaleEvents is
+	// how often the desired count changed, Reversals how often a change went the other way than the one before.
 	PeakWorkers int `json:"peak_workers"`
 	Launches    int `json:"launches"`
 	ScaleEvents int `json:"scale_events"`
 	Reversals   int `json:"reversals"`
 	// Cost is WorkerSeconds in hours, times the price of an hour.
 	Cost float64 `json:"cost"`
-	// LaunchesPerHour is Launches over the length of the run; BootSeconds adds up the boots of all that were launched.
+	// LaunchesPerHour is Launches over the length of the run. BootSeconds is the sum of the boot times of all launches.
 	LaunchesPerHour float64 `json:"launches_per_hour"`
 	BootSeconds     float64 `json:"boot_seconds"`
-	// LatePrice is what a message costs, in worker-seconds, that is late beyond the share that may be; Loss is
-	// WorkerSeconds plus that price for each. Dead letters are not in it: no size of a fleet saves them.
+	// LatePrice is the price, in worker-seconds, of each message that is late beyond the share that the quantile
+	// allows. Loss is WorkerSeconds plus that price for each of them. Dead letters do not count: no fleet saves them.
 	LatePrice float64 `json:"late_price_s"`
 	Loss      float64 `json:"loss_worker_seconds"`
-	// BoundCausal is Clairvoyant for schedules that may not launch before the first message; zero until somebody
-	// computes it.
+	// BoundCausal is the lower bound for schedules that launch nothing before the first message; zero until it is
+	// computed.
 	BoundCausal float64 `json:"causal_worker_seconds"`
 
-	// MeanWait is the mean time from sent to the last receive, MeanTime from sent to finished.
+	// MeanWait is the mean time from sent to the last receive, MeanTime the mean from sent to finished. Both are over
+	// the messages that finished.
 	MeanWait float64 `json:"mean_wait_s"`
 	MeanTime float64 `json:"mean_time_s"`
-	// BusySeconds are the seconds that slots held a message, Dead the messages that ended as dead letters, Unfinished
-	// those that nobody finished before the run was given up.
+	// BusySeconds is the sum over all slots of the time in which they handled a message. Dead counts the dead letters,
+	// Unfinished the messages that were still in the system when the run was given up.
 	BusySeconds float64 `json:"busy_seconds"`
 	Dead        int64   `json:"dead"`
 	Unfinished  int64   `json:"unfinished"`
-	// Seconds is the length of the run in virtual time, Steps the number of steps of the controller, Records what it
-	// recorded.
+	// Seconds is the length of the run in virtual time. Steps counts the steps of the controller, Records the records
+	// that it wrote to the history.
 	Seconds float64 `json:"seconds"`
 	Steps   int64   `json:"steps"`
 	Records int64   `json:"records"`
-	// Faults are the broken promises that were found; a run without any is right.
+	// Faults are the violated invariants that were found, as texts. Any fault is a bug: see package sim.
 	Faults []string `json:"faults,omitzero"`
 }
 
-// Price fills in what the late messages cost, for workers of the given mean boot time.
+// Price fills in LatePrice and Loss, for members of the given mean boot time. The simulator calls it last, because it
+// reads other fields.
 func (r *Result) Price(o muster.Objective, boot time.Duration) {
 	r.LatePrice = o.PriceOfLate(boot.Seconds(), r.MeanTime-r.MeanWait)
 	due := float64(r.Messages - r.Dead)

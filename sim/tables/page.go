@@ -11,7 +11,7 @@ import (
 	"github.com/muster-scale/muster/sim/contest"
 )
 
-// pageTerms explains the words of the tables.
+// pageTerms is the text that explains the words of the tables.
 const pageTerms = `A policy knows what its configuration states and what was measured. The configuration of a policy of
 ours states no duration, unless the command above says so; that of NAME (told) states the true mean processing duration
 and the true boot time. Other autoscalers whose rule has a place for the mean processing duration are always told the
@@ -24,16 +24,18 @@ one worker, a minute at least, and a hundred times the work of a message at most
 
 `
 
-// Page prints the rows as a page of Markdown: first how each policy did over all traces, then each trace. The command
-// is the one that writes the page.
+// Page prints the rows as a page of Markdown: first each policy over all traces, then each trace. command is the
+// command that writes the page, which the page shows.
 func Page(w io.Writer, command string, events []contest.Event, rows []contest.Row) {
 	fmt.Fprintf(w, "# Comparison\n\nWritten by `%s`; do not edit. Every policy had the same traces, draws, limits "+
 		"and bill. "+
 		"[simulation.md](simulation.md) says what the model holds and leaves out, [peers.md](peers.md) what the other "+
 		"autoscalers are.\n\n", command)
+	// The terms stand before the first table that uses them.
 	fmt.Fprint(w, pageTerms)
 	fmt.Fprint(w, "| policy | traces on which it kept the objective | on those: cost / bound, geometric mean | most "+
 		"| on all: in time, least |\n|---|---:|---:|---:|---:|\n")
+	// The table over all traces comes first: most readers need no other.
 	for _, s := range summaries(events, rows) {
 		fmt.Fprintf(w, "| %s | %d of %d | %s | %s | %s |\n", escape(s.policy), s.kept, s.of, multiple(s.mean()),
 			multiple(s.most), Percent(s.least))
@@ -47,7 +49,7 @@ func Page(w io.Writer, command string, events []contest.Event, rows []contest.Ro
 				"lower bound %.0f worker-seconds, %.0f with no launch before the first message; mean of %s.\n\n",
 				r.Event, r.Messages, Percent(e.Objective.Quantile), render.Seconds(e.Objective.Latency.Seconds()),
 				render.Seconds(e.World.Boot.Mean.Seconds()), render.Plural(e.World.Slots, "slot"),
-				r.Clairvoyant, r.BoundCausal, render.Plural(r.Runs, "seed"))
+				r.Bound, r.BoundCausal, render.Plural(r.Runs, "seed"))
 			fmt.Fprint(w, "| policy | in time, least | mean | cost / bound, mean | most | loss | p50 | p95 | p99 "+
 				"| peak workers | launches an hour | changes | reversals |\n"+
 				"|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
@@ -61,8 +63,10 @@ func Page(w io.Writer, command string, events []contest.Event, rows []contest.Ro
 	}
 }
 
+// escape protects the star of tuned contenders from Markdown.
 func escape(name string) string { return strings.ReplaceAll(name, "*", `\*`) }
 
+// multiple returns a multiple of the lower bound; a dash when it is not known.
 func multiple(v float64) string {
 	if v == 0 {
 		return "-"
@@ -73,12 +77,13 @@ func multiple(v float64) string {
 // summary is how one policy did over all traces.
 type summary struct {
 	policy   string
-	kept, of int
-	logs     float64 // of the ratios where the objective was kept
-	most     float64
-	least    float64
+	kept, of int     // traces on which it met the objective, and all traces
+	logs     float64 // sum of the logarithms of the ratios where the objective was met
+	most     float64 // the largest of these ratios
+	least    float64 // the smallest share in time on any trace and seed
 }
 
+// mean returns the geometric mean of these ratios.
 func (s summary) mean() float64 {
 	if s.kept == 0 {
 		return 0
@@ -86,7 +91,7 @@ func (s summary) mean() float64 {
 	return math.Exp(s.logs / float64(s.kept))
 }
 
-// summaries sums up the rows by policy. An objective counts as kept when the mean over the seeds keeps it.
+// summaries sums up the rows by policy. An objective counts as met when the mean over the seeds meets it.
 func summaries(events []contest.Event, rows []contest.Row) []summary {
 	var all []summary
 	for _, r := range rows {
@@ -99,6 +104,7 @@ func summaries(events []contest.Event, rows []contest.Row) []summary {
 		s.of++
 		s.least = min(s.least, r.InTimeLeast)
 		e := events[slices.IndexFunc(events, func(e contest.Event) bool { return e.Name == r.Event })]
+		// Ratios count only where the objective is met: a policy that does nothing would be the cheapest.
 		if r.InTimeMean >= e.Objective.Quantile && r.RatioMean > 0 {
 			s.kept++
 			s.logs += math.Log(r.RatioMean)

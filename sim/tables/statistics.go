@@ -9,13 +9,14 @@ import (
 	"github.com/muster-scale/muster/sim/trace/statistics"
 )
 
-// Statistics prints what a trace is like, one line for each thing.
+// Statistics prints what a trace is like, one line for each property. goal is what its slack is computed for.
 func Statistics(w io.Writer, s statistics.Statistics, goal statistics.Goal) {
 	row := func(name, format string, values ...any) {
 		fmt.Fprintf(w, "  %-10s  %s\n", name, fmt.Sprintf(format, values...))
 	}
 	fmt.Fprintf(w, "%s: %s in %s\n\n", s.Name, render.Plural(int(s.Messages), "message"),
 		render.Seconds(s.DurationSeconds))
+	// Only a trace with children has trees.
 	if s.Roots < s.Messages {
 		row("trees", "%s, the deepest message %s below it", render.Plural(int(s.Roots), "root"),
 			render.Plural(s.Depth, "level"))
@@ -26,8 +27,10 @@ func Statistics(w io.Writer, s statistics.Statistics, goal statistics.Goal) {
 		row("rate", "all at once")
 	}
 	if s.Dispersion.Known {
+		// Messages of a Poisson process have a dispersion of 1, bursts a larger one.
 		row("burstiness", "index of dispersion %s by the minute; 1 is a Poisson process", digits(s.Dispersion.Value))
 	}
+	// The sparkline needs its scale in words: the width of a character and the messages of the highest one.
 	line, width, most := sparkline(s.Arrivals)
 	row("arrivals", "%s", line)
 	row("", "each %s, at most %s", render.Seconds(float64(width)), render.Plural(int(most), "message"))
@@ -40,6 +43,7 @@ func Statistics(w io.Writer, s statistics.Statistics, goal statistics.Goal) {
 	}
 	if s.Load.Known {
 		workers := digits(s.Workers.Value) + " workers"
+		// render.Plural takes whole numbers, and the number of workers has a fraction.
 		if workers == "1 workers" {
 			workers = "1 worker"
 		}
@@ -52,7 +56,9 @@ func Statistics(w io.Writer, s statistics.Statistics, goal statistics.Goal) {
 	}
 }
 
+// printKinds prints the classes of the messages, if there are several.
 func printKinds(row func(string, string, ...any), s statistics.Statistics) {
+	// Only the first line has a name; the others belong to it.
 	name := "classes"
 	for _, c := range s.Classes {
 		row(name, "%s: %s, mean %s", orNoName(c.Name), render.Plural(int(c.Messages), "message"), span(c.MeanSeconds))
@@ -73,6 +79,7 @@ func printKinds(row func(string, string, ...any), s statistics.Statistics) {
 	}
 }
 
+// orNoName returns a name to print for messages without a class.
 func orNoName(name string) string {
 	if name == "" {
 		return "(none)"
@@ -80,8 +87,10 @@ func orNoName(name string) string {
 	return name
 }
 
+// printSlack prints the slack ratio and what it means.
 func printSlack(row func(string, string, ...any), s statistics.Slack) {
 	row("objective", "%s for %s%% of the messages", span(s.ObjectiveSeconds), digits(100*s.Quantile))
+	// This bounds every policy, so it is said before the slack.
 	if s.Longer > 0 {
 		row("", "%s%% take longer by themselves: no policy has more than %s%% in time", digits(100*s.Longer),
 			digits(100*(1-s.Longer)))
@@ -98,8 +107,8 @@ func printSlack(row func(string, string, ...any), s statistics.Slack) {
 	}
 }
 
-// sparkline draws the arrivals over time with at most 64 characters; each stands for the given seconds, the highest for
-// the given messages. A blank is no message.
+// sparkline draws the arrivals over time with at most 64 characters. Each stands for width seconds, and the highest for
+// most messages; a blank is no message.
 func sparkline(h statistics.Histogram) (line string, width, most int64) {
 	counts, width := h.Counts, h.WidthSeconds
 	for len(counts) > 64 {
@@ -124,7 +133,7 @@ func sparkline(h statistics.Histogram) (line string, width, most int64) {
 	return b.String(), width, most
 }
 
-// digits renders a number with about three digits.
+// digits returns a number with about three digits.
 func digits(v float64) string {
 	switch {
 	case v >= 1000:
@@ -137,9 +146,10 @@ func digits(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
+// trimZeros removes zeros at the end of a decimal fraction.
 func trimZeros(text string) string { return strings.TrimRight(strings.TrimRight(text, "0"), ".") }
 
-// span renders seconds; what is very short keeps its digits.
+// span returns seconds; a very short time keeps its digits.
 func span(s float64) string {
 	if s > 0 && s < 0.001 {
 		return fmt.Sprintf("%.3gms", s*1000)

@@ -1,3 +1,6 @@
-// Package threshold holds results of simulated runs against limits that are given as text, for tests of policies in CI:
-// [Parse] reads them, [Missed] judges results. Limits that are part of a world are in package sim/worlds.
+// Package threshold compares results of simulated runs with limits that are given as text, such as in_time_ratio>=0.99,
+// so that a policy can be tested in CI. [Parse] and [OfResults] read the texts, [Missed] judges results, and the
+// commands exit with code 4 for a [MissedError].
+//
+// Limits that belong to a world are in package sim/worlds.
 package threshold

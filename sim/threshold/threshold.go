@@ -11,7 +11,7 @@ import (
 	"github.com/muster-scale/muster/sim/scoring"
 )
 
-// Threshold is what a field of a result must reach, as in "in_time_ratio>=0.99".
+// Threshold is a limit for one field of a result, as in "in_time_ratio>=0.99".
 type Threshold struct {
 	// Field is the name of the field in JSON.
 	Field string
@@ -24,26 +24,26 @@ type Threshold struct {
 // String returns the text that the threshold was read from.
 func (t Threshold) String() string { return t.text }
 
-// MissedError means that a result misses a threshold. Nothing failed.
+// MissedError says that a result misses a threshold. The run itself did not fail.
 type MissedError struct{ Err error }
 
 // Error implements the interface error.
 func (e *MissedError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what says which thresholds are missed.
+// Unwrap returns the error that names the missed threshold.
 func (e *MissedError) Unwrap() error { return e.Err }
 
-// form is FIELD, a comparison and a number.
+// form matches a field, a comparison and a number.
 var form = regexp.MustCompile(`^\s*([a-z0-9_]+)\s*(>=|<=|>|<)\s*([0-9.eE+-]+)\s*$`)
 
-// OfResults reads thresholds of the fields of [scoring.Result].
+// OfResults reads thresholds for the fields of [scoring.Result].
 func OfResults(texts []string) ([]Threshold, error) {
 	return Parse(texts, Numbers(scoring.Result{}), "in_time_ratio>=0.99",
 		"those of -o json with numbers, as in_time_ratio, p99_s, worker_seconds, ratio and cost")
 }
 
-// Parse reads thresholds of the given fields. Errors are about the setting threshold; they show the example, or name
-// the fields.
+// Parse reads thresholds for the given fields. Errors are about the setting threshold; they show the example, or list
+// the names.
 func Parse(texts []string, fields map[string]float64, example, names string) ([]Threshold, error) {
 	var all []Threshold
 	for _, text := range texts {
@@ -74,7 +74,7 @@ func (t Threshold) Met(v float64) bool {
 	return v < t.value
 }
 
-// Numbers returns the numeric fields of a value that is written as a JSON object, by their names there.
+// Numbers returns the numeric fields of a value by their JSON names. The value must encode as a JSON object.
 func Numbers(r any) map[string]float64 {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -93,7 +93,8 @@ func Numbers(r any) map[string]float64 {
 	return found
 }
 
-// Missed returns a [MissedError] about the first result that misses a threshold, and nil when all reach theirs.
+// Missed returns a [MissedError] about the first result that misses a threshold; nil when all results reach all of
+// them.
 func Missed(results []scoring.Result, thresholds []Threshold) error {
 	for _, r := range results {
 		found := Numbers(r)

@@ -19,29 +19,30 @@ import (
 	"github.com/muster-scale/muster/sim/worlds"
 )
 
-// Drawn is what policies came to on drawn worlds. Make one with [PlayDrawn]. An outcome is nil where the run was not
-// answered; there is one for each world and contender.
+// Drawn holds what policies did in drawn worlds; [PlayDrawn] makes one. There is an outcome for each world and
+// contender, which is nil where the run was not answered in time.
 type Drawn struct {
 	timeout    time.Duration
 	worlds     []worlds.World
 	contenders []contest.Contender
 	outcomes   [][]*worlds.Outcome
-	bounds     []limit.Bounds // empty without --limit
+	bounds     []limit.Bounds // one for each world; empty without Options.Limit
 }
 
-// Options say how policies are played.
+// Options say how the runs are made.
 type Options struct {
-	// Timeout is how long one run may take on this machine; a longer one counts as not answered.
+	// Timeout is how long one run may take on this machine. A longer one counts as not answered.
 	Timeout time.Duration
-	// Parallel is how many runs there are at a time, 1 at least.
+	// Parallel is how many runs are made at a time, at least 1.
 	Parallel int
-	// Limit computes the lower bound of the cost in each drawn world.
+	// Limit computes lower bounds of the cost in each drawn world.
 	Limit bool
-	// Progress shows how far it is.
+	// Progress gets a display of how many runs are done.
 	Progress io.Writer
 }
 
-// PlayDrawn plays each contender on the worlds of the numbers. There is one contender at least; the first is judged.
+// PlayDrawn plays each contender in the worlds of the numbers. There is at least one contender, and the first is
+// judged.
 func PlayDrawn(ctx context.Context, x Options, numbers []uint64, contenders []contest.Contender) (Drawn, error) {
 	found := Drawn{timeout: x.Timeout, contenders: contenders}
 	var prepared []func() (contest.Prepared, error)
@@ -49,6 +50,7 @@ func PlayDrawn(ctx context.Context, x Options, numbers []uint64, contenders []co
 		w := worlds.Draw(n)
 		found.worlds = append(found.worlds, w)
 		found.outcomes = append(found.outcomes, make([]*worlds.Outcome, len(contenders)))
+		// The trace of a world is made once, by the first run that needs it.
 		prepared = append(prepared, sync.OnceValues(func() (contest.Prepared, error) {
 			p, err := worlds.Prepare(w)
 			if err == nil && x.Limit {
@@ -64,6 +66,7 @@ func PlayDrawn(ctx context.Context, x Options, numbers []uint64, contenders []co
 	left := make([]int, len(numbers))
 	err := x.runs(ctx, "runs on worlds:", len(numbers)*len(contenders), func(ctx context.Context, i int) error {
 		world, policy := i/len(contenders), i%len(contenders)
+		// Runs of one world may begin at the same time; the trace is made once and shared, because it is not changed.
 		p, err := prepared[world]()
 		if err != nil {
 			return err
@@ -80,25 +83,26 @@ func PlayDrawn(ctx context.Context, x Options, numbers []uint64, contenders []co
 		if x.Limit {
 			found.bounds[world] = p.Limits
 		}
+		// After the last run of a world nothing needs its trace.
 		if left[world]++; left[world] == len(contenders) {
-			prepared[world] = nil // a trace of 20,000 messages takes megabytes
+			prepared[world] = nil // 20,000 messages take megabytes
 		}
 		return err
 	})
 	return found, err
 }
 
-// Named is what policies came to on a named world. Make some with [PlayNamed]. A result is nil where the run was not
-// answered.
+// Named holds what policies did in a named world; [PlayNamed] makes some. A result is nil where the run was not
+// answered in time.
 type Named struct {
 	timeout    time.Duration
 	world      worlds.Named
-	bound      float64
+	bound      float64 // prescient lower bound of the cost, in worker-seconds
 	contenders []contest.Contender
 	results    []*scoring.Result
 }
 
-// PlayNamed plays each contender on each named world.
+// PlayNamed plays each contender in each named world.
 func PlayNamed(ctx context.Context, x Options, contenders []contest.Contender) ([]Named, error) {
 	all := worlds.All()
 	found := make([]Named, len(all))
@@ -107,6 +111,7 @@ func PlayNamed(ctx context.Context, x Options, contenders []contest.Contender) (
 		if err != nil {
 			return err
 		}
+		// The lower bound belongs to schedules that know the future from the start.
 		found[i] = Named{x.Timeout, all[i], p.Limits.Prescient.WorkerSeconds, contenders,
 			make([]*scoring.Result, len(contenders))}
 		for k, c := range contenders {
@@ -126,12 +131,13 @@ func PlayNamed(ctx context.Context, x Options, contenders []contest.Contender) (
 	return found, err
 }
 
-// runs calls run for 0 to n-1, some at a time, and shows how far it is. The first error ends it.
+// runs calls run for 0 to n-1, several at a time, and displays the progress. The first error ends it.
 func (x Options) runs(ctx context.Context, what string, n int, run func(ctx context.Context, i int) error) error {
 	bar := terminal.NewProgress(x.Progress, what, n)
 	defer bar.Done()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	// The workers of this pool take the next number when they are free.
 	work := make(chan int)
 	var lock sync.Mutex
 	done := 0
@@ -161,9 +167,9 @@ func (x Options) runs(ctx context.Context, what string, n int, run func(ctx cont
 	return context.Cause(ctx)
 }
 
-// within calls f with a context that ends after the timeout. It returns the error of an f that failed for another
-// reason.
+// within calls f with a context that ends after the timeout. An error of f counts only when the time was not over.
 func (x Options) within(ctx context.Context, f func(context.Context) error) error {
+	// The outer context tells an interrupt by the user from a run that takes too long.
 	limited, stop := context.WithTimeout(ctx, x.Timeout)
 	defer stop()
 	err := f(limited)
@@ -173,7 +179,7 @@ func (x Options) within(ctx context.Context, f func(context.Context) error) erro
 	return err
 }
 
-// unanswered names the runs that took longer than the timeout.
+// unanswered returns the runs that took longer than the timeout.
 func (d Drawn) unanswered() (all []Missing) {
 	for i, w := range d.worlds {
 		for k, c := range d.contenders {
@@ -185,13 +191,13 @@ func (d Drawn) unanswered() (all []Missing) {
 	return all
 }
 
-// Missing is a run that was not answered.
+// Missing names a run that was not answered in time.
 type Missing struct {
 	World  uint64 `json:"world"`
 	Policy string `json:"policy"`
 }
 
-// answered returns the outcomes there are, by world and then by policy.
+// answered returns the outcomes of all runs that were answered, by world and then by policy.
 func (d Drawn) answered() (all []worlds.Outcome) {
 	for _, row := range d.outcomes {
 		for _, o := range row {
@@ -203,7 +209,7 @@ func (d Drawn) answered() (all []worlds.Outcome) {
 	return all
 }
 
-// notAnswered is an error that names runs which took longer than the timeout; nil for none.
+// notAnswered returns an error that names the runs which took longer than the timeout; nil for none.
 func notAnswered(names []string, timeout time.Duration) error {
 	if len(names) == 0 {
 		return nil
@@ -212,28 +218,31 @@ func notAnswered(names []string, timeout time.Duration) error {
 		render.Plural(len(names), "run"), timeout, strings.Join(names, ", "))
 }
 
+// brokenPromise returns the error of a run with faults.
 func brokenPromise(policy, world string, faults []string) error {
 	return fmt.Errorf(
-		"%s in %s: the simulator found a broken promise, please report it: %s",
+		"%s in %s: the simulator violated an invariant, please report it: %s",
 		policy,
 		world,
 		strings.Join(slices.Compact(faults), "; "),
 	)
 }
 
-// Verdict returns an error when a run broke a promise or was not answered. Where that is not so, it returns a
+// Verdict returns an error when a run violated an invariant or was not answered. Otherwise it returns a
 // [threshold.MissedError] when the summary misses a threshold.
 func (d Drawn) Verdict(thresholds []threshold.Threshold) error {
 	var names []string
 	for _, m := range d.unanswered() {
 		names = append(names, fmt.Sprintf("%s in world %d", m.Policy, m.World))
 	}
+	// A run without an answer may hide the worst result, so it fails the command whatever the thresholds say.
 	failed := []error{notAnswered(names, d.timeout)}
 	for _, o := range d.answered() {
 		if len(o.Faults) > 0 {
 			failed = append(failed, brokenPromise(o.Policy, fmt.Sprintf("world %d", o.World), o.Faults))
 		}
 	}
+	// A figure that is absent from the summary cannot meet a threshold.
 	found := threshold.Numbers(d.summary())
 	var missed []error
 	for _, t := range thresholds {
@@ -246,7 +255,7 @@ func (d Drawn) Verdict(thresholds []threshold.Threshold) error {
 	return ended(failed, missed)
 }
 
-// NamedVerdict returns an error when a run broke a promise or was not answered. Where that is not so, it returns a
+// NamedVerdict returns an error when a run violated an invariant or was not answered. Otherwise it returns a
 // [threshold.MissedError] when the first policy misses a limit of a world.
 func NamedVerdict(all []Named) error {
 	var names []string
@@ -269,11 +278,12 @@ func NamedVerdict(all []Named) error {
 	return ended(append([]error{notAnswered(names, all[0].timeout)}, failed...), missed)
 }
 
-// ended returns all errors as one: as a failure when there is one of those, and else as missed thresholds.
+// ended joins all errors: to a failure when there is one, and else to missed thresholds.
 func ended(failed, missed []error) error {
 	failure, miss := errors.Join(failed...), errors.Join(missed...)
 	switch {
 	case failure != nil:
+		// A failure has exit code 1, also when thresholds are missed as well.
 		return errors.Join(failure, miss)
 	case miss != nil:
 		return &threshold.MissedError{Err: miss}

@@ -16,19 +16,22 @@ import (
 	"github.com/muster-scale/muster/sim/worlds"
 )
 
-// World is a drawn world as -o json has it. Times are in seconds.
+// World is a drawn world in JSON. Times are in seconds.
 type World struct {
+	// Number is the number from which the world was drawn, and World describes it in one line. Messages is about how
+	// many arrive, Length how long they do, and Slack how much of the objective is left for a launch: see worlds.World.
 	Number   uint64  `json:"number"`
 	World    string  `json:"world"`
 	Messages int     `json:"messages"`
 	Length   float64 `json:"length_s"`
 	Slack    float64 `json:"slack_s"`
-	// Bound is the lower bound of the cost, BoundCausal the one with no launch before the first message; zero without
-	// --limit.
+	// Bound is the lower bound of the cost, and BoundCausal that for schedules with no launch before the first message;
+	// 0 without Options.Limit.
 	Bound       float64 `json:"clairvoyant_worker_seconds,omitzero"`
 	BoundCausal float64 `json:"causal_worker_seconds,omitzero"`
 }
 
+// entry describes a world, without lower bounds.
 func entry(w worlds.World) World {
 	return World{Number: w.Number, World: w.String(), Messages: w.Messages, Length: w.Length, Slack: w.Slack()}
 }
@@ -52,19 +55,22 @@ func PrintWorlds(out io.Writer, all []World) error {
 	return t.Flush()
 }
 
-// NamedWorld is a named world as -o json has it. Limits of 0 judge nothing.
+// NamedWorld is a named world in JSON. A limit of 0 judges nothing.
 type NamedWorld struct {
+	// Name and Found are those of worlds.Named; the others are its limits. Shares are from 0 to 1, ratios are to the
+	// lower bound of the cost.
 	Name         string  `json:"name"`
 	Found        string  `json:"found"`
 	Least        float64 `json:"least_in_time_ratio"`
 	MostRatio    float64 `json:"most_ratio"`
 	MostLaunches float64 `json:"most_launches_per_hour"`
 	MostPeak     int     `json:"most_peak_workers"`
-	// Results are of the runs that were answered, Missed the limits that the first policy misses.
+	// Results has the runs that were answered, and Missed the limits that the first policy misses.
 	Results []scoring.Result `json:"results,omitempty"`
 	Missed  []string         `json:"missed,omitempty"`
 }
 
+// namedWorld describes a named world, without results.
 func namedWorld(n worlds.Named) NamedWorld {
 	return NamedWorld{n.Name, n.Found, n.Least, n.MostRatio, n.MostLaunches, n.MostPeak, nil, nil}
 }
@@ -87,7 +93,7 @@ func PrintNamedWorlds(out io.Writer, all []NamedWorld) error {
 	return t.Flush()
 }
 
-// Played describes the named worlds with what the policies came to.
+// Played describes the named worlds with the results of the policies.
 func Played(found []Named) (all []NamedWorld) {
 	for _, n := range found {
 		e := namedWorld(n.world)
@@ -104,8 +110,9 @@ func Played(found []Named) (all []NamedWorld) {
 	return all
 }
 
-// PrintNamed prints a table for each named world.
+// PrintNamed prints a table for each named world, and how many of them the first policy masters.
 func PrintNamed(out io.Writer, found []Named) error {
+	// kept counts the worlds whose limits the first policy keeps.
 	kept := 0
 	for _, n := range found {
 		fmt.Fprintf(
@@ -161,7 +168,7 @@ func PrintNamed(out io.Writer, found []Named) error {
 	return err
 }
 
-// bounded returns the words about a limit or a bound, or a dash where there is none.
+// bounded returns the text of a limit or bound; a dash where there is none.
 func bounded(is bool, words string) string {
 	if is {
 		return words
@@ -169,35 +176,40 @@ func bounded(is bool, words string) string {
 	return "-"
 }
 
+// tooLong stands in a table for the figures of a run that was not answered.
 func tooLong(timeout time.Duration) string { return fmt.Sprintf("not answered within %s", timeout) }
 
-// Summary judges the first policy beside the others. Shares are of the worlds in which that can be done; figures
-// that nothing can be said about are missing.
+// Summary judges the first policy against the others. Shares are shares of the worlds in which they can be told. A
+// figure that no world tells is absent.
 type Summary struct {
+	// Policy is the first policy. Worlds counts the worlds that were played, and Unanswered the runs of all policies
+	// that were not answered in time.
 	Policy     string `json:"policy"`
 	Worlds     int    `json:"worlds"`
 	Unanswered int    `json:"unanswered"`
-	// RegretFree is the share of worlds in which no other policy's loss is a tenth smaller. A world in which the policy
-	// itself did not answer is not one of them.
+	// RegretFree is the share of worlds in which no other policy's loss is more than a tenth smaller. A world in which
+	// the policy itself did not answer counts against it.
 	RegretFree *float64 `json:"regret_free,omitempty"`
-	// LossOverBest, LossOverReference and CostOverBound are geometric means: of the loss over that of the best other
-	// policy in each world, of the loss over that of the policy formula, and of worker-seconds over the lower bound.
+	// LossOverBest, LossOverReference and CostOverBound are geometric means over the worlds: of the loss over that of
+	// the best other policy, of the loss over that of the policy formula, and of worker-seconds over the lower bound.
 	LossOverBest      *float64 `json:"loss_over_best,omitempty"`
 	LossOverReference *float64 `json:"loss_over_formula,omitempty"`
 	CostOverBound     *float64 `json:"cost_over_bound,omitempty"`
-	// Worst are the worlds with the largest loss over that of the best other policy.
+	// Worst lists the worlds with the largest loss over that of the best other policy.
 	Worst []Worst `json:"worst,omitempty"`
 }
 
-// Worst is a world with the policy's loss over that of the best other one.
+// Worst is a world with the policy's loss over that of the best other policy.
 type Worst struct {
+	// World is the number of the world, Ratio the loss of the policy over that of the policy Best, and Text describes
+	// the world.
 	World uint64  `json:"world"`
 	Ratio float64 `json:"loss_over_best"`
 	Best  string  `json:"best"`
 	Text  string  `json:"text"`
 }
 
-// fullSummary is a summary with every figure, for its names.
+// fullSummary returns a summary with every figure present, to list their names.
 func fullSummary() Summary {
 	var v float64
 	return Summary{RegretFree: &v, LossOverBest: &v, LossOverReference: &v, CostOverBound: &v}
@@ -209,14 +221,16 @@ func SummaryFields() (names []string, numbers map[string]float64) {
 	return slices.Sorted(maps.Keys(numbers)), numbers
 }
 
-// mostWorst is how many of the worst worlds are named.
+// mostWorst is how many of the worst worlds a summary lists.
 const mostWorst = 5
 
+// summary judges the first policy against the others.
 func (d Drawn) summary() Summary {
 	policy := d.contenders[0].Name
 	s := Summary{Policy: policy, Worlds: len(d.worlds), Unanswered: len(d.unanswered())}
 	all := d.answered()
 	duels := worlds.Duels(policy, all)
+	// A world counts against a policy that did not answer there, unless it plays alone.
 	judged, free := len(duels), 0
 	for i := range d.worlds {
 		if d.outcomes[i][0] == nil && len(d.contenders) > 1 {
@@ -235,6 +249,7 @@ func (d Drawn) summary() Summary {
 		s.RegretFree = &share
 	}
 	s.LossOverBest = meanOf(overBest)
+	// The policy formula would only be compared with itself.
 	if policy != worlds.Reference {
 		s.LossOverReference = meanOf(d.overReference())
 	}
@@ -244,6 +259,7 @@ func (d Drawn) summary() Summary {
 		}
 	}
 	s.CostOverBound = meanOf(overBound)
+	// Each is described in words, so that a reader need not draw the world again.
 	for _, x := range worlds.Worst(duels, mostWorst) {
 		i := slices.IndexFunc(d.worlds, func(w worlds.World) bool { return w.Number == x.Mine.World })
 		s.Worst = append(s.Worst, Worst{x.Mine.World, x.Ratio(), x.Best.Policy, d.worlds[i].String()})
@@ -251,7 +267,7 @@ func (d Drawn) summary() Summary {
 	return s
 }
 
-// overReference returns the losses of the first policy over those of the policy formula.
+// overReference returns the losses of the first policy over those of the policy formula, in the worlds with both.
 func (d Drawn) overReference() (all []float64) {
 	k := slices.IndexFunc(d.contenders, func(c contest.Contender) bool { return c.Name == worlds.Reference })
 	if k < 0 {
@@ -265,7 +281,7 @@ func (d Drawn) overReference() (all []float64) {
 	return all
 }
 
-// meanOf returns the geometric mean, nil of no ratios.
+// meanOf returns the geometric mean of ratios; nil when there are none.
 func meanOf(ratios []float64) *float64 {
 	if len(ratios) == 0 {
 		return nil
@@ -274,15 +290,17 @@ func meanOf(ratios []float64) *float64 {
 	return &mean
 }
 
-// Report is what policies came to on drawn worlds, as muster worlds -o json prints it.
+// Report is what muster worlds -o json prints about drawn worlds.
 type Report struct {
+	// Worlds are in the order in which their numbers were given. Outcomes are in the order of the worlds and then of
+	// the policies; the runs that they lack are in Unanswered.
 	Worlds     []World          `json:"worlds"`
 	Outcomes   []worlds.Outcome `json:"outcomes"`
 	Unanswered []Missing        `json:"unanswered,omitempty"`
 	Summary    Summary          `json:"summary"`
 }
 
-// Report returns all that there is to say of the play.
+// Report returns everything that is known about the runs.
 func (d Drawn) Report() Report {
 	var all []World
 	for i, w := range d.worlds {
@@ -309,7 +327,7 @@ func (d Drawn) Print(out io.Writer) error {
 	return d.summary().print(out)
 }
 
-// printWorld shows what each policy came to in a world.
+// printWorld prints what each policy did in a world.
 func (d Drawn) printWorld(out io.Writer, i int) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	defer t.Flush()
@@ -342,13 +360,14 @@ func (d Drawn) printWorld(out io.Writer, i int) {
 	}
 }
 
-// print shows the summary.
+// print prints the summary.
 func (s Summary) print(out io.Writer) error {
 	fmt.Fprintf(out, "%s in %s\n", s.Policy, render.Plural(s.Worlds, "world"))
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "  %s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
+	// Lines without a value are left out.
 	if s.Unanswered > 0 {
 		line("not answered", "%s", render.Plural(s.Unanswered, "run"))
 	}

@@ -143,8 +143,8 @@ func TestHowAPlayOfWorldsEnds(t *testing.T) {
 			"2 runs not answered within 1m0s: s3 in world 1, deadline in world 2"},
 		{"without an answer and with a missed threshold", "regret_free>=1", fakePlay([3]float64{100, 50, 0}), fails,
 			"regret_free>=1 is missed"},
-		{"with a broken promise", "regret_free>=0", broken, fails,
-			"s3 in world 1: the simulator found a broken promise, please report it: a message is lost"},
+		{"with a violated invariant", "regret_free>=0", broken, fails,
+			"s3 in world 1: the simulator violated an invariant, please report it: a message is lost"},
 	} {
 		limits, err := threshold.Parse([]string{x.threshold}, threshold.Numbers(fullSummary()), "", "")
 		if err != nil {

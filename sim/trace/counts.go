@@ -12,40 +12,45 @@ import (
 	"github.com/muster-scale/muster/sim/trace/internal/chance"
 )
 
-// The columns of counts for each interval: either how long each interval is, one after the other from 0, or when each
-// begins; the last one is then as long as the one before.
+// The columns of counts. A line has either the length of its interval, where intervals follow one another from 0, or
+// the start of it, where an interval ends at the next start and the last one is as long as the one before.
 const (
 	columnInterval = "interval_s"
 	columnStart    = "start_s"
 	columnCount    = "count"
 )
 
-// countsReader makes messages of counts: each interval's arrivals evenly within it, or where a Poisson process would
-// have put so many; services by a law.
+// countsReader makes messages of counts. The arrivals of an interval are spread evenly, or where a Poisson process
+// would have put so many; services are drawn from a lognormal law. It keeps the present interval and, where lines have
+// starts, the next one.
 type countsReader struct {
 	*lines
-	row      fields
-	time     int // the field with the time
-	count    int
-	starts   bool // the time is when the interval begins
+	// row has the fields of the present line; time and count are the indices of two of them.
+	row    fields
+	time   int // the field with the time
+	count  int
+	starts bool // the time is when the interval begins
+	// spread and arrivals place the messages, and service draws their work.
 	spread   Spread
 	arrivals *chance.Stream
 	service  func() time.Duration
 
 	from, length time.Duration
-	made, of     int64   // messages made of those of the interval
-	place        float64 // of the last one, as the logarithm of what is left of the interval
+	made, of     int64   // messages of the interval that were returned, and all of it
+	place        float64 // for random: logarithm of the share of the interval behind the newest message
 
-	nextFrom  time.Duration // of the interval that was read ahead, when starts
+	nextFrom  time.Duration // the interval that was read ahead, when lines have starts
 	nextCount int64
 	ahead     bool
 	ended     bool
 
+	// last is the newest arrival, total how many messages were returned, and failed the error that ended the reading.
 	last   time.Duration
 	total  int64
 	failed error
 }
 
+// newCounts reads the header.
 func newCounts(l *lines, o Options) (Reader, error) {
 	if o.Service <= 0 {
 		return nil, l.whole(errors.New("found counts, which do not say how long the work takes: give the mean " +
@@ -58,6 +63,7 @@ func newCounts(l *lines, o Options) (Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A header with the starts of intervals is recognised by its column; otherwise lengths are expected.
 	required := []string{columnInterval, columnCount}
 	if slices.Contains(splitNames(line), columnStart) {
 		required[0] = columnStart
@@ -69,6 +75,7 @@ func newCounts(l *lines, o Options) (Reader, error) {
 	if err != nil {
 		return nil, l.fault(err)
 	}
+	// Services and arrivals have streams of their own, so another spread does not change the services.
 	services, unit := chance.New(o.Seed, chance.ForServices), chance.Lognormal(o.ServiceCV)
 	return &countsReader{
 		lines: l, row: fields{names: found}, time: slices.Index(found, required[0]),
@@ -94,26 +101,29 @@ func (r *countsReader) Next() (Message, error) {
 	}
 	r.made++
 	r.total++
+	// Rounding must not put a message before the one before it.
 	r.last = max(r.last, r.from+offset)
 	return Message{Arrival: r.last, Service: r.service()}, nil
 }
 
-// even is the middle of the message's share of the interval.
+// even returns the offset of the next message: the middle of its share of the interval. It computes with 128 bits, so
+// that long intervals with many messages do not overflow.
 func (r *countsReader) even() time.Duration {
 	high, low := bits.Mul64(uint64(r.length), uint64(2*r.made+1))
 	offset, _ := bits.Div64(high, low, uint64(2*r.of))
 	return time.Duration(offset)
 }
 
-// random is the next of the sorted places that as many independent uniform draws would take. The share of the interval
-// behind the k-th of n of them is that behind the one before times U^(1/(n-k+1)), with U uniform.
+// random returns the offset of the next message among independent uniform ones, in ascending order. The share of the
+// interval behind the k-th of n messages is the share behind the one before times U^(1/(n-k+1)), with U uniform. So no
+// sorting is needed, and memory does not grow with the count.
 func (r *countsReader) random() time.Duration {
 	r.place += chance.Ln(1-r.arrivals.Uniform()) / float64(r.of-r.made)
 	share := 1 - chance.Exp(r.place)
 	return min(time.Duration(share*float64(r.length)), r.length-1)
 }
 
-// interval reads the next interval.
+// interval reads the next interval, and io.EOF after the last one.
 func (r *countsReader) interval() error {
 	if !r.starts {
 		length, n, err := r.line()
@@ -135,6 +145,7 @@ func (r *countsReader) interval() error {
 	from, n := r.nextFrom, r.nextCount
 	next, nextCount, err := r.line()
 	switch {
+	// The last interval is as long as the one before it, which the only interval does not have.
 	case err == io.EOF && r.length == 0:
 		return r.fault(fmt.Errorf("found one %s, which does not say how long the interval is: use %s", columnStart,
 			columnInterval))
@@ -150,6 +161,7 @@ func (r *countsReader) interval() error {
 	return r.begin(from, next-from, n)
 }
 
+// begin makes an interval the present one, after checking it.
 func (r *countsReader) begin(from, length time.Duration, n int64) error {
 	switch {
 	case length <= 0:

@@ -18,16 +18,18 @@ const (
 	columnDepth   = "depth"
 )
 
+// csvColumns returns all columns; the first two are required.
 func csvColumns() []string {
 	return []string{columnArrival, columnService, columnClass, columnGroup, columnDepth}
 }
 
-// header reads a line of column names, each one of allowed. Those of required must be there.
+// header reads a line of column names, which must all be allowed and contain the required ones.
 func header(line []byte, required, allowed []string) ([]string, error) {
 	var found []string
 	for name := range strings.SplitSeq(string(line), ",") {
 		name = bare(name)
 		switch {
+		// A file without a header begins with a number.
 		case len(found) == 0 && strings.IndexFunc(name, isLetter) < 0:
 			return nil, fmt.Errorf("found %q, want the names of the columns first: %s", short(line),
 				strings.Join(required, ","))
@@ -48,22 +50,26 @@ func header(line []byte, required, allowed []string) ([]string, error) {
 	return found, nil
 }
 
+// isLetter tells headers from numbers: a first field without any letter is data, and the header is missing.
 func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
-// csvReader reads the columns of [csvColumns] in any order. A line of depth d is a child of the last line above it of
-// depth d-1; without that column all are roots.
+// csvReader reads the columns of [csvColumns] in any order. A line of depth d is a child of the last line before it
+// with depth d-1; without that column all messages are roots. A tree is returned whole, so the reader must read one
+// line ahead to know where it ends.
 type csvReader struct {
 	*lines
+	// row has the fields of the present line, and names the classes and groups seen so far.
 	row    fields
-	place  [5]int // the field of each of csvColumns, or -1
+	place  [5]int // the field of each of csvColumns, or -1 for a missing one
 	names  names
 	order  Order
-	deep   bool
-	first  Message // of the next tree, when one was read ahead
+	deep   bool    // there is a column with the depth
+	first  Message // the root of the next tree, when it was read ahead
 	ahead  bool
 	failed error
 }
 
+// newCSV reads the header.
 func newCSV(l *lines) (Reader, error) {
 	line, err := l.next()
 	if err == io.EOF {
@@ -86,6 +92,7 @@ func newCSV(l *lines) (Reader, error) {
 
 // Next returns the next root with its children.
 func (r *csvReader) Next() (Message, error) {
+	// A reader that has failed stays so: what follows a broken line cannot be trusted.
 	if r.failed != nil {
 		return Message{}, r.failed
 	}
@@ -97,6 +104,7 @@ func (r *csvReader) Next() (Message, error) {
 	return m, err
 }
 
+// tree returns the next root with its children.
 func (r *csvReader) tree() (Message, error) {
 	root := r.first
 	if !r.ahead {
@@ -109,6 +117,7 @@ func (r *csvReader) tree() (Message, error) {
 		}
 		root = m
 	}
+	// Arrivals of roots ascend over the whole file, those of children among the children of one parent.
 	if root.Arrival < r.order.last {
 		return root, r.fault(unsorted(seconds(root.Arrival), seconds(r.order.last)))
 	}
@@ -119,7 +128,9 @@ func (r *csvReader) tree() (Message, error) {
 	return r.grow(root)
 }
 
-// grow reads the lines of root's children. levels[d] are the children of depth d+1 whose parent is the last one above.
+// grow reads the children of root until the next root. levels[d] holds the messages of depth d+1 whose parent is the
+// newest message of the level above, or root. When a line returns to a smaller depth, the deeper levels are complete
+// and move to their parents.
 func (r *csvReader) grow(root Message) (Message, error) {
 	var levels [][]Message
 	size := 1
@@ -137,9 +148,11 @@ func (r *csvReader) grow(root Message) (Message, error) {
 			return m, r.fault(fmt.Errorf("found the depth %d below a line of depth %d, want at most one more", depth,
 				len(levels)))
 		}
+		// A tree is held in memory as a whole, so its size must be bounded before it is complete.
 		if size++; size > MaxTree {
 			return m, r.fault(treeTooLarge())
 		}
+		// A line that is not deeper than the one before ends the levels below its own.
 		if depth <= len(levels) {
 			if below := fold(levels, depth); below != nil {
 				last := levels[depth-1]
@@ -157,7 +170,7 @@ func (r *csvReader) grow(root Message) (Message, error) {
 	}
 }
 
-// fold gives the children of each level from the given one on to their parents, and returns those of that level.
+// fold moves the messages of each level deeper than from to their parents, and returns those of the level from.
 func fold(levels [][]Message, from int) []Message {
 	if from >= len(levels) {
 		return nil
@@ -187,6 +200,7 @@ func (r *csvReader) line() (m Message, depth int, err error) {
 	return m, depth, nil
 }
 
+// message makes a message of the fields of the present line.
 func (r *csvReader) message() (m Message, depth int, err error) {
 	if m.Arrival, err = parseSeconds(columnArrival, r.row.number(r.place[0])); err != nil {
 		return m, 0, err
@@ -204,6 +218,7 @@ func (r *csvReader) message() (m Message, depth int, err error) {
 			return m, 0, err
 		}
 	}
+	// The depth is compared with MaxDepth here, and with the line before it in grow.
 	if r.deep {
 		text := r.row.number(r.place[4])
 		if depth, err = strconv.Atoi(string(text)); err != nil || depth < 0 || depth > MaxDepth {
@@ -214,9 +229,11 @@ func (r *csvReader) message() (m Message, depth int, err error) {
 	return m, depth, nil
 }
 
-// names keeps one copy of each class and group, of the first ones at least.
+// names keeps one copy of each class and group, because a trace of a million lines often has three of them. It keeps at
+// most 16,384, so that a file with a group for each message does not fill the memory.
 type names map[string]string
 
+// of returns the name in text, after checking that it may stand in a trace.
 func (n names) of(column string, text []byte) (string, error) {
 	if len(text) == 0 {
 		return "", nil
@@ -228,20 +245,22 @@ func (n names) of(column string, text []byte) (string, error) {
 	if err := textual(column, name); err != nil {
 		return "", err
 	}
+	// More names are still returned, each as a copy of its own.
 	if len(n) < 1<<14 {
 		n[name] = name
 	}
 	return name, nil
 }
 
-// fields are the fields of one line. A field may stand in quotes, with two quotes for one within.
+// fields splits one line. A field may stand in quotes, with two quotes for one within. It is written by hand because
+// encoding/csv allocates each field.
 type fields struct {
 	names  []string
 	values [5][]byte
 	quoted [5]bool
 }
 
-// split finds the fields of line, which it may change.
+// split finds the fields of line. It may change line, and the fields point into it.
 func (f *fields) split(line []byte) error {
 	rest, n := line, 0
 	for more := true; more; n++ {
@@ -256,6 +275,7 @@ func (f *fields) split(line []byte) error {
 			}
 			continue
 		}
+		// Most fields have no quotes; they are found without copying.
 		f.quoted[n] = false
 		end := 0
 		for end < len(rest) && rest[end] != ',' {
@@ -272,8 +292,10 @@ func (f *fields) split(line []byte) error {
 	return nil
 }
 
-// unquote cuts a quoted field off rest, which it changes: doubled quotes become one in place.
+// unquote removes a quoted field from rest and returns it, with what follows its comma. Doubled quotes become one in
+// place. more tells whether a field follows.
 func unquote(rest []byte) (value, after []byte, more bool, err error) {
+	// The value grows over bytes that were read already, so nothing is copied elsewhere.
 	value = rest[1:1]
 	for i := 1; i < len(rest); i++ {
 		if rest[i] != '"' {
@@ -306,7 +328,7 @@ func (f *fields) text(at int) []byte {
 	return trim(f.values[at])
 }
 
-// appendText writes a class or group that is read back as it is.
+// appendText appends a class or group in the form in which reading gives the same text again.
 func appendText(to []byte, text string) []byte {
 	if !strings.ContainsAny(text, `",`) && strings.TrimSpace(text) == text {
 		return append(to, text...)

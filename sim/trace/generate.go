@@ -11,47 +11,50 @@ import (
 	"github.com/muster-scale/muster/sim/trace/internal/chance"
 )
 
-// Generator makes traces from a few settings and a seed.
+// Generator makes traces from a few settings and a seed. [Generators] returns them.
 type Generator struct {
-	// Name is what a specification begins with; What says in one line what the trace is like.
+	// Name begins a specification, such as poisson in poisson:rate=2. What describes the trace in one line.
 	Name, What string
-	// Parameters are its settings.
+	// Parameters are its settings, in the order of the documentation.
 	Parameters []Parameter
 
+	// plan prepares the messages for settings and a seed.
 	plan func(settings, uint64) plan
 }
 
 // Parameter is one setting of a generator.
 type Parameter struct {
-	// Name is its key; What says what it sets.
+	// Name is the key in key=value. What says what it sets.
 	Name, What string
-	// Default is its value when it is not given, as one would write it.
+	// Default is the value of a setting that is not given, as it would be written.
 	Default string
 
+	// kind says how a value is written. Numbers are from least to most; a word is one of words.
 	kind        kind
 	least, most float64 // in seconds for durations
 	words       []string
 }
 
-// kind is what a setting's value may be.
+// kind is the kind of a setting's value.
 type kind int
 
 const (
-	number   kind = iota // with a point, or not
-	whole                // without
-	duration             // with a unit
-	word                 // one of some
+	number   kind = iota // a number, such as 0.5
+	whole                // a whole number
+	duration             // a number with a unit, such as 90s
+	word                 // one of the parameter's words
 )
 
-// settings are the values of a generator's parameters; durations are in seconds.
+// settings holds the values of a generator's parameters by name; durations are in seconds.
 type settings struct {
 	numbers map[string]float64
 	words   map[string]string
 }
 
-// Generate returns the trace of a specification, for example step:rate=1,to=10,at=600s: a generator's name and settings
-// that differ from its defaults. The same specification and seed give the same messages, at any time and on any
-// platform. The error says what in the specification is wrong.
+// Generate returns the trace of a specification, for example step:rate=1,to=10,at=600s: the name of a generator and the
+// settings that differ from its defaults. The same specification and seed give the same messages, at any time and on
+// any platform. An error says what in the specification is wrong. A specification that makes no message, or more than
+// [MaxMessages], is an error too.
 func Generate(spec string, seed uint64) (Trace, error) {
 	name, rest, set := strings.Cut(spec, ":")
 	g, ok := findGenerator(name)
@@ -60,6 +63,7 @@ func Generate(spec string, seed uint64) (Trace, error) {
 		return Trace{}, fmt.Errorf("there is no generator %q%s; there are %s", short([]byte(name)), near(name, all),
 			strings.Join(all, ", "))
 	}
+	// A colon without settings is more likely a mistake than a request for the defaults.
 	if set && rest == "" {
 		return Trace{}, g.wrong(fmt.Errorf("found nothing after the colon, want key=value as in %s", g.example()))
 	}
@@ -68,9 +72,10 @@ func Generate(spec string, seed uint64) (Trace, error) {
 		return Trace{}, g.wrong(err)
 	}
 	p := g.plan(s, seed)
-	if p.expected <= 0 { // waiting for the first message would take as long as the trace
+	if p.expected <= 0 { // without this check, the search for the first message would last as long as the trace
 		return Trace{}, noMessage(spec)
 	}
+	// The negation also catches a number that is not finite.
 	if !(p.expected <= MaxMessages) {
 		return Trace{}, g.wrong(fmt.Errorf("found settings for about %.0f messages, want at most %d", p.expected,
 			MaxMessages))
@@ -82,9 +87,10 @@ func Generate(spec string, seed uint64) (Trace, error) {
 	return t, t.Each(func(Message) bool { return false })
 }
 
-// Generators returns all generators, the plainest first.
+// Generators returns all generators, the simplest first.
 func Generators() []Generator { return generators() }
 
+// findGenerator returns the generator of that name.
 func findGenerator(name string) (Generator, bool) {
 	all := generators()
 	at := slices.IndexFunc(all, func(g Generator) bool { return g.Name == name })
@@ -94,6 +100,7 @@ func findGenerator(name string) (Generator, bool) {
 	return all[at], true
 }
 
+// generatorNames returns the names of all generators, for error texts.
 func generatorNames() (names []string) {
 	for _, g := range generators() {
 		names = append(names, g.Name)
@@ -101,17 +108,20 @@ func generatorNames() (names []string) {
 	return names
 }
 
+// wrong names the generator in an error.
 func (g Generator) wrong(err error) error { return fmt.Errorf("generator %s: %w", g.Name, err) }
 
+// example returns a specification to show in error texts.
 func (g Generator) example() string {
 	p := g.Parameters[0]
 	return g.Name + ":" + p.Name + "=" + p.Default
 }
 
-// settings reads key=value,key=value over the defaults.
+// settings reads key=value,key=value over the defaults. Unknown, repeated and impossible settings are errors.
 func (g Generator) settings(text string) (settings, error) {
 	s := settings{map[string]float64{}, map[string]string{}}
 	for _, p := range g.Parameters {
+		// The defaults pass the same checks as the settings, so a wrong default cannot stay unnoticed.
 		if err := s.set(p, p.Default); err != nil {
 			return s, err
 		}
@@ -143,6 +153,7 @@ func (g Generator) settings(text string) (settings, error) {
 	return s, nil
 }
 
+// set reads the value of one parameter.
 func (s settings) set(p Parameter, text string) error {
 	var v float64
 	var err error
@@ -172,31 +183,34 @@ func (s settings) set(p Parameter, text string) error {
 	return nil
 }
 
+// wants says in words which values a parameter allows.
 func (p Parameter) wants() string {
-	plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	plainNumber := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	switch p.kind {
 	case duration:
 		return fmt.Sprintf("a duration with its unit, from %s to %s", toTime(p.least), toTime(p.most))
 	case whole:
-		return fmt.Sprintf("a whole number from %s to %s", plain(p.least), plain(p.most))
+		return fmt.Sprintf("a whole number from %s to %s", plainNumber(p.least), plainNumber(p.most))
 	}
-	return fmt.Sprintf("a number from %s to %s", plain(p.least), plain(p.most))
+	return fmt.Sprintf("a number from %s to %s", plainNumber(p.least), plainNumber(p.most))
 }
 
+// number, whole and time return the value of a setting of that kind.
 func (s settings) number(name string) float64     { return s.numbers[name] }
 func (s settings) whole(name string) int          { return int(s.numbers[name]) }
 func (s settings) time(name string) time.Duration { return toTime(s.numbers[name]) }
 
-// plan is what a generator's settings mean.
+// plan is a generator with its settings and seed, ready to start.
 type plan struct {
-	// expected is about how many messages it makes.
+	// expected is about how many messages it makes, to refuse settings that make none or too many.
 	expected float64
-	// start begins the messages anew; it returns false after the last one.
+	// start begins the messages again from the first. The function it returns returns false after the last one.
 	start func() func() (Message, bool)
 }
 
-// generated reads a generator's messages.
+// generated reads the messages of a plan.
 type generated struct {
+	// spec is for error texts, and left the number of messages that may still come.
 	spec  string
 	next  func() (Message, bool)
 	begun bool
@@ -211,6 +225,7 @@ func (g *generated) Next() (Message, error) {
 		return m, noMessage(g.spec)
 	case !ok:
 		return m, io.EOF
+	// The expected number was small enough, but the number that was drawn is not.
 	case g.left == 0:
 		return Message{}, fmt.Errorf("generate %s: %w", g.spec, tooMany())
 	}
@@ -219,21 +234,23 @@ func (g *generated) Next() (Message, error) {
 	return m, nil
 }
 
+// noMessage is the error of a specification that makes no message, by its settings or by chance.
 func noMessage(spec string) error {
 	return fmt.Errorf("generate %s: %w; raise the rate or the duration, or take another seed", spec, ErrEmpty)
 }
 
-// piece is a stretch of time in which messages come at one rate.
+// piece is a stretch of time with a constant rate of messages.
 type piece struct {
+	// length is 0 for a piece that is a burst alone.
 	length time.Duration
 	rate   float64 // per second
-	burst  int     // how many more come at once when it begins
+	burst  int     // how many more messages are sent at once when it begins
 }
 
-// pieces yields one piece after the other, and false after the last one.
+// pieces returns one piece after the other, and false after the last one.
 type pieces func() (piece, bool)
 
-// once yields the given pieces.
+// once returns the given pieces.
 func once(all ...piece) pieces {
 	return func() (piece, bool) {
 		if len(all) == 0 {
@@ -245,7 +262,7 @@ func once(all ...piece) pieces {
 	}
 }
 
-// within cuts pieces off after length.
+// within ends the pieces after the given length.
 func within(length time.Duration, from pieces) pieces {
 	return func() (piece, bool) {
 		p, ok := from()
@@ -258,19 +275,21 @@ func within(length time.Duration, from pieces) pieces {
 	}
 }
 
-// arrivals are the times of a Poisson process whose rate changes from piece to piece, and of the bursts. What is drawn
-// is how much rate times time passes between two messages, so that a change of the rate moves messages and draws
-// nothing anew.
+// arrivals are the arrivals of a Poisson process whose rate changes from piece to piece, and of the bursts.
+//
+// A random number says how much of rate x time passes between two messages, and not how much time. So a change of the
+// rate moves messages, and draws nothing again: traces with the same seed and different rates can be compared.
 type arrivals struct {
 	pieces pieces
 	random *chance.Stream // nil for arrivals at equal distances
-	begin  time.Duration
+	begin  time.Duration  // of the present piece
 	now    piece
-	made   int     // at equal distances, in this piece
+	made   int     // arrivals in this piece, at equal distances
 	offset float64 // seconds from begin to the last arrival
-	wait   float64 // rate times time until the next one
+	wait   float64 // rate x time until the next arrival
 }
 
+// newArrivals returns the arrivals in the pieces p; at equal distances when random is nil.
 func newArrivals(p pieces, random *chance.Stream) *arrivals {
 	a := &arrivals{pieces: p, random: random}
 	if random != nil {
@@ -279,6 +298,7 @@ func newArrivals(p pieces, random *chance.Stream) *arrivals {
 	return a
 }
 
+// next returns the time of the next arrival; false after the last one.
 func (a *arrivals) next() (time.Duration, bool) {
 	for {
 		if a.now.burst > 0 {
@@ -297,7 +317,7 @@ func (a *arrivals) next() (time.Duration, bool) {
 	}
 }
 
-// within returns the offset of the next arrival in this piece, if there is one.
+// within returns the offset of the next arrival in seconds from the begin of this piece; false when none is left in it.
 func (a *arrivals) within() (float64, bool) {
 	if a.now.rate <= 0 {
 		return 0, false
@@ -308,11 +328,12 @@ func (a *arrivals) within() (float64, bool) {
 		a.made++
 		return at, at < length
 	}
+	// The wait is counted in rate x time, so a faster piece uses it up sooner.
 	at := a.offset + a.wait/a.now.rate
 	if at < length {
 		a.offset, a.wait = at, a.random.Exponential()
 		return at, true
 	}
-	a.wait = max(0, a.wait-float64((length-a.offset)*a.now.rate))
+	a.wait = max(0, a.wait-float64((length-a.offset)*a.now.rate)) // what this piece has used up
 	return 0, false
 }

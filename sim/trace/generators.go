@@ -8,27 +8,30 @@ import (
 
 const day = 24 * time.Hour
 
-// Parameters that several generators have.
+// rate, and the functions below, return parameters that several generators have.
 func rate(value, what string) Parameter {
 	return Parameter{Name: "rate", Default: value, What: what, least: 0, most: 1e6}
 }
 
+// to is the second rate of a generator whose rate changes.
 func to(value, what string) Parameter {
 	p := rate(value, what)
 	p.Name = "to"
 	return p
 }
 
+// span is a duration of at least least and at most MaxTime.
 func span(name, value, what string, least time.Duration) Parameter {
 	return Parameter{Name: name, Default: value, What: what, kind: duration, least: least.Seconds(),
 		most: MaxTime.Seconds()}
 }
 
+// over is how long messages arrive, which bounds every trace but that of a burst and of trees.
 func over(value string) Parameter {
-	return span("duration", value, "how long messages come", time.Second)
+	return span("duration", value, "how long messages arrive", time.Second)
 }
 
-// work are the parameters of a lognormal service.
+// work returns the parameters of a lognormal service.
 func work(service, cv string) []Parameter {
 	return []Parameter{
 		{Name: "service", Default: service, What: "the mean service", kind: duration, least: 1e-6,
@@ -38,6 +41,7 @@ func work(service, cv string) []Parameter {
 	}
 }
 
+// generators is the table of all generators. Their texts are printed by muster trace and in docs/traces.md.
 func generators() []Generator {
 	all := func(own []Parameter, more ...Parameter) []Parameter {
 		return append(append([]Parameter{}, more...), own...)
@@ -45,7 +49,7 @@ func generators() []Generator {
 	return []Generator{
 		{Name: "steady", What: "messages at equal distances", plan: steadyPlan,
 			Parameters: all(work("10s", "0.5"), rate("2", "messages a second"), over("1h"))},
-		{Name: "poisson", What: "messages that know nothing of each other", plan: poissonPlan,
+		{Name: "poisson", What: "independent messages (a Poisson process)", plan: poissonPlan,
 			Parameters: all(work("10s", "0.5"), rate("2", "messages a second"), over("1h"))},
 		{Name: "step", What: "a rate that jumps once", plan: stepPlan,
 			Parameters: all(work("10s", "0.5"), rate("0.5", "messages a second at first"),
@@ -80,10 +84,10 @@ func generators() []Generator {
 			Parameters: all(work("8s", "4"), rate("1", "messages a second"),
 				Parameter{Name: "law", Default: "lognormal", What: "the law of the service, lognormal or pareto",
 					kind: word, words: []string{"lognormal", "pareto"}}, over("6h"))},
-		{Name: "sparse", What: "hardly any messages", plan: sparsePlan,
+		{Name: "sparse", What: "few messages", plan: sparsePlan,
 			Parameters: all(work("15s", "0.5"), Parameter{Name: "load", Default: "0.1", What: "busy slots in the mean",
 				least: 0, most: 1e6}, over("24h"))},
-		{Name: "burst", What: "some messages at one instant, and no others", plan: burstPlan,
+		{Name: "burst", What: "messages that all arrive at once", plan: burstPlan,
 			Parameters: all(work("25s", "0"), Parameter{Name: "size", Default: "50", What: "messages", kind: whole,
 				least: 1, most: 1e8})},
 		{Name: "bimodal", What: "two classes of work, short and long", plan: bimodalPlan,
@@ -107,52 +111,57 @@ func generators() []Generator {
 	}
 }
 
-// meanAt is the mean service in seconds, and the class, of a message that arrives at an instant.
+// meanAt returns the mean service in seconds, and the class, of a message that arrives at a time.
 type meanAt func(time.Duration) (float64, string)
 
-// flow is the plan of independent messages: when they come, and how long their work takes. means is asked anew at each
-// start, for it may draw; nil is the service of s.
-func flow(s settings, seed uint64, expected float64, when func() *arrivals, shape chance.Unit,
-	means func() meanAt) plan {
-	if means == nil {
+// flow is the plan of independent messages. when returns their arrivals, and law the law of their services around the
+// mean that newMean returns. newMean is called at each start, because it may draw; nil takes the service of s.
+func flow(s settings, seed uint64, expected float64, when func() *arrivals, law chance.Unit,
+	newMean func() meanAt) plan {
+	if newMean == nil {
 		mean := s.number("service")
-		means = func() meanAt { return func(time.Duration) (float64, string) { return mean, "" } }
+		newMean = func() meanAt { return func(time.Duration) (float64, string) { return mean, "" } }
 	}
 	return plan{expected: expected, start: func() func() (Message, bool) {
-		a, mean, services := when(), means(), chance.New(seed, chance.ForServices)
+		a, mean, services := when(), newMean(), chance.New(seed, chance.ForServices)
 		return func() (Message, bool) {
 			at, ok := a.next()
 			if !ok {
 				return Message{}, false
 			}
 			m, class := mean(at)
-			return Message{Arrival: at, Service: toService(float64(m * shape(services))), Class: class}, true
+			return Message{Arrival: at, Service: toService(float64(m * law(services))), Class: class}, true
 		}
 	}}
 }
 
-// random returns what starts the arrivals of a Poisson process in the pieces that when makes.
+// random returns a function that starts a Poisson process in the pieces of when.
 func random(seed uint64, when func() pieces) func() *arrivals {
 	return func() *arrivals { return newArrivals(when(), chance.New(seed, chance.ForArrivals)) }
 }
 
-func stream1(s settings) func() pieces {
+// constantRate returns the pieces of one constant rate.
+func constantRate(s settings) func() pieces {
 	p := piece{length: s.time("duration"), rate: s.number("rate")}
 	return func() pieces { return once(p) }
 }
 
+// total returns the expected number of messages at the constant rate.
 func total(s settings) float64 { return s.number("rate") * s.number("duration") }
 
+// steadyPlan has arrivals at equal distances; only the services are random.
 func steadyPlan(s settings, seed uint64) plan {
-	when := stream1(s)
+	when := constantRate(s)
 	return flow(s, seed, total(s), func() *arrivals { return newArrivals(when(), nil) },
 		chance.Lognormal(s.number("cv")), nil)
 }
 
+// poissonPlan has one constant rate and independent arrivals.
 func poissonPlan(s settings, seed uint64) plan {
-	return flow(s, seed, total(s), random(seed, stream1(s)), chance.Lognormal(s.number("cv")), nil)
+	return flow(s, seed, total(s), random(seed, constantRate(s)), chance.Lognormal(s.number("cv")), nil)
 }
 
+// stepPlan has two pieces: the rate before and after the jump. A jump behind the end does not happen.
 func stepPlan(s settings, seed uint64) plan {
 	all := s.time("duration")
 	before := min(s.time("at"), all)
@@ -163,6 +172,7 @@ func stepPlan(s settings, seed uint64) plan {
 	return flow(s, seed, expected, random(seed, when), chance.Lognormal(s.number("cv")), nil)
 }
 
+// spikePlan begins a piece with a burst at each spike, and one without before the first spike.
 func spikePlan(s settings, seed uint64) plan {
 	all, every, size := s.time("duration"), s.time("every"), s.whole("size")
 	when := func() pieces {
@@ -173,16 +183,18 @@ func spikePlan(s settings, seed uint64) plan {
 			return next, true
 		})
 	}
+	// The number of bursts that fit into the duration, the first at the time at.
 	spikes := max(0, (s.number("duration")-s.number("at"))/s.number("every")+1)
 	return flow(s, seed, total(s)+spikes*float64(size), random(seed, when), chance.Lognormal(s.number("cv")), nil)
 }
 
-// diurnalPlan changes the rate 1440 times a period.
+// diurnalPlan follows a sine with 1440 pieces a period: one a minute for a day. It starts at the lowest rate.
 func diurnalPlan(s settings, seed uint64) plan {
 	const steps = 1440
 	when := func() pieces {
 		k := 0
 		return within(s.time("duration"), func() (piece, bool) {
+			// The rate of a piece is that of its middle; a quarter of a turn earlier the sine is at its lowest.
 			turn := (float64(k)+0.5)/steps - 0.25
 			k++
 			swing := float64(s.number("swing") * chance.SinTurns(turn))
@@ -190,12 +202,15 @@ func diurnalPlan(s settings, seed uint64) plan {
 				true
 		})
 	}
+	// A duration that ends at noon has more than the mean rate, at most twice as much.
 	return flow(s, seed, 2*total(s), random(seed, when), chance.Lognormal(s.number("cv")), nil)
 }
 
+// workdayPlan alternates between night and day, from midnight on.
 func workdayPlan(s settings, seed uint64) plan {
 	busy := min(s.time("busy"), day)
 	when := func() pieces {
+		// The first night ends at the time at; the later ones fill the rest of a day.
 		first, working := min(s.time("at"), day), true
 		return within(s.time("duration"), func() (piece, bool) {
 			if working = !working; working {
@@ -210,9 +225,10 @@ func workdayPlan(s settings, seed uint64) plan {
 		chance.Lognormal(s.number("cv")), nil)
 }
 
-// mmppPlan is a Markov-modulated Poisson process of two states; it begins quiet.
+// mmppPlan is a Markov-modulated Poisson process with two states; it begins in the quiet one.
 func mmppPlan(s settings, seed uint64) plan {
 	when := func() pieces {
+		// The states have a stream of their own, so a change of the rates leaves their lengths alone.
 		states, busy := chance.New(seed, chance.ForStates), true
 		return within(s.time("duration"), func() (piece, bool) {
 			busy = !busy
@@ -228,9 +244,10 @@ func mmppPlan(s settings, seed uint64) plan {
 	return flow(s, seed, expected, random(seed, when), chance.Lognormal(s.number("cv")), nil)
 }
 
+// driftPlan changes the mean service at one time, and not the arrivals.
 func driftPlan(s settings, seed uint64) plan {
 	at := s.time("at")
-	means := func() meanAt {
+	newMean := func() meanAt {
 		return func(arrival time.Duration) (float64, string) {
 			if arrival < at {
 				return s.number("service"), ""
@@ -238,29 +255,34 @@ func driftPlan(s settings, seed uint64) plan {
 			return s.number("to"), ""
 		}
 	}
-	return flow(s, seed, total(s), random(seed, stream1(s)), chance.Lognormal(s.number("cv")), means)
+	return flow(s, seed, total(s), random(seed, constantRate(s)), chance.Lognormal(s.number("cv")), newMean)
 }
 
+// heavytailPlan differs from poissonPlan in the law of the services alone.
 func heavytailPlan(s settings, seed uint64) plan {
-	shape := chance.Lognormal(s.number("cv"))
+	law := chance.Lognormal(s.number("cv"))
 	if s.words["law"] == "pareto" {
-		shape = chance.Pareto(s.number("cv"))
+		law = chance.Pareto(s.number("cv"))
 	}
-	return flow(s, seed, total(s), random(seed, stream1(s)), shape, nil)
+	return flow(s, seed, total(s), random(seed, constantRate(s)), law, nil)
 }
 
+// sparsePlan states the load instead of the rate: the rate is the load over the mean service.
 func sparsePlan(s settings, seed uint64) plan {
+	// The settings belong to this plan alone, so they may be changed.
 	s.numbers["rate"] = s.number("load") / s.number("service")
 	return poissonPlan(s, seed)
 }
 
+// burstPlan has one piece without any length or rate: all messages arrive with its burst.
 func burstPlan(s settings, seed uint64) plan {
 	when := func() *arrivals { return newArrivals(once(piece{burst: s.whole("size")}), nil) }
 	return flow(s, seed, s.number("size"), when, chance.Lognormal(s.number("cv")), nil)
 }
 
+// bimodalPlan draws a class for each message. From the time at on, the share of long ones is then.
 func bimodalPlan(s settings, seed uint64) plan {
-	means := func() meanAt {
+	newMean := func() meanAt {
 		classes := chance.New(seed, chance.ForClasses)
 		return func(at time.Duration) (float64, string) {
 			share := s.number("share")
@@ -273,11 +295,12 @@ func bimodalPlan(s settings, seed uint64) plan {
 			return s.number("service"), "short"
 		}
 	}
-	return flow(s, seed, total(s), random(seed, stream1(s)), chance.Lognormal(s.number("cv")), means)
+	return flow(s, seed, total(s), random(seed, constantRate(s)), chance.Lognormal(s.number("cv")), newMean)
 }
 
+// treePlan sends a root at regular times, each with a random tree below.
 func treePlan(s settings, seed uint64) plan {
-	every, mean, shape := s.time("every"), s.number("service"), chance.Lognormal(s.number("cv"))
+	every, mean, law := s.time("every"), s.number("service"), chance.Lognormal(s.number("cv"))
 	return plan{expected: s.number("roots") * s.number("most"), start: func() func() (Message, bool) {
 		shapes, services, left, at := chance.New(seed, chance.ForTrees), chance.New(seed,
 			chance.ForServices), s.whole("roots"), time.Duration(0)
@@ -286,8 +309,9 @@ func treePlan(s settings, seed uint64) plan {
 				return Message{}, false
 			}
 			root := grow(shapes, s.whole("depth"), s.whole("fanout"), s.whole("most"), func() time.Duration {
-				return toService(float64(mean * shape(services)))
+				return toService(float64(mean * law(services)))
 			})
+			// Roots arrive at regular times; the children of a node are sent at once when it finishes.
 			root.Arrival = at
 			left--
 			at += every
@@ -296,14 +320,15 @@ func treePlan(s settings, seed uint64) plan {
 	}}
 }
 
-// grow makes a tree level by level, so that a tree that meets its largest size is cut at the bottom. A root has at
-// least one child.
+// grow makes a tree level by level, so that a tree that reaches its largest size is cut at the bottom and not on one
+// side. A root has at least one child.
 func grow(shapes *chance.Stream, depth, fanout, most int, service func() time.Duration) Message {
 	all := []Message{{Service: service()}}
 	var children []int // the number of children of each, in the same order
 	for level, from := 0, 0; level < depth && from < len(all); level++ {
 		until := len(all)
 		for i := from; i < until; i++ {
+			// Each number of children from 0 to twice the mean is equally likely.
 			n := int(float64(shapes.Uniform() * float64(2*fanout+1)))
 			if level == 0 {
 				n = max(1, n)

@@ -10,21 +10,26 @@ import (
 	"os"
 )
 
-// maxLine bounds a line of a trace file, in bytes.
+// maxLine bounds a line of a trace file, in bytes. A longer line means that the file is no text.
 const maxLine = 64 << 10
 
-// lines reads a file line by line, unpacks gzip, and knows where it is. A line is valid until the next one is read.
+// lines reads a file line by line, decompresses gzip, and knows the present line for error texts. A line is valid until
+// the next one is read.
 type lines struct {
+	// name is the path as it was given, and number that of the present line, from 1 on.
 	name   string
 	number int64
+	// in reads text; packed is set when it is decompressed, and only changes the explanation of errors.
 	in     *bufio.Reader
 	packed *gzip.Reader
 	closer io.Closer
 }
 
-// newLines reads from r, which has the given name. What begins as gzip does is unpacked, whatever its name.
+// newLines reads from r, and calls the content name in error texts. Content that begins as gzip does is decompressed,
+// whatever the file's name is.
 func newLines(name string, r io.Reader, closer io.Closer) (*lines, error) {
 	l := &lines{name: name, in: bufio.NewReaderSize(r, maxLine), closer: closer}
+	// Six bytes are enough for the longest magic number.
 	begin, err := l.in.Peek(6)
 	if err != nil && err != io.EOF {
 		return nil, l.whole(fmt.Errorf("read: %w", err))
@@ -42,13 +47,14 @@ func newLines(name string, r io.Reader, closer io.Closer) (*lines, error) {
 			return nil, l.whole(brokenGzip(err))
 		}
 	}
+	// Spreadsheets begin a file with a byte order mark, which would become a part of the first name.
 	if bytes.HasPrefix(begin, []byte("\xef\xbb\xbf")) {
 		l.in.Discard(3) // a byte order mark
 	}
 	return l, nil
 }
 
-// archive names the packing that a file begins with and that is not read here.
+// archive names the kind of archive that a file begins with, of those that are not read here; "" for others.
 func archive(begin []byte) string {
 	for _, a := range []struct{ magic, what string }{
 		{"PK\x03\x04", "zip"}, {"BZh", "bzip2"}, {"\x28\xb5\x2f\xfd", "zstd"}, {"\xfd7zXZ", "xz"},
@@ -60,6 +66,7 @@ func archive(begin []byte) string {
 	return ""
 }
 
+// brokenGzip explains an error of the decompression.
 func brokenGzip(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errors.New("it ends too early")
@@ -67,7 +74,7 @@ func brokenGzip(err error) error {
 	return fmt.Errorf("the gzip file is broken: %w; get it again", err)
 }
 
-// next returns the next line without its end, or io.EOF. Lines with nothing but spaces are passed over.
+// next returns the next line without its end, or io.EOF. It skips lines with nothing but spaces.
 func (l *lines) next() ([]byte, error) {
 	for {
 		line, err := l.in.ReadSlice('\n')
@@ -81,10 +88,12 @@ func (l *lines) next() ([]byte, error) {
 	}
 }
 
+// failed explains an error of reading; it returns io.EOF as it is.
 func (l *lines) failed(err error) error {
 	switch {
 	case err == io.EOF:
 		return err
+	// The line does not fit into the buffer; it has not been counted yet.
 	case err == bufio.ErrBufferFull:
 		l.number++
 		return l.fault(fmt.Errorf("found a line of more than %d bytes, which is the longest allowed; is this a text "+
@@ -95,7 +104,7 @@ func (l *lines) failed(err error) error {
 	return l.fault(fmt.Errorf("read: %w", err))
 }
 
-// trim cuts spaces and tabs off both ends.
+// trim removes spaces and tabs at both ends. It is bytes.TrimSpace for the two characters that can occur, and faster.
 func trim(text []byte) []byte {
 	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
 		text = text[1:]
@@ -106,12 +115,12 @@ func trim(text []byte) []byte {
 	return text
 }
 
-// fault is a problem in the line that was read last.
+// fault returns a problem of the present line.
 func (l *lines) fault(problem error) error {
 	return &Fault{File: l.name, Line: l.number, Problem: problem}
 }
 
-// whole is a problem of the file as such.
+// whole returns a problem of the file as a whole.
 func (l *lines) whole(problem error) error { return &Fault{File: l.name, Problem: problem} }
 
 // Close closes the file.
@@ -122,7 +131,8 @@ func (l *lines) Close() error {
 	return l.closer.Close()
 }
 
-// openFile opens the regular file at path.
+// openFile opens the file at path and returns its state, by which a later change is noticed. It must be a regular file:
+// a pipe could not be read twice.
 func openFile(path string) (*os.File, os.FileInfo, error) {
 	wrong := func(problem error) error { return &Fault{File: path, Problem: problem} }
 	stat, err := os.Stat(path) // before it is opened: opening a pipe waits

@@ -2,9 +2,10 @@ package trace
 
 import "strings"
 
-// Generated tells whether a trace of that name depends on a seed: it is that of a generator or a scenario, and not of a
-// file.
+// Generated tells whether the trace of that name depends on a seed: it comes from a generator or a scenario, and not
+// from a file.
 func Generated(name string) bool {
+	// A generated trace has the text of its specification as its name. Scenarios have names of their own.
 	base, _, _ := strings.Cut(name, ":")
 	if _, ok := FindScenario(name); ok {
 		return true

@@ -15,45 +15,47 @@ import (
 // Format is how a trace file is written.
 type Format string
 
-// The formats. Each may be packed with gzip.
+// The formats of trace files. Each may be compressed with gzip.
 const (
-	// CSV has a header and the columns arrival_s and service_s, in seconds, and perhaps class, group and depth, in any
-	// order.
+	// CSV has a header and the columns arrival_s and service_s in seconds, in any order. The columns class, group and
+	// depth are optional.
 	CSV Format = "csv"
 	// SWF is the Standard Workload Format of batch job logs.
 	SWF Format = "swf"
-	// Counts is CSV with the columns interval_s or start_s, and count; the service comes from [Options].
+	// Counts is CSV with the number of messages in each interval: the columns interval_s or start_s, and count. How
+	// long the work takes comes from [Options].
 	Counts Format = "counts"
 )
 
-// Formats lists the formats.
+// Formats returns all formats.
 func Formats() []Format { return []Format{CSV, SWF, Counts} }
 
-// Spread is where messages arrive within an interval of which only their number is known.
+// Spread says where messages arrive in an interval of which only their number is known.
 type Spread string
 
 // The ways to spread messages over an interval.
 const (
-	// SpreadEven puts the same time between any two.
+	// SpreadEven puts the same time between any two messages.
 	SpreadEven Spread = "even"
-	// SpreadPoisson draws independent times.
+	// SpreadPoisson draws independent arrivals, as a Poisson process with so many messages would have them.
 	SpreadPoisson Spread = "poisson"
 )
 
-// Options say how to read a trace; the zero value finds the format by itself.
+// Options say how to read or generate a trace. The zero value finds the format of a file by itself.
 type Options struct {
-	// Format forces a format; empty finds it by the file's name and first line.
+	// Format forces a format. When it is empty, the file's name and first line decide.
 	Format Format
-	// Seed is that of everything drawn: generators, and for counts the services and, if asked for, the arrivals.
+	// Seed is the seed of everything that is drawn: by generators, and for counts the services and random arrivals.
 	Seed uint64
-	// Service is the mean service of messages that are only counted, above 0; ServiceCV is the standard deviation over
-	// the mean, from 0 (constant) to 10, and lognormal above 0.
+	// Service is the mean service of messages that are only counted; it must be above 0 for Counts and 0 otherwise.
+	// ServiceCV is its coefficient of variation, from 0 (constant) to 10; above 0 services are lognormal.
 	Service   time.Duration
 	ServiceCV float64
-	// Spread is where messages that are only counted arrive in their interval; empty is [SpreadEven].
+	// Spread says where messages that are only counted arrive in their interval; empty is [SpreadEven].
 	Spread Spread
 }
 
+// check returns an error for options that are impossible by themselves.
 func (o Options) check() error {
 	switch {
 	case o.Format != "" && !slices.Contains(Formats(), o.Format):
@@ -70,14 +72,15 @@ func (o Options) check() error {
 	return nil
 }
 
-// forFiles tells whether options are set that say how to read a file.
+// forFiles tells whether options are set that only files need.
 func (o Options) forFiles() bool { return o.Format != "" || o.forCounts() }
 
 // forCounts tells whether options are set that only counts need.
 func (o Options) forCounts() bool { return o.Service > 0 || o.ServiceCV > 0 || o.Spread != "" }
 
-// Load returns the trace that a person names: a generator with its settings as [Generate] reads it, the name of one of
-// [Scenarios], or a file as [Open] reads it. Generators and scenarios come first: a file of such a name is ./NAME.
+// Load returns the trace that a person names: a generator with its settings as [Generate] reads them, one of the
+// [Scenarios], or a file as [Open] reads it. Generators and scenarios win: a file of such a name is given as ./NAME.
+// For a name that is none of them the error suggests a similar one.
 func Load(text string, o Options) (Trace, error) {
 	if err := o.check(); err != nil {
 		return Trace{}, err
@@ -94,6 +97,7 @@ func Load(text string, o Options) (Trace, error) {
 	case isGenerator:
 		return Generate(text, o.Seed)
 	}
+	// A name that is neither a file nor a path is probably a generator or scenario that was misspelt.
 	if _, err := os.Stat(text); err != nil && !strings.ContainsAny(text, `/\`) {
 		known := generatorNames()
 		if !set {
@@ -108,8 +112,9 @@ func Load(text string, o Options) (Trace, error) {
 	return Open(text, o)
 }
 
-// Open returns the trace in the file at path, after its first message was read. Everything that is wrong with it is a
-// [Fault]. The file is read again whenever the trace is; it is an error then if it changed.
+// Open returns the trace in the file at path, after it has read the first message. Every problem in the file is a
+// [Fault]. The file is read again for each reading of the trace; it is an error then if it has changed, because a run
+// and its lower bound would belong to different traces.
 func Open(path string, o Options) (Trace, error) {
 	if err := o.check(); err != nil {
 		return Trace{}, err
@@ -124,6 +129,7 @@ func Open(path string, o Options) (Trace, error) {
 			return Trace{}, err
 		}
 	}
+	// Options without any effect are refused, because the user expects one.
 	if o.Format != Counts && o.forCounts() {
 		return Trace{}, &Fault{File: path,
 			Problem: fmt.Errorf("found the format %s, which says itself how long the work takes; service and spread "+
@@ -134,6 +140,7 @@ func Open(path string, o Options) (Trace, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Another file under the same name, or new content, would give another trace.
 		if !os.SameFile(first, now) || first.Size() != now.Size() || !first.ModTime().Equal(now.ModTime()) {
 			f.Close()
 			return nil, &Fault{File: path, Problem: errors.New("the file changed since it was first read; start again")}
@@ -145,6 +152,7 @@ func Open(path string, o Options) (Trace, error) {
 		}
 		return r, nil
 	}}
+	// Reading the first message finds most faults before a long run begins.
 	return t, t.Each(func(Message) bool { return false })
 }
 
@@ -167,9 +175,11 @@ func find(path string, in io.Reader) (Format, error) {
 	return looksLike(line), nil
 }
 
-// looksLike tells which format the first line of a file is of.
+// looksLike returns the format to which the first line of a file belongs: a comment or 18 fields is SWF, a column named
+// count is Counts, and everything else is CSV, whose reader explains what it misses.
 func looksLike(line []byte) Format {
 	switch {
+	// Comments of job logs begin with a semicolon, and a job has a fixed number of fields.
 	case trim(line)[0] == ';' || len(bytes.Fields(line)) == swfFields:
 		return SWF
 	case slices.Contains(splitNames(line), columnCount):
@@ -178,6 +188,7 @@ func looksLike(line []byte) Format {
 	return CSV
 }
 
+// splitNames returns the names of the columns in a header.
 func splitNames(line []byte) []string {
 	names := strings.Split(string(line), ",")
 	for i, name := range names {
@@ -186,10 +197,10 @@ func splitNames(line []byte) []string {
 	return names
 }
 
-// bare is a column's name without spaces and quotes around it.
+// bare returns the name of a column without spaces and quotes around it.
 func bare(name string) string { return strings.Trim(strings.TrimSpace(name), `"`) }
 
-// read returns a reader of the named content in the format of o.
+// read returns a reader of the named content in the format of o. The reader closes closer, if there is one.
 func read(name string, in io.Reader, closer io.Closer, o Options) (Reader, error) {
 	l, err := newLines(name, in, closer)
 	if err != nil {

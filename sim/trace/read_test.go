@@ -143,7 +143,7 @@ func TestWhatIsWrongInAFile(t *testing.T) {
 			"and service_s among them"},
 		{"an unknown column", "a.csv", "arrival_s,servce_s\n1,2\n", trace.Options{},
 			`:1: found the unknown column "servce_s", allowed are arrival_s, service_s, class, group, depth; did you mean "service_s"?`},
-		{"a column nobody knows", "a.csv", "arrival_s,service_s,temperature\n1,2,3\n", trace.Options{},
+		{"an unknown column", "a.csv", "arrival_s,service_s,temperature\n1,2,3\n", trace.Options{},
 			`:1: found the unknown column "temperature", allowed are arrival_s, service_s, class, group, depth`},
 		{"a column twice", "a.csv", "arrival_s,arrival_s\n1,2\n", trace.Options{},
 			":1: found the column arrival_s twice"},

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// MaxTime bounds an arrival and a service: ten years of 365 days. What is longer is a date or another unit.
+	// MaxTime bounds an arrival and a service: ten years of 365 days. A larger number is a date or has another unit.
 	MaxTime = 10 * 365 * 24 * time.Hour
 	// MaxMessages bounds the messages of a trace, children included.
 	MaxMessages = 1_000_000_000
@@ -22,16 +22,16 @@ const (
 	MaxText = 256
 )
 
-// Order holds the rules for the messages of one trace, one after the other. The zero value is for the start of a trace.
+// Order checks the messages of one trace, one after the other. The zero value stands at the start of a trace.
 type Order struct {
 	last  time.Duration
 	count int64
 }
 
-// Messages returns how many messages passed so far, children included.
+// Messages returns how many messages were checked so far, children included.
 func (o *Order) Messages() int64 { return o.count }
 
-// Check returns what is wrong with the next message and its children, before they are believed.
+// Check returns what is wrong with the next message and its children; nil when they are allowed.
 func (o *Order) Check(m Message) error {
 	if err := fits(m, o.last); err != nil {
 		return err
@@ -47,6 +47,8 @@ func (o *Order) Check(m Message) error {
 	return nil
 }
 
+// tooMany is the error of a trace with too many messages. The functions below return other errors that several readers
+// need.
 func tooMany() error {
 	return fmt.Errorf("found more than %d messages, which is the most a trace may have", MaxMessages)
 }
@@ -74,11 +76,12 @@ func treeSize(m Message, depth int) (int64, error) {
 	return size, nil
 }
 
+// treeTooLarge is the error of a tree above MaxTree.
 func treeTooLarge() error {
 	return fmt.Errorf("found a tree of more than %d messages, which is the largest allowed", MaxTree)
 }
 
-// fits returns what is wrong with m alone, when the message before it came at last.
+// fits returns what is wrong with m alone, when the message before it arrived at last.
 func fits(m Message, last time.Duration) error {
 	switch {
 	case m.Arrival < 0:
@@ -98,11 +101,14 @@ func fits(m Message, last time.Duration) error {
 	return textual("group", m.Group)
 }
 
+// tooLong is the error of an arrival or a service above MaxTime. It recalls that times are relative, because a date is
+// the usual mistake.
 func tooLong(name, found string) error {
 	return fmt.Errorf("found the %s %s, want at most %s seconds, ten years; times count from the start of the trace",
 		name, found, seconds(MaxTime))
 }
 
+// unsorted is the error of an arrival before the one that it follows.
 func unsorted(found, before string) error {
 	return fmt.Errorf("found the arrival %s after %s, want arrivals in order: sort the lines by time", found, before)
 }
@@ -120,11 +126,11 @@ func textual(name, text string) error {
 	return nil
 }
 
-// Fault is what is wrong with a trace file.
+// Fault is a problem in a trace file.
 type Fault struct {
 	// File is the path as it was given.
 	File string
-	// Line counts from 1; 0 means the file as a whole.
+	// Line counts from 1; 0 stands for the file as a whole.
 	Line int64
 	// Problem says what was found, what is wanted and what to do.
 	Problem error
@@ -141,11 +147,12 @@ func (f *Fault) Error() string {
 // Unwrap returns the problem.
 func (f *Fault) Unwrap() error { return f.Problem }
 
-// ErrEmpty is what is wrong with a trace without a message.
+// ErrEmpty is the error of a trace without any message.
 var ErrEmpty = errors.New("found no message; a trace has at least one")
 
-// near returns a question for the word that was probably meant, or "" when none is near.
+// near returns a question for the word that was probably meant, or "" when no word is similar.
 func near(found string, words []string) string {
+	// A third of the letters, and one more for short words, may be wrong.
 	best, least := "", len(found)/3+2
 	for _, w := range words {
 		if d := distance(found, w); d < least {
@@ -158,8 +165,10 @@ func near(found string, words []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// distance counts the letters to insert, delete or change to get from a to b.
+// distance returns the least number of letters to insert, delete or change to get from a to b (Levenshtein's distance);
+// 64 when one is longer than 64, because that is no typing error.
 func distance(a, b string) int {
+	// The table below would be large for a long text.
 	if len(a) > 64 || len(b) > 64 {
 		return 64
 	}

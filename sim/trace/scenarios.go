@@ -7,32 +7,34 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Scenario is a trace with all that a policy is judged by: one row of the built-in suite.
+// Scenario is a trace with all that a policy is judged by on it: one row of the built-in suite.
 type Scenario struct {
-	// Name is what tables and the command line call it; What says in one line what it tries.
+	// Name is what tables and the command line call it. What says in one line what it tests.
 	Name, What string
-	// Spec is its generator with the settings, as [Generate] reads it.
+	// Spec is its generator with settings, as [Generate] reads it.
 	Spec string
-	// Objective is what is asked for.
+	// Objective is the latency objective that a policy is given.
 	Objective muster.Objective
 	// Boot is the median boot time of a worker, Slots how many messages a worker handles at once.
 	Boot  time.Duration
 	Slots int
-	// Max is the most workers. It is far above what the work needs, so that it does not hide who asks for too many.
+	// Max is the most workers. It is far above what the work needs, so that it does not hide a policy that launches too
+	// many.
 	Max int
 }
 
-// Trace generates the scenario's trace for a seed.
+// Trace generates the trace of the scenario for a seed.
 func (s Scenario) Trace(seed uint64) (Trace, error) {
 	t, err := Generate(s.Spec, seed)
 	t.Name = s.Name
 	return t, err
 }
 
-// Seeds are those that the suite is run with: 1 to 10. One seed says little about the 99th percentile of 500 messages.
+// Seeds returns the seeds with which the suite is run: 1 to 10. One seed says little about the 99th percentile of 500
+// messages.
 func Seeds() []uint64 { return []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10} }
 
-// Scenarios is the built-in suite. docs/traces.md says where its numbers come from.
+// Scenarios returns the built-in suite. docs/traces.md says where its numbers come from.
 func Scenarios() []Scenario {
 	within := func(latency time.Duration) muster.Objective {
 		return muster.Objective{Latency: latency, Quantile: 0.99}
@@ -53,7 +55,7 @@ func Scenarios() []Scenario {
 			"spike:rate=0.3,size=300,every=48m,at=24m,duration=4h,service=10s,cv=0.5", within(5 * m), 60 * s, 1, 500},
 		{"diurnal-24h", "a day and a night", "diurnal:rate=1.5,swing=0.8,period=24h,duration=24h,service=10s,cv=0.5",
 			within(3 * m), 60 * s, 1, 500},
-		{"mmpp-bursty", "quiet and busy times that nobody can foresee",
+		{"mmpp-bursty", "quiet and busy times of random length",
 			"mmpp:rate=0.5,to=4,quiet=20m,busy=10m,duration=4h,service=10s,cv=0.5", within(5 * m), 60 * s, 1, 500},
 		{"mpd-drift-5to40", "work that takes eight times as long from one moment on",
 			"drift:rate=1,service=5s,to=40s,at=75m,duration=3h,cv=0.5", within(5 * m), 60 * s, 1, 500},
@@ -80,6 +82,7 @@ func FindScenario(name string) (Scenario, bool) {
 	return all[at], true
 }
 
+// scenarioNames returns the names of all scenarios.
 func scenarioNames() (names []string) {
 	for _, s := range Scenarios() {
 		names = append(names, s.Name)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// parseSeconds reads a number of seconds, exact to the nanosecond when it is written with digits and a point alone.
-// name is the column it stands in.
+// parseSeconds reads a number of seconds that is at least 0. It is exact to the nanosecond when the text has digits and
+// a point only. Error texts name the column it stands in.
 func parseSeconds(name string, text []byte) (time.Duration, error) {
 	d, ok := plainSeconds(text)
 	if !ok {
@@ -25,7 +25,8 @@ func parseSeconds(name string, text []byte) (time.Duration, error) {
 	return d, nil
 }
 
-// plainSeconds reads digits with at most one point among them. Digits after the ninth behind the point round it.
+// plainSeconds reads digits with at most one point among them: the fast path, which nearly all lines take. A tenth
+// digit behind the point rounds the ninth, later ones are ignored. It returns false for any other text.
 func plainSeconds(text []byte) (time.Duration, bool) {
 	var whole, fraction int64
 	digits, scale := 0, int64(time.Second)
@@ -34,6 +35,7 @@ func plainSeconds(text []byte) (time.Duration, bool) {
 		whole = whole*10 + int64(text[i]-'0')
 		digits++
 	}
+	// This also keeps whole from overflowing.
 	if digits > 9 { // longer than MaxTime, or with zeros in front
 		return 0, false
 	}
@@ -41,6 +43,7 @@ func plainSeconds(text []byte) (time.Duration, bool) {
 		for i++; i < len(text) && text[i]-'0' <= 9; i++ {
 			digits++
 			switch {
+			// Up to nine digits behind the point are nanoseconds and more.
 			case scale > 1:
 				scale /= 10
 				fraction += int64(text[i]-'0') * scale
@@ -53,13 +56,14 @@ func plainSeconds(text []byte) (time.Duration, bool) {
 	return time.Duration(whole*int64(time.Second) + fraction), digits > 0 && i == len(text)
 }
 
-// oddSeconds reads numbers with a sign or an exponent, and says what is wrong with everything else.
+// oddSeconds reads numbers with a sign or an exponent, and explains what is wrong with any other text.
 func oddSeconds(name string, text []byte) (time.Duration, error) {
 	if len(text) == 0 {
 		return 0, fmt.Errorf("found no %s, want seconds such as 12.5", name)
 	}
 	v, err := strconv.ParseFloat(string(text), 64)
 	switch {
+	// ParseFloat also accepts NaN, infinities, hexadecimal numbers and underscores, which are refused.
 	case err == nil && math.IsNaN(v), math.IsInf(v, 0) && bytes.ContainsAny(text, "iI"):
 		return 0, fmt.Errorf("found the %s %s, want a finite number of seconds", name, short(text))
 	case err != nil && !errors.Is(err, strconv.ErrRange), bytes.ContainsAny(text, "xXpP_"):
@@ -72,7 +76,7 @@ func oddSeconds(name string, text []byte) (time.Duration, error) {
 	return time.Duration(math.Round(v * float64(time.Second))), nil
 }
 
-// short bounds what an error shows of a file.
+// short limits how much of a file an error text shows.
 func short(text []byte) string {
 	const most = 40
 	if len(text) > most {
@@ -81,9 +85,10 @@ func short(text []byte) string {
 	return string(text)
 }
 
-// appendSeconds writes d, which is not negative, as a number of seconds that is read back as d.
+// appendSeconds appends d, which must not be negative, as a number of seconds. Reading it gives d again, exactly.
 func appendSeconds(to []byte, d time.Duration) []byte {
 	to = strconv.AppendInt(to, int64(d/time.Second), 10)
+	// Trailing zeros are left out, so that each duration has one text.
 	fraction := int64(d % time.Second)
 	if fraction == 0 {
 		return to
@@ -96,6 +101,7 @@ func appendSeconds(to []byte, d time.Duration) []byte {
 	return to
 }
 
+// seconds returns d as appendSeconds writes it, for error texts; d may be negative.
 func seconds(d time.Duration) string {
 	if d < 0 {
 		return "-" + string(appendSeconds(nil, -d))
@@ -103,7 +109,7 @@ func seconds(d time.Duration) string {
 	return string(appendSeconds(nil, d))
 }
 
-// toService rounds a drawn service to microseconds and bounds it.
+// toService rounds a drawn service time to microseconds. Long tails can exceed MaxTime, so it is bounded.
 func toService(s float64) time.Duration {
 	if s >= MaxTime.Seconds() {
 		return MaxTime
@@ -111,7 +117,8 @@ func toService(s float64) time.Duration {
 	return toTime(s)
 }
 
-// toTime rounds seconds to microseconds.
+// toTime rounds seconds to microseconds. The conversion to float64 forbids a fused multiply-add, which some platforms
+// would use and which rounds otherwise.
 func toTime(s float64) time.Duration {
 	return time.Duration(math.Floor(float64(s*1e6)+0.5)) * time.Microsecond
 }

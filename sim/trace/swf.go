@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The fields of a job in the Standard Workload Format, version 2.2, counted from 0. Unknown values are -1.
+// The fields of a job in the Standard Workload Format, version 2.2, counted from 0; -1 stands for an unknown value. See
+// docs/traces.md for the source.
 const (
 	swfFields = 18
 	swfSubmit = 1
@@ -16,21 +17,23 @@ const (
 	swfStatus = 10
 )
 
-// swfReader reads job logs in the Standard Workload Format. Each job is one message that takes one slot for its run
-// time, however many processors it had; the first one arrives at 0. Passed over and counted are jobs whose submit or
-// run time is unknown, those that were cancelled before they ran, and lines about a part of a job whose whole has a
-// line of its own.
+// swfReader reads job logs in the Standard Workload Format. Each job is one message that occupies one slot for its run
+// time, however many processors it had. Arrivals count from the first job.
+//
+// It skips and counts jobs whose submit or run time is unknown, and jobs that were cancelled before they ran. It also
+// skips lines about a part of a job, because the whole job has a line of its own.
 type swfReader struct {
 	*lines
-	fields  [swfFields][]byte
-	begun   bool
-	base    time.Duration // the submit time of the first job that counts
+	fields [swfFields][]byte
+	begun  bool
+	base   time.Duration // the submit time of the first job that counts
+	// order has the newest arrival and the number of jobs that count.
 	order   Order
 	skipped int64
 	failed  error
 }
 
-// Skipped returns how many jobs were passed over so far.
+// Skipped returns how many jobs were skipped so far.
 func (r *swfReader) Skipped() int64 { return r.skipped }
 
 // Next returns the next job.
@@ -49,12 +52,14 @@ func (r *swfReader) Next() (Message, error) {
 	return m, err
 }
 
+// job returns the next job that counts.
 func (r *swfReader) job() (Message, error) {
 	for {
 		line, err := r.next()
 		if err != nil {
 			return Message{}, err
 		}
+		// Comments may stand between jobs, too.
 		if trim(line)[0] == ';' {
 			continue
 		}
@@ -67,6 +72,7 @@ func (r *swfReader) job() (Message, error) {
 			continue
 		case !r.begun:
 			r.begun, r.base = true, m.Arrival
+		// Logs are sorted by submit time; a log that is not would make arrivals descend.
 		case m.Arrival < r.base+r.order.last:
 			return m, r.fault(unsorted(seconds(m.Arrival), seconds(r.base+r.order.last)))
 		}
@@ -79,7 +85,7 @@ func (r *swfReader) job() (Message, error) {
 	}
 }
 
-// parse reads one job; ok is false for one to pass over.
+// parse reads one job; ok is false for a job to skip.
 func (r *swfReader) parse(line []byte) (m Message, ok bool, err error) {
 	n := 0
 	for rest := trim(line); len(rest) > 0; n++ {
@@ -112,6 +118,7 @@ func (r *swfReader) parse(line []byte) (m Message, ok bool, err error) {
 		return m, false, errors.New("found the status " + short(status) + ", want a whole number from -1 to 5")
 	}
 	const cancelled = "5"
+	// The statuses 2, 3 and 4 are of a partial execution: checkpointed jobs have a line for each part.
 	part := string(status) == "2" || string(status) == "3" || string(status) == "4"
 	never := string(status) == cancelled && m.Service == 0
 	return m, !missing(submit) && !missing(run) && !part && !never, nil

@@ -7,29 +7,30 @@ import (
 
 // Message is one message of a trace.
 type Message struct {
-	// Arrival is when it is sent, since the start of the trace: at least 0, and never earlier than that of the message
-	// before. For a child it counts from when its parent finished.
+	// Arrival is when the message is sent, counted from the start of the trace. It is at least 0 and not before the
+	// arrival of the message before. For a child it counts from the end of its parent's work.
 	Arrival time.Duration
-	// Service is how long the work takes in one slot, at least 0.
+	// Service is how long the work takes in one slot; at least 0.
 	Service time.Duration
-	// Class names the kind of work, as a message attribute would; Group is the FIFO group. Both may be empty.
+	// Class names the kind of work, as a message attribute would. Group is the FIFO group. Both may be empty.
 	Class, Group string
 	// Children are sent when this message finishes.
 	Children []Message
 }
 
-// Reader yields the messages of a trace, one after the other. It is not safe for use by several goroutines.
+// Reader returns the messages of a trace, one after the other. It must not be used by several goroutines at once.
 type Reader interface {
-	// Next returns the next message; [io.EOF] after the last one. Any other error says in which file and line what was
-	// found and what is expected.
+	// Next returns the next message, and [io.EOF] after the last one. Any other error names the file and the line, and
+	// says what was found and what is expected there; it is returned again by each later call.
 	Next() (Message, error)
 }
 
-// Trace is a trace that can be read from its start as often as needed, and gives the same messages each time.
+// Trace is a trace that can be read from its start as often as needed, with the same messages each time. Several
+// readers of one trace may be open at once.
 type Trace struct {
-	// Name is how tables call it: the file's name, or what generated it.
+	// Name is what tables call the trace: the name of its file, or the text that generated it.
 	Name string
-	// Open starts reading. A reader that also is an [io.Closer] must be closed.
+	// Open starts reading at the first message. A reader that is also an [io.Closer] must be closed.
 	Open func() (Reader, error)
 }
 
@@ -38,8 +39,10 @@ func Of(name string, messages ...Message) Trace {
 	return Trace{Name: name, Open: func() (Reader, error) { return &slice{messages}, nil }}
 }
 
+// slice reads messages from memory.
 type slice struct{ left []Message }
 
+// Next implements [Reader].
 func (s *slice) Next() (Message, error) {
 	if len(s.left) == 0 {
 		return Message{}, io.EOF
@@ -49,7 +52,7 @@ func (s *slice) Next() (Message, error) {
 	return m, nil
 }
 
-// Each calls use with every message of t, in order, until use returns false, and closes the reader.
+// Each calls use with every message of t, in their order, until use returns false. It opens and closes the reader.
 func (t Trace) Each(use func(Message) bool) error {
 	r, err := t.Open()
 	if err != nil {

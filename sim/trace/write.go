@@ -15,20 +15,22 @@ import (
 	"github.com/muster-scale/muster/internal/durable"
 )
 
-// Write writes t to path as CSV, packed if path ends in .gz, and returns how many messages that were, children
-// included. [Open] gives back the same messages. The file appears when it is whole and on the disk; it replaces one of
-// that name. The same trace gives the same bytes. each, unless nil, is told how many messages are written so far, now
-// and then.
+// Write writes t to path as CSV, compressed if path ends in .gz, and returns the number of messages, children included.
+// [Open] reads the same messages back, and the same trace gives the same bytes. The file appears only when it is
+// complete and on the disk, and then replaces one of that name. each, unless nil, is called after every 10,000 messages
+// or so with the number written so far.
 func Write(t Trace, path string, each func(messages int64)) (int64, error) {
 	if base := strings.TrimSuffix(path, ".gz"); !strings.HasSuffix(base, ".csv") {
 		return 0, fmt.Errorf("write the trace to %s: found a name that ends in %q, want .csv or .csv.gz", path,
 			filepath.Ext(path))
 	}
+	// The header comes first in the file, so the columns must be known before anything is written.
 	columns, err := used(t)
 	if err != nil {
 		return 0, fmt.Errorf("write the trace to %s: %w", path, err)
 	}
-	f, err := beside(path)
+	// A crash must not leave half a trace under the final name.
+	f, err := temporary(path)
 	if err != nil {
 		return 0, fmt.Errorf("write the trace to %s: %w", path, err)
 	}
@@ -47,8 +49,9 @@ func Write(t Trace, path string, each func(messages int64)) (int64, error) {
 	return w.order.count, nil
 }
 
-// beside makes a new file in the directory of path, with the rights that the user gives to new files.
-func beside(path string) (*os.File, error) {
+// temporary creates a new temporary file in the directory of path, so that renaming it to path is atomic. It has the
+// permissions that the user gives to new files.
+func temporary(path string) (*os.File, error) {
 	for n := 0; ; n++ {
 		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.new-%d-%d", filepath.Base(path), os.Getpid(), n))
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -61,6 +64,7 @@ func beside(path string) (*os.File, error) {
 // columns tells which optional columns a trace needs.
 type columns struct{ class, group, depth bool }
 
+// used reads the trace until every optional column is needed, or to its end.
 func used(t Trace) (columns, error) {
 	var c columns
 	err := t.Each(func(m Message) bool {
@@ -70,6 +74,7 @@ func used(t Trace) (columns, error) {
 	return c, err
 }
 
+// add notes the columns that a message and its children need.
 func (c *columns) add(m Message) {
 	c.class = c.class || m.Class != ""
 	c.group = c.group || m.Group != ""
@@ -79,15 +84,19 @@ func (c *columns) add(m Message) {
 	}
 }
 
-// csvWriter writes messages as lines.
+// csvWriter writes messages as lines, and checks them as a reader would.
 type csvWriter struct {
 	columns
-	out   *bufio.Writer
+	// out collects lines before they are compressed or written. An error of it stays, and the next write returns it.
+	out *bufio.Writer
+	// order checks the messages and counts them.
 	order Order
-	line  []byte
-	each  func(int64)
+	// line has the lines of the present root and its children; its memory is used again.
+	line []byte
+	each func(int64)
 }
 
+// file writes the trace to f and waits until it is on the disk.
 func (w *csvWriter) file(t Trace, f *os.File, pack bool) error {
 	var packed *gzip.Writer
 	to := io.Writer(f)
@@ -103,18 +112,22 @@ func (w *csvWriter) file(t Trace, f *os.File, pack bool) error {
 		return err
 	}
 	if packed != nil {
+		// Close writes the end of the gzip stream, without which the file would be broken.
 		if err := packed.Close(); err != nil {
 			return err
 		}
 	}
+	// The content must be on the disk before the file gets its name.
 	return f.Sync()
 }
 
+// all writes the header and all messages.
 func (w *csvWriter) all(t Trace) error {
 	w.header()
 	var failed error
 	told := int64(0)
 	err := t.Each(func(m Message) bool {
+		// A trace that is made in Go has not been checked by a reader.
 		if err := w.order.Check(m); err != nil {
 			failed = fmt.Errorf("message %d: %w", w.order.count+1, err)
 			return false
@@ -133,6 +146,7 @@ func (w *csvWriter) all(t Trace) error {
 	return err
 }
 
+// header writes the names of the columns that are used.
 func (w *csvWriter) header() {
 	w.line = append(w.line[:0], columnArrival+","+columnService...)
 	for _, c := range []struct {
@@ -146,7 +160,7 @@ func (w *csvWriter) header() {
 	w.out.Write(append(w.line, '\n')) // an error comes back with the next write
 }
 
-// append writes the lines of m and its children.
+// append appends the lines of m and its children, a parent before its children.
 func (w *csvWriter) append(to []byte, m Message, depth int) []byte {
 	to = appendSeconds(to, m.Arrival)
 	to = appendSeconds(append(to, ','), m.Service)

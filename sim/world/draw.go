@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// Draw is a distribution of durations. The zero Draw is always zero.
+// Draw is a random duration. The zero Draw is always 0; a Draw with a Mean alone is always the mean.
 type Draw struct {
-	// Mean is at least 0.
+	// Mean is from 0 to 24 hours.
 	Mean time.Duration
-	// CV is the coefficient of variation of a lognormal distribution; 0 makes every draw the mean.
+	// CV is the coefficient of variation of a lognormal distribution, from 0 to 100.
 	CV float64
-	// Exponential makes it the exponential distribution; CV is then 0.
+	// Exponential selects the exponential distribution; CV must then be 0.
 	Exponential bool
-	// Samples, when there are any, are drawn from instead, each equally likely; or taken in turn, over and over, by the
-	// launches of a run with InTurn.
+	// Samples are measured durations. When there are any, one of them is drawn instead, each equally likely. With
+	// InTurn the launches of a run take them in their order, over and over.
 	Samples []time.Duration
 	InTurn  bool
 }
 
-// Nth is the duration of the given turn, counted from 0.
+// Nth returns the duration of the given turn, counted from 0: with InTurn the sample of that turn, otherwise a draw.
 func (d Draw) Nth(r *rand.Rand, turn int) time.Duration {
 	if d.InTurn && len(d.Samples) > 0 {
 		return d.Samples[turn%len(d.Samples)]
@@ -30,7 +30,7 @@ func (d Draw) Nth(r *rand.Rand, turn int) time.Duration {
 	return d.Next(r)
 }
 
-// Next draws a duration.
+// Next draws a duration, and ignores InTurn.
 func (d Draw) Next(r *rand.Rand) time.Duration {
 	switch {
 	case len(d.Samples) > 0:
@@ -40,7 +40,8 @@ func (d Draw) Next(r *rand.Rand) time.Duration {
 	case d.CV == 0 || d.Mean == 0:
 		return d.Mean
 	}
-	// A lognormal with mean m and variation cv has the logarithm's variance ln(1+cv^2) and mean ln m - variance/2.
+	// The logarithm of a lognormal with mean m and variation cv has the variance v = ln(1 + cv^2) and the mean ln m -
+	// v/2.
 	variance := math.Log1p(d.CV * d.CV)
 	return time.Duration(float64(d.Mean) * math.Exp(r.NormFloat64()*math.Sqrt(variance)-variance/2))
 }
@@ -57,7 +58,8 @@ func (d Draw) Average() time.Duration {
 	return time.Duration(sum / float64(len(d.Samples)) * float64(time.Second))
 }
 
-// Least returns the smallest duration that can be drawn, as far as there is one: a bound on the cost may use no other.
+// Least returns the smallest duration that can be drawn; 0 when there is none above. A lower bound of the cost must not
+// assume more.
 func (d Draw) Least() time.Duration {
 	switch {
 	case len(d.Samples) > 0:

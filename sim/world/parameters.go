@@ -7,21 +7,22 @@ import (
 	"time"
 )
 
-// Parameter is one parameter of the world as the command line names it.
+// Parameter is a field of [World] as the command line names it: --world NAME=VALUE.
 type Parameter struct {
-	// Name is how it is written, Value what kind of value it takes, What what it means.
+	// Name is how it is written. Value is the kind of its value, such as DURATION. What explains it in one phrase,
+	// which the help text and docs/simulation.md print.
 	Name, Value, What string
 	set               func(w *World, text string) error
 }
 
-// Parameters lists the parameters of the world by which faults and delays are stated, in the order of the
-// documentation.
+// Parameters lists the parameters in the order of the documentation. A field of [World] without a parameter can be set
+// in Go only.
 func Parameters() []Parameter { return append(memberParameters(), queueParameters()...) }
 
-// What the values of parameters are.
+// The kinds of values; [allowed] says each in words.
 const share, rate, span, whole, number = "SHARE", "PER_HOUR", "DURATION", "COUNT", "NUMBER"
 
-// memberParameters are those of members: how they boot, fail, and are paid for.
+// memberParameters lists the parameters of members: how they boot, fail and are paid for.
 func memberParameters() []Parameter {
 	return []Parameter{
 		{"boot", span, "mean time from a launch until the worker takes messages",
@@ -30,53 +31,54 @@ func memberParameters() []Parameter {
 			numberOf(func(w *World) *float64 { return &w.Boot.CV })},
 		{"boot-samples", "DURATION|DURATION|...", "measured boot times to draw from",
 			samplesOf(func(w *World) *Draw { return &w.Boot })},
-		{"warm", whole, "members of a warm pool, launched before others",
+		{"warm", whole, "warm pool instances, launched before others",
 			wholeOf(func(w *World) *int { return &w.Warm.Size })},
 		{"warm-boot", span, "boot time of members from the warm pool",
 			spanOf(func(w *World) *time.Duration { return &w.Warm.Boot.Mean })},
-		{"warm-refill", span, "time to replace a member of the warm pool",
+		{"warm-refill", span, "time to replace a warm pool instance",
 			spanOf(func(w *World) *time.Duration { return &w.Warm.Refill })},
 		{"spot", share, "share of members that the cloud may take back",
 			numberOf(func(w *World) *float64 { return &w.Spot.Share })},
-		{"spot-rate", rate, "how often each of those is taken back",
+		{"spot-rate", rate, "how often each of these is taken back",
 			numberOf(func(w *World) *float64 { return &w.Spot.Interruptions })},
-		{"spot-notice", span, "how long before it says so",
+		{"spot-notice", span, "time from the notice to the end",
 			spanOf(func(w *World) *time.Duration { return &w.Spot.Notice })},
-		{"launch-fails", share, "share of launches that end in their boot",
+		{"launch-fails", share, "share of launches that fail in their boot",
 			numberOf(func(w *World) *float64 { return &w.LaunchFails })},
 		{"refuse-launch", share, "share of orders that the cloud refuses",
 			numberOf(func(w *World) *float64 { return &w.RefuseLaunch })},
-		{"capacity", whole, "members the cloud has at most; 0 is enough",
+		{"capacity", whole, "members that the cloud has room for; 0 is enough for all",
 			wholeOf(func(w *World) *int { return &w.Capacity })},
 		{"crashes", rate, "how often a member dies", numberOf(func(w *World) *float64 { return &w.Crashes })},
 		{"exit", span, "time a worker takes to end", spanOf(func(w *World) *time.Duration { return &w.Exit })},
-		{"handover", span, "time a worker takes after a message until it asks for the next",
+		{"handover", span, "time a worker takes after a message until it receives the next",
 			spanOf(func(w *World) *time.Duration { return &w.Handover })},
 		{"minimum-bill", span, "least time that a member is paid for",
 			spanOf(func(w *World) *time.Duration { return &w.MinimumBill })},
 		{"bill-step", span, "granularity of the bill", spanOf(func(w *World) *time.Duration { return &w.BillStep })},
-		{"bill-margin", span, "how long before the end of such a step an idle worker offers to leave; 0s is never",
+		{"bill-margin", span, "how long before the end of a paid step an idle worker is ready to stop; 0s is never",
 			spanOf(func(w *World) *time.Duration { return &w.BillMargin })},
 		{"price", number, "price of a worker-hour; 1 when 0",
 			numberOf(func(w *World) *float64 { return &w.PricePerHour })},
 	}
 }
 
-// queueParameters are those of the queue, of what the controller sees and does, and of the run.
+// queueParameters lists the parameters of the queue, of what the controller reads and does, and of the run.
 func queueParameters() []Parameter {
 	return []Parameter{
-		{"visibility", span, "how long a received message is hidden unless its hold is extended; 30s when 0s",
+		{"visibility", span, "visibility timeout of a received message; 30s when 0s",
 			spanOf(func(w *World) *time.Duration { return &w.Visibility })},
 		{"poison", share, "share of messages whose work always fails",
 			numberOf(func(w *World) *float64 { return &w.Poison })},
-		{"max-receives", whole, "receives after which a failing message is a dead letter; 5 when 0",
+		{"max-receives", whole, "attempts after which a failing message is a dead letter; 5 when 0",
 			wholeOf(func(w *World) *int { return &w.MaxReceives })},
 		{"retry-base", span, "first back-off of a failed message; 30s when 0s",
 			spanOf(func(w *World) *time.Duration { return &w.RetryBase })},
 		{"congestion", number, "work takes 1 + NUMBER x min(3, waiting / (10 x workers)) times as long",
 			numberOf(func(w *World) *float64 { return &w.Congestion })},
-		{"cores", whole, "cores that all members share, as processes of one machine do: with more messages at work " +
-			"each takes longer in proportion; 0 is enough", wholeOf(func(w *World) *int { return &w.Cores })},
+		{"cores", whole, "cores that all members share, as processes of one machine do: with more messages in " +
+			"progress each takes longer in proportion; 0 is enough for all",
+			wholeOf(func(w *World) *int { return &w.Cores })},
 		{"classes", "true|false", "workers report durations by the classes of the trace",
 			truthOf(func(w *World) *bool { return &w.Classes })},
 		{"random", "true|false", "hand messages to any waiting worker, as SQS does, and not to the one that waits " +
@@ -86,13 +88,13 @@ func queueParameters() []Parameter {
 		{"wake-delay", span, "how long a wake takes", spanOf(func(w *World) *time.Duration { return &w.Wake })},
 		{"lose-wakes", share, "share of wakes that are lost",
 			numberOf(func(w *World) *float64 { return &w.LoseWakes })},
-		{"metric-period", span, "counts change only so often",
+		{"metric-period", span, "interval at which counts change",
 			spanOf(func(w *World) *time.Duration { return &w.MetricPeriod })},
-		{"metric-delay", span, "counts show so much later",
+		{"metric-delay", span, "delay with which counts are shown",
 			spanOf(func(w *World) *time.Duration { return &w.MetricDelay })},
-		{"stale", span, "counts show how it was so long ago, and the source says that they may",
+		{"stale", span, "age of the counts, which the source shows as present ones",
 			spanOf(func(w *World) *time.Duration { return &w.Stale })},
-		{"counts-only", "true|false", "the source tells counts alone, as SQS does: no ages, and not how many were sent",
+		{"counts-only", "true|false", "the source knows counts only, as SQS does: no ages, and not how many were sent",
 			truthOf(func(w *World) *bool { return &w.CountsOnly })},
 		{"approximate", share, "largest relative error of counts",
 			numberOf(func(w *World) *float64 { return &w.Approximate })},
@@ -100,11 +102,11 @@ func queueParameters() []Parameter {
 			numberOf(func(w *World) *float64 { return &w.LoseSamples })},
 		{"lose-listings", share, "share of fleet listings that fail",
 			numberOf(func(w *World) *float64 { return &w.LoseListings })},
-		{"trees", "true|false", "messages that have children are nodes of trees, which tell the controller what is " +
-			"to come", truthOf(func(w *World) *bool { return &w.Trees })},
-		{"lose-trees", share, "share of looks at the trees that fail",
+		{"trees", "true|false", "messages that have children are nodes of trees, which tell the controller how much " +
+			"work is to come", truthOf(func(w *World) *bool { return &w.Trees })},
+		{"lose-trees", share, "share of readings of the trees that fail",
 			numberOf(func(w *World) *float64 { return &w.LoseTrees })},
-		{"api", span, "time an order or a look takes", spanOf(func(w *World) *time.Duration { return &w.API.Mean })},
+		{"api", span, "time an order or a poll takes", spanOf(func(w *World) *time.Duration { return &w.API.Mean })},
 		{"api-cv", number, "its variation", numberOf(func(w *World) *float64 { return &w.API.CV })},
 		{"throttle", share, "share of orders refused as too many",
 			numberOf(func(w *World) *float64 { return &w.Throttle })},
@@ -121,20 +123,21 @@ func queueParameters() []Parameter {
 			numberOf(func(w *World) *float64 { return &w.RepeatReports })},
 		{"controller-crashes", rate, "how often the controller loses its memory",
 			numberOf(func(w *World) *float64 { return &w.ControllerCrashes })},
-		{"controller-down", span, "how long it is gone then",
+		{"controller-down", span, "time until a new controller starts",
 			spanOf(func(w *World) *time.Duration { return &w.ControllerDown })},
-		{"idle", span, "how long a worker waits for a message before it offers to leave",
+		{"idle", span, "how long a worker waits for a message until it is ready to stop",
 			spanOf(func(w *World) *time.Duration { return &w.IdleStop })},
 		{"faults-end", span, "when faults stop; 0s is never",
 			spanOf(func(w *World) *time.Duration { return &w.FaultsEnd })},
-		{"tail", span, "how long a run goes on after the last message for workers to leave; 30m when 0s",
+		{"tail", span, "how long a run goes on after the last message for workers to stop; 30m when 0s",
 			spanOf(func(w *World) *time.Duration { return &w.Tail })},
 		{"start", "DATE", "the date of the trace's start, for policies that go by the calendar; " +
 			"2026-01-05T00:00:00Z, a Monday, when not given", setStart},
 	}
 }
 
-// Set sets the parameter of the given name in w.
+// Set sets the parameter of the given name in w from a text. It returns an error for an unknown name and for a text
+// that is no such value; whether the value is possible is left to [World.Check].
 func (w *World) Set(name, text string) error {
 	all := Parameters()
 	for _, p := range all {
@@ -152,7 +155,7 @@ func (w *World) Set(name, text string) error {
 	return fmt.Errorf("there is no world parameter %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// allowed says in words what a value of a kind is.
+// allowed says in words what a value of a kind is, for error texts.
 func allowed(kind string) string {
 	switch kind {
 	case "DURATION":
@@ -171,6 +174,7 @@ func allowed(kind string) string {
 	return kind
 }
 
+// spanOf returns a setter of a duration. The functions below do so for other types.
 func spanOf(field func(*World) *time.Duration) func(*World, string) error {
 	return func(w *World, text string) (err error) {
 		*field(w), err = time.ParseDuration(text)
@@ -199,6 +203,7 @@ func truthOf(field func(*World) *bool) func(*World, string) error {
 	}
 }
 
+// samplesOf returns a setter of measured durations, which are separated by |.
 func samplesOf(field func(*World) *Draw) func(*World, string) error {
 	return func(w *World, text string) error {
 		for _, part := range strings.Split(text, "|") {

@@ -22,132 +22,142 @@ import (
 	"github.com/muster-scale/muster/awsrules/tracking"
 )
 
-// World are the parameters of the simulated world. Zero values mean a world without that delay or fault; [World.Check]
-// tells what is allowed. Probabilities are from 0 to 1, rates are per hour.
+// World holds the parameters of the simulated world. A zero field means that the world has no such delay or fault, or
+// the default that the field names; [World.Check] tells what is allowed. Probabilities and shares are from 0 to 1,
+// rates are per hour.
 type World struct {
-	// Start is the date of the trace's start; it matters to policies that go by the calendar.
+	// Start is the instant at which the trace starts, for policies that go by the calendar; by default 2026-01-05 UTC,
+	// a Monday.
 	Start time.Time
 
-	// Boot is the time from the launch of a member until its worker takes messages. The first Warm.Size members at a
-	// time come from a warm pool and boot by Warm.Boot.
+	// Boot is the time from the launch of a member until its worker takes messages. Members from the warm pool boot by
+	// Warm.Boot instead.
 	Boot Draw
 	Warm WarmPool
-	// Spot is the share of members that can be interrupted.
+	// Spot says which members the cloud may take back.
 	Spot Spot
-	// Slots is how many messages a worker holds at once, at least 1.
+	// Slots is how many messages a worker handles at once, at least 1 and by default 1.
 	Slots int
-	// IdleStop is how long a worker waits for a message before it offers to leave; 0 never.
+	// IdleStop is how long a worker waits for a message until it is ready to stop; 0 is never.
 	IdleStop time.Duration
-	// Exit is the time a worker takes to end once it may.
+	// Exit is the time that a worker takes to end after its stop was permitted.
 	Exit time.Duration
-	// Handover is the time a worker takes to delete a finished message before it receives the next; the message counts
-	// as finished when its work is done.
+	// Handover is the time a worker takes to delete a finished message before it receives the next one. The message
+	// counts as finished when its work is done.
 	Handover time.Duration
 
-	// LaunchFails is the probability that a member ends in its boot. RefuseLaunch is the probability that an order is
-	// refused whole, and Capacity how many members can exist at most because the cloud has no more; 0 means enough.
+	// LaunchFails is the probability that a member ends in its boot. RefuseLaunch is the probability that a whole order
+	// is refused. Capacity is how many members the cloud has room for; 0 is enough for all.
 	LaunchFails  float64
 	RefuseLaunch float64
 	Capacity     int
-	// Crashes is how often an hour a worker's member dies, whatever it does.
+	// Crashes is how often an hour a member dies, whatever its worker does.
 	Crashes float64
 
-	// MinimumBill and BillStep are the least time a member is paid for and the granularity. PricePerHour is what a
-	// worker costs; 1 when zero, so that cost reads in worker-hours.
+	// MinimumBill is the least time for which a member is paid, BillStep the granularity of the bill. PricePerHour is
+	// what a worker costs; by default 1, so that the cost reads in worker-hours.
 	MinimumBill, BillStep time.Duration
-	// BillMargin is how long before the end of a BillStep that is paid for an idle worker offers to leave; zero is
-	// never.
+	// BillMargin is how long before the end of a paid BillStep an idle worker is ready to stop; 0 is never.
 	BillMargin   time.Duration
 	PricePerHour float64
 
-	// Visibility is how long a received message is hidden unless its hold is extended; workers extend it at half of
-	// that.
+	// Visibility is the visibility timeout: a received message is hidden for so long. Workers extend it when half of it
+	// has passed. By default 30 s.
 	Visibility time.Duration
-	// Poison is the share of messages whose work fails every time; after MaxReceives they are dead letters. RetryBase
-	// is the first back-off of a failed message.
+	// Poison is the share of messages whose work fails every time. After MaxReceives, by default 5, a message is a dead
+	// letter. RetryBase is the first back-off after a failure, by default 30 s; it doubles with each failure.
 	Poison      float64
 	MaxReceives int
 	RetryBase   time.Duration
-	// Congestion makes work take longer the more messages wait, as a shared database does: a message that begins while
-	// b messages wait and n members take messages takes 1 + Congestion x min(3, b / (10 n)) times its service.
+	// Congestion makes work take longer the more messages wait, as a shared database does. The duration of a message is
+	// multiplied once, when its work first begins, by
+	//
+	//	1 + Congestion x min(3, b / (10 n))
+	//
+	// with b the messages that wait and n the members that take messages at that time.
 	Congestion float64
-	// Cores is how many cores all members share, as processes of one machine do: while more messages are worked on,
-	// each takes longer in proportion. 0 means that each has its own.
+	// Cores is how many cores all members share, as processes of one machine do. With more messages in progress than
+	// cores, each takes longer in proportion. 0 gives each message a core of its own.
 	Cores int
-	// Classes has workers report durations by the classes of the trace.
+	// Classes lets workers report durations by the classes of the trace.
 	Classes bool
-	// Random hands a message to any of the waiting workers, as SQS does, instead of to the one that waits longest.
+	// Random hands a message to any worker that waits, as SQS does, and not to the one that waits longest.
 	Random bool
 
-	// Wakes makes the queue wake the controller when messages come, after the delay Wake; LoseWakes is the share lost.
+	// Wakes lets the queue wake the controller when messages come, after the delay Wake. LoseWakes is the share of
+	// wake-ups that are lost.
 	Wakes     bool
 	Wake      time.Duration
 	LoseWakes float64
 
-	// MetricPeriod makes counts change only so often, MetricDelay shows them so much later. Stale shows counts as they
-	// were so long ago under the present instant, as a distributed queue may. CountsOnly is a source that knows neither
-	// ages nor how many messages were sent. Approximate is the largest relative error of counts, LoseSamples the share
-	// of measurements that fail.
+	// MetricPeriod is the interval at which counts change, and MetricDelay how much later they are shown. Stale shows
+	// counts as they were so long ago under the present instant, as a distributed queue may do. CountsOnly is a source
+	// that knows neither ages nor how many messages were sent, as SQS. Approximate is the largest relative error of
+	// counts. LoseSamples is the share of measurements that fail.
 	MetricPeriod, MetricDelay, Stale time.Duration
 	CountsOnly                       bool
 	Approximate                      float64
 	LoseSamples                      float64
-	// Silent workers report to nobody. A service of the fleet's own keeps the number of members that it was set to: it
-	// replaces those that end, and where it has too many it ends members that hold no message, the oldest first, and
-	// the others when they are done. Such workers do not leave by themselves, so IdleStop does not count.
+	// Silent workers do not report. A service of the fleet keeps the desired count: it replaces members that end. To
+	// shrink, it stops members that hold no message, the oldest first, and the others when they are done. Such workers
+	// do not stop by themselves, so IdleStop and BillMargin have no effect.
 	Silent bool
 	// Tracking, where set, is the scaling policy of AWS that sizes a delegated fleet. It takes its metric and target
-	// from what the controller hands over, and its service keeps the count as that of a silent fleet does; workers do
-	// not leave by themselves. The controller's own spec must be delegated.
+	// from what the controller hands over. Its service keeps the count as that of silent workers does, and workers do
+	// not stop by themselves. The controller's own spec must be delegated.
 	Tracking *tracking.Policy
-	// Trees tells the controller what running trees are expected to send: the messages that have children are taken for
-	// nodes. LoseTrees is the share of looks at them that fail.
+	// Trees tells the controller how much work running trees are expected to send: messages that have children are
+	// nodes of a tree. LoseTrees is the share of readings of the trees that fail.
 	Trees     bool
 	LoseTrees float64
 	// LoseListings is the share of fleet listings that fail.
 	LoseListings float64
 
-	// API is the time an order takes to be carried out and answered, Throttle the share of orders refused as too many.
+	// API is the time that an order or a poll takes. Throttle is the share of orders that are refused as too many.
 	API      Draw
 	Throttle float64
 	// LoseAnswers is the share of orders that are carried out and whose answer is lost; they are given again.
 	LoseAnswers float64
 
-	// Report is how long a worker's report takes to the controller, and the answer back. ReportEvery is the time
-	// between reports while nothing changes. LoseReports and RepeatReports are shares.
+	// Report is the time that a worker's report takes to the controller, and again the answer back. ReportEvery is the
+	// time between two reports while nothing changes, by default 1 s. LoseReports and RepeatReports are the shares of
+	// reports that are lost and that arrive twice; an answer is lost as often as a report.
 	Report        Draw
 	ReportEvery   time.Duration
 	LoseReports   float64
 	RepeatReports float64
 
-	// ControllerCrashes is how often an hour the controller loses its memory and starts again from the history, after
-	// ControllerDown. The one before goes on for a while and must be refused.
+	// ControllerCrashes is how often an hour the controller loses its memory. A new one starts from the history after
+	// ControllerDown, and the history must refuse what the replaced one still writes.
 	ControllerCrashes float64
 	ControllerDown    time.Duration
 
-	// FaultsEnd is when crashes, losses and refusals stop; 0 means never.
+	// FaultsEnd is the time of the run from which on nothing crashes, fails or is lost; 0 is never.
 	FaultsEnd time.Duration
-	// Tail bounds how long a run goes on after the last message finished, for workers to leave; 30 minutes when zero.
+	// Tail is the longest time that a run goes on after the last message finished, for workers to stop; by default 30
+	// minutes.
 	Tail time.Duration
 }
 
-// WarmPool are members that were prepared: the first ones launched come from there.
+// WarmPool describes prepared instances: launches are served from the pool first, while it has any.
 type WarmPool struct {
-	// Size is how many there are; Refill is how long it takes to replace one that was taken.
+	// Size is how many instances the pool holds. Boot is the boot time of a member from the pool, and Refill the time
+	// until a used instance is replaced.
 	Size   int
 	Boot   Draw
 	Refill time.Duration
 }
 
-// Spot are members that the cloud takes back.
+// Spot describes members that the cloud may take back.
 type Spot struct {
-	// Share of the members, Interruptions per member and hour, Notice before the end.
+	// Share is the share of members that can be interrupted, Interruptions how often an hour each of them is, and
+	// Notice the time from the notice to the end.
 	Share         float64
 	Interruptions float64
 	Notice        time.Duration
 }
 
-// Check completes w with defaults and returns every fault of it, joined.
+// Check fills in the defaults of w and returns all its faults, joined; nil when it has none.
 func (w World) Check() (World, error) {
 	if w.Start.IsZero() {
 		w.Start = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC) // a Monday
@@ -170,7 +180,7 @@ func (w World) Check() (World, error) {
 		{"share of poison messages", w.Poison}, {"share of lost wakes", w.LoseWakes},
 		{"error of counts", w.Approximate},
 		{"share of lost samples", w.LoseSamples}, {"share of lost listings", w.LoseListings},
-		{"share of lost looks at trees", w.LoseTrees}, {"share of throttled orders", w.Throttle},
+		{"share of lost readings of trees", w.LoseTrees}, {"share of throttled orders", w.Throttle},
 		{"share of lost answers", w.LoseAnswers}, {"share of lost reports", w.LoseReports},
 		{"share of repeated reports", w.RepeatReports},
 	} {

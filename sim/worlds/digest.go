@@ -6,21 +6,22 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"io"
+	"strings"
 
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// Digest returns a hash of everything that an outcome depends on beside the code: the drawn figures, the circumstances,
+// Digest returns a hash of everything that an outcome depends on except the code: the drawn figures, the circumstances,
 // the seed and every message. p is the prepared world.
 func (w World) Digest(p contest.Prepared) (string, error) {
 	h := sha256.New()
 	e := p.Event
 	type figures World // without the method String, which rounds
 	drawn := figures(w)
-	drawn.Event = contest.Event{} // a trace is a function, whose address says nothing
-	fmt.Fprintf(
-		h,
+	drawn.Event = contest.Event{} // a trace is a function, whose address has no meaning
+	text := fmt.Sprintf(
 		"%+v %d %+v %+v %+v %v %v %v %v %v",
 		drawn,
 		p.Seed,
@@ -33,6 +34,8 @@ func (w World) Digest(p contest.Prepared) (string, error) {
 		e.TellBoot,
 		e.Poll,
 	)
+	// No drawn fleet is delegated. The field would change the digests that results were kept under.
+	io.WriteString(h, strings.ReplaceAll(text, " Tracking:<nil>", "")) // a hash never fails
 	err := p.Trace.Each(func(m trace.Message) bool {
 		addMessage(h, m)
 		return true
@@ -40,6 +43,7 @@ func (w World) Digest(p contest.Prepared) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
+// addMessage adds a message and its children to a hash.
 func addMessage(h hash.Hash, m trace.Message) {
 	var numbers []byte
 	for _, n := range []int{int(m.Arrival), int(m.Service), len(m.Class), len(m.Group), len(m.Children)} {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Quantity is something that is drawn for a world, with its distribution in short. The comment on [Draw] has it in
-// full.
+// Quantity is one quantity that is drawn for a world, with its distribution in a few words. The comment on [Draw] is
+// complete.
 type Quantity struct{ Name, Distribution string }
 
-// Quantities returns what is drawn for a world, in the order of [Draw].
+// Quantities returns the quantities that are drawn for a world, in the order of [Draw].
 func Quantities() []Quantity {
 	var shapes []string
 	for _, s := range Shapes() {

@@ -14,47 +14,47 @@ import (
 
 // World is one drawn world. Durations are in seconds, loads in busy workers.
 type World struct {
-	// Number is what it was drawn from. The same number gives the same world.
+	// Number is the number from which it was drawn.
 	Number uint64
-	// Event is the world as contenders play it, with the number as seed.
+	// Event is the world as contenders play it. Its seed is the number.
 	Event contest.Event
-	// Shape says how messages come, Drift how the work changes: "" for not at all.
+	// Shape says how messages arrive, and Drift how the work changes; "" is not at all.
 	Shape Shape
 	Drift string
-	// Mean and CV are those of the work at the start, Tail is its 99th percentile; Boot is the mean boot time, and
-	// BootCV how far boots differ.
+	// Mean and CV describe the work at the start, and Tail is the 99th percentile. Boot is the mean boot time, and
+	// BootCV its coefficient of variation.
 	Mean, CV, Tail, Boot, BootCV float64
-	// Latency is the objective, Load the mean number of busy workers, Length how long messages come.
+	// Latency is the objective, Load the mean number of busy workers, Length the time in which messages arrive.
 	Latency, Load, Length float64
-	// Slots is how many messages a worker handles at once, Messages about how many come.
+	// Slots is how many messages a worker handles at once, Messages about how many arrive.
 	Slots    int
 	Messages int
-	// Told says what is stated beforehand of the mean: none, right, half or double.
+	// Told says what the configuration states of the mean duration: none, right, half or double.
 	Told string
-	// Binding is true where the maximum is near or below what the load needs.
+	// Binding is true where the maximum is near or below the number of workers that the load needs.
 	Binding bool
 }
 
-// The bounds of the box. [Draw] says how each quantity is distributed within them.
+// The bounds of the distribution. [Draw] says how each quantity is distributed within them.
 const (
 	shortestWork, longestWork = 5e-3, 4 * 3600.0
 	shortestBoot, longestBoot = 0.2, 1800.0
 	leastLoad, mostLoad       = 0.01, 1000.0
 	leastRoom, mostRoom       = 0.3, 50.0
-	// mostMessages bounds the messages of a world, shortest and longest its length: what is fast comes with small
-	// loads, what is slow with few messages.
+	// mostMessages bounds the messages of a world; shortest and longest bound its length. So fast work comes with small
+	// loads, and slow work with few messages.
 	mostMessages      = 100_000
 	shortest, longest = 600.0, 150 * 86400.0
-	// soonestReport and latestReport bound how late reports are in most worlds, soonestLate and latestLate in the share
-	// lateShare of them.
+	// soonestReport and latestReport bound the delay of reports in most worlds; soonestLate and latestLate bound it in
+	// the share lateShare of them.
 	soonestReport, latestReport = 0.01, 3.0
 	soonestLate, latestLate     = 0.1, 30.0
 	lateShare                   = 0.3
-	// mostPolls bounds the polls of a world, where its objective allows it; mostReports its reports, where rarestReport
-	// does.
+	// mostPolls bounds the polls of a world, where its objective allows that. mostReports bounds its reports, where
+	// rarestReport allows that.
 	mostPolls, mostReports = 50_000, 300_000
-	// rarestReport is the longest time between two reports of a worker. With reports half a minute late it is still
-	// heard of often enough not to be taken for lost.
+	// rarestReport is the longest time between two reports of a worker. A worker whose reports are half a minute late
+	// still reports often enough not to be taken for lost.
 	rarestReport = 8.0
 	// mostWork bounds the worker-seconds of a world, over the time between two reports.
 	mostWork = 1e6
@@ -68,6 +68,7 @@ func (d draws) log(least, most float64) float64 {
 	return least * math.Pow(most/least, d.Float64())
 }
 
+// between draws from a uniform distribution.
 func (d draws) between(least, most float64) float64 { return least + (most-least)*d.Float64() }
 
 // hit tells whether something of the given probability happens.
@@ -128,17 +129,18 @@ func Draw(number uint64) World {
 	drawCircumstances(d, &w, &event)
 	flow.settle(&w, event.World.ReportEvery.Seconds())
 	slowDown(&w, &event)
-	// What is kept after the last message is in proportion to the world, so that a world of a minute is not judged by
-	// its end.
+	// What is kept after the last message is in proportion to the length of the world, so that a world of a minute is
+	// not judged by its end.
 	event.World.Tail = seconds(math.Min(1800, math.Max(60, w.Length/10)))
 	drawMax(d, &w, &event)
 	drawTold(d, &w, &event)
-	drawLate(d, &event) // comes last, so that no other draw of a world depends on it
+	drawLate(d, &event) // drawn last, so that no other draw of a world depends on it
 	event.Trace = func(uint64) (trace.Trace, error) { return flow.trace(w, work), nil }
 	w.Event = event
 	return w
 }
 
+// seconds returns a number of seconds as a duration.
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // drawCircumstances draws how the fleet, the reports and the source behave.
@@ -185,8 +187,8 @@ func drawCircumstances(d draws, w *World, e *contest.Event) {
 	s.Visibility = 30 * time.Second
 }
 
-// slowDown makes polls and reports rarer in a world that is long, or has many workers, as those who run such fleets do:
-// about mostPolls polls, if four of them still come within the objective, and about mostReports reports, if each worker
+// slowDown makes polls and reports rarer in a world that is long or has many workers, as operators of such fleets do.
+// It aims at mostPolls polls, if four polls still fit into the objective, and at mostReports reports, if each worker
 // still sends one every rarestReport.
 func slowDown(w *World, e *contest.Event) {
 	e.Poll = max(e.Poll, seconds(math.Min(w.Length/mostPolls, w.Latency/4)))
@@ -204,7 +206,7 @@ func drawMax(d draws, w *World, e *contest.Event) {
 	e.Limits.Max = int(math.Min(20_000, math.Max(20, 30*w.Load)))
 }
 
-// drawTold draws what is stated beforehand.
+// drawTold draws what the configuration states.
 func drawTold(d draws, w *World, e *contest.Event) {
 	e.TellBoot = d.hit(0.5)
 	factor := 1.0
@@ -221,15 +223,15 @@ func drawTold(d draws, w *World, e *contest.Event) {
 	e.Prior = max(time.Microsecond, seconds(factor*w.Mean))
 }
 
-// drawLate draws whether reports are as late as behind a slow or distant network.
+// drawLate draws whether reports are late, as behind a slow or distant network.
 func drawLate(d draws, e *contest.Event) {
 	if d.hit(lateShare) {
 		e.World.Report.Mean = seconds(d.log(soonestLate, latestLate))
 	}
 }
 
-// Slack is how much of the objective is left beside the tail of the work, the longest usual boot and what is seen late;
-// where it is above 0 a launch saves a message that is already there.
+// Slack returns how much of the objective is left, in seconds, after the tail of the work, the longest usual boot and
+// the delay of what is observed. Above 0, a launch for a message that waits still finishes it in time.
 func (w World) Slack() float64 {
 	e := w.Event
 	late := e.World.Stale.Seconds() + 2*e.Poll.Seconds() + e.World.Report.Mean.Seconds()
@@ -242,7 +244,7 @@ func (w World) Failing() bool {
 	return s.Poison > 0 || s.LaunchFails > 0 || s.Crashes > 0 || s.Spot.Share > 0
 }
 
-// String says the world in a line.
+// String describes the world in one line.
 func (w World) String() string {
 	s := w.Event.World
 	text := fmt.Sprintf("%s load %.3g of %s (cv %.2g", w.Shape, w.Load, short(w.Mean), w.CV)
@@ -268,7 +270,7 @@ func (w World) String() string {
 	return text
 }
 
-// short writes seconds with two digits.
+// short returns seconds with two digits and a unit.
 func short(s float64) string {
 	two := func(v float64) string {
 		if v >= 100 {

@@ -8,10 +8,10 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// Shape is how messages come.
+// Shape says how messages arrive.
 type Shape string
 
-// The shapes, each as likely as the others.
+// The shapes, all equally likely.
 const (
 	Steady  Shape = "steady"
 	Poisson Shape = "poisson"
@@ -26,30 +26,31 @@ const (
 	Trees   Shape = "trees"
 )
 
-// Shapes lists all shapes.
+// Shapes returns all shapes.
 func Shapes() []Shape {
 	return []Shape{Steady, Poisson, MMPP, Diurnal, Weekly, OnOff, Spikes, Pareto, Ramp, Step, Trees}
 }
 
-// flow is how messages come: a rate over time in proportion to its mean, and how many come at once.
+// flow says how messages arrive: a rate over time in proportion to its mean, and how many messages arrive at once.
 type flow struct {
 	shape Shape
 	seed  uint64
-	// least is the shortest length that shows the shape, in seconds.
+	// least is the shortest length in seconds that shows the shape.
 	least float64
-	// wanted is how many messages there should be.
+	// wanted is the number of messages that there should be.
 	wanted float64
-	// period is that of what repeats, swing how far it goes, busy which share of the time is busy, size how many
-	// messages a burst has.
+	// period is the period of what repeats, and swing its amplitude. busy is the share of the time that is busy, size
+	// the number of messages in a burst.
 	period, swing, busy, size float64
 }
 
+// drawFlow draws the shape of the arrivals and its parameters.
 func drawFlow(d draws, w *World) flow {
 	f := flow{shape: Shapes()[d.IntN(len(Shapes()))], seed: d.Uint64(), wanted: d.log(500, 20_000),
 		swing: d.between(0.3, 1), busy: d.log(0.05, 0.5)}
 	w.Shape = f.shape
 	f.least = math.Max(shortest, 8*w.Boot+3*w.Latency+10*w.Mean)
-	unit := w.Boot + w.Latency // what a policy can follow
+	unit := w.Boot + w.Latency // the time scale on which a policy can react
 	switch f.shape {
 	case MMPP:
 		f.period = unit * d.log(0.5, 20)
@@ -72,8 +73,10 @@ func drawFlow(d draws, w *World) flow {
 	return f
 }
 
-// settle sets the length of the world and, where that many messages are not to be had, its load.
+// settle sets the length of the world, and lowers its load where so many messages are too many.
 func (f *flow) settle(w *World, reportEvery float64) {
+	// A simulated run costs by messages and by reports of busy workers; both are bounded, and 150 messages are always
+	// allowed.
 	most := math.Min(mostMessages, math.Max(150, mostWork*reportEvery/w.Mean))
 	f.wanted = math.Min(f.wanted, most)
 	rate := w.Load * float64(w.Slots) / w.Mean
@@ -85,7 +88,7 @@ func (f *flow) settle(w *World, reportEvery float64) {
 	w.Length, w.Messages = length, int(math.Ceil(rate*length))
 }
 
-// level is the rate over its mean at a time.
+// level returns the rate at a time, over its mean.
 func (f flow) level(t, length float64) float64 {
 	switch f.shape {
 	case Diurnal:
@@ -95,6 +98,7 @@ func (f flow) level(t, length float64) float64 {
 		if math.Mod(t, f.period) >= 5*86400 {
 			return 0.2 * day
 		}
+		// Five days of 1.32 and two of 0.2 have a mean of 1.
 		return 1.32 * day
 	case OnOff:
 		if math.Mod(t, f.period) < f.busy*f.period {
@@ -102,9 +106,10 @@ func (f flow) level(t, length float64) float64 {
 		}
 		return 0
 	case Spikes:
-		return 0.3 // the rest comes in spikes
+		return 0.3 // the rest arrives in spikes
 	case Ramp:
 		if t < 0.7*length {
+			// The ramp rises over 70 % of the length, and its mean over the whole is about 1.
 			return 0.1 + 3.2*(t/(0.7*length))*0.8
 		}
 		return 0.1
@@ -112,12 +117,13 @@ func (f flow) level(t, length float64) float64 {
 		if t < 0.4*length {
 			return 0.2
 		}
+		// The mean over 40 % at 0.2 and 60 % at this level is 1.
 		return 1.533
 	}
 	return 1
 }
 
-// times returns when messages come, rising.
+// times returns the arrivals, ascending, in seconds.
 func (f flow) times(w World) []float64 {
 	d := draws{rand.New(rand.NewPCG(f.seed, 2))}
 	rate := float64(w.Messages) / w.Length
@@ -153,7 +159,7 @@ func (f flow) times(w World) []float64 {
 		return at
 	case Pareto:
 		for t := d.ExpFloat64() * f.size / rate; t < w.Length; t += d.ExpFloat64() * f.size / rate {
-			// A Pareto law of index 1.5 has three times its least as mean.
+			// A Pareto distribution of index 1.5 has a mean of three times its least value.
 			n := math.Min(f.size/3*math.Pow(1-d.Float64(), -1/1.5), float64(w.Messages)/3)
 			for range max(1, int(n+0.5)) {
 				at = append(at, t)

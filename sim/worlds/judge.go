@@ -12,14 +12,15 @@ import (
 // NamedSeed is the seed of the named worlds: their limits hold for its draws.
 const NamedSeed = 7
 
-// Reference is the baseline beside which every policy is shown: it takes one formula and no state.
+// Reference is the baseline with which every policy is compared: one formula without any state.
 const Reference = "formula"
 
-// Regretted is the share of its loss below which another policy's loss makes a policy regret its decisions in a world.
+// Regretted bounds regret: where another policy's loss is below this share of a policy's, that policy regrets its
+// decisions.
 const Regretted = 0.9
 
-// Prepare makes the trace of the named world, measures it and computes its lower bound. told states the true mean
-// processing duration and boot time.
+// Prepare makes the trace of the named world, measures it and computes its lower bounds. With told, the configuration
+// states the true mean processing duration and boot time.
 func (n Named) Prepare(told bool) (contest.Prepared, error) {
 	e := n.Event
 	if told {
@@ -51,7 +52,7 @@ func (n Named) Missed(r scoring.Result) []string {
 	return all
 }
 
-// Duel is the outcome of one policy in a world beside the best of the others, the one with the smallest loss.
+// Duel is the outcome of one policy in a world, and the best outcome of any other: the one with the smallest loss.
 type Duel struct{ Mine, Best Outcome }
 
 // Duels pairs each outcome of the named policy with the best other one in the same world, in the order of the outcomes.
@@ -72,13 +73,13 @@ func Duels(policy string, all []Outcome) []Duel {
 	return duels
 }
 
-// Ratio is the policy's loss over that of the best other.
+// Ratio returns the policy's loss over that of the best other one.
 func (d Duel) Ratio() float64 { return d.Mine.Loss / d.Best.Loss }
 
-// Regret tells whether the best other's loss is at least a tenth smaller: below [Regretted] of the policy's.
+// Regret tells whether the best other policy's loss is more than a tenth smaller: below [Regretted] of the policy's.
 func (d Duel) Regret() bool { return !(d.Best.Loss >= Regretted*d.Mine.Loss) }
 
-// Worst returns at most n duels, those with the largest ratios first.
+// Worst returns the n duels with the largest ratios, the largest first.
 func Worst(duels []Duel, n int) []Duel {
 	duels = slices.Clone(duels)
 	slices.SortStableFunc(duels, func(x, y Duel) int {
@@ -93,7 +94,7 @@ func Worst(duels []Duel, n int) []Duel {
 	return duels[:min(n, len(duels))]
 }
 
-// GeometricMean returns the geometric mean, NaN of no ratios.
+// GeometricMean returns the geometric mean of ratios; NaN when there are none.
 func GeometricMean(ratios []float64) float64 {
 	logs := 0.0
 	for _, r := range ratios {

@@ -10,18 +10,19 @@ import (
 	"github.com/muster-scale/muster/sim/world"
 )
 
-// Named is a world in which an autoscaler did what none may do. Each is kept, with the most that it may cost now.
+// Named is a world in which an autoscaler once failed badly, with the limits that a policy must keep there now.
 type Named struct {
-	// Name is what tables call it, Found what went wrong there, in the words of a table.
+	// Name is its name in tables. Found says what went wrong there, for a table.
 	Name, Found string
 	Event       contest.Event
-	// Least is the least share in time, most of each the most worker-seconds over the lower bound, the most launches in
-	// an hour, and the largest size; zero judges nothing.
+	// Least is the least share in time. The others are the most that is allowed: worker-seconds over the lower bound,
+	// launches in an hour, and members at a time. A limit of 0 judges nothing.
 	Least, MostRatio, MostLaunches float64
 	MostPeak                       int
 }
 
-// All returns the named worlds, in the order of their finding. Nothing is stated beforehand but where the name says so.
+// All returns the named worlds, in the order in which they were found. Nothing is stated beforehand unless the name
+// says so.
 func All() []Named {
 	const s, m, h = time.Second, time.Minute, time.Hour
 	event := func(name, spec string, latency, boot time.Duration, most int) contest.Event {
@@ -89,7 +90,7 @@ func All() []Named {
 	return all
 }
 
-// behind has a first message that takes so long, and behind it one of a second each second, 200 of them.
+// behind is a first message with so much work, and behind it 200 messages of one second each, one a second.
 func behind(first time.Duration) trace.Trace {
 	messages := []trace.Message{{Service: first}}
 	for i := range 200 {
@@ -98,7 +99,7 @@ func behind(first time.Duration) trace.Trace {
 	return trace.Of("behind", messages...)
 }
 
-// onAndOff has a message a second for 15 minutes, and none for six hours.
+// onAndOff has a message a second for 15 minutes, and then none for six hours.
 func onAndOff(seed uint64) trace.Trace {
 	f := flow{shape: OnOff, seed: seed, period: 6.25 * 3600, busy: 0.25 / 6.25}
 	w := World{Length: 2 * 86400}

@@ -10,34 +10,34 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// Outcome is what a contender came to in a world.
+// Outcome is the result of one contender in one world.
 type Outcome struct {
 	World  uint64 `json:"world"`
 	Policy string `json:"policy"`
-	// WorkerSeconds were paid, of them BootSeconds for boots. Loss adds the price of the late messages: see
+	// WorkerSeconds were paid, BootSeconds of them for boots. Loss adds the price of the late messages; see
 	// [scoring.Result].
 	WorkerSeconds float64 `json:"worker_seconds"`
 	BootSeconds   float64 `json:"boot_seconds"`
 	Loss          float64 `json:"loss_worker_seconds"`
-	// InTime is the share of all messages in time, Settled that of the messages which were sent after the first hour,
-	// or the first quarter of the world where that is shorter; dead letters count as late in both.
+	// InTime is the share of all messages in time. Settled is that share of the messages sent after the first hour, or
+	// after the first quarter of a shorter world. Dead letters count as late in both.
 	InTime  float64 `json:"in_time_ratio"`
 	Settled float64 `json:"settled_in_time_ratio"`
-	// Launches, Reversals and Peak are those of [scoring.Result]; Messages were sent, Unfinished of them never
+	// Launches, Reversals and Peak are those of [scoring.Result]. Messages were sent, and Unfinished of them never
 	// finished.
 	Launches   int   `json:"launches"`
 	Reversals  int   `json:"reversals"`
 	Peak       int   `json:"peak_workers"`
 	Messages   int64 `json:"messages"`
 	Unfinished int64 `json:"unfinished"`
-	// Faults are broken promises.
+	// Faults are violated invariants.
 	Faults []string `json:"faults,omitempty"`
 }
 
 // Prepare makes the trace of a world and measures it.
 func Prepare(w World) (contest.Prepared, error) { return contest.Prepare(w.Event, w.Number) }
 
-// Play runs a contender on a world.
+// Play runs a contender in a world.
 func Play(ctx context.Context, w World, p contest.Prepared, c contest.Contender) (Outcome, error) {
 	from := seconds(math.Min(3600, w.Length/4))
 	sent, inTime := int64(0), int64(0)
@@ -65,6 +65,7 @@ func Play(ctx context.Context, w World, p contest.Prepared, c contest.Contender)
 	return o, nil
 }
 
+// outcome returns the fields of an outcome that a result has.
 func outcome(w World, r scoring.Result) Outcome {
 	return Outcome{
 		World: w.Number, Policy: r.Policy, WorkerSeconds: r.WorkerSeconds, BootSeconds: r.BootSeconds, Loss: r.Loss,
@@ -74,7 +75,7 @@ func outcome(w World, r scoring.Result) Outcome {
 	}
 }
 
-// family counts a message and all its children.
+// family counts a message and all messages below it.
 func family(m trace.Message) int64 {
 	n := int64(1)
 	for _, c := range m.Children {

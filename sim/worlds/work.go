@@ -12,7 +12,7 @@ const (
 	driftQueue           = "rises with the queue"
 )
 
-// work is how long messages take.
+// work says how long messages take.
 type work struct {
 	mean, cv float64
 	drift    string
@@ -22,13 +22,13 @@ type work struct {
 	seed    uint64
 }
 
-// class is a kind of message: its share and its mean over that of all.
+// class is a kind of message: its share of the messages, and its mean over the mean of all.
 type class struct {
 	name        string
 	share, mean float64
 }
 
-// drawWork draws classes and drift, and fills in the tail of the world.
+// drawWork draws classes and drift, and sets the tail of the world.
 func drawWork(d draws, w *World) work {
 	x := work{mean: w.Mean, cv: w.CV, factor: 1, seed: d.Uint64()}
 	if d.hit(1.0 / 7) {
@@ -51,7 +51,7 @@ func drawWork(d draws, w *World) work {
 	return x
 }
 
-// tail is about the 99th percentile, where drift has gone as far as it goes.
+// tail returns about the 99th percentile of the work where drift is greatest. Objectives are drawn as multiples of it.
 func (x work) tail() float64 {
 	of := func(mean float64) float64 {
 		variance := math.Log1p(x.cv * x.cv)
@@ -66,7 +66,7 @@ func (x work) tail() float64 {
 	return worst * math.Max(1, x.factor)
 }
 
-// at is the mean, over that of the start, at a share of the length of the world.
+// at returns the mean at a share of the length of the world, over the mean at the start.
 func (x work) at(share float64) float64 {
 	const turn = 0.5
 	switch x.drift {
@@ -83,7 +83,7 @@ func (x work) at(share float64) float64 {
 	return 1
 }
 
-// draw draws the work of a message that comes at a share of the length of the world.
+// draw draws the work of a message that arrives at a share of the length of the world.
 func (x work) draw(d draws, share float64) (seconds float64, name string) {
 	mean := x.mean * x.at(share)
 	if len(x.classes) > 0 {

@@ -8,30 +8,31 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Burst is a number of messages that arrive at one instant while no worker is there. All of them take equally long, a
-// worker handles one at a time, and nothing comes after them. A burst is judged by its loss: the worker-seconds, and
-// the price of a late message for each message that is late beyond the share that may be.
+// Burst is a number of messages that arrive at once while there is no worker. They all take equally long, a worker
+// handles one at a time, and no other message follows. A burst is judged by its loss: the worker-seconds, plus the
+// price of each message that is late beyond the allowed share.
 //
-// A worker that was launched is paid for its boot, whether it is still needed or not, and leaves when nothing is left.
+// A worker is paid for its boot even when it is not needed any more, and ends when no message is left.
 type Burst struct {
-	// Messages is how many arrive, 1 to 200.
+	// Messages is how many arrive, from 1 to 200.
 	Messages int
-	// Objective says when a message is in time, how many must be, and what a late one costs. A message that takes
-	// longer than the latency counts as late like any other.
+	// Objective says when a message is in time, how many must be, and what a late one costs. A message whose own work
+	// takes longer than the latency counts as late like any other.
 	Objective muster.Objective
-	// Boot is the boot time of every worker, above 0. It is known from the start.
+	// Boot is the boot time of every worker, above 0. The policy knows it from the start.
 	Boot time.Duration
 }
 
 const (
-	// mostMessages bounds bursts: the states of [Burst.Solve] grow with the square.
+	// mostMessages bounds a burst: the states of [Burst.Solve] grow with its square.
 	mostMessages = 200
-	// mostBegun bounds how many messages a worker finishes in time, for messages of next to no length.
+	// mostBegun bounds how many messages a worker finishes in time, for messages that take next to no time.
 	mostBegun = 1_000_000
-	// longest bounds each time that a burst or a prior names, so that sums of a few stay far from overflow.
+	// longest bounds each time that a burst or a prior names, so that sums of a few cannot overflow.
 	longest = 20 * 365 * 24 * time.Hour
 )
 
+// check returns an error that names the field of b that is not allowed.
 func (b Burst) check() error {
 	refuse := func(name, found, allowed string) error {
 		return fmt.Errorf("limit of a burst: %s is %s; give %s", name, found, allowed)
@@ -53,12 +54,12 @@ func (b Burst) check() error {
 	return nil
 }
 
-// Launch is workers that are launched together while no message has finished yet.
+// Launch is a number of workers that are launched together while no message has finished yet.
 type Launch struct {
-	// Longer is the duration that the messages must have been seen to exceed: the launch is made that long after the
-	// first worker was ready, if no message has finished by then. Zero is a launch at the arrival of the burst.
+	// Longer is the duration that the messages must have exceeded: the launch is made that long after the first worker
+	// was ready, if no message has finished by then. 0 is a launch at the arrival of the burst.
 	Longer time.Duration
-	// Workers is how many.
+	// Workers is how many workers are launched.
 	Workers int
 }
 
@@ -68,13 +69,14 @@ func (b Burst) Told(each time.Duration) float64 {
 	return b.work(s) + b.least(b.begun(b.whole(), s), 0, 1, s)
 }
 
-// Loss returns the loss of a policy that was told no duration and makes these launches, the first of which must be at
-// the arrival of the burst, until a message has finished. From then on it knows the duration and does what costs
+// Loss returns the loss of a policy that is told no duration and makes these launches until a message has finished; the
+// first launch must be at the arrival of the burst. From then on the policy knows the duration and does what costs
 // least.
 func (b Burst) Loss(launches []Launch, each time.Duration) float64 {
 	return b.loss(launches, each.Seconds())
 }
 
+// loss is Loss for messages of s seconds.
 func (b Burst) loss(launches []Launch, s float64) float64 {
 	workers, inTime := 0, 0
 	for _, l := range launches {
@@ -84,37 +86,40 @@ func (b Burst) loss(launches []Launch, s float64) float64 {
 		case longer < s:
 			inTime += l.Workers * b.begun(b.second()-longer, s)
 		default:
-			continue // a message has finished before
+			continue // a message has finished before that launch
 		}
 		workers += l.Workers
 	}
 	return b.work(s) + b.boots(workers) + b.rest(inTime, s)
 }
 
-// whole is how long a worker that was launched at the arrival works within the latency, and second how long one does
-// that was launched when the first of these was ready, in seconds.
+// whole and second return the time within the latency, in seconds, in which a worker works: one that is launched at the
+// arrival, and one that is launched when the first of those is ready.
 func (b Burst) whole() float64  { return (b.Objective.Latency - b.Boot).Seconds() }
 func (b Burst) second() float64 { return (b.Objective.Latency - 2*b.Boot).Seconds() }
 
-// begun is how many messages of s seconds a worker finishes within so many seconds.
+// begun returns how many messages of s seconds a worker finishes within the given seconds.
 func (b Burst) begun(seconds, s float64) int {
 	return int(min(mostBegun, max(0, math.Floor(seconds/s+1e-9))))
 }
 
+// work returns the worker-seconds of all messages.
 func (b Burst) work(s float64) float64 { return float64(b.Messages) * s }
 
+// boots returns the worker-seconds of the boots of so many workers.
 func (b Burst) boots(workers int) float64 { return float64(workers) * b.Boot.Seconds() }
 
-// rest is the least that is to be paid besides from when a message of s seconds has finished, where the workers
-// launched before finish so many messages in time: for late messages, and for the boots of workers launched then.
+// rest returns the least that is still to be paid when a message of s seconds has finished, besides the work and the
+// workers launched before, which finish inTime messages in time: for late messages and for the boots of more workers.
 func (b Burst) rest(inTime int, s float64) float64 {
 	return b.least(b.begun(b.second()-s, s), inTime, 0, s)
 }
 
-// least is the least sum of boots and prices of late messages, where at least fewest workers are launched and each
-// finishes so many messages in time beside those that are in time anyway. The sum is convex in the number of workers
-// and bends where none is late any more, so that the whole numbers around there are the only candidates besides the
-// fewest.
+// least returns the least sum of boots and prices of late messages when at least fewest workers are launched. Each
+// finishes the number each of messages in time, and anyway messages are in time without them.
+//
+// The sum is convex in the number of workers and bends where no message is late any more. So the whole numbers near
+// there, and fewest, are the only candidates.
 func (b Burst) least(each, anyway, fewest int, s float64) float64 {
 	due := b.Objective.Quantile*float64(b.Messages) - float64(min(b.Messages, anyway))
 	price := b.Objective.PriceOfLate(b.Boot.Seconds(), s)

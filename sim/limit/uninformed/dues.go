@@ -4,16 +4,17 @@ import "math"
 
 // dues is the dynamic program over the launches that are made while no message has finished.
 //
-// A worker launched at the arrival has the whole latency but its boot. One launched when messages are known to take
-// longer than d has d less than A, which is the latency but two boots. Of messages of s > d seconds it finishes F =
-// floor(A/s) in time, or one fewer if d exceeds the remainder of that division, because d < s. So of k workers that
-// were launched no later than e, with the sum D of their d and the remainder r, no fewer than (D - k r) / (e - r)
-// have one fewer. The state is k and D, and a launch adds to both. D is counted in steps and rounded down, so what
-// the program finds is a lower bound.
+// A worker that is launched at the arrival has the latency minus its boot for work. One that is launched when the
+// messages are known to take longer than d has d less than A, the latency minus two boots. Of messages that take s > d
+// seconds it finishes F = floor(A/s) in time, or one fewer if d exceeds the remainder of that division.
+//
+// So of k workers that were launched no later than e, with the sum D of their d and the remainder r, at least
+// (D - k r) / (e - r) finish one fewer. The state is k and D, and a launch adds to both. D is counted in steps and
+// rounded down, so the result is a lower bound.
 type dues struct {
 	*belief
 	step float64
-	// most is the largest k; the states of k begin at offset[k].
+	// most is the largest k. The states of k begin at offset[k].
 	most   int
 	offset []int
 	costs  []float64
@@ -21,6 +22,7 @@ type dues struct {
 	taken [][]bool
 }
 
+// newDues returns the program for a belief.
 func newDues(g *belief) *dues {
 	d := &dues{belief: g, offset: []int{0}}
 	if n := len(g.instants); n > 0 {
@@ -37,8 +39,8 @@ func newDues(g *belief) *dues {
 	return d
 }
 
-// solve returns the least mean with so many workers at the arrival, no more than the true one, and the launches that
-// the program would make at each instant.
+// solve returns a lower bound of the least mean with so many workers at the arrival, and the launches that the program
+// makes at each instant.
 func (d *dues) solve(first int) (bound float64, later []int) {
 	clear(d.costs)
 	for i := len(d.instants); i >= 0; i-- {
@@ -60,10 +62,10 @@ func (d *dues) solve(first int) (bound float64, later []int) {
 	return d.work + d.burst.boots(first)*d.left[0] + d.costs[0], later
 }
 
-// steps is how many steps an instant is.
+// steps returns the number of steps in an instant, rounded down.
 func (d *dues) steps(i int) int { return int(d.instants[i].Seconds()/d.step + 1e-9) }
 
-// pay adds what is to be paid from when a message has finished, if they take so long, in the span i.
+// pay adds what is to be paid once a message has finished, for messages of the duration x in the span i.
 func (d *dues) pay(i, first int, x possible) {
 	anyway := first * d.burst.begun(d.burst.whole(), x.seconds)
 	each := d.burst.begun(d.burst.second(), x.seconds)
@@ -84,8 +86,8 @@ func (d *dues) pay(i, first int, x possible) {
 	}
 }
 
-// launch decides for each state whether one more worker is launched at an instant: the most workers first, so that
-// several may be.
+// launch decides for each state whether one more worker is launched at an instant. It begins with the most workers, so
+// that several can be launched.
 func (d *dues) launch(i int) {
 	boot, more := d.burst.boots(1)*d.left[i+1], d.steps(i)
 	for k := d.most - 1; k >= 0; k-- {

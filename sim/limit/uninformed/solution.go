@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Prior says how long a message may take where nothing was said of it: the logarithm of its duration is as likely
-// anywhere between the logarithms of the bounds, so that each factor of two is as likely as any other.
+// Prior says how long a message may take when nothing is stated about it: the logarithm of its duration is uniform
+// between the logarithms of the bounds, so each factor of two is equally likely.
 type Prior struct {
-	// Shortest is above 0, and Longest no less. If they are equal, the duration is known.
+	// Shortest is above 0, and Longest at least Shortest. If both are equal, the duration is known.
 	Shortest, Longest time.Duration
 }
 
@@ -23,42 +23,42 @@ func (p Prior) Strata(parts int) []time.Duration {
 	return all
 }
 
-// at returns the duration that the given share of all do not exceed.
+// at returns the duration that the given share of all durations does not exceed.
 func (p Prior) at(share float64) time.Duration {
 	low, high := math.Log(p.Shortest.Seconds()), math.Log(p.Longest.Seconds())
 	return time.Duration(math.Round(math.Exp(low+share*(high-low)) * 1e9))
 }
 
-// Measure says of what the mean over a prior is to be small.
+// Measure says which mean over a prior is to be small.
 type Measure int
 
 const (
-	// MeanLoss is the mean of the loss, in worker-seconds. Long messages count most, because their work does.
+	// MeanLoss is the mean of the loss in worker-seconds. Long messages count most, because their work does.
 	MeanLoss Measure = iota
-	// MeanMultiple is the mean of the loss as a multiple of [Burst.Told]: each duration counts alike.
+	// MeanMultiple is the mean of the loss as a multiple of [Burst.Told]. Each duration counts alike.
 	MeanMultiple
 )
 
-// Solution is what a policy can do at best, in the mean over a prior, that is told no duration.
+// Solution is the best that a policy can do, in the mean over a prior, when it is told no duration.
 type Solution struct {
-	// Launches are made while no message has finished, ascending; the first is made at the arrival. What is launched
-	// when one has finished follows from them: see [Burst.Loss].
+	// Launches are the launches while no message has finished, ascending by time. The first is made at the arrival.
+	// What is launched after a message has finished follows from them: see [Burst.Loss].
 	Launches []Launch
-	// Mean is what they come to, Bound what no policy can go below that launches at the instants which are tried, and
-	// Told what one comes to that is told each duration. All are means over the prior, in the unit of the measure.
+	// Mean is the mean of these launches. Bound is a lower bound for every policy that launches at the instants which
+	// were tried. Told is the mean of a policy that is told each duration. All have the unit of the measure.
 	Mean, Bound, Told float64
 }
 
-// The grids of [Burst.Solve]: how many equally likely durations stand for a prior, at which of their borders
-// launches are tried, and in how many steps the latest of these instants is counted.
+// The grids of [Burst.Solve]: how many equally likely durations stand for a prior, at which of their borders launches
+// are tried, and in how many steps the latest of these instants is counted.
 const (
 	untoldStrata = 400
 	untoldStride = 3
 	untoldSteps  = 32
 )
 
-// Solve looks for the launches with the least mean over a prior, and bounds the least from below. It takes seconds
-// for a hundred messages.
+// Solve searches the launches with the least mean over a prior, and computes a lower bound of that mean. It takes
+// seconds for a hundred messages.
 func (b Burst) Solve(p Prior, m Measure) (Solution, error) {
 	if err := b.check(); err != nil {
 		return Solution{}, err
@@ -70,29 +70,30 @@ func (b Burst) Solve(p Prior, m Measure) (Solution, error) {
 	return newBelief(b, p, m, untoldStrata, untoldStride).solve(), nil
 }
 
-// belief is the durations that stand for a prior, and the instants at which workers may be launched. The order in which
-// durations are ruled out is the order of time: when the first worker has been ready for so long and no message has
-// finished, they take longer than that.
+// belief has the durations that stand for a prior, and the instants at which workers may be launched. Durations are
+// ruled out in the order of time: when the first worker has been ready for so long, and no message has finished, they
+// take longer than that.
 type belief struct {
 	burst     Burst
 	durations []possible
-	// instants are the durations that must be exceeded for a launch, ascending; spans[i] are the durations between
-	// instants[i-1] and instants[i], and left[i] is the weight of these and all longer ones.
+	// instants are the durations that must be exceeded for a launch, ascending. spans[i] has the durations between
+	// instants[i-1] and instants[i], and left[i] the weight of these and all longer ones.
 	instants []time.Duration
 	spans    [][]possible
 	left     []float64
-	// work is the mean of the work, hopeless that of the late messages that take too long for any worker, and told the
-	// mean of a policy that is told the duration.
+	// work is the mean of the work. hopeless is the mean price of the messages that are late with any number of
+	// workers. told is the mean of a policy that is told the duration.
 	work, hopeless, told float64
 }
 
-// possible is a duration in seconds with its weight, and the weighted rest: what is to be paid besides the launches
-// made before a message has finished, by how many messages these finish in time.
+// possible is a duration in seconds with its weight. rest is weighted, too: what is to be paid besides the launches
+// made before a message has finished, by the number of messages that these finish in time.
 type possible struct {
 	seconds, weight float64
 	rest            []float64
 }
 
+// newBelief returns the belief of a prior, with so many durations and a possible launch at each stride-th border.
 func newBelief(b Burst, p Prior, m Measure, strata, stride int) *belief {
 	g := &belief{burst: b}
 	for _, each := range p.Strata(strata) {
@@ -113,8 +114,8 @@ func newBelief(b Burst, p Prior, m Measure, strata, stride int) *belief {
 	if m == MeanMultiple {
 		g.told = 1
 	}
-	// A launch helps only messages that are shorter than what is left then, and the first worker is enough for short
-	// ones.
+	// A launch helps only messages that take less than the time that is left then, and the first worker is enough for
+	// short ones.
 	for i := stride; i < strata; i += stride {
 		at := p.at(float64(i) / float64(strata))
 		if s := at.Seconds(); at > p.Shortest && at < p.Longest && s < b.second()/2 && b.work(s) > b.whole()/3 {
@@ -142,7 +143,7 @@ func (g *belief) split() {
 	}
 }
 
-// launches are so many workers at the arrival, and so many at each instant.
+// launches returns so many workers at the arrival, and so many at each instant, as launches.
 func (g *belief) launches(first int, later []int) []Launch {
 	all := []Launch{{0, first}}
 	for i, workers := range later {
@@ -153,7 +154,7 @@ func (g *belief) launches(first int, later []int) []Launch {
 	return all
 }
 
-// mean is what launches come to.
+// mean returns the mean of launches, in the unit of the measure.
 func (g *belief) mean(all []Launch) (sum float64) {
 	for _, x := range g.durations {
 		sum += x.weight * g.burst.loss(all, x.seconds)
@@ -161,7 +162,7 @@ func (g *belief) mean(all []Launch) (sum float64) {
 	return sum
 }
 
-// solve bounds the least mean by a dynamic program, and improves on the launches that it finds.
+// solve computes a lower bound of the least mean by a dynamic program, and improves the launches that it finds.
 func (g *belief) solve() Solution {
 	u := Solution{Launches: g.improve(1, make([]int, len(g.instants))), Told: g.told}
 	u.Mean = g.mean(u.Launches)
@@ -181,11 +182,11 @@ func (g *belief) solve() Solution {
 	return u
 }
 
-// improve adds workers, takes some away and moves single ones from launch to launch, as long as the mean falls.
+// improve adds workers, removes some and moves single ones from launch to launch, as long as the mean falls.
 func (g *belief) improve(first int, later []int) []Launch {
 	workers := append([]int{first}, later...)
 	best := g.mean(g.launches(first, later))
-	// try launches so many more here, and fewer there, if that is for the better.
+	// try launches so many more workers here and fewer there, if that lowers the mean.
 	try := func(here, more, there, fewer int) bool {
 		workers[here] += more
 		workers[there] -= fewer

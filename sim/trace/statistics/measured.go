@@ -15,11 +15,11 @@ const (
 	maxClasses = 32
 	maxGroups  = 1 << 16
 	maxBins    = 128
-	// batch is how many services are put into the histogram at once.
+	// batch is how many services are added to the histogram at once.
 	batch = 4096
 )
 
-// measured is what is known of the messages read so far.
+// measured holds what is known of the messages read so far.
 type measured struct {
 	order     trace.Order
 	objective time.Duration
@@ -31,7 +31,7 @@ type measured struct {
 	bins Histogram
 
 	services series.Durations
-	waiting  []time.Duration // services that the histogram lacks
+	waiting  []time.Duration // services that are not in the histogram yet
 	spread   spread
 	shortest time.Duration
 	longest  time.Duration
@@ -54,7 +54,7 @@ func (m *measured) arrival(at time.Duration) {
 	m.last = at
 	m.minutes.add(int64(at / time.Minute))
 	bin := int64(at/time.Second) / m.bins.WidthSeconds
-	for bin >= maxBins { // halve the resolution
+	for bin >= maxBins { // halve the resolution, so that the histogram stays small
 		half := make([]int64, (len(m.bins.Counts)+1)/2, maxBins)
 		for i, n := range m.bins.Counts {
 			half[i/2] += n
@@ -97,6 +97,7 @@ func (m *measured) message(message trace.Message, depth int) {
 	}
 }
 
+// class counts a message in its class, if that is one of the first ones.
 func (m *measured) class(message trace.Message) {
 	c := m.classes[message.Class]
 	if c == nil {
@@ -111,11 +112,13 @@ func (m *measured) class(message trace.Message) {
 	c.seconds += message.Service.Seconds()
 }
 
+// fold adds the waiting services to the histogram.
 func (m *measured) fold() {
 	m.services = series.Add(m.services, m.waiting...)
 	m.waiting = m.waiting[:0]
 }
 
+// statistics returns what was measured.
 func (m *measured) statistics(goal Goal) Statistics {
 	m.fold()
 	slots := max(1, goal.Slots)
@@ -142,11 +145,12 @@ func (m *measured) statistics(goal Goal) Statistics {
 	return s
 }
 
-// quantile is that of the services. The histogram's may be a little outside of what there is.
+// quantile returns a quantile of the services, limited to the range of the services: the histogram's can be outside.
 func (m *measured) quantile(q float64) float64 {
 	return round(min(max(series.Quantile(m.services, q), m.shortest.Seconds()), m.longest.Seconds()))
 }
 
+// slack compares the trace with the goal.
 func (m *measured) slack(goal Goal, slots int) *Slack {
 	q := cmp.Or(goal.Objective.Quantile, 0.99)
 	s := &Slack{
@@ -159,7 +163,7 @@ func (m *measured) slack(goal Goal, slots int) *Slack {
 	return s
 }
 
-// sorted are the classes, or none when no message has one.
+// sorted returns the classes by name; none when no message has a class.
 func (m *measured) sorted() []Class {
 	all := []Class{}
 	if len(m.classes) == 1 && m.classes[""] != nil {
@@ -172,27 +176,29 @@ func (m *measured) sorted() []Class {
 	return all
 }
 
-// minutes counts arrivals a minute.
+// minutes counts arrivals in each minute, in constant memory.
 type minutes struct {
-	now         int64 // the minute of the last arrival
-	count, most int64 // arrivals in it; the most in one before it
+	now         int64 // the minute of the newest arrival
+	count, most int64 // arrivals in that minute, and the most in a minute before it
 	sum, square float64
 }
 
+// add counts an arrival in a minute, which must not be before that of the arrival before.
 func (m *minutes) add(minute int64) {
 	if minute != m.now {
 		n := float64(m.count)
 		m.most = max(m.most, m.count)
 		m.sum += n
 		m.square += float64(n * n)
-		m.now, m.count = minute, 0 // the minutes between had none
+		m.now, m.count = minute, 0 // the minutes between have no arrivals
 	}
 	m.count++
 }
 
+// peak returns the most arrivals in a minute.
 func (m *minutes) peak() int64 { return max(m.most, m.count) }
 
-// dispersion is over the minutes before that of the last arrival, which is not whole.
+// dispersion returns the variance over the mean, without the last minute, which is not complete.
 func (m *minutes) dispersion() Maybe {
 	if m.now < 10 || m.sum == 0 {
 		return Maybe{}
@@ -201,11 +207,12 @@ func (m *minutes) dispersion() Maybe {
 	return known(max(0, m.square/float64(m.now)-float64(mean*mean)) / mean)
 }
 
-// spread follows the mean and the variance of numbers (Welford's way: it loses no digits).
+// spread computes the mean and the variance of numbers by Welford's method, which loses no digits.
 type spread struct {
 	n, mean, squares float64
 }
 
+// add adds a number.
 func (s *spread) add(v float64) {
 	s.n++
 	off := v - s.mean
@@ -213,6 +220,7 @@ func (s *spread) add(v float64) {
 	s.squares += float64(off * (v - s.mean))
 }
 
+// cv returns the coefficient of variation.
 func (s *spread) cv() Maybe {
 	if s.n == 0 || s.mean <= 0 {
 		return Maybe{}
@@ -220,10 +228,11 @@ func (s *spread) cv() Maybe {
 	return known(math.Sqrt(s.squares/s.n) / s.mean)
 }
 
+// known returns a known number with six digits.
 func known(v float64) Maybe { return Maybe{Known: true, Value: round(v)} }
 
-// round keeps six significant digits.
+// round returns v with six significant digits.
 func round(v float64) float64 {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64) // what was just written can be read
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64) // it cannot fail on what was just written
 	return rounded
 }

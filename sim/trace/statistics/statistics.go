@@ -1,8 +1,14 @@
-// Package statistics measures a trace: how many messages arrive when, how long their work takes, and how both stand to
-// a latency objective. [Measure] reads a trace once and returns its [Statistics]; the [Goal] says what the trace is
-// held against.
+// Package statistics measures what a trace is like: how many messages arrive when, how long their work takes, and how
+// both compare with a latency objective.
 //
-// It knows a trace by what it yields: not how it was generated or in which file it is.
+//	s, err := statistics.Measure(t, statistics.Goal{Objective: objective, Boot: time.Minute, Slots: 1})
+//	fmt.Println(s.Messages, s.Load, s.Slack.Ratio)
+//
+// [Measure] reads a trace once, in bounded memory, and returns its [Statistics]. The [Goal] says what it is compared
+// with. Numbers that cannot be told are a [Maybe], never 0.
+//
+// The package knows messages only, and not how a trace was generated or stored. To bound what a policy must pay on the
+// trace, use package sim/limit; package sim/tables prints statistics.
 package statistics
 
 import (
@@ -15,15 +21,15 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// Maybe is a number that may be unknown. In JSON it is the number, or null.
+// Maybe is a number that can be unknown. In JSON it is the number or null.
 type Maybe struct {
-	// Known is false for what could not be told; Value then means nothing.
+	// Known is false for an unknown number; Value has no meaning then.
 	Known bool
 	// Value is finite.
 	Value float64
 }
 
-// MarshalJSON writes the number, or null.
+// MarshalJSON writes the number, or null when it is unknown.
 func (m Maybe) MarshalJSON() ([]byte, error) {
 	if !m.Known {
 		return []byte("null"), nil
@@ -41,101 +47,100 @@ func (m *Maybe) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &m.Value)
 }
 
-// Goal is what a trace is held against.
+// Goal is what a trace is compared with.
 type Goal struct {
-	// Objective has the latency, 0 for none, and the quantile, 0 for 0.99.
+	// Objective has the latency, where 0 is none, and the quantile, where 0 stands for 0.99.
 	Objective muster.Objective
-	// Boot is the boot time of a worker, 0 for unknown; the slack ratio is with its quantile of the same order.
+	// Boot is the boot time of a worker, 0 for unknown.
 	Boot time.Duration
-	// Slots is how many messages a worker handles at once, 0 for 1.
+	// Slots is how many messages a worker handles at once; 0 stands for 1.
 	Slots int
 }
 
-// Statistics is what a trace is like. Numbers are rounded to six significant digits; quantiles are off by at most 2 %
-// (see [series.Accuracy]); services above 30 days count as 30 days in them.
+// Statistics says what a trace is like. Numbers have six significant digits. Quantiles are off by at most 2 % (see
+// [series.Accuracy]), and in them services above 30 days count as 30 days.
 type Statistics struct {
-	// Name is the trace's.
+	// Name is the name of the trace.
 	Name string `json:"name"`
-	// Messages counts all messages, children included; Roots those without a parent. Depth is that of the deepest
-	// child.
+	// Messages counts all messages, children included, and Roots those without a parent. Depth is the depth of the
+	// deepest child.
 	Messages int64 `json:"messages"`
 	Roots    int64 `json:"roots"`
 	Depth    int   `json:"depth"`
-	// Skipped counts what the file has and the trace does not, because it is incomplete.
+	// Skipped counts the entries of the file that are incomplete and so not in the trace.
 	Skipped int64 `json:"skipped"`
-	// DurationSeconds is from the start to the last arrival of a root.
+	// DurationSeconds is the time from the start to the last arrival of a root.
 	DurationSeconds float64 `json:"duration_seconds"`
-	// RatePerSecond is that of the roots over the duration; unknown when all arrive at the start. PeakPerMinute is the
-	// most roots that arrive in one minute, counted from the start.
+	// RatePerSecond is the number of roots over the duration; unknown when all arrive at the start. PeakPerMinute is
+	// the most roots that arrive within one minute, counted from the start.
 	RatePerSecond Maybe `json:"rate_per_second"`
 	PeakPerMinute int64 `json:"peak_per_minute"`
-	// Dispersion is the variance over the mean of the roots that arrive in a minute: 1 for a Poisson process, 0 for
-	// arrivals at equal distances. Only whole minutes count, and it is unknown with fewer than ten.
+	// Dispersion is the variance over the mean of the number of roots that arrive in a minute: 1 for a Poisson process,
+	// 0 for equal distances. Only whole minutes count, and it is unknown with fewer than ten.
 	Dispersion Maybe `json:"index_of_dispersion"`
-	// Service is the time of the work, over all messages.
+	// Service describes the duration of the work, over all messages.
 	Service Service `json:"service"`
-	// Load is how many slots are busy in the mean if nobody waits: the work of all messages over the duration. Workers
-	// is Load over the slots of a worker. Unknown as the rate is.
+	// Load is the mean number of busy slots if no message waits: the work of all messages over the duration. Workers is
+	// Load over the slots of a worker. Both are unknown when the rate is.
 	Load    Maybe `json:"load"`
 	Workers Maybe `json:"workers"`
-	// Classes are the first 32 classes found, sorted by name; MoreClasses tells that there are others. A trace in which
-	// no message has a class has none.
+	// Classes has the first 32 classes that were found, sorted by name, and MoreClasses tells that there are others. It
+	// is empty for a trace in which no message has a class.
 	Classes     []Class `json:"classes"`
 	MoreClasses bool    `json:"more_classes"`
-	// Groups counts the FIFO groups up to 65536; MoreGroups tells that there are more.
+	// Groups counts the FIFO groups, up to 65536; MoreGroups tells that there are more.
 	Groups     int  `json:"groups"`
 	MoreGroups bool `json:"more_groups"`
-	// Arrivals is how many roots arrive when.
+	// Arrivals shows when roots arrive.
 	Arrivals Histogram `json:"arrivals"`
-	// Slack is how the trace stands to the goal; nil without an objective.
+	// Slack compares the trace with the goal; nil without an objective.
 	Slack *Slack `json:"slack,omitzero"`
 }
 
-// Service is the distribution of the work of a message, in seconds.
+// Service describes the distribution of the work of a message, in seconds.
 type Service struct {
-	// WorkSeconds is the sum.
+	// WorkSeconds is the sum over all messages.
 	WorkSeconds float64 `json:"work_seconds"`
 	MeanSeconds float64 `json:"mean_seconds"`
 	P50Seconds  float64 `json:"p50_seconds"`
 	P95Seconds  float64 `json:"p95_seconds"`
 	P99Seconds  float64 `json:"p99_seconds"`
 	MaxSeconds  float64 `json:"max_seconds"`
-	// CV is the standard deviation over the mean; unknown when there is no work.
+	// CV is the coefficient of variation: the standard deviation over the mean. It is unknown when there is no work.
 	CV Maybe `json:"cv"`
 }
 
-// Class is one class of messages; the class of messages that have none is empty.
+// Class describes one class of messages. Its name is empty for messages without a class.
 type Class struct {
 	Name        string  `json:"name"`
 	Messages    int64   `json:"messages"`
 	MeanSeconds float64 `json:"mean_seconds"`
 }
 
-// Histogram counts arrivals in stretches of equal length, from the start of the trace on.
+// Histogram counts arrivals in intervals of equal length, from the start of the trace on.
 type Histogram struct {
-	// WidthSeconds is the length of a stretch: a power of two of seconds.
+	// WidthSeconds is the length of an interval: a power of two.
 	WidthSeconds int64 `json:"width_seconds"`
-	// Counts has at most 128 numbers; the last is not 0.
+	// Counts has at most 128 numbers, of which the last is not 0.
 	Counts []int64 `json:"counts"`
 }
 
-// Slack is how much time the objective leaves for a worker to be launched.
+// Slack says how much time the objective leaves to launch a worker.
 type Slack struct {
 	ObjectiveSeconds float64 `json:"objective_seconds"`
 	Quantile         float64 `json:"quantile"`
 	BootSeconds      float64 `json:"boot_seconds"`
 	Slots            int     `json:"slots"`
-	// Longer is the share of messages whose own work takes longer than the objective: no policy has more than the rest
-	// in time.
+	// Longer is the share of messages whose own work takes longer than the objective. No policy can have these in time.
 	Longer float64 `json:"longer"`
-	// Ratio is (L - s - b)/b with the latency L, the quantile s of the service and the boot time b. Above 0 a worker
-	// that is launched when a message finds no free slot comes in time; from 0 down it does not. Unknown without a boot
-	// time.
+	// Ratio is (L - s - b) / b with the latency L, the quantile s of the service and the boot time b. Above 0 a worker
+	// that is launched for a message which finds no free slot is ready in time; at or below 0 it is not. It is unknown
+	// without a boot time.
 	Ratio Maybe `json:"ratio"`
 }
 
-// Measure reads t once and tells what it is like and how it stands to the goal. Memory is bounded whatever the size of
-// t. Messages that break the rules of a trace are an error.
+// Measure reads t once and returns what it is like and how it compares with the goal. Memory is bounded, however large
+// t is. A message that breaks the rules of a trace is an error.
 func Measure(t trace.Trace, goal Goal) (Statistics, error) {
 	m := &measured{classes: map[string]*class{}, groups: map[string]struct{}{}, bins: Histogram{WidthSeconds: 1},
 		objective: goal.Objective.Latency}
@@ -169,5 +174,5 @@ func Measure(t trace.Trace, goal Goal) (Statistics, error) {
 	return s, nil
 }
 
-// skipper is a reader that passes over what is incomplete.
+// skipper is a reader that skips incomplete entries.
 type skipper interface{ Skipped() int64 }

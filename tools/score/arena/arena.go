@@ -56,7 +56,7 @@ type Outcome struct {
 	scoring.Result
 	// blindFalls counts decisions for a smaller size while a signal that must be known for that was unknown.
 	blindFalls int
-	// BoundCausal is the least for those who may not launch before the first message; with it and Clairvoyant comes
+	// BoundCausal is the least for those who may not launch before the first message; with it and Bound comes
 	// Ratio.
 	BoundCausal float64
 }
@@ -211,10 +211,10 @@ func (a *Arena) All(requests []Request, withLimits bool) ([]Outcome, error) {
 		if err == nil && withLimits {
 			var b limit.Bounds
 			b, err = a.bound(r.Event, r.Seed)
-			o.Clairvoyant, o.Method, o.BoundCausal = b.Prescient.WorkerSeconds, b.Prescient.Method,
+			o.Bound, o.Method, o.BoundCausal = b.Prescient.WorkerSeconds, b.Prescient.Method,
 				b.Causal.WorkerSeconds
-			if o.Clairvoyant > 0 {
-				o.Ratio = o.WorkerSeconds / o.Clairvoyant
+			if o.Bound > 0 {
+				o.Ratio = o.WorkerSeconds / o.Bound
 			}
 		}
 		o.Policy = r.Contender.Name
@@ -306,9 +306,9 @@ func (a *Arena) Alike(events []contest.Event, seeds []uint64, before [][]Outcome
 	for i := range runs {
 		for k := range runs[i] {
 			o, b := &runs[i][k], before[i][k]
-			o.Clairvoyant, o.Method, o.BoundCausal = b.Clairvoyant, b.Method, b.BoundCausal
-			if o.Clairvoyant > 0 {
-				o.Ratio = o.WorkerSeconds / o.Clairvoyant
+			o.Bound, o.Method, o.BoundCausal = b.Bound, b.Method, b.BoundCausal
+			if o.Bound > 0 {
+				o.Ratio = o.WorkerSeconds / o.Bound
 			}
 		}
 		all = append(all, Sum(runs[i]))

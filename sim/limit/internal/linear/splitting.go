@@ -1,31 +1,37 @@
-// Package linear looks for solutions of linear programs of a given shape: a [Program] is built row by row, balanced by
-// [Program.Scale] and worked on by a [Splitting], one round after the other.
+// Package linear searches solutions of linear programs, for the bound by prices of package limit. A [Program] is built
+// row by row, balanced by [Program.Scale] and worked on by a [Splitting], one round after the other:
 //
-// It proves nothing. What a dual [Point] is worth is for the caller to prove.
+//	p.Add(cost, upper); p.Row(right, false); p.Entry(column, value)
+//	row, column := p.Scale()
+//	s := linear.NewSplitting(p, start)
+//	for range rounds { s.Round() }
+//	point := s.Reached()
+//
+// It proves nothing: how good a dual [Point] is, the caller has to prove. So an inexact solver is enough.
 package linear
 
 import "math"
 
-// Program is a linear program: minimise cost*x with lower <= x <= upper and rows*x >= right, or = right where equal is
-// set.
+// Program is a linear program: minimise cost*x with lower <= x <= upper and, for each row, row*x >= right, or = right
+// where equal is set.
 type Program struct {
-	// Cost, Lower and Upper have a number for each column.
+	// Cost, Lower and Upper have one number for each column.
 	Cost, Lower, Upper []float64
-	// Right has a number for each row.
+	// Right has one number for each row.
 	Right []float64
 	equal []bool
-	// Row i has the entries begin[i] to begin[i+1] of column and value.
+	// Row i has the entries from begin[i] to begin[i+1] of column and value.
 	begin  []int32
 	column []int32
 	value  []float64
 }
 
-// Add adds a column between 0 and a bound.
+// Add adds a column between 0 and an upper bound.
 func (p *Program) Add(cost, upper float64) {
 	p.Cost, p.Lower, p.Upper = append(p.Cost, cost), append(p.Lower, 0), append(p.Upper, upper)
 }
 
-// Row adds an empty row; Entry adds to the last row.
+// Row adds an empty row. Entry adds to the newest row.
 func (p *Program) Row(right float64, equal bool) {
 	if len(p.begin) == 0 {
 		p.begin = []int32{0}
@@ -34,7 +40,7 @@ func (p *Program) Row(right float64, equal bool) {
 	p.begin = append(p.begin, int32(len(p.column)))
 }
 
-// Entry sets the factor of a column in the last row.
+// Entry sets the factor of a column in the newest row.
 func (p *Program) Entry(column int, value float64) {
 	p.column, p.value = append(p.column, int32(column)), append(p.value, value)
 	p.begin[len(p.begin)-1] = int32(len(p.column))
@@ -51,7 +57,7 @@ func (p *Program) times(x, out []float64) {
 	}
 }
 
-// back sets out to the transpose of rows times y.
+// back sets out to the transpose of rows, times y.
 func (p *Program) back(y, out []float64) {
 	clear(out)
 	for i, v := range y {
@@ -75,13 +81,14 @@ func NewPoint(p *Program) Point {
 	return Point{make([]float64, len(p.Cost)), make([]float64, len(p.Right))}
 }
 
+// copy sets z to from.
 func (z Point) copy(from Point) {
 	copy(z.X, from.X)
 	copy(z.Y, from.Y)
 }
 
-// Scale balances the rows and columns of p in place, first by the root of their largest entry and then by the root of
-// their sum, and returns the factors: x of the given program is column times x of the scaled one, y is row times y.
+// Scale balances the rows and columns of p in place: first by the root of their largest entry, then by the root of
+// their sum. It returns the factors: x of the given program is column times x of the scaled one, and y is row times y.
 func (p *Program) Scale() (row, column []float64) {
 	row, column = Ones(len(p.Right)), Ones(len(p.Cost))
 	r, c := make([]float64, len(row)), make([]float64, len(column))
@@ -123,7 +130,7 @@ func (p *Program) Scale() (row, column []float64) {
 	return row, column
 }
 
-// Ones returns n times 1.
+// Ones returns n ones.
 func Ones(n int) []float64 {
 	all := make([]float64, n)
 	for i := range all {
@@ -142,11 +149,11 @@ func invert(all []float64) {
 	}
 }
 
-// norm returns an estimate of the largest singular value, from below.
+// norm estimates the largest singular value from below, by power iteration.
 func (p *Program) norm() float64 {
 	x, y := Ones(len(p.Cost)), make([]float64, len(p.Right))
 	for i := range x {
-		x[i] += math.Mod(float64(i)*0.618, 1) // so that the start is not orthogonal to what is sought
+		x[i] += math.Mod(float64(i)*0.618, 1) // so that the start is not orthogonal to the solution
 	}
 	size := 0.0
 	for range 40 {
@@ -162,6 +169,7 @@ func (p *Program) norm() float64 {
 	return math.Sqrt(size)
 }
 
+// length returns the Euclidean length of x.
 func length(x []float64) float64 {
 	sum := 0.0
 	for _, v := range x {
@@ -170,20 +178,19 @@ func length(x []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// Splitting solves a scaled program by alternating steps on its primal and its dual side: the primal-dual hybrid
-// gradient method, reflected, anchored at the point where it was last restarted (Halpern's iteration), and restarted
-// when the steps have become short. It always ends after the given number of rounds; the caller has to
-// prove what its dual point is worth.
+// Splitting improves a point of a scaled program by alternating steps on its primal and its dual side: the primal-dual
+// hybrid gradient method, reflected, anchored at the point of its last restart (Halpern's iteration), and restarted
+// when the steps have become short.
 type Splitting struct {
 	*Program
 	step, weight    float64
-	now, next, from Point // where it is, where a step leads, and the anchor
+	now, next, from Point // the present point, the point that a step leads to, and the anchor
 	slope, activity []float64
 	age             int // rounds since the last restart
 	first, last     float64
 }
 
-// NewSplitting starts at a point, which it takes as its own.
+// NewSplitting starts at a point, which belongs to it from then on.
 func NewSplitting(p *Program, start Point) *Splitting {
 	s := &Splitting{Program: p, step: 0.95 / p.norm(), weight: 1, now: start, next: NewPoint(p), from: NewPoint(p)}
 	s.slope, s.activity = make([]float64, len(p.Cost)), make([]float64, len(p.Right))
@@ -194,10 +201,10 @@ func NewSplitting(p *Program, start Point) *Splitting {
 	return s
 }
 
-// Reached returns where the last round led. It is changed by the next one.
+// Reached returns the point to which the newest round led. The next round changes it.
 func (s *Splitting) Reached() Point { return s.next }
 
-// Round takes one step and moves on.
+// Round makes one step.
 func (s *Splitting) Round() {
 	moved := s.advance()
 	if s.age == 0 {
@@ -214,19 +221,19 @@ func (s *Splitting) Round() {
 	blend(s.now.Y, s.next.Y, s.from.Y, keep)
 }
 
-// blend moves now to its reflection at next, and back to the anchor by the rest of keep.
+// blend moves now to its reflection at next with the weight keep, and back to the anchor with the rest.
 func blend(now, next, anchor []float64, keep float64) {
 	for i := range now {
 		now[i] = keep*(2*next[i]-now[i]) + (1-keep)*anchor[i]
 	}
 }
 
-// advance sets next to one step from now and returns how far that is.
+// advance sets next to one step from now, and returns the length of the step.
 func (s *Splitting) advance() float64 {
 	s.back(s.now.Y, s.slope)
 	tau, sigma := s.step/s.weight, s.step*s.weight
 	dx, dy := 0.0, 0.0
-	reflected := s.slope // reused: each entry is read once before it is replaced
+	reflected := s.slope // the memory is used again: each entry is read once before it is replaced
 	for j, x := range s.now.X {
 		v := min(max(x-tau*(s.Cost[j]-s.slope[j]), s.Lower[j]), s.Upper[j])
 		s.next.X[j] = v
@@ -245,7 +252,7 @@ func (s *Splitting) advance() float64 {
 	return math.Sqrt(dx*s.weight + dy/s.weight)
 }
 
-// restart makes the next point the anchor and weighs primal against dual steps by how far both came since the last one.
+// restart makes the next point the anchor. It weighs primal against dual steps by how far each came since the last one.
 func (s *Splitting) restart() {
 	dx, dy := distance(s.next.X, s.from.X), distance(s.next.Y, s.from.Y)
 	if dx > 1e-12 && dy > 1e-12 {
@@ -256,6 +263,7 @@ func (s *Splitting) restart() {
 	s.age = 0
 }
 
+// distance returns the Euclidean distance between a and b.
 func distance(a, b []float64) float64 {
 	sum := 0.0
 	for i := range a {

@@ -1,8 +1,9 @@
-// Package chance draws random numbers that are the same on every platform. A [Stream] is made of a seed and a purpose;
-// [Lognormal] and [Pareto] are the laws of what is drawn from it. [Ln], [Exp] and [SinTurns] give the same bits on
-// every processor, which those of package math do not.
+// Package chance draws random numbers that are the same on every platform, for the generators and readers of traces. A
+// [Stream] is made of a seed and a purpose. [Lognormal] and [Pareto] are distributions to draw from it with. [Ln],
+// [Exp] and [SinTurns] give the same bits on every processor, which the functions of package math do not.
 //
-// It draws; what the numbers mean is for the generators and readers of traces.
+// The random streams of a simulated run are in package sim/internal/kernel instead: they need not agree between
+// processors in the last digit.
 package chance
 
 import (
@@ -10,7 +11,7 @@ import (
 	"math/rand/v2"
 )
 
-// The purposes. Each has a stream of its own: a longer service never moves an arrival, so two traces that differ in one
+// The purposes. Each has a stream of its own, so a longer service never moves an arrival: two traces that differ in one
 // setting differ in nothing else.
 const (
 	ForArrivals uint64 = iota + 1
@@ -20,12 +21,11 @@ const (
 	ForTrees
 )
 
-// Stream is a sequence of independent draws. Here, and in the functions below, every product is rounded before it is
-// added: some processors would otherwise do both in one step, with another last digit, and functions of package math
-// differ between processors as well. A seed must give the same bytes on all of them.
+// Stream is a sequence of independent draws. Here and in the functions below, every product is rounded before it is
+// added (by float64): some processors would otherwise do both in one instruction, and get another last digit.
 type Stream struct {
 	bits  *rand.PCG
-	spare float64 // the second of a pair of normal draws
+	spare float64 // the second number of a pair of normal draws
 	has   bool
 }
 
@@ -35,7 +35,7 @@ func New(seed, purpose uint64) *Stream {
 	return &Stream{bits: rand.NewPCG(first, mix(first))}
 }
 
-// mix turns neighbouring numbers into distant ones (SplitMix64).
+// mix turns similar numbers into very different ones (SplitMix64), so that neighbouring seeds have unrelated streams.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -43,7 +43,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Uniform draws from [0, 1).
+// Uniform draws from [0, 1), in steps of 2^-53.
 func (s *Stream) Uniform() float64 { return float64(s.bits.Uint64()>>11) / (1 << 53) }
 
 // Exponential draws from the exponential distribution of mean 1.
@@ -70,8 +70,8 @@ func (s *Stream) Normal() float64 {
 // Unit draws a factor of mean 1.
 type Unit func(*Stream) float64
 
-// Lognormal returns the lognormal law of mean 1 with the given coefficient of variation. With cv 0 it is always 1, and
-// nothing is drawn.
+// Lognormal returns the lognormal distribution of mean 1 with the given coefficient of variation. With cv 0 it is
+// always 1 and draws nothing.
 func Lognormal(cv float64) Unit {
 	variance := Ln(1 + float64(cv*cv)) // of the logarithm
 	sigma, shift := math.Sqrt(variance), variance/2
@@ -81,7 +81,8 @@ func Lognormal(cv float64) Unit {
 	return func(s *Stream) float64 { return Exp(float64(s.Normal()*sigma) - shift) }
 }
 
-// Pareto returns the Pareto law of mean 1 with the given coefficient of variation: shape a with cv^2 = 1/(a(a-2)).
+// Pareto returns the Pareto distribution of mean 1 with the given coefficient of variation. Its shape is the a with
+// cv^2 = 1 / (a (a - 2)).
 func Pareto(cv float64) Unit {
 	if cv <= 0 {
 		return Lognormal(0)
@@ -91,14 +92,15 @@ func Pareto(cv float64) Unit {
 	return func(s *Stream) float64 { return float64(least * Exp(s.Exponential()/a)) }
 }
 
-// The natural logarithm of 2 in two parts: the first has so few digits that small whole multiples of it are exact.
+// The natural logarithm of 2 in two parts. The first has so few digits that small whole multiples of it are exact.
 const (
 	ln2High = 6.93147180369123816490e-01
 	ln2Low  = 1.90821492927058770002e-10
 )
 
-// Ln is the natural logarithm of a finite x > 0: x = m 2^e with m near 1, and ln m = 2 (f + f^3/3 + f^5/5 ...) with
-// f = (m-1)/(m+1).
+// Ln returns the natural logarithm of a finite x > 0. With x = m 2^e and m near 1 it is e ln 2 + ln m, and
+//
+//	ln m = 2 (f + f^3/3 + f^5/5 ...)  with  f = (m-1) / (m+1)
 func Ln(x float64) float64 {
 	m, e := math.Frexp(x)
 	if m < math.Sqrt2/2 {
@@ -114,7 +116,8 @@ func Ln(x float64) float64 {
 	return float64(float64(e)*ln2High) + (float64(float64(e)*ln2Low) + sum)
 }
 
-// Exp is e^x for |x| <= 700, and the value there beyond: x = k ln 2 + r, and e^r by Taylor's series.
+// Exp returns e^x for |x| <= 700, and the value at the nearest of these for other x. With x = k ln 2 + r it is 2^k e^r,
+// and e^r is computed by its Taylor series.
 func Exp(x float64) float64 {
 	x = min(max(x, -700), 700)
 	k := math.Floor(float64(x/math.Ln2) + 0.5)
@@ -126,7 +129,7 @@ func Exp(x float64) float64 {
 	return math.Ldexp(sum, int(k))
 }
 
-// SinTurns is the sine of a whole number of turns and a part: sin(2 pi x), for |x| < 2^50.
+// SinTurns returns sin(2 pi x), for |x| < 2^50: the sine of so many whole turns and a part.
 func SinTurns(x float64) float64 {
 	x -= math.Floor(x + 0.5) // within half a turn of 0
 	switch {                 // and mirrored to within a quarter

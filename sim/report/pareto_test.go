@@ -86,7 +86,7 @@ func TestTheAxisOfCost(t *testing.T) {
 		var of []int
 		for i, cost := range c.costs {
 			r := reached("exact", "t", cost, 0.5)
-			r.Result.Clairvoyant = c.bound
+			r.Result.Bound = c.bound
 			runs, of = append(runs, r), append(of, i)
 		}
 		p := newPlot(runs, names(runs), facet{"t", of})
@@ -130,7 +130,7 @@ func TestTooManyTracesAreSaid(t *testing.T) {
 	for i := range maxFacets + 3 {
 		runs = append(runs, reached("exact", fmt.Sprintf("trace %d", i), 1, 1))
 	}
-	if text := front(runs, false); !strings.Contains(text, "of 3 traces more are left out") {
+	if text := attainmentSVG(runs, false); !strings.Contains(text, "of 3 traces more are left out") {
 		t.Error("the picture does not say that plots are left out")
 	}
 }

@@ -15,19 +15,19 @@ import (
 func TestPlantedFaultsAreFound(t *testing.T) {
 	const within = 60 // seeds
 	for _, x := range []struct {
-		name  string
-		plant plant
-		world func(*world.World)
-		finds string
+		name   string
+		inject inject
+		world  func(*world.World)
+		finds  string
 	}{
-		{"a lost measurement reads as zero", plant{nanIsZero: true}, func(w *world.World) { w.LoseSamples = 0.9 },
+		{"a lost measurement reads as zero", inject{nanIsZero: true}, func(w *world.World) { w.LoseSamples = 0.9 },
 			"although nothing was measured"},
-		{"an order given twice launches twice", plant{twice: true}, func(w *world.World) { w.LoseAnswers = 0.3 },
+		{"an order given twice launches twice", inject{twice: true}, func(w *world.World) { w.LoseAnswers = 0.3 },
 			"launched twice"},
-		{"the history takes what anyone writes", plant{anyWriter: true},
+		{"the history takes what anyone writes", inject{anyWriter: true},
 			func(w *world.World) { w.ControllerCrashes = 30 },
 			"two writers in one epoch"},
-		{"somebody ends workers that looked idle", plant{outside: true}, func(*world.World) {}, "busy worker ended"},
+		{"something stops workers that looked idle", inject{outside: true}, func(*world.World) {}, "busy worker ended"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			for seed := uint64(1); seed <= within; seed++ {
@@ -38,9 +38,9 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 					t.Fatal(err)
 				}
 				if len(e.Faults) > 0 {
-					t.Fatalf("seed %d: without the plant: %q", seed, e.Faults[0])
+					t.Fatalf("seed %d: without the inject: %q", seed, e.Faults[0])
 				}
-				s.plant = x.plant
+				s.inject = x.inject
 				if e, err = s.told(); err != nil {
 					t.Fatal(err)
 				}
@@ -54,7 +54,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	}
 }
 
-// forgetful asks for a worker for every message, whoever is on the way.
+// forgetful launches a worker for every message, whatever is booting.
 type forgetful struct{}
 
 func (forgetful) Decide(o muster.Observation, recent muster.Recent) muster.Decision {

@@ -10,9 +10,10 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// letter is something on its way: an effect to the fleet, a report to the controller, an answer to a worker, or a child
-// that will be sent.
-type letter struct {
+// transit is something on its way: an effect to the fleet, a report to the controller, the answer to a worker, or a
+// child that will be sent. Exactly one of effect, call and child is set; life belongs to effect, directive to the
+// answer.
+type transit struct {
 	effect    controller.Effect
 	life      uint64
 	call      call
@@ -21,41 +22,42 @@ type letter struct {
 	place     trees.Place // of the child
 }
 
-// post keeps a letter until its event and returns its number.
-func (r *run) post(l letter) uint64 {
-	if n := len(r.freeMail); n > 0 {
-		at := r.freeMail[n-1]
-		r.freeMail = r.freeMail[:n-1]
-		r.mail[at] = l
+// dispatch keeps a transit until its event happens, and returns its number.
+func (r *run) dispatch(l transit) uint64 {
+	if n := len(r.freeTransits); n > 0 {
+		at := r.freeTransits[n-1]
+		r.freeTransits = r.freeTransits[:n-1]
+		r.transits[at] = l
 		return at
 	}
-	r.mail = append(r.mail, l)
-	return uint64(len(r.mail) - 1)
+	r.transits = append(r.transits, l)
+	return uint64(len(r.transits) - 1)
 }
 
-// open takes a letter out of the mail.
-func (r *run) open(at uint64) letter {
-	l := r.mail[at]
-	r.mail[at] = letter{}
-	r.freeMail = append(r.freeMail, at)
+// arrive removes a transit and returns it.
+func (r *run) arrive(at uint64) transit {
+	l := r.transits[at]
+	r.transits[at] = transit{}
+	r.freeTransits = append(r.freeTransits, at)
 	return l
 }
 
-// awaitChild notes a child that will be sent.
-func (r *run) awaitChild(child trace.Message, at trees.Place) {
-	r.unborn++
-	r.after(child.Arrival, evBorn, kernel.None, r.post(letter{child: child, place: at}))
+// planChild plans the sending of a child. The arrival of a child counts from the end of its parent.
+func (r *run) planChild(child trace.Message, at trees.Place) {
+	r.unsent++
+	r.after(child.Arrival, evChild, kernel.None, r.dispatch(transit{child: child, place: at}))
 }
 
-// report sends a worker's report if one is due: at once when what it says has changed, with a gap to the one before,
-// and regularly otherwise. It waits for the answer to the one before, but not for longer than reportPatience.
+// report sends a worker's report if one is due. A change is reported at once, but no sooner than reportGap after the
+// report before; without a change a report is due every World.ReportEvery. A report waits until the one before was
+// answered, but no longer than reportPatience. When none is due yet, the time is planned.
 func (r *run) report(i int32, m *member) {
 	if r.world.Silent || m.reporting || m.lease.State() == protocol.Leaving {
 		return
 	}
 	interval := int64(r.world.ReportEvery)
-	said := m.gist()
-	if said != m.said {
+	now := m.status()
+	if now != m.reported {
 		interval = min(interval, int64(reportGap))
 	}
 	if due := m.reportedAt + interval; due > r.now {
@@ -65,10 +67,11 @@ func (r *run) report(i int32, m *member) {
 		}
 		return
 	}
-	m.reporting, m.said, m.reportedAt, m.reportDue = true, said, r.now, never
+	m.reporting, m.reported, m.reportedAt, m.reportDue = true, now, r.now, never
 	rep := m.lease.Report(r.time())
 	m.expected = rep.Seq
 	c := call{member: i, generation: m.generation, report: rep}
+	// A report can be lost on its way, or arrive twice.
 	times := 1
 	if r.faulty() {
 		if kernel.Hit(r.chance.Reports, r.world.LoseReports) {
@@ -77,40 +80,41 @@ func (r *run) report(i int32, m *member) {
 			times = 2
 		}
 	}
-	if r.mayStayUnanswered() {
+	if r.mayBeUnanswered() {
 		r.after(reportPatience, evTimeout, i, uint64(rep.Seq))
 	}
 	for range times {
+		// Without a delay the report arrives within this event, which saves an event for each report.
 		if way := r.world.Report.Next(r.chance.Reports); way > 0 || times > 1 {
-			r.after(way, evReport, kernel.None, r.post(letter{call: c}))
+			r.after(way, evReport, kernel.None, r.dispatch(transit{call: c}))
 		} else {
 			r.take(c)
 		}
 	}
 }
 
-// mayStayUnanswered tells whether a report or its answer can be lost or late: only then is it worth an event that the
-// worker looks whether an answer came.
-func (r *run) mayStayUnanswered() bool {
+// mayBeUnanswered tells whether a report or its answer can be lost or late. Only then a timeout is planned: in other
+// worlds it would never fire, and a run is faster without these events.
+func (r *run) mayBeUnanswered() bool {
 	w := &r.world
 	return w.LoseReports > 0 || w.RepeatReports > 0 || w.Report.Mean > 0 || len(w.Report.Samples) > 0 ||
 		w.ControllerCrashes > 0
 }
 
-// answer sends the controller's answer to a report on its way.
+// answer sends the controller's answer to a worker.
 func (r *run) answer(c call, d protocol.Directive) {
 	if r.faulty() && kernel.Hit(r.chance.Reports, r.world.LoseReports) {
 		return
 	}
 	way := r.world.Report.Next(r.chance.Reports)
 	if way > 0 || d.Ask != protocol.Work || c.report.State != protocol.Receiving {
-		r.after(way, evAnswer, kernel.None, r.post(letter{call: c, directive: d}))
+		r.after(way, evAnswer, kernel.None, r.dispatch(transit{call: c, directive: d}))
 		return
 	}
 	r.answered(c, d)
 }
 
-// answered makes a worker obey, unless it has given up the report.
+// answered makes a worker obey an answer, unless it came too late.
 func (r *run) answered(c call, d protocol.Directive) {
 	m := r.members[c.member]
 	if m.generation != c.generation || m.stage != working || r.time().Sub(c.report.SentAt) >= reportTimeout {
@@ -120,14 +124,14 @@ func (r *run) answered(c call, d protocol.Directive) {
 		m.reporting = false
 	}
 	m.lease.Obey(r.time(), c.report, d)
-	if d.Ask == protocol.Work && m.lease.State() == protocol.Receiving && m.said == m.gist() {
+	if d.Ask == protocol.Work && m.lease.State() == protocol.Receiving && m.reported == m.status() {
 		r.report(c.member, m) // nothing changed: only the next report is to be planned
 		return
 	}
 	r.advance(c.member)
 }
 
-// unanswered makes a worker report again whose report got no answer yet.
+// unanswered makes a worker report again whose report was not answered in time.
 func (r *run) unanswered(i int32, seq int64) {
 	if m := r.members[i]; m.stage == working && m.reporting && m.expected == seq {
 		m.reporting = false
@@ -135,7 +139,7 @@ func (r *run) unanswered(i int32, seq int64) {
 	}
 }
 
-// wake tells the controller that messages came, unless that is lost.
+// wake tells the controller that messages came, unless that is lost. Wake-ups that are on their way are merged.
 func (r *run) wake() {
 	if !r.world.Wakes || r.woken || kernel.Hit(r.chance.Source, r.world.LoseWakes) && r.faulty() {
 		return
@@ -144,7 +148,7 @@ func (r *run) wake() {
 	r.after(r.world.Wake, evWake, kernel.None, 0)
 }
 
-// after adds an event at a distance from now.
+// after adds an event at the distance d from now; a negative distance counts as 0.
 func (r *run) after(d time.Duration, k kernel.Kind, who int32, what uint64) {
 	r.events.Add(r.now+max(0, int64(d)), k, who, what)
 }
