@@ -176,7 +176,7 @@ const (
 	// leastComments and mostComments bound the percentage of comment lines among the lines that are not blank, of the
 	// whole program. packageComments is the least of a package of at least smallPackage such lines.
 	leastComments, mostComments   = 15, 25
-	packageComments, smallPackage = 12, 200
+	packageComments, smallPackage = 11, 200
 )
 
 // TestCommentsAreEnoughAndNotTooMany holds the share of comments, so that reasons are written down and code is not
