@@ -284,6 +284,9 @@ type Capacity struct {
 	HeldDeviationSeconds float64 `json:"held_deviation_s,omitzero"`
 	// SlotsPerWorker is the mean over reporting workers, or the configured number while none reports. It is above 0.
 	SlotsPerWorker float64 `json:"slots_per_worker"`
+	// Unreported is true for a fleet whose workers do not report: BusySlots is then derived from the messages in
+	// flight, and nothing is known of the work itself.
+	Unreported bool `json:"unreported,omitzero"`
 }
 
 // InService returns the number of members whose workers take messages.

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/muster-scale/muster/config/keys"
+	"github.com/muster-scale/muster/policy"
 )
 
 // This file declares and checks what a worker runs for a message, and the terms of that work. placement.go has the keys
@@ -165,9 +166,12 @@ func (f *Fleet) remarkStart(s *keys.Source, path string) {
 			"processing")
 	})
 	if !f.Facts().Reported && p.Acceptable == 0 && !measured {
+		finds := "stays small however many messages wait"
+		if p.Name == policy.Default {
+			finds = "finds its size by doubling, which is late and costs more"
+		}
 		s.Fault(path+".name", "found no policy.processing for workers that do not report: how long messages take is "+
-			"never known, so the fleet stays small however many wait", "state how long they take on average, as in "+
-			"processing: 30s")
+			"never known, so the fleet "+finds, "state how long they take on average, as in processing: 30s")
 		return
 	}
 	if f.Workers.TimeLimit > 0 || !f.Local() {

@@ -215,6 +215,7 @@ func published(o muster.Observation) muster.Estimate {
 // that number is unknown.
 func occupied(o muster.Observation) muster.Capacity {
 	c := o.Capacity
+	c.Unreported = true
 	if n, known := o.InFlight().Count(); known {
 		c.BusySlots = min(c.Slots, n)
 		members := c.InService()
@@ -441,7 +442,11 @@ func (s *Settings) lookBack() time.Duration {
 
 // learning returns the rules of package learning for this fleet.
 func (s *Settings) learning() learning.Rules {
-	return learning.Rules{Learn: s.Learn, LookBack: s.lookBack(), Poll: s.Poll, Cores: s.Cores,
+	mean := time.Duration(0)
+	if s.Unreported {
+		mean = s.Spec.Processing
+	}
+	return learning.Rules{Learn: s.Learn, LookBack: s.lookBack(), Poll: s.Poll, Cores: s.Cores, Mean: mean,
 		OneQueue: len(s.Queues) == 1, Seasonal: s.Spec.Seasonal(), Busiest: s.plansAhead,
 		Quantile: s.Objective.Quantile}
 }

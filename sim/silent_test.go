@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/sim/internal/laws"
 	"github.com/muster-scale/muster/sim/world"
 )
 
@@ -40,6 +41,36 @@ func TestASilentFleetIsSizedByItsService(t *testing.T) {
 			if most := float64(res.PeakWorkers)*600 + 2*1800; res.PeakWorkers < 5 || res.WorkerSeconds > most {
 				t.Errorf("%d members at the peak and %.0f worker-seconds, want 5 or more and at most %.0f",
 					res.PeakWorkers, res.WorkerSeconds, most)
+			}
+		})
+	}
+}
+
+// A silent fleet under deadline keeps its objective where the mean is stated, and finds its size where nothing is. It
+// once stayed at one worker while thousands of messages waited.
+func TestASilentFleetFindsItsSize(t *testing.T) {
+	const work, objective = 5 * time.Second, 5 * time.Minute
+	for _, row := range []struct {
+		name           string
+		stated         time.Duration
+		inTime, mostBy float64 // the least share in time, and the most cost over the work
+	}{
+		{"the mean is stated", work, 0.99, 1.2},
+		{"twice the mean is stated", 2 * work, 0.99, 1.4},
+		{"nothing is stated", 0, 0.75, 2},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := fleet(t, policy.Spec{Name: "deadline", Processing: row.stated}, objective, 0, 60)
+			s.Unreported = true
+			const n = 5000
+			res := ran(t, Options{Settings: s, Seed: 3, Trace: laws.Poisson(3, n, 0, time.Second, work,
+				laws.Exponential()), World: world.World{Silent: true, CountsOnly: true, Stale: time.Second,
+				Boot: world.Draw{Mean: 90 * time.Second}, API: world.Draw{Mean: time.Second / 2}}})
+			if res.InTimeRatio < row.inTime {
+				t.Errorf("found %.1f %% in time, want %.0f %% or more", 100*res.InTimeRatio, 100*row.inTime)
+			}
+			if cost := res.WorkerSeconds / res.BusySeconds; cost > row.mostBy {
+				t.Errorf("found a cost of %.2f times the work, want %.1f at most", cost, row.mostBy)
 			}
 		})
 	}

@@ -18,6 +18,8 @@ type balance struct {
 	// sent is the result of the last poll; it is valid once polled is true.
 	sent   float64
 	polled bool
+	// polledAt is when, for a fleet whose workers do not report.
+	polledAt time.Time
 	// corrected is true while the newest record has more sent messages than there can have been.
 	corrected bool
 }
@@ -42,6 +44,10 @@ func (m *Memory) balanced(now time.Time, r Rules, queues []muster.QueueObservati
 	}
 	there := q.Backlog.Value + q.InFlight.Value + q.Delayed.Value
 	sent := there + m.balance.finished
+	if r.Mean > 0 {
+		m.estimateFinished(now, r, q)
+		sent += m.balance.soon
+	}
 	last, known := m.sent.of(q.Queue)
 	m.measured.Arrived, m.measured.Since = 0, time.Time{}
 	switch {
@@ -60,6 +66,24 @@ func (m *Memory) balanced(now time.Time, r Rules, queues []muster.QueueObservati
 	m.balance.sent, m.balance.polled = sent, true
 	q.Sent = muster.Measured(q.Backlog.At, sent)
 	return true
+}
+
+// longestGap is how many polls may be missing between two that count what was finished in between.
+const longestGap = 10
+
+// estimateFinished counts what a fleet without reports has finished since the last poll. A message in flight is in
+// progress, and a mean processing duration later it is finished and another one in its place:
+//
+//	finished = in flight x time / mean
+//
+// A wrong mean makes arrivals wrong in proportion, but only while the backlog stands: a backlog that grows or falls
+// shows in the counts themselves.
+func (m *Memory) estimateFinished(now time.Time, r Rules, q *muster.QueueObservation) {
+	b := &m.balance
+	if gap := now.Sub(b.polledAt); b.polled && gap > 0 && gap <= longestGap*max(r.Poll, time.Second) {
+		b.soon += q.InFlight.Value * gap.Seconds() / r.Mean.Seconds()
+	}
+	b.polledAt = now
 }
 
 // record returns the number for a record of a queue: n for one that counts itself, else the result of the last poll.

@@ -29,6 +29,9 @@ type Rules struct {
 	Cores int
 	// OneQueue is true for a fleet with one queue: every finished message came from it.
 	OneQueue bool
+	// Mean is the stated mean processing duration of a fleet whose workers do not report, and zero for others: each
+	// message in flight then counts as finished once in so long.
+	Mean time.Duration
 	// Seasonal is true for a fleet with a forecast.
 	Seasonal bool
 	// Busiest is true if the policy reads the busiest times, for the share Quantile of messages.

@@ -43,10 +43,15 @@ const (
 	cautiousBoot = 2 * time.Minute
 	// deadlineRule is what the terms of deadline are called.
 	deadlineRule = "deadline"
+	// deadlineRevision changes whenever the same observation may give another decision.
+	deadlineRevision = "deadline/8"
 )
 
 // Decide implements [muster.Policy].
-func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
+func (p Deadline) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
+	if silent(o) {
+		return p.grow(o, recent)
+	}
 	if o.Sharing != nil {
 		return p.decideShared(o)
 	}
@@ -55,7 +60,7 @@ func (p Deadline) Decide(o muster.Observation, _ muster.Recent) muster.Decision 
 
 // decide decides for members that do not share a machine.
 func (p Deadline) decide(o muster.Observation) muster.Decision {
-	d := rules.Begin(o, "deadline/7")
+	d := rules.Begin(o, deadlineRevision)
 	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:
