@@ -71,62 +71,62 @@ func (p Deadline) decide(o muster.Observation) muster.Decision {
 	}
 	work, known := durations.Of(o)
 	if !known {
-		return untimed(p.learn(d, o, backlog.Value), o)
+		return decideUntimed(p.learn(d, o, backlog.Value), o)
 	}
 	plan := newPlan(o, work, p.dial(o, work))
-	sized := p.size(d, o, plan)
+	sized := p.sizeByPlan(d, o, plan)
 	if p.Seasonal {
 		without := sized
 		plan.forecast = o.Forecast
-		sized = plan.foresee(without, p.size(d, o, plan), o)
+		sized = plan.applyForecast(without, p.sizeByPlan(d, o, plan), o)
 	}
 	if o.Expected.None() {
 		return sized
 	}
-	return plan.expect(sized, o)
+	return plan.decideWithTrees(sized, o)
 }
 
 // size makes d the size that the plan asks for.
-func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muster.Decision {
+func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan) muster.Decision {
 	active := o.Capacity.Active()
-	keep := plan.keep(o)
-	stay, because := p.stay(o, active)
+	keep := plan.keptWorkers(o)
+	stay, because := p.keptOutsidePlan(o, active)
 	if stay <= keep {
 		because = "the arrivals keep them busy"
 	}
 	keep = max(keep, stay)
 	waiting := o.Backlog().Value
 	if waiting == 0 {
-		return d.With(idleTerm(o, kept{keep, because, plan.mayGather()}))
+		return d.With(idleTerm(o, kept{keep, because, plan.mayConsolidate()}))
 	}
-	need := plan.need(0)
+	need := plan.needAfter(0)
 	launch := 0
-	if later := plan.need(plan.step); rules.Ceil(later.workers) > rules.Ceil(need.workers) || plan.hurried(need) ||
-		need.whom == lateOnes || plan.blind || o.Processing.Prior {
+	if later := plan.needAfter(plan.step); rules.Ceil(later.workers) > rules.Ceil(need.workers) ||
+		plan.mustLaunchNow(need) || need.cause == forLate || plan.agesUnknown || o.Processing.Prior {
 		launch = rules.Ceil(need.workers)
 	}
 	if float64(active)+need.workers > float64(o.Limits.Max) {
 		launch = rules.Ceil(need.workers) // all that may be there are needed: nothing is saved by launching them later
 	}
-	if active == 0 && plan.late() {
+	if active == 0 && plan.oldestIsLate() {
 		launch = max(launch, rules.Ceil(need.workers), 1) // what is late waits for nobody else
 	}
-	if plan.Mean > plan.Lately && launch > 0 {
+	if plan.Mean > plan.FinishedMean && launch > 0 {
 		// Only what is in hand says so, and that may be a moment's standstill: as many again as are busy find out.
-		usual := plan.as(plan.Lately)
-		most := max(rules.Ceil(usual.need(0).workers), 2*o.Capacity.Busy-active, 1)
-		plan.wary = launch > most
+		usual := plan.withMean(plan.FinishedMean)
+		most := max(rules.Ceil(usual.needAfter(0).workers), 2*o.Capacity.Busy-active, 1)
+		plan.probing = launch > most
 		launch = min(launch, most)
 	}
-	plan.prompt = active == 0 && p.Prompt && launch == 0
-	if plan.prompt {
+	plan.promptLaunch = active == 0 && p.Prompt && launch == 0
+	if plan.promptLaunch {
 		launch = 1
 	}
 	out := max(active+launch, keep)
 	d.Floor = keep
 	return d.With(muster.Term{
 		Rule: deadlineRule, Out: out,
-		In: plan.told([]muster.Value{rules.Value("waiting", waiting), rules.Value("oldest_s", plan.oldest()),
+		In: plan.termValues([]muster.Value{rules.Value("waiting", waiting), rules.Value("oldest_s", plan.oldest()),
 			rules.Value("mpd_s", plan.Mean), rules.Value("service_s", plan.Tail),
 			rules.Value("boot_s", plan.boot), rules.Value("workers", float64(active)),
 			rules.Value("more_needed", rules.Round3(need.workers)),
@@ -146,7 +146,7 @@ func (p Deadline) dial(o muster.Observation, w durations.Work) float64 {
 	if p.Scale > 0 || !p.Prompt {
 		return p.Scale
 	}
-	twice := 2 * (w.Tail + surelyBooted(o.Boot) + o.LateSeconds())
+	twice := 2 * (w.Tail + bootWithMargin(o.Boot) + o.LateSeconds())
 	return math.Min(1, math.Max(promptShare, twice/o.Objective.Latency.Seconds()))
 }
 
@@ -159,7 +159,7 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 	active := c.Active()
 	if backlog == 0 && o.Progress.Value().Failing.Known {
 		// Every attempt failed so far: how long the work takes stays unknown, and nobody need wait for it.
-		stay, because := p.stay(o, active)
+		stay, because := p.keptOutsidePlan(o, active)
 		return d.With(idleTerm(o, kept{workers: stay, because: because}))
 	}
 	if backlog == 0 {
@@ -171,11 +171,12 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 		first := p.first(o, backlog)
 		return d.With(muster.Term{Rule: deadlineRule, In: in, Out: max(active, first), Why: fmt.Sprintf(
 			"how long the work takes is not known yet: %s (state the processing duration to begin with as many as it "+
-				"takes)", findOut(first)) + rules.Failing(o)})
+				"takes)", workersFindOut(first)) + rules.Failing(o)})
 	}
 	h := c.HeldMeanSeconds
-	plan := newPlan(o, durations.Work{Mean: h, Tail: h, Usual: h, Settled: h, Lately: h, Variation: 1}, p.Scale)
-	need := plan.need(0)
+	plan := newPlan(o, durations.Work{Mean: h, Tail: h, LongTermTail: h, LongTermMean: h, FinishedMean: h,
+		Variation: 1}, p.Scale)
+	need := plan.needAfter(0)
 	out := max(active, 1)
 	why := fmt.Sprintf("no message has ended yet, those in progress have taken %s so far; the others can still wait",
 		render.Seconds(math.Round(h)))
@@ -202,7 +203,7 @@ func (p Deadline) first(o muster.Observation, backlog float64) int {
 	const digits = 15
 	boot, latency := bootOf(o.Boot), o.Objective.Latency.Seconds()
 	stake := backlog
-	switch again := toldAgain(o, boot) - latency; {
+	switch again := secondLaunchReady(o, boot) - latency; {
 	case boot > latency && o.Arrivals.Known:
 		stake = math.Max(stake, o.Arrivals.Minute*boot)
 	case boot > latency:
@@ -218,7 +219,7 @@ func (p Deadline) first(o muster.Observation, backlog float64) int {
 // toldAgain is in how many seconds workers are ready that are launched once the first one has told how long the work
 // takes, if that is no time at all. Four polls pass beside the two boots: until the first worker is seen to be ready,
 // until it receives, until what it finished is seen, and until the others receive.
-func toldAgain(o muster.Observation, boot float64) float64 {
+func secondLaunchReady(o muster.Observation, boot float64) float64 {
 	first := boot
 	for _, g := range o.Coming {
 		first = math.Min(first, math.Max(0, boot-g.AgeSeconds))
@@ -226,7 +227,7 @@ func toldAgain(o muster.Observation, boot float64) float64 {
 	return first + boot + 4*cmp.Or(o.Poll, time.Second).Seconds()
 }
 
-func findOut(workers int) string {
+func workersFindOut(workers int) string {
 	if workers == 1 {
 		return "one worker finds out"
 	}
@@ -238,7 +239,7 @@ type kept struct {
 	workers int
 	because string
 	// gather lets workers go that hold something, where fewer of them hold all of it.
-	gather bool
+	consolidate bool
 }
 
 // idleTerm is the term while nothing waits: workers without a message go, except those that are kept.
@@ -248,7 +249,7 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 	// What is in flight may have been received since the workers reported, unless it has waited for a retry for longer.
 	held := math.Max(float64(c.BusySlots), o.InFlight().Value-o.Retrying)
 	busy := max(c.Busy, min(rules.Ceil(held/c.SlotsPerWorker), c.InService()))
-	if keep.gather {
+	if keep.consolidate {
 		// Each holds a little, and none would ever be idle: as many as hold all of it are enough. Those that go finish
 		// first.
 		busy = rules.Ceil(held / c.SlotsPerWorker)
@@ -257,10 +258,10 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 	if o.Progress != nil {
 		working = min(busy, c.InService()) // what waits for a retry is no worker
 	}
-	why := rules.NothingWaits(o) + "; " + isAre(working, "worker") + " busy"
+	why := rules.NothingWaits(o) + "; " + countIs(working, "worker") + " busy"
 	if busy < c.Busy {
 		why = fmt.Sprintf("%s; %s busy, and %d can hold all that is in hand", rules.NothingWaits(o),
-			isAre(c.Busy, "worker"),
+			countIs(c.Busy, "worker"),
 			busy)
 	}
 	if keep.workers > busy {
@@ -277,7 +278,7 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 		}}
 }
 
-func isAre(n int, noun string) string {
+func countIs(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun + " is"
 	}

@@ -99,17 +99,17 @@ func (x Exact) trees(d muster.Decision, o muster.Observation) muster.Decision {
 	}
 	work, known := durations.Of(o)
 	if !known || !o.Expected.Known {
-		return untimed(d, o)
+		return decideUntimed(d, o)
 	}
 	p := newPlan(o, work, 1)
-	p.hold(o)
-	in, words := treesIn(o)
-	all := p.sendings(o, o.Expected.Levels)
-	when, words := treesWhen(o, words, all)
+	p.countInFlight(o)
+	in, words := treeValues(o)
+	all := p.treeSendings(o, o.Expected.Levels)
+	when, words := describeSendings(o, words, all)
 	ready := p.boot + math.Max(cmp.Or(o.Poll, time.Second).Seconds(), 0)
 	before := d.Desired
-	out := max(before, rules.Ceil(p.present(o, all, ready)/p.slots))
-	keep := min(d.Previous, rules.Ceil(p.most(o, all, ready)/p.slots))
+	out := max(before, rules.Ceil(p.presentAt(o, all, ready)/p.slots))
+	keep := min(d.Previous, rules.Ceil(p.peakPresent(o, all, ready)/p.slots))
 	if out > before {
 		words += fmt.Sprintf("; %s to be in service for it", rules.Launches(out-before))
 	}
@@ -125,16 +125,16 @@ func (x Exact) trees(d muster.Decision, o muster.Observation) muster.Decision {
 }
 
 // hold takes what is in hand from the queue's count, which was made at the same instant as that of the backlog.
-func (p *plan) hold(o muster.Observation) {
+func (p *plan) countInFlight(o muster.Observation) {
 	if f := o.InFlight(); f.Known {
-		p.free = math.Max(0, p.up-f.Value)
+		p.free = math.Max(0, p.inService-f.Value)
 	}
 }
 
 // present returns how many messages are there so many seconds from now, waiting or in work: those that are there now,
 // and those that come by then, without those that the workers that are there and on their way have finished.
-func (p plan) present(o muster.Observation, all []ahead, at float64) float64 {
-	inHand := p.inHand(o)
+func (p plan) presentAt(o muster.Observation, all []sending, at float64) float64 {
+	inHand := p.inProgress(o)
 	came := func(by float64) float64 {
 		n := o.Backlog().Value
 		for _, a := range all {
@@ -145,7 +145,7 @@ func (p plan) present(o muster.Observation, all []ahead, at float64) float64 {
 		return n
 	}
 	finished := 0.0
-	if first, last := p.ends(); at >= last {
+	if first, last := p.progressEnds(); at >= last {
 		finished = inHand
 	} else if at > first {
 		finished = inHand * (at - first) / (last - first)
@@ -158,15 +158,15 @@ func (p plan) present(o muster.Observation, all []ahead, at float64) float64 {
 
 // most returns the most messages that are there when some come, from now until so many seconds from now. Whether nodes
 // have children of whose depth none is done is taken as for the depth above.
-func (p plan) most(o muster.Observation, all []ahead, until float64) float64 {
+func (p plan) peakPresent(o muster.Observation, all []sending, until float64) float64 {
 	most := 0.0
 	for _, a := range all {
 		if a.at <= until {
-			most = math.Max(most, p.present(o, all, a.at))
+			most = math.Max(most, p.presentAt(o, all, a.at))
 		}
 	}
 	if e := o.Expected; e.Perhaps > 0 && p.residual <= until {
-		most = math.Max(most, p.present(o, all, p.residual)+e.Perhaps)
+		most = math.Max(most, p.presentAt(o, all, p.residual)+e.Perhaps)
 	}
 	return most
 }

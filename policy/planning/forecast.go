@@ -11,20 +11,20 @@ import (
 
 // steep is by how much the rate must be forecast to rise, or to fall, before it is planned for: smaller changes are
 // followed by the last minutes, and by launches for nothing if each quarter of an hour had a size of its own.
-const steep = 1.25
+const leastChange = 1.25
 
 // expected is the rate that is planned for by a forecast that is used, in messages per second, and whether it differs
 // from what was to be expected for the past hour. The usual error is added to a rise, and not trusted of a fall.
-func expected(f muster.Forecast) (rate float64, differs bool) {
+func forecastRate(f muster.Forecast) (rate float64, differs bool) {
 	rate = f.PerSecond + f.ErrorPerSecond
-	return rate, f.PerSecond > steep*f.LatelyPerSecond || rate*steep < f.LatelyPerSecond
+	return rate, f.PerSecond > leastChange*f.LatelyPerSecond || rate*leastChange < f.LatelyPerSecond
 }
 
 // foreseen is how many messages a window as busy as b will have at the rate that is expected. Above a mean number of
 // messages the busiest windows of an hour have two deviations of chance, its square root. Of a fall, what came above
 // the mean of the past hour beside chance stays: spikes come at any rate.
-func foreseen(f muster.Forecast, b muster.Busiest) float64 {
-	rate, differs := expected(f)
+func forecastBusiest(f muster.Forecast, b muster.Busiest) float64 {
+	rate, differs := forecastRate(f)
 	if !f.Used || !differs {
 		return b.Messages
 	}
@@ -38,7 +38,7 @@ func foreseen(f muster.Forecast, b muster.Busiest) float64 {
 
 // foresee returns the decision with a forecast, whose last term says what the forecast changed and why, or why it was
 // not used. without is the decision as it is without one.
-func (p *plan) foresee(without, with muster.Decision, o muster.Observation) muster.Decision {
+func (p *plan) applyForecast(without, with muster.Decision, o muster.Observation) muster.Decision {
 	f, before := o.Forecast, without.Desired
 	t := muster.Term{Rule: "forecast", Out: before}
 	if f.Known {
@@ -50,7 +50,7 @@ func (p *plan) foresee(without, with muster.Decision, o muster.Observation) must
 			rules.Value("reacting_miss_per_s", rules.Round3(f.ReactingMissPerSecond)),
 			rules.Value("without", float64(before))}
 	}
-	rate, differs := expected(f)
+	rate, differs := forecastRate(f)
 	switch {
 	case !f.Known:
 		t.Why = "no forecast: " + f.Reason
@@ -71,14 +71,14 @@ func (p *plan) foresee(without, with muster.Decision, o muster.Observation) must
 		t.Out = with.Desired
 		t.Why = fmt.Sprintf("%s messages a second are forecast for when a worker that is launched now is ready, "+
 			"after at most %s in the past hour: %s",
-			render.Number(rules.Round3(rate)), render.Number(rules.Round3(f.LatelyPerSecond)), changed(before, t.Out))
+			render.Number(rules.Round3(rate)), render.Number(rules.Round3(f.LatelyPerSecond)), sizeChange(before, t.Out))
 	}
 	without.Floor = with.Floor
 	return without.With(t)
 }
 
 // changed says what a size became.
-func changed(before, after int) string {
+func sizeChange(before, after int) string {
 	if before == after {
 		return fmt.Sprintf("%d it is", after)
 	}

@@ -49,41 +49,41 @@ type Expectation struct {
 // arrivals that are less even than chance make it longer.
 func OutlookOf(o muster.Observation, workers int) Outlook {
 	x := Outlook{Workers: workers}
-	w, reason := waitOf(o, workers)
+	w, reason := waitModelOf(o, workers)
 	if reason != "" {
 		x.Now.Reason, x.Steady.Reason = reason, reason
 		return x
 	}
-	x.Now = w.arriving(o)
-	x.Steady = w.steady(o.Arrivals, float64(workers)*perWorker(o.Capacity))
+	x.Now = w.arrivingNow(o)
+	x.Steady = w.longRun(o.Arrivals, float64(workers)*perWorker(o.Capacity))
 	if x.Now.Known {
-		x.Late = w.late(o)
+		x.Late = w.lateMessages(o)
 	}
 	return x
 }
 
 // ArrivingNow returns the part Now of the outlook alone, which takes a tenth of the time.
 func ArrivingNow(o muster.Observation, workers int) Expectation {
-	w, reason := waitOf(o, workers)
+	w, reason := waitModelOf(o, workers)
 	if reason != "" {
 		return Expectation{Reason: reason}
 	}
-	return w.arriving(o)
+	return w.arrivingNow(o)
 }
 
 // waitOf returns what waits depend on with so many workers, or the reason why nothing can be said.
-func waitOf(o muster.Observation, workers int) (w wait, reason string) {
-	work, known := durations.Of(asBusyWith(o, workers))
+func waitModelOf(o muster.Observation, workers int) (w waitModel, reason string) {
+	work, known := durations.Of(withDurationsAt(o, workers))
 	switch {
 	case !known:
 		return w, "how long the work takes is not known yet"
 	case workers < 1:
 		return w, "without a worker no message is begun"
 	}
-	return newWait(o, work, workers), ""
+	return newWaitModel(o, work, workers), ""
 }
 
-func (w wait) arriving(o muster.Observation) Expectation {
+func (w waitModel) arrivingNow(o muster.Observation) Expectation {
 	backlog := o.Backlog()
 	switch {
 	case !backlog.Known:
@@ -93,23 +93,23 @@ func (w wait) arriving(o muster.Observation) Expectation {
 	case w.slots() == 0:
 		return Expectation{Reason: "no slot is there or on its way"}
 	}
-	return w.expect(func(t float64) float64 { return w.longer(t, backlog.Value) })
+	return w.expectation(func(t float64) float64 { return w.waitsLonger(t, backlog.Value) })
 }
 
 // wait is what the time until a message is begun depends on. All times are in seconds.
-type wait struct {
+type waitModel struct {
 	mean, variation, latency float64
 	// free slots hold nothing, busy ones are somewhere in their work; coming are those of workers that take messages
 	// later.
 	free, busy float64
-	coming     []arrival
+	pending    []pendingSlots
 }
 
 func perWorker(c muster.Capacity) float64 { return math.Max(1, c.SlotsPerWorker) }
 
-func newWait(o muster.Observation, work durations.Work, workers int) wait {
+func newWaitModel(o muster.Observation, work durations.Work, workers int) waitModel {
 	c := o.Capacity
-	w := wait{mean: work.Mean, variation: work.Deviation / work.Mean, latency: o.Objective.Latency.Seconds()}
+	w := waitModel{mean: work.Mean, variation: work.Deviation / work.Mean, latency: o.Objective.Latency.Seconds()}
 	held := float64(c.BusySlots)
 	if f := o.InFlight(); f.Known {
 		held = f.Value // counted at the same instant as the backlog
@@ -136,38 +136,38 @@ func newWait(o muster.Observation, work durations.Work, workers int) wait {
 	for _, g := range o.Coming {
 		unseen -= g.Members
 		// One that is overdue by a while takes that long again: nobody knows better.
-		w.come(math.Abs(warm-g.AgeSeconds), float64(g.Warm)*slots)
-		w.come(math.Abs(boot-g.AgeSeconds), float64(g.Members-g.Warm)*slots)
+		w.addPending(math.Abs(warm-g.AgeSeconds), float64(g.Warm)*slots)
+		w.addPending(math.Abs(boot-g.AgeSeconds), float64(g.Members-g.Warm)*slots)
 	}
-	w.come(boot, float64(max(0, unseen))*slots)
-	for i := len(w.coming) - 1; i >= 0; i-- {
-		take(&w.coming[i].slots)
+	w.addPending(boot, float64(max(0, unseen))*slots)
+	for i := len(w.pending) - 1; i >= 0; i-- {
+		take(&w.pending[i].slots)
 	}
 	take(&w.busy)
 	more := max(0, workers-c.Active())
-	w.come(warm, float64(min(more, ready))*slots)
-	w.come(boot, float64(max(0, more-ready))*slots)
+	w.addPending(warm, float64(min(more, ready))*slots)
+	w.addPending(boot, float64(max(0, more-ready))*slots)
 	return w
 }
 
 // come notes slots that come at an instant.
-func (w *wait) come(at, slots float64) {
+func (w *waitModel) addPending(at, slots float64) {
 	if slots > 0 {
-		w.coming = append(w.coming, arrival{at, slots})
+		w.pending = append(w.pending, pendingSlots{at, slots})
 	}
 }
 
 // slots returns how many there are and will be.
-func (w wait) slots() float64 {
+func (w waitModel) slots() float64 {
 	n := w.free + w.busy
-	for _, a := range w.coming {
+	for _, a := range w.pending {
 		n += a.slots
 	}
 	return n
 }
 
 // longer returns the probability that a message with so many others before it is not begun after t.
-func (w wait) longer(t, ahead float64) float64 {
+func (w waitModel) waitsLonger(t, ahead float64) float64 {
 	if ahead < w.free {
 		return 0
 	}
@@ -177,7 +177,7 @@ func (w wait) longer(t, ahead float64) float64 {
 	}
 	begun := w.free*(1+renewals(t)) + w.busy*t/w.mean
 	worked := (w.free + w.busy) * t
-	for _, a := range w.coming {
+	for _, a := range w.pending {
 		if t >= a.at {
 			begun += a.slots * (1 + renewals(t-a.at))
 			worked += a.slots * (t - a.at)
@@ -198,7 +198,7 @@ func normal(x, deviation float64) float64 {
 }
 
 // worked returns the probability that the work of a message takes no longer than t.
-func (w wait) worked(t float64) float64 {
+func (w waitModel) workWithin(t float64) float64 {
 	if t <= 0 {
 		return 0
 	}
@@ -210,9 +210,9 @@ func (w wait) worked(t float64) float64 {
 const cells = 400
 
 // expect sums up over all waits, given the probability that one is longer than t.
-func (w wait) expect(longer func(t float64) float64) Expectation {
+func (w waitModel) expectation(longer func(t float64) float64) Expectation {
 	now := longer(0)
-	e := Expectation{Known: true, Seconds: w.mean, InTime: (1 - now) * w.worked(w.latency)}
+	e := Expectation{Known: true, Seconds: w.mean, InTime: (1 - now) * w.workWithin(w.latency)}
 	if now == 0 {
 		return e
 	}
@@ -229,15 +229,15 @@ func (w wait) expect(longer func(t float64) float64) Expectation {
 		t := float64(i) * step
 		after := longer(t + step)
 		e.Seconds += (before + after) / 2 * step
-		e.InTime += (before - after) * w.worked(w.latency-t-step/2)
+		e.InTime += (before - after) * w.workWithin(w.latency-t-step/2)
 		before = after
 	}
-	e.InTime = math.Min(1, math.Max(0, e.InTime+before*w.worked(w.latency-end)))
+	e.InTime = math.Min(1, math.Max(0, e.InTime+before*w.workWithin(w.latency-end)))
 	return e
 }
 
 // late returns how many of the waiting messages are expected to be late. Within a group they wait one behind the other.
-func (w wait) late(o muster.Observation) float64 {
+func (w waitModel) lateMessages(o muster.Observation) float64 {
 	groups := o.Waiting
 	if len(groups) == 0 {
 		if oldest := o.OldestAge(); o.Backlog().Value > 0 {
@@ -249,7 +249,7 @@ func (w wait) late(o muster.Observation) float64 {
 		parts := math.Ceil(math.Min(g.Messages, 64/float64(len(groups))))
 		for i := 0.5; i < parts; i++ {
 			middle := ahead + g.Messages*i/parts - 0.5
-			late += g.Messages / parts * (1 - w.by(w.latency-g.AgeSeconds, math.Max(0, middle)))
+			late += g.Messages / parts * (1 - w.finishedWithin(w.latency-g.AgeSeconds, math.Max(0, middle)))
 		}
 		ahead += g.Messages
 	}
@@ -257,7 +257,7 @@ func (w wait) late(o muster.Observation) float64 {
 }
 
 // by returns the probability that a message with so many others before it is finished within t.
-func (w wait) by(t, ahead float64) float64 {
+func (w waitModel) finishedWithin(t, ahead float64) float64 {
 	const draws = 16
 	spread := math.Log1p(w.variation * w.variation)
 	sum := 0.0
@@ -265,13 +265,13 @@ func (w wait) by(t, ahead float64) float64 {
 		quantile := math.Sqrt2 * math.Erfinv(2*(float64(i)+0.5)/draws-1)
 		work := w.mean * math.Exp(quantile*math.Sqrt(spread)-spread/2)
 		if work <= t {
-			sum += 1 - w.longer(t-work, ahead)
+			sum += 1 - w.waitsLonger(t-work, ahead)
 		}
 	}
 	return sum / draws
 }
 
-func (w wait) steady(a muster.Arrivals, slots float64) Expectation {
+func (w waitModel) longRun(a muster.Arrivals, slots float64) Expectation {
 	if !a.Known {
 		return Expectation{Reason: "arrivals are not known yet"}
 	}
@@ -283,7 +283,7 @@ func (w wait) steady(a muster.Arrivals, slots float64) Expectation {
 	}
 	waits := erlangC(whole, load)
 	each := w.mean * (1 + w.variation*w.variation) / 2 / (whole - load)
-	return w.expect(func(t float64) float64 { return waits * math.Exp(-t/each) })
+	return w.expectation(func(t float64) float64 { return waits * math.Exp(-t/each) })
 }
 
 // erlangC returns the probability that a message waits when work for load slots arrives by chance, and there are more:

@@ -18,8 +18,8 @@ type plan struct {
 	// nothing of it.
 	begunBy []float64
 	// slots is how many messages a worker handles at once, up the slots in service, free those without a message.
-	slots, up, free float64
-	coming          []arrival
+	slots, inService, free float64
+	pending                []pendingSlots
 	// residual is how long slots that are busy now stay so on average.
 	residual float64
 	// varied is how far durations differ, mixed how far slots in use are
@@ -31,20 +31,20 @@ type plan struct {
 	latency, boot, step, lag float64
 	// missed is the share of launches, from 0 to 1, that come too late for a message that is there when they are
 	// ordered.
-	missed float64
+	tooLateShare float64
 	// quantile is the share of the messages that shall be in time, price what one of the others costs, in
 	// worker-seconds.
 	quantile, price float64
 	// pool is the warm pool, from which workers are launched first.
 	pool pool
 	// blind is true while the ages of the messages are not known: then no launch is put off.
-	blind bool
+	agesUnknown bool
 	// prompt is true when one worker is launched only because nobody is there.
-	prompt bool
+	promptLaunch bool
 	// share is the share of the objective that is planned with.
 	share float64
 	// wary is true when fewer are launched than all needed, because only what is in hand says how long the work takes.
-	wary bool
+	probing bool
 	// arrivals tell how many more will come; they count where a launch is too late for those that wait.
 	arrivals muster.Arrivals
 	// forecast tells how fast they will come; it is zero where none is used.
@@ -52,7 +52,7 @@ type plan struct {
 }
 
 // arrival is workers that will take messages at an instant.
-type arrival struct{ at, slots float64 }
+type pendingSlots struct{ at, slots float64 }
 
 func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	if scale <= 0 {
@@ -60,36 +60,36 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	}
 	c := o.Capacity
 	p := plan{
-		Work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), up: float64(c.Slots),
+		Work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), inService: float64(c.Slots),
 		free: float64(max(0, c.Slots-c.BusySlots)),
-		boot: surelyBooted(o.Boot), lag: o.LateSeconds(), quantile: o.Objective.Quantile, arrivals: o.Arrivals,
+		boot: bootWithMargin(o.Boot), lag: o.LateSeconds(), quantile: o.Objective.Quantile, arrivals: o.Arrivals,
 	}
 	poll, whole := cmp.Or(o.Poll, time.Second).Seconds(), o.Objective.Latency.Seconds()*scale
 	p.latency = whole - math.Min(reservedShare*whole, reservedPolls*poll)
 	p.share = scale
-	p.price = o.Objective.PriceOfLate(p.boot, w.Settled)
+	p.price = o.Objective.PriceOfLate(p.boot, w.LongTermMean)
 	p.pool = poolOf(o, p.boot)
 	p.step = math.Max(2*poll, 0.02*p.boot)
-	p.missed = p.launchesTooLate(o)
+	p.tooLateShare = p.launchesTooLate(o)
 	p.nearMax(o)
-	p.hand(c)
+	p.estimateProgress(c)
 	if backlog, oldest := o.Backlog(), o.OldestAge(); !oldest.Known && !o.Arrivals.Known {
 		// Nobody knows how old they are. Half of the time they can wait is as likely to be over as not.
-		p.blind = true
+		p.agesUnknown = true
 		p.waiting = []muster.Waiting{{AgeSeconds: math.Max(0, p.latency-p.Tail-p.boot) / 2, Messages: backlog.Value}}
 	} else if len(p.waiting) == 0 {
 		p.waiting = []muster.Waiting{{AgeSeconds: oldest.Value, Messages: backlog.Value}}
 	}
 	for _, g := range o.Coming {
 		if g.Warm > 0 {
-			p.coming = append(p.coming, arrival{math.Max(math.Min(1, p.pool.boot), p.pool.boot-g.AgeSeconds),
+			p.pending = append(p.pending, pendingSlots{math.Max(math.Min(1, p.pool.boot), p.pool.boot-g.AgeSeconds),
 				float64(g.Warm) * p.slots})
 		}
 		if cold := g.Members - g.Warm; cold > 0 {
-			p.coming = append(p.coming, arrival{math.Max(1, p.boot-g.AgeSeconds), float64(cold) * p.slots})
+			p.pending = append(p.pending, pendingSlots{math.Max(1, p.boot-g.AgeSeconds), float64(cold) * p.slots})
 		}
 	}
-	if waiting := o.Backlog().Value; waiting > 0 && waiting <= seldom && p.slack() > 0 {
+	if waiting := o.Backlog().Value; waiting > 0 && waiting <= fewWaiting && p.slack() > 0 {
 		p.Tail = math.Max(p.Tail, w.Longest)
 	}
 	if most := (p.Mean + p.latency - p.lag) / 2; p.slack() <= 0 && p.Tail > most {
@@ -104,7 +104,7 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 }
 
 // as returns the plan for work of another mean, of which the messages in hand are.
-func (p *plan) as(mean float64) plan {
+func (p *plan) withMean(mean float64) plan {
 	q := *p
 	scale := mean / p.Mean
 	q.Mean, q.Deviation, q.Tail, q.Longest = mean, scale*p.Deviation, scale*p.Tail, scale*p.Longest
@@ -118,7 +118,7 @@ func (p *plan) as(mean float64) plan {
 
 // seldom is of how many messages those that begin at the last moment are no few: one in four or more of them does, so
 // that one in a hundred that takes longer than planned is one too many.
-const seldom = 4
+const fewWaiting = 4
 
 // lastMoment is when the messages of a group must begin.
 func (p *plan) lastMoment(g muster.Waiting) float64 {
@@ -127,7 +127,7 @@ func (p *plan) lastMoment(g muster.Waiting) float64 {
 
 // hand judges the messages in hand. The less durations vary, the more the time they have been worked on tells about the
 // rest: with a variation of one or more it tells nothing.
-func (p *plan) hand(c muster.Capacity) {
+func (p *plan) estimateProgress(c muster.Capacity) {
 	memory := p.Variation * p.Variation
 	p.residual = memory*p.Mean + (1-memory)*math.Max(0, p.Mean-c.HeldMeanSeconds)
 	if sure := durations.SurelyHeld(c); sure > math.Max(p.Tail, p.Longest) {
@@ -139,7 +139,7 @@ func (p *plan) hand(c muster.Capacity) {
 }
 
 // unsureBoot is how far boots are taken to differ, as a share of their mean, where few were measured.
-const unsureBoot = 0.1
+const bootVariation = 0.1
 
 // launchesTooLate is the share of launches that come too late for a message that is there when they are ordered:
 // because the boot takes long, or the work of the message. Work that takes longer than the objective is in time with no
@@ -150,12 +150,12 @@ func (p *plan) launchesTooLate(o muster.Observation) float64 {
 	if !boot.Known {
 		boot = muster.Estimate{MeanSeconds: p.boot}
 	}
-	boots := longer(boot, boot.MeanSeconds, left-p.Settled)
-	usual := p.Settled / p.Mean
-	work := longer(o.Processing, math.Max(o.Processing.P50Seconds, 1e-3*p.Settled),
-		(left-p.boot)*usual) - longer(o.Processing, o.Processing.P50Seconds, p.latency*usual)
+	boots := shareLonger(boot, boot.MeanSeconds, left-p.LongTermMean)
+	usual := p.LongTermMean / p.Mean
+	work := shareLonger(o.Processing, math.Max(o.Processing.P50Seconds, 1e-3*p.LongTermMean),
+		(left-p.boot)*usual) - shareLonger(o.Processing, o.Processing.P50Seconds, p.latency*usual)
 	if p.slack() <= 0 {
-		work = math.Max(work, durations.Often) // those that take longer than is planned with, by class
+		work = math.Max(work, durations.RareShare) // those that take longer than is planned with, by class
 	}
 	return math.Max(boots, work)
 }
@@ -163,7 +163,7 @@ func (p *plan) launchesTooLate(o muster.Observation) float64 {
 // longer returns the share of durations that take longer than so many seconds, of which half take longer than the
 // middle: one in twenty takes longer than the 95th percentile, one in a hundred than the 99th, and in between as many
 // as on a line through the logarithms of these shares. Where all take as long it is 0 or 1.
-func longer(e muster.Estimate, middle, than float64) float64 {
+func shareLonger(e muster.Estimate, middle, than float64) float64 {
 	share, at := 0.5, middle
 	if than <= at {
 		return 1
@@ -191,13 +191,13 @@ func (p *plan) nearMax(o muster.Observation) {
 		// finds workers there.
 		free = 0.3
 	)
-	busy := p.usually(o.Arrivals)
-	if p.Settled <= minute { // the rate of one minute says nothing of work that takes longer
-		busy = math.Max(busy, o.Arrivals.Minute*p.Settled)
+	busy := p.offeredLoad(o.Arrivals)
+	if p.LongTermMean <= minute { // the rate of one minute says nothing of work that takes longer
+		busy = math.Max(busy, o.Arrivals.Minute*p.LongTermMean)
 	}
 	share := busy * math.Min(1, o.Arrivals.WatchedSeconds/minute) / p.slots / float64(o.Limits.Max)
 	if share > free {
-		least := math.Min(p.latency, p.Usual+p.boot+p.step)
+		least := math.Min(p.latency, p.LongTermTail+p.boot+p.step)
 		p.latency = math.Max(least, p.latency*math.Max(0, (1-share)/(1-free)))
 	}
 }
@@ -212,10 +212,10 @@ func bootOf(e muster.Estimate) float64 {
 
 // surelyBooted is [bootOf] with what chance leaves: of few boots the longest says little. One that was stated is taken
 // as it is.
-func surelyBooted(e muster.Estimate) float64 {
+func bootWithMargin(e muster.Estimate) float64 {
 	boot := bootOf(e)
 	if e.Known && !e.Prior {
-		boot = math.Max(boot, e.MeanSeconds*(1+unsureBoot*math.Sqrt(4/(1+float64(e.Count)))))
+		boot = math.Max(boot, e.MeanSeconds*(1+bootVariation*math.Sqrt(4/(1+float64(e.Count)))))
 	}
 	return boot
 }
@@ -223,7 +223,7 @@ func surelyBooted(e muster.Estimate) float64 {
 // slack is the time that a message can wait before a worker must be launched for it; at or below zero a launch comes
 // too late for any message that is already there. It goes by the usual durations: what happens to take longer for some
 // minutes is no reason to plan otherwise.
-func (p *plan) slack() float64 { return p.latency - p.Usual - p.boot - p.step - p.lag }
+func (p *plan) slack() float64 { return p.latency - p.LongTermTail - p.boot - p.step - p.lag }
 
 func (p *plan) oldest() float64 {
 	if len(p.waiting) == 0 {
@@ -233,8 +233,8 @@ func (p *plan) oldest() float64 {
 }
 
 // late tells whether no launch saves the oldest message any more.
-func (p *plan) late() bool {
-	return len(p.waiting) > 0 && p.lastMoment(p.waiting[0]) < p.soonest()
+func (p *plan) oldestIsLate() bool {
+	return len(p.waiting) > 0 && p.lastMoment(p.waiting[0]) < p.soonestBoot()
 }
 
 // need is how many more workers it takes, and for whom.
@@ -242,38 +242,38 @@ type need struct {
 	// workers is a fraction: 2.3 means that two would be too few and the third is busy for a third of its time.
 	workers float64
 	// ahead is how many messages must have been begun latest seconds from now.
-	ahead, latest float64
+	messages, latest float64
 	// whom says who they are.
-	whom whom
+	cause cause
 	// sooner is true where some of those that wait are late whatever is done, and the more so the later workers are
 	// launched.
 	sooner bool
 }
 
 // whom tells for which messages workers are needed.
-type whom uint8
+type cause uint8
 
 const (
-	waitingOnes whom = iota
-	lateOnes         // that no launch can save any more
-	comingOnes       // that will come while a worker boots
+	forWaiting  cause = iota
+	forLate           // that no launch can save any more
+	forArriving       // that will come while a worker boots
 )
 
 // need returns how many workers must be launched after the given delay, so that every message that waits now begins in
 // time. A message that no launch can save any more keeps its place ahead of the others, and is to begin within another
 // objective: it is late, and not forgotten. One that only a launch before the delay can save makes the need infinite.
-func (p *plan) need(delay float64) need {
+func (p *plan) needAfter(delay float64) need {
 	var greatest need
-	ahead, ready, unused := 0.0, delay+p.boot, p.unused()
+	ahead, ready, unused := 0.0, delay+p.boot, p.unusedSlots()
 	// More workers than messages help nobody, however much durations vary.
 	most := func(ahead float64) float64 { return math.Max(0, math.Ceil((ahead-unused)/p.slots)) }
-	ask := func(who whom, ahead, latest, begun float64) {
-		left := ahead + p.chance(ahead) - begun
+	ask := func(who cause, ahead, latest, begun float64) {
+		left := ahead + p.varianceExtra(ahead) - begun
 		if left <= 0 {
 			return
 		}
-		if workers := math.Min(p.toBegin(left, latest, delay), most(ahead)); workers > greatest.workers &&
-			(who != comingOnes || workers > p.inTime()) {
+		if workers := math.Min(p.workersToBegin(left, latest, delay), most(ahead)); workers > greatest.workers &&
+			(who != forArriving || workers > p.poolInTime()) {
 			greatest = need{workers, ahead, latest, who, false}
 		}
 	}
@@ -281,24 +281,24 @@ func (p *plan) need(delay float64) need {
 	for i, g := range p.waiting {
 		ahead += g.Messages
 		switch latest := p.lastMoment(g); {
-		case latest < p.soonest():
+		case latest < p.soonestBoot():
 			late = ahead
-		case latest >= ready || p.pool.begins(p, ahead-p.begunBy[i], latest-delay):
-			ask(waitingOnes, ahead, latest, p.begunBy[i])
+		case latest >= ready || p.pool.canBegin(p, ahead-p.begunBy[i], latest-delay):
+			ask(forWaiting, ahead, latest, p.begunBy[i])
 		case p.begunBy[i] >= ahead:
-		case latest >= p.boot || p.pool.begins(p, ahead-p.begunBy[i], latest):
-			return need{math.Inf(1), ahead, latest, waitingOnes, false}
+		case latest >= p.boot || p.pool.canBegin(p, ahead-p.begunBy[i], latest):
+			return need{math.Inf(1), ahead, latest, forWaiting, false}
 		default: // the pool saves some of them, and the sooner the more
 			late, sooner = ahead, true
-			ask(waitingOnes, ahead, latest, p.begunBy[i])
+			ask(forWaiting, ahead, latest, p.begunBy[i])
 		}
 	}
 	if late > 0 {
-		by := ready + p.clearing()
-		ask(lateOnes, late, by, p.begun(by))
+		by := ready + p.lateAllowance()
+		ask(forLate, late, by, p.begun(by))
 	}
 	if spare := p.latency - p.Tail; p.slack() <= 0 && spare > 0 {
-		p.askForComing(ahead, standing*spare, ask)
+		p.needForArrivals(ahead, standingShare*spare, ask)
 	}
 	greatest.sooner = sooner
 	return greatest
@@ -307,19 +307,19 @@ func (p *plan) need(delay float64) need {
 // standing is the share of the time a message can wait that a queue may stand at where no launch is in time for what is
 // there already. A queue that stands saves nothing, because the same workers begin as many messages a second whatever
 // their age; and at the age of the objective each moment of more work makes all of them late.
-const standing = 0.25
+const standingShare = 0.25
 
 // askForComing asks for the workers that those need which come while a worker boots: they are the first it can be in
 // time for. Those that came before are ahead of them. The sooner all of them have begun, the fewer of the next are
 // late, and the more workers boot only for that: see [plan.catchUp].
-func (p *plan) askForComing(ahead, spare float64, ask func(who whom, ahead, latest, begun float64)) {
+func (p *plan) needForArrivals(ahead, spare float64, ask func(who cause, ahead, latest, begun float64)) {
 	boot := p.boot + p.lag
 	// Workers on their way are left out, so that a launch does not change for what it was made.
-	least := p.catchUp(ahead+p.toCome(boot)-p.begunInService(boot), p.toCome(boot)/boot)
+	least := p.catchUp(ahead+p.expectedArrivals(boot)-p.begunInService(boot), p.expectedArrivals(boot)/boot)
 	for _, share := range []float64{0.15, 0.5, 1} {
 		within := math.Max(share*spare, least)
 		if in := boot + within - spare; in > 0 {
-			ask(comingOnes, ahead+p.toCome(in), boot+within, p.begun(boot+within))
+			ask(forArriving, ahead+p.expectedArrivals(in), boot+within, p.begun(boot+within))
 		}
 	}
 }
@@ -336,17 +336,17 @@ func (p *plan) catchUp(messages, rate float64) float64 {
 	if messages <= 0 || rate <= 0 {
 		return 0
 	}
-	return math.Min(p.clearing(), math.Max(p.boot/3, math.Sqrt(messages*p.Mean/p.slots*p.boot/(p.price*rate))))
+	return math.Min(p.lateAllowance(), math.Max(p.boot/3, math.Sqrt(messages*p.Mean/p.slots*p.boot/(p.price*rate))))
 }
 
 // clearing is within how long messages that are late are to begin, once a worker is ready: as if they had come anew,
 // and no sooner than it shows what a launch has done.
-func (p *plan) clearing() float64 { return math.Max(p.latency-p.lag, p.lag+p.step) }
+func (p *plan) lateAllowance() float64 { return math.Max(p.latency-p.lag, p.lag+p.step) }
 
 // chance is how many messages more are reckoned with than are ahead, because all of them may by chance take longer than
 // the mean: their sum has a deviation that grows with the square root. That the last of them takes long itself is
 // planned for already, and both at once is rarer than either, so the squares are added and not the times.
-func (p *plan) chance(ahead float64) float64 {
+func (p *plan) varianceExtra(ahead float64) float64 {
 	own := math.Max(0, p.Tail-p.Mean)
 	return (math.Sqrt(own*own+p.Deviation*p.Deviation*ahead) - own) / p.Mean
 }
@@ -355,7 +355,7 @@ func (p *plan) chance(ahead float64) float64 {
 // that is no shorter than a third of that time. A third also counts as watched where arrivals were watched for less:
 // what the first seconds show is not taken for what a whole boot will bring. A spike in the last ten seconds goes on as
 // long as the busiest times of the past hours did.
-func (p *plan) toCome(seconds float64) float64 {
+func (p *plan) expectedArrivals(seconds float64) float64 {
 	a := p.arrivals
 	watched := cmp.Or(a.WatchedSeconds, 3600)
 	const most = 3600
@@ -370,11 +370,11 @@ func (p *plan) toCome(seconds float64) float64 {
 		in := n * seconds / math.Max(seen, seconds/3)
 		if w.over <= 10 && len(a.Busiest) > 0 && watched >= seconds {
 			// Above what has been usual, a spike has no more than spikes had.
-			in = math.Min(in, math.Max(a.FiveMinutes*seconds, mostWithin(a.Busiest, seconds+w.over)-n))
+			in = math.Min(in, math.Max(a.FiveMinutes*seconds, busiestWithin(a.Busiest, seconds+w.over)-n))
 		}
 		come = math.Max(come, in)
 	}
-	if rise := p.rise(); rise > 0 {
+	if rise := p.rateGrowth(); rise > 0 {
 		come = math.Max(come, (a.TenSeconds+rise*(5+seconds/2))*seconds)
 	}
 	return come
@@ -384,7 +384,7 @@ func (p *plan) toCome(seconds float64) float64 {
 // window to the next shorter one. A ramp grows alike over all of them, and a step does not. What may be chance is taken
 // off, two deviations of the numbers that came; but not of the last ten seconds, which only tell whether it still
 // grows. Where a launch is in time, nothing of it needs to be foreseen.
-func (p *plan) rise() float64 {
+func (p *plan) rateGrowth() float64 {
 	const enough, apart = 90, 1.4
 	a := p.arrivals
 	watched := cmp.Or(a.WatchedSeconds, 3600)
@@ -405,7 +405,7 @@ func (p *plan) rise() float64 {
 }
 
 // mostWithin is how many came within so many seconds at the busiest times: between two windows in proportion.
-func mostWithin(all []muster.Busiest, seconds float64) float64 {
+func busiestWithin(all []muster.Busiest, seconds float64) float64 {
 	var before muster.Busiest
 	for _, b := range all {
 		if b.OverSeconds >= seconds {
@@ -418,9 +418,9 @@ func mostWithin(all []muster.Busiest, seconds float64) float64 {
 }
 
 // unused is how many slots are free or on their way.
-func (p *plan) unused() float64 {
+func (p *plan) unusedSlots() float64 {
 	n := p.free
-	for _, a := range p.coming {
+	for _, a := range p.pending {
 		n += a.slots
 	}
 	return n
@@ -429,7 +429,7 @@ func (p *plan) unused() float64 {
 // begun returns how many messages the workers that are there and on their way begin until the given time.
 func (p *plan) begun(until float64) float64 {
 	n := p.begunInService(until)
-	for _, a := range p.coming {
+	for _, a := range p.pending {
 		if until >= a.at {
 			n += a.slots * p.starts(until-a.at, p.varied)
 		}
@@ -448,7 +448,7 @@ func (p *plan) begunInService(until float64) float64 {
 // after that (renewal theory). As long as it is below one each, chance decides which of them are free by then, and it
 // is planned with fewer.
 func (p *plan) begunByBusy(until float64) float64 {
-	busy := p.up - p.free
+	busy := p.inService - p.free
 	if busy <= 0 || until < 0 {
 		return 0
 	}
@@ -461,13 +461,13 @@ func (p *plan) begunByBusy(until float64) float64 {
 	}
 	chance := busy * p.mixed * mean
 	if p.mixed*mean < 1 {
-		chance = math.Max(0, chance-seldomFree*math.Sqrt(chance))
+		chance = math.Max(0, chance-freeDeviations*math.Sqrt(chance))
 	}
 	return busy*(1-p.mixed)*whole + chance
 }
 
 // seldomFree is how many deviations fewer slots become free than do on average, where that is planned with.
-const seldomFree = 2.33
+const freeDeviations = 2.33
 
 // starts returns how many messages a slot begins within so many seconds from when it is free, the first at once. Where
 // all durations are the same they are whole numbers; the more they are mixed, the more the mean number counts, which

@@ -33,7 +33,7 @@ type growth struct {
 const (
 	// certain is by how much less the growth misses the durations that were measured, in squares of their errors, than
 	// no growth does. One in two thousand measurements of durations that do not grow misses as much by chance.
-	certain = 12
+	growthEvidence = 12
 	// leastGrowth is the growth that counts, from the fewest busy slots measured to the most.
 	leastGrowth = 1.25
 	// modelError is how far durations are taken to be from the model where many were measured, as a share of them.
@@ -63,7 +63,7 @@ func growthOf(o muster.Observation) growth {
 	if e := o.Processing; e.Known && e.MeanSeconds > 0 {
 		variation = durations.DeviationOf(e) / e.MeanSeconds
 	}
-	without, _ := g.miss(math.Inf(1), variation)
+	without, _ := g.misfit(math.Inf(1), variation)
 	least, best, base := without, math.Inf(1), 0.0
 	for k := 0; ; k++ {
 		useful := math.Exp2(float64(k) / usefulSteps)
@@ -71,11 +71,11 @@ func growthOf(o muster.Observation) growth {
 			break
 		}
 		// While few slots were never busy alone, less explains as much: the most that does is taken.
-		if miss, b := g.miss(useful, variation); miss < least+1e-6 {
+		if miss, b := g.misfit(useful, variation); miss < least+1e-6 {
 			least, best, base = math.Min(miss, least), useful, b
 		}
 	}
-	if without-least >= certain && g.seen >= leastGrowth*best {
+	if without-least >= growthEvidence && g.seen >= leastGrowth*best {
 		g.known, g.useful, g.base = true, best, base
 	}
 	return g
@@ -83,7 +83,7 @@ func growthOf(o muster.Observation) growth {
 
 // miss is by how much the durations differ from the model: the sum of the squares of their errors, each over its
 // variance; and the base that makes it least.
-func (g *growth) miss(useful, variation float64) (sum, base float64) {
+func (g *growth) misfit(useful, variation float64) (sum, base float64) {
 	weights, logs := 0.0, 0.0
 	off := func(c muster.Crowd) (log, weight float64) {
 		return math.Log(c.MeanSeconds / math.Max(1, c.Busy/useful)),
@@ -102,14 +102,14 @@ func (g *growth) miss(useful, variation float64) (sum, base float64) {
 }
 
 // times is how many times as long a message takes with so many busy slots as alone.
-func (g *growth) times(busy float64) float64 { return math.Max(1, busy/g.useful) }
+func (g *growth) slowdown(busy float64) float64 { return math.Max(1, busy/g.useful) }
 
 // measured is how many times as long the messages took on average that were measured, by their number or by how many of
 // them are of the last minutes.
-func (g *growth) measured(count func(muster.Crowd) float64) float64 {
+func (g *growth) meanSlowdown(count func(muster.Crowd) float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, c := range g.crowds {
-		sum, n = sum+count(c)*g.times(c.Busy), n+count(c)
+		sum, n = sum+count(c)*g.slowdown(c.Busy), n+count(c)
 	}
 	if n <= 0 {
 		return 1
@@ -118,27 +118,27 @@ func (g *growth) measured(count func(muster.Crowd) float64) float64 {
 }
 
 // with returns the observation as it would be if every duration had been measured with so many busy slots.
-func (g *growth) with(o muster.Observation, busy float64) muster.Observation {
+func (g *growth) convert(o muster.Observation, busy float64) muster.Observation {
 	if !g.known {
 		return o
 	}
-	to := g.times(busy)
+	to := g.slowdown(busy)
 	if !o.Processing.Prior {
-		ever := to / g.measured(func(c muster.Crowd) float64 { return c.Messages })
-		o.Processing = longerBy(o.Processing, ever)
+		ever := to / g.meanSlowdown(func(c muster.Crowd) float64 { return c.Messages })
+		o.Processing = scaled(o.Processing, ever)
 		o.Classes = slices.Clone(o.Classes)
 		for i := range o.Classes {
-			o.Classes[i].Processing = longerBy(o.Classes[i].Processing, ever)
+			o.Classes[i].Processing = scaled(o.Classes[i].Processing, ever)
 		}
 	}
-	o.Pace.Seconds *= to / g.measured(func(c muster.Crowd) float64 { return c.Lately })
-	now := to / g.times(float64(o.Capacity.BusySlots))
+	o.Pace.Seconds *= to / g.meanSlowdown(func(c muster.Crowd) float64 { return c.Lately })
+	now := to / g.slowdown(float64(o.Capacity.BusySlots))
 	o.Capacity.HeldMeanSeconds *= now
 	o.Capacity.HeldDeviationSeconds *= now
 	return o
 }
 
-func longerBy(e muster.Estimate, times float64) muster.Estimate {
+func scaled(e muster.Estimate, times float64) muster.Estimate {
 	for _, s := range []*float64{&e.MeanSeconds, &e.P50Seconds, &e.P95Seconds, &e.P99Seconds} {
 		*s *= times
 	}
@@ -151,16 +151,16 @@ func (g *growth) workers(slots float64) int {
 }
 
 // busyWith is how many slots are busy with so many workers, while there is work for them.
-func busyWith(o muster.Observation, workers int) float64 {
+func busySlotsWith(o muster.Observation, workers int) float64 {
 	there := float64(o.Capacity.BusySlots) + o.Backlog().Value
 	return math.Max(1, math.Min(there, float64(workers)*math.Max(1, o.Capacity.SlotsPerWorker)))
 }
 
 // asBusyWith returns the observation with all durations as they are with so many workers, where durations were seen to
 // grow.
-func asBusyWith(o muster.Observation, workers int) muster.Observation {
+func withDurationsAt(o muster.Observation, workers int) muster.Observation {
 	g := growthOf(o)
-	return g.with(o, busyWith(o, workers))
+	return g.convert(o, busySlotsWith(o, workers))
 }
 
 // decideShared decides for members that share a machine. It plans with the durations that so many busy workers have,
@@ -172,7 +172,7 @@ func (p Deadline) decideShared(o muster.Observation) muster.Decision {
 		return p.findGrowth(g, p.decide(o), o)
 	}
 	enough := g.workers(slots)
-	as := g.with(o, busyWith(o, max(active, enough)))
+	as := g.convert(o, busySlotsWith(o, max(active, enough)))
 	as.Limits.Max = min(o.Limits.Max, enough) // more of them are no help, so none is put off to be one of more later
 	d := p.decide(as)
 	if d.Verdict != muster.Apply || d.Desired <= max(active, enough) {
@@ -191,11 +191,11 @@ func (p Deadline) decideShared(o muster.Observation) muster.Decision {
 			"%s alone; %s as much as more would",
 			render.Plural(g.cores, "core"), render.Seconds(rules.Round3(most.MeanSeconds)),
 			render.Number(math.Round(most.Busy)),
-			render.Seconds(rules.Round3(g.base)), finishes(enough)),
+			render.Seconds(rules.Round3(g.base)), workersFinish(enough)),
 	})
 }
 
-func finishes(workers int) string {
+func workersFinish(workers int) string {
 	if workers == 1 {
 		return "1 worker finishes"
 	}
@@ -214,8 +214,8 @@ func (p Deadline) findGrowth(g growth, d muster.Decision, o muster.Observation) 
 	}
 	plan := newPlan(o, work, p.dial(o, work))
 	const learned = 6 // seconds until what was measured counts
-	later := plan.need(2*work.Tail + learned + plan.step)
-	if later.whom != waitingOnes || later.sooner || float64(active)+later.workers > float64(o.Limits.Max) {
+	later := plan.needAfter(2*work.Tail + learned + plan.step)
+	if later.cause != forWaiting || later.sooner || float64(active)+later.workers > float64(o.Limits.Max) {
 		return d
 	}
 	return d.With(muster.Term{
@@ -223,6 +223,6 @@ func (p Deadline) findGrowth(g growth, d muster.Decision, o muster.Observation) 
 		In: []muster.Value{rules.Value("cores", float64(g.cores)), rules.Value("most_busy", rules.Round3(g.seen))},
 		Why: fmt.Sprintf("how durations grow with busy workers is not known yet: %s, and a later launch is still in "+
 			"time",
-			findOut(max(active, tried))),
+			workersFindOut(max(active, tried))),
 	})
 }

@@ -11,20 +11,20 @@ import (
 // expect returns the decision d, made for what waits, with what trees are expected to send. Those messages are planned
 // for like others, from when they come: workers are launched at the last moment at which they are in service in time
 // for them. Workers that are there stay for messages that come sooner than they could be launched again.
-func (p *plan) expect(d muster.Decision, o muster.Observation) muster.Decision {
+func (p *plan) decideWithTrees(d muster.Decision, o muster.Observation) muster.Decision {
 	if !o.Expected.Known {
-		return withoutTrees(d, o)
+		return holdWithoutTrees(d, o)
 	}
-	in, words := treesIn(o)
-	all := p.sendings(o, o.Expected.Levels)
-	when, words := treesWhen(o, words, all)
+	in, words := treeValues(o)
+	all := p.treeSendings(o, o.Expected.Levels)
+	when, words := describeSendings(o, words, all)
 	before, active := d.Desired, o.Capacity.Active()
-	keep := min(active, rules.Ceil(p.keptFor(o, all)))
+	keep := min(active, rules.Ceil(p.keptForSendings(o, all)))
 	launch := 0
-	if next := p.ahead(o, all); len(next.waiting) > len(p.waiting) {
-		need := next.need(0)
-		if later := next.need(next.step); rules.Ceil(later.workers) > rules.Ceil(need.workers) || next.hurried(need) ||
-			need.whom == lateOnes {
+	if next := p.withSendings(o, all); len(next.waiting) > len(p.waiting) {
+		need := next.needAfter(0)
+		if later := next.needAfter(next.step); rules.Ceil(later.workers) > rules.Ceil(need.workers) ||
+			next.mustLaunchNow(need) || need.cause == forLate {
 			launch = rules.Ceil(need.workers)
 		}
 	}
@@ -37,7 +37,7 @@ func (p *plan) expect(d muster.Decision, o muster.Observation) muster.Decision {
 	case launch > 0 && out == active+launch:
 		words += fmt.Sprintf("; %s to be in service for it", rules.Launches(launch))
 	default:
-		words += fmt.Sprintf("; %s for it", stay(out))
+		words += fmt.Sprintf("; %s for it", workersStay(out))
 	}
 	d.Floor = max(d.Floor, keep)
 	in = append(append(in, when...), rules.Value("launch", float64(launch)), rules.Value("keep", float64(keep)),
@@ -45,7 +45,7 @@ func (p *plan) expect(d muster.Decision, o muster.Observation) muster.Decision {
 	return d.With(muster.Term{Rule: treesRule, In: in, Out: out, Why: words})
 }
 
-func stay(n int) string {
+func workersStay(n int) string {
 	if n == 1 {
 		return "1 worker stays"
 	}
@@ -54,15 +54,15 @@ func stay(n int) string {
 
 // horizon is until when messages that come are planned for. Where the objective leaves no time to launch, these are the
 // ones that come while a worker boots that is launched now.
-func (p *plan) horizon() float64 {
-	if p.slack() <= 0 || p.blind {
+func (p *plan) treeHorizon() float64 {
+	if p.slack() <= 0 || p.agesUnknown {
 		return p.boot + p.step
 	}
 	return p.boot + p.step + p.latency
 }
 
 // ahead returns the plan with the messages that come, as groups of an age below zero.
-func (p *plan) ahead(o muster.Observation, all []ahead) plan {
+func (p *plan) withSendings(o muster.Observation, all []sending) plan {
 	later, messages := *p, 0.0
 	if o.Backlog().Value == 0 {
 		later.waiting, later.begunBy = nil, nil
@@ -73,7 +73,7 @@ func (p *plan) ahead(o muster.Observation, all []ahead) plan {
 	earlier, last := messages, 0.0 // those that are there when the next one comes, and when the last one came
 	waiting, begunBy := append([]muster.Waiting(nil), later.waiting...), append([]float64(nil), later.begunBy...)
 	for _, a := range all {
-		if a.at > p.horizon() || a.messages <= 0 {
+		if a.at > p.treeHorizon() || a.messages <= 0 {
 			break
 		}
 		g := muster.Waiting{AgeSeconds: -a.at, Messages: a.messages}
@@ -83,7 +83,7 @@ func (p *plan) ahead(o muster.Observation, all []ahead) plan {
 		// Before it comes, only those can be begun that are there.
 		latest := p.lastMoment(g)
 		waiting = append(waiting, g)
-		begunBy = append(begunBy, math.Min(p.begun(latest), math.Min(earlier, p.begun(a.at))+p.between(a.at, latest)))
+		begunBy = append(begunBy, math.Min(p.begun(latest), math.Min(earlier, p.begun(a.at))+p.startsBetween(a.at, latest)))
 		messages += a.messages
 	}
 	later.waiting, later.begunBy = waiting, begunBy
@@ -91,12 +91,12 @@ func (p *plan) ahead(o muster.Observation, all []ahead) plan {
 }
 
 // between returns how many messages the workers that are there and on their way can begin from one time to another.
-func (p *plan) between(from, until float64) float64 {
+func (p *plan) startsBetween(from, until float64) float64 {
 	if until < from {
 		return 0
 	}
-	n := p.up * p.starts(until-from, p.varied)
-	for _, a := range p.coming {
+	n := p.inService * p.starts(until-from, p.varied)
+	for _, a := range p.pending {
 		if until >= a.at {
 			n += a.slots * p.starts(until-math.Max(from, a.at), p.varied)
 		}
@@ -106,9 +106,9 @@ func (p *plan) between(from, until float64) float64 {
 
 // keptFor returns how many workers the messages need that come before one that is launched now could be there, so that
 // they begin in time. Whether nodes have children of whose depth none is done is taken as for the depth above.
-func (p *plan) keptFor(o muster.Observation, all []ahead) float64 {
+func (p *plan) keptForSendings(o muster.Observation, all []sending) float64 {
 	if o.Expected.Perhaps > 0 {
-		all = append([]ahead{{p.residual, o.Expected.Perhaps}}, all...)
+		all = append([]sending{{p.residual, o.Expected.Perhaps}}, all...)
 	}
 	slots, messages := 0.0, 0.0
 	spare := math.Max(0, p.latency-p.Tail)

@@ -15,7 +15,7 @@ import (
 
 // firstFor is for which part of a boot those slots stay while nothing more becomes known. Later fewer do, in proportion
 // to the time that has passed: a root that takes long leads to no sooner, and a worker that is idle costs.
-const firstFor = 0.25
+const firstSlotsShare = 0.25
 
 // wholeTrees returns the decision d of [Exact] sized for the trees as a whole. A node that waits gets no worker of its
 // own when the slots that are there and on their way are through with it before that worker could take messages. What
@@ -27,17 +27,17 @@ const firstFor = 0.25
 func (x Exact) wholeTrees(d muster.Decision, o muster.Observation) muster.Decision {
 	work, known := durations.Of(o)
 	if !known || !o.Expected.Known {
-		return x.firstSlots(untimed(d, o), o)
+		return x.firstSlots(decideUntimed(d, o), o)
 	}
 	p := newPlan(o, work, 1)
-	p.hold(o)
-	in, words := treesIn(o)
-	all := p.sendings(o, p.followed(o))
-	when, words := treesWhen(o, words, p.sendings(o, o.Expected.Levels)) // of the guess nothing is said
+	p.countInFlight(o)
+	in, words := treeValues(o)
+	all := p.treeSendings(o, p.guessedLevels(o))
+	when, words := describeSendings(o, words, p.treeSendings(o, o.Expected.Levels)) // of the guess nothing is said
 	ready := p.boot + math.Max(cmp.Or(o.Poll, time.Second).Seconds(), 0)
 	before := d.Desired
-	out := max(p.slotEach(o, ready), d.Previous, rules.Ceil(p.present(o, all, ready)/p.slots))
-	keep := min(d.Previous, rules.Ceil(p.most(o, all, ready)/p.slots))
+	out := max(p.slotEach(o, ready), d.Previous, rules.Ceil(p.presentAt(o, all, ready)/p.slots))
+	keep := min(d.Previous, rules.Ceil(p.peakPresent(o, all, ready)/p.slots))
 	switch {
 	case out > before:
 		words += fmt.Sprintf("; %s to be in service for it", rules.Launches(out-before))
@@ -58,7 +58,7 @@ func (x Exact) wholeTrees(d muster.Decision, o muster.Observation) muster.Decisi
 
 // followed returns the levels that are expected, of which the first has at least as many messages as are in the queue
 // or in work, but on a guess none beyond what is likely.
-func (p plan) followed(o muster.Observation) []muster.ExpectedLevel {
+func (p plan) guessedLevels(o muster.Observation) []muster.ExpectedLevel {
 	levels := slices.Clone(o.Expected.Levels)
 	if o.Expected.Perhaps <= 0 {
 		return levels
@@ -67,7 +67,7 @@ func (p plan) followed(o muster.Observation) []muster.ExpectedLevel {
 		levels = make([]muster.ExpectedLevel, 1)
 	}
 	sure := levels[0].Messages
-	levels[0].Messages = math.Max(sure, math.Min(sure+o.Expected.Perhaps, o.Backlog().Value+p.inHand(o)))
+	levels[0].Messages = math.Max(sure, math.Min(sure+o.Expected.Perhaps, o.Backlog().Value+p.inProgress(o)))
 	return levels
 }
 
@@ -75,10 +75,10 @@ func (p plan) followed(o muster.Observation) []muster.ExpectedLevel {
 // longer than so many seconds.
 func (p plan) slotEach(o muster.Observation, seconds float64) int {
 	e, backlog := o.Expected, o.Backlog().Value
-	each := math.Min(backlog, backlog+p.inHand(o)-(e.Open-e.Held))
+	each := math.Min(backlog, backlog+p.inProgress(o)-(e.Open-e.Held))
 	overdue := 0.0
 	for _, g := range p.waiting {
-		if g.AgeSeconds > seconds && !p.blind {
+		if g.AgeSeconds > seconds && !p.agesUnknown {
 			overdue += g.Messages
 		}
 	}
@@ -90,7 +90,7 @@ func (p plan) slotEach(o muster.Observation, seconds float64) int {
 func (x Exact) firstSlots(d muster.Decision, o muster.Observation) muster.Decision {
 	// A root whose message was lost leads to nothing.
 	young := math.Min(float64(o.Expected.Young), o.Backlog().Value+o.InFlight().Value)
-	held, stays := 0.0, firstFor*bootOf(o.Boot)
+	held, stays := 0.0, firstSlotsShare*bootOf(o.Boot)
 	if o.InFlight().Value > 0 {
 		held = o.Capacity.HeldMeanSeconds
 	}

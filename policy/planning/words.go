@@ -19,7 +19,8 @@ func (p *plan) finished(messages float64) (float64, bool) {
 	}
 	low, high := 0.0, day
 	// Half a second does for a clock in words. Mostly it takes about as long as all slots together.
-	if soon := p.residual + p.boot + 2*messages*p.Mean/(p.up+p.unused()+1); soon < day && p.begun(soon) >= messages {
+	soon := p.residual + p.boot + 2*messages*p.Mean/(p.inService+p.unusedSlots()+1)
+	if soon < day && p.begun(soon) >= messages {
 		high = soon
 	}
 	for high-low > 0.5 {
@@ -33,8 +34,8 @@ func (p *plan) finished(messages float64) (float64, bool) {
 }
 
 // told are the numbers of a term, with how many classes were told apart, where they were.
-func (p *plan) told(in []muster.Value) []muster.Value {
-	if p.pool.there {
+func (p *plan) termValues(in []muster.Value) []muster.Value {
+	if p.pool.exists {
 		in = append(in, rules.Value("warm", p.pool.ready), rules.Value("warm_boot_s", p.pool.boot))
 	}
 	if p.Classes == 0 {
@@ -54,31 +55,31 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	if o.Capacity.Active() == 1 {
 		verb = " finishes "
 	}
-	boots := p.boots(launch)
+	boots := p.bootText(launch)
 	switch {
-	case p.prompt:
+	case p.promptLaunch:
 		return fmt.Sprintf("%s; no worker is there; launching 1 at once, because the fleet is prompt", waiting)
 	case launch > 0 && n.workers == 0:
 		return fmt.Sprintf("%s; launching %d to be ready for times as busy as those past%s", waiting, launch,
 			strings.Replace(boots, " because", ", because", 1))
-	case launch > 0 && n.whom == comingOnes:
+	case launch > 0 && n.cause == forArriving:
 		return fmt.Sprintf("%s, and %s a second come; %s would be late for those that come while more boot; "+
 			"launching %d now%s",
-			waiting, render.Number(rules.Round3(p.toCome(p.boot)/p.boot)), workers, launch, boots)
-	case launch > 0 && p.wary:
+			waiting, render.Number(rules.Round3(p.expectedArrivals(p.boot)/p.boot)), workers, launch, boots)
+	case launch > 0 && p.probing:
 		return fmt.Sprintf("%s; %s if all work takes as long as that in hand; launching %d to find out%s",
-			waiting, p.race(o, n, workers+verb), launch, boots)
+			waiting, p.raceText(o, n, workers+verb), launch, boots)
 	case launch > 0:
-		return fmt.Sprintf("%s; %s; launching %d now%s", waiting, p.race(o, n, workers+verb), launch, boots)
+		return fmt.Sprintf("%s; %s; launching %d now%s", waiting, p.raceText(o, n, workers+verb), launch, boots)
 	case n.workers > 0:
 		return fmt.Sprintf("%s; %s; %s more would do, and a later launch is still in time", waiting,
-			p.race(o, n, workers+verb), render.Number(math.Ceil(n.workers*100)/100))
+			p.raceText(o, n, workers+verb), render.Number(math.Ceil(n.workers*100)/100))
 	}
 	at, ok := p.finished(o.Backlog().Value)
 	if !ok {
 		return fmt.Sprintf("%s; %s", waiting, workers)
 	}
-	if p.late() {
+	if p.oldestIsLate() {
 		return fmt.Sprintf("%s; %s%sthem by %s, some of them too late whatever is done", waiting, workers, verb,
 			rules.Clock(o, at))
 	}
@@ -86,20 +87,20 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 }
 
 // race says when the workers finish the messages in question, and when they should.
-func (p *plan) race(o muster.Observation, n need, workersFinish string) string {
-	which := fmt.Sprintf("the first %s", render.Number(math.Ceil(n.ahead)))
-	if math.Ceil(n.ahead) >= o.Backlog().Value {
+func (p *plan) raceText(o muster.Observation, n need, workersFinish string) string {
+	which := fmt.Sprintf("the first %s", render.Number(math.Ceil(n.messages)))
+	if math.Ceil(n.messages) >= o.Backlog().Value {
 		which = "them"
 	}
 	// What is planned with leaves a rest of the objective.
 	due := n.latest + p.Tail + o.Objective.Latency.Seconds() - p.latency
-	at, ok := p.finished(n.ahead)
+	at, ok := p.finished(n.messages)
 	switch {
-	case !ok && n.whom == lateOnes:
+	case !ok && n.cause == forLate:
 		return "no worker is there, and they are late already"
 	case !ok:
 		return fmt.Sprintf("no worker is there, and the objective is %s", rules.Clock(o, due))
-	case n.whom == lateOnes:
+	case n.cause == forLate:
 		return fmt.Sprintf("%s%s by %s, too late whatever is done", workersFinish, which, rules.Clock(o, at))
 	case at < due && p.share < 1:
 		return fmt.Sprintf("%s%s by %s, the objective is %s, and %.0f %% of it is planned with",

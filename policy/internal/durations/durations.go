@@ -14,13 +14,13 @@ import (
 type Work struct {
 	// Mean is the Mean processing duration, Deviation its standard Deviation, Tail the duration that few messages
 	// exceed, and Usual the same over the whole time that was measured.
-	Mean, Deviation, Tail, Usual float64
+	Mean, Deviation, Tail, LongTermTail float64
 	// Longest is the 99th percentile.
 	Longest float64
 	// Settled is the mean as far as the last minutes differ from the time before by more than chance.
-	Settled float64
+	LongTermMean float64
 	// Lately is the mean as far as finished work shows it: in hand may be a few long ones.
-	Lately float64
+	FinishedMean float64
 	// Variation is the deviation over the mean, at most 1, also of durations that are seldom and long.
 	Variation float64
 	// Classes is how many Classes were told apart; 0 where the work is taken as one.
@@ -52,12 +52,13 @@ func Of(o muster.Observation) (Work, bool) {
 	low := before / (weight + o.Pace.Finished + inHand)
 	high := before / (weight + o.Pace.Finished)
 	lately := min(max(e.MeanSeconds, low), high)
-	mean := max(lately, unlike(o, variation))
+	mean := max(lately, changedWork(o, variation))
 	scale := mean / e.MeanSeconds
 	usual := math.Max(e.MeanSeconds, tailOf(e))
 	return Work{
-		Mean: mean, Lately: lately, Settled: settle(e.MeanSeconds, lately, deviation, weight, o.Pace.Finished+inHand),
-		Deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, Tail: usual * scale, Usual: usual,
+		Mean: mean, FinishedMean: lately,
+		LongTermMean: followChange(e.MeanSeconds, lately, deviation, weight, o.Pace.Finished+inHand),
+		Deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, Tail: usual * scale, LongTermTail: usual,
 		Variation: math.Min(1, variation),
 		Longest:   e.P99Seconds * mean / e.MeanSeconds,
 	}, true
@@ -66,7 +67,7 @@ func Of(o muster.Observation) (Work, bool) {
 // settle returns a mean from before, corrected by a newer one. Up to two of its deviations nothing of the difference
 // counts; beyond them nearly all of it does, the larger it is. The newer is the mean of so many durations, and the one
 // from before counts for as many as weight.
-func settle(before, lately, deviation, weight, durations float64) float64 {
+func followChange(before, lately, deviation, weight, durations float64) float64 {
 	chance := 2 * deviation * math.Sqrt(durations) / (weight + durations)
 	off := lately - before
 	if math.Abs(off) <= chance {
@@ -109,7 +110,7 @@ func SurelyHeld(c muster.Capacity) float64 {
 //
 // Nor does it count before it has lasted for a poll: where all workers stand still for a moment, so does what measures
 // them.
-func unlike(o muster.Observation, variation float64) float64 {
+func changedWork(o muster.Observation, variation float64) float64 {
 	c, e := o.Capacity, o.Processing
 	if c.BusySlots < 3 || !e.Prior && e.Count < fewDurations ||
 		SurelyHeld(c) < cmp.Or(o.Poll, time.Second).Seconds() {

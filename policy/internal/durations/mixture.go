@@ -19,7 +19,7 @@ const (
 	// sharesBefore is how many messages the shares from before the last minutes count for.
 	sharesBefore = 8
 	// Often and seldomest are the shares of messages that are longer than the 97th and the 99th percentile.
-	Often, seldomest = 0.03, 0.01
+	RareShare, rarestShare = 0.03, 0.01
 )
 
 // mixtureOf returns the mixture; false for a fleet of which fewer than two classes are known. How long a class takes
@@ -80,11 +80,11 @@ func (m mixture) tail(shares []float64) (tail, longest float64) {
 			}
 			return d
 		}
-		if low, high := math.Max(above, seldomest), math.Min(until, Often); low < high {
-			tail += within((low+high)/2) * (high - low) / (Often - seldomest)
+		if low, high := math.Max(above, rarestShare), math.Min(until, RareShare); low < high {
+			tail += within((low+high)/2) * (high - low) / (RareShare - rarestShare)
 		}
-		if above <= seldomest && seldomest < until {
-			longest = within(seldomest)
+		if above <= rarestShare && rarestShare < until {
+			longest = within(rarestShare)
 		}
 		above = until
 	}
@@ -119,15 +119,15 @@ func workOfMixture(o muster.Observation, m mixture) Work {
 	weight := sharesBefore*(1+variation*variation) + m.finished()
 	inHand := float64(o.Capacity.BusySlots)
 	lately := math.Max(mean, (weight*mean+inHand*Held(o.Capacity, math.Max(2*mean, e.P99Seconds)))/(weight+inHand))
-	now := max(lately, unlike(o, variation))
+	now := max(lately, changedWork(o, variation))
 	scale := now / mean
 	tail, longest := m.tail(m.shares)
 	usual, _ := m.tail(m.ever)
 	// The tail does not grow with the mean: more long messages are no longer ones.
 	return Work{
-		Mean: now, Lately: lately, Settled: settle(e.MeanSeconds, lately, deviation, weight-m.finished(),
+		Mean: now, FinishedMean: lately, LongTermMean: followChange(e.MeanSeconds, lately, deviation, weight-m.finished(),
 			m.finished()+inHand), Deviation: deviation * scale, Tail: math.Max(now, tail), Longest: math.Max(now,
 			longest),
-		Usual: math.Max(e.MeanSeconds, usual), Variation: math.Min(1, variation), Classes: len(m.of),
+		LongTermTail: math.Max(e.MeanSeconds, usual), Variation: math.Min(1, variation), Classes: len(m.of),
 	}
 }
