@@ -173,7 +173,7 @@ func TestAMomentsStandstillLaunchesNobody(t *testing.T) {
 		if d.Desired > row.most {
 			t.Errorf("%s: %s; want %d at most", row.name, d.Sentence(), row.most)
 		}
-		if said := strings.Contains(d.Sentence(), "if all work takes as long as that in hand"); said != (row.most > 6) {
+		if said := strings.Contains(d.Sentence(), "if all messages take as long as those in progress"); said != (row.most > 6) {
 			t.Errorf("%s: found %q", row.name, d.Sentence())
 		}
 	}

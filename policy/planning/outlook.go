@@ -9,44 +9,51 @@ import (
 	"github.com/muster-scale/muster/policy/internal/durations"
 )
 
-// Outlook is what a size would make of the latency objective, if it stayed as it is from now on. A policy that launches
-// later can do better than the outlook of the present size says.
+// Outlook is the expected effect of a size on the latency objective, if the size stayed as it is from now on. A policy
+// that launches later can do better than the outlook of the present size.
 type Outlook struct {
 	// Workers is the size.
 	Workers int `json:"workers"`
 	// Now is for a message that arrives at the instant of the observation.
 	Now Expectation `json:"now"`
-	// Steady is for all messages in the long run, should they go on to arrive as in the past five minutes.
+	// Steady is for all messages in the long run, at the arrival rate of the past five minutes.
 	Steady Expectation `json:"steady"`
-	// Late is how many of the messages that wait are expected to be finished later than the objective; it means
-	// something where Now is known.
+	// Late is how many of the waiting messages are expected to end after the objective. It is 0 if Now is not known.
 	Late float64 `json:"late"`
 }
 
 // Expectation is how long messages take from sent to finished.
 type Expectation struct {
-	// Known is false where there is no such time; Reason then says why, and the numbers are 0.
+	// Known is false if there is no such time. Reason then says why, and the numbers are 0.
 	Known  bool   `json:"known"`
 	Reason string `json:"reason,omitzero"`
-	// Seconds is the mean time, InTime the share of messages, from 0 to 1, that take no longer than the objective.
+	// Seconds is the mean time. InTime is the share of messages, 0 to 1, that take no longer than the objective.
 	Seconds float64 `json:"expected_s"`
 	InTime  float64 `json:"in_time"`
 }
 
-// OutlookOf returns the outlook of o's fleet with so many workers: fewer than there are let those go that hold nothing,
-// more are launched now. It takes messages to be handed out in the order in which they came, their work to be lognormal
-// with the measured mean m and variation v (deviation over mean), and workers to take messages after the mean boot
-// time.
+// OutlookOf returns the outlook of o's fleet with so many workers. If there are more now, idle ones stop first; if
+// there are fewer, the missing ones are launched now. It assumes that messages are received in the order in which they
+// arrived, that durations are lognormal with the measured mean m and variation v (deviation over mean), and that
+// workers take messages after the mean boot time.
 //
-// Now: a slot that is busy begins t/m messages within t, one that just begins its work t/m - (1 - v^2)/2 more, and one
-// that is free, or comes at t, one at once (renewal theory). The sum over the slots is N(t), its variance v^2 t/m for
-// each slot, and a message with b others before it still waits at t with the probability P(N(t) < b + 1/2) of a normal
-// distribution. The mean wait is then exact for one slot, and for any number of slots with exponential work; for others
-// it is near where more messages wait than there are slots.
+// Now, by renewal theory: within t seconds
 //
-// Steady: by Erlang's formula C and the approximation of Allen and Cunneen a message waits with the probability C(c, r
-// m), for c slots and r messages a second, and if it does, an exponential time of mean m (1 + v^2)/2 / (c - r m). Real
-// arrivals that are less even than chance make it longer.
+//	busy slots begin              t/m
+//	slots beginning work begin    t/m - (1 - v^2)/2   after their first message
+//	free slots begin              one more, at once
+//	booting slots begin           the same, from the end of their boot on
+//
+// The sum over all slots is N(t), with the variance v^2 t/m for each slot. A message with k others before it still
+// waits at t with the probability P(N(t) < k + 1/2) of a normal distribution. The mean wait is exact for one slot, and
+// for any number of slots with exponential work. Otherwise it is close where more messages wait than there are slots.
+//
+// Steady, by Erlang's formula C with the correction of Allen and Cunneen: a message waits with the probability C(c, r
+// m), for c slots and r messages a second. If it waits, then for an exponential time with the mean
+//
+//	m (1 + v^2) / (2 (c - r m))
+//
+// Real arrivals that are less even than random ones make it longer.
 func OutlookOf(o muster.Observation, workers int) Outlook {
 	x := Outlook{Workers: workers}
 	w, reason := waitModelOf(o, workers)
@@ -62,7 +69,7 @@ func OutlookOf(o muster.Observation, workers int) Outlook {
 	return x
 }
 
-// ArrivingNow returns the part Now of the outlook alone, which takes a tenth of the time.
+// ArrivingNow returns the part Now of the outlook alone, in a tenth of the time.
 func ArrivingNow(o muster.Observation, workers int) Expectation {
 	w, reason := waitModelOf(o, workers)
 	if reason != "" {
@@ -71,7 +78,7 @@ func ArrivingNow(o muster.Observation, workers int) Expectation {
 	return w.arrivingNow(o)
 }
 
-// waitOf returns what waits depend on with so many workers, or the reason why nothing can be said.
+// waitModelOf returns the model of the waits with so many workers, or the reason why there is none.
 func waitModelOf(o muster.Observation, workers int) (w waitModel, reason string) {
 	work, known := durations.Of(withDurationsAt(o, workers))
 	switch {
@@ -83,6 +90,7 @@ func waitModelOf(o muster.Observation, workers int) (w waitModel, reason string)
 	return newWaitModel(o, work, workers), ""
 }
 
+// arrivingNow returns the expectation for a message that arrives now, behind the whole backlog.
 func (w waitModel) arrivingNow(o muster.Observation) Expectation {
 	backlog := o.Backlog()
 	switch {
@@ -96,17 +104,20 @@ func (w waitModel) arrivingNow(o muster.Observation) Expectation {
 	return w.expectation(func(t float64) float64 { return w.waitsLonger(t, backlog.Value) })
 }
 
-// wait is what the time until a message is begun depends on. All times are in seconds.
+// waitModel is what the time until a message begins depends on. All times are in seconds, slots are counts.
 type waitModel struct {
+	// mean and variation are those of the durations, latency is the objective.
 	mean, variation, latency float64
-	// free slots hold nothing, busy ones are somewhere in their work; coming are those of workers that take messages
-	// later.
+	// free slots have no message, busy ones are somewhere in their work; pending ones take messages later.
 	free, busy float64
 	pending    []pendingSlots
 }
 
+// perWorker returns the slots of a worker, at least 1.
 func perWorker(c muster.Capacity) float64 { return math.Max(1, c.SlotsPerWorker) }
 
+// newWaitModel returns the model for so many workers: the present ones, less those that would stop, more those that
+// would be launched.
 func newWaitModel(o muster.Observation, work durations.Work, workers int) waitModel {
 	c := o.Capacity
 	w := waitModel{mean: work.Mean, variation: work.Deviation / work.Mean, latency: o.Objective.Latency.Seconds()}
@@ -124,7 +135,7 @@ func newWaitModel(o muster.Observation, work durations.Work, workers int) waitMo
 	if p := o.Pool; p != nil && p.Boot.Known {
 		warm, ready = p.Boot.MeanSeconds, p.Ready
 	}
-	// Who is to go: those that hold nothing first, then those that boot, the last launched first, then the busy ones.
+	// Workers stop in this order: idle ones, booting ones (the last launched first), busy ones.
 	excess := math.Max(0, float64(c.Active()-workers)) * slots
 	take := func(from *float64) {
 		n := math.Min(*from, excess)
@@ -135,7 +146,7 @@ func newWaitModel(o muster.Observation, work durations.Work, workers int) waitMo
 	unseen := c.Ordered + c.Booting
 	for _, g := range o.Coming {
 		unseen -= g.Members
-		// One that is overdue by a while takes that long again: nobody knows better.
+		// A worker that is overdue by some time is taken to need that time again.
 		w.addPending(math.Abs(warm-g.AgeSeconds), float64(g.Warm)*slots)
 		w.addPending(math.Abs(boot-g.AgeSeconds), float64(g.Members-g.Warm)*slots)
 	}
@@ -150,14 +161,14 @@ func newWaitModel(o muster.Observation, work durations.Work, workers int) waitMo
 	return w
 }
 
-// come notes slots that come at an instant.
+// addPending adds slots that take messages from the time at on.
 func (w *waitModel) addPending(at, slots float64) {
 	if slots > 0 {
 		w.pending = append(w.pending, pendingSlots{at, slots})
 	}
 }
 
-// slots returns how many there are and will be.
+// slots returns the number of slots in service and on their way.
 func (w waitModel) slots() float64 {
 	n := w.free + w.busy
 	for _, a := range w.pending {
@@ -166,7 +177,7 @@ func (w waitModel) slots() float64 {
 	return n
 }
 
-// longer returns the probability that a message with so many others before it is not begun after t.
+// waitsLonger returns the probability that a message with so many others before it waits longer than t.
 func (w waitModel) waitsLonger(t, ahead float64) float64 {
 	if ahead < w.free {
 		return 0
@@ -197,7 +208,8 @@ func normal(x, deviation float64) float64 {
 	return 0
 }
 
-// worked returns the probability that the work of a message takes no longer than t.
+// workWithin returns the probability that the work of a message takes no longer than t, by the lognormal distribution.
+// 1e-9 makes equal durations count as within when t is exactly their length.
 func (w waitModel) workWithin(t float64) float64 {
 	if t <= 0 {
 		return 0
@@ -206,10 +218,11 @@ func (w waitModel) workWithin(t float64) float64 {
 	return normal(math.Log(t/w.mean)+spread/2+1e-9, math.Sqrt(spread))
 }
 
-// cells is how finely waits are summed up.
+// cells is the number of steps of the sum over waits.
 const cells = 400
 
-// expect sums up over all waits, given the probability that one is longer than t.
+// expectation returns the mean time and the share in time by a sum over all waits. longer returns the probability of a
+// wait above t.
 func (w waitModel) expectation(longer func(t float64) float64) Expectation {
 	now := longer(0)
 	e := Expectation{Known: true, Seconds: w.mean, InTime: (1 - now) * w.workWithin(w.latency)}
@@ -236,7 +249,8 @@ func (w waitModel) expectation(longer func(t float64) float64) Expectation {
 	return e
 }
 
-// late returns how many of the waiting messages are expected to be late. Within a group they wait one behind the other.
+// lateMessages returns how many of the waiting messages are expected to be late. The messages of a group wait one
+// behind the other, so each group is cut into parts.
 func (w waitModel) lateMessages(o muster.Observation) float64 {
 	groups := o.Waiting
 	if len(groups) == 0 {
@@ -256,7 +270,8 @@ func (w waitModel) lateMessages(o muster.Observation) float64 {
 	return late
 }
 
-// by returns the probability that a message with so many others before it is finished within t.
+// finishedWithin returns the probability that a message with so many others before it is finished within t: the mean
+// over 16 equally likely durations.
 func (w waitModel) finishedWithin(t, ahead float64) float64 {
 	const draws = 16
 	spread := math.Log1p(w.variation * w.variation)
@@ -271,6 +286,8 @@ func (w waitModel) finishedWithin(t, ahead float64) float64 {
 	return sum / draws
 }
 
+// longRun returns the expectation in the long run with so many slots, at the arrival rate of the past five minutes. It
+// is unknown if more work arrives than the slots can do.
 func (w waitModel) longRun(a muster.Arrivals, slots float64) Expectation {
 	if !a.Known {
 		return Expectation{Reason: "arrivals are not known yet"}
@@ -286,8 +303,8 @@ func (w waitModel) longRun(a muster.Arrivals, slots float64) Expectation {
 	return w.expectation(func(t float64) float64 { return waits * math.Exp(-t/each) })
 }
 
-// erlangC returns the probability that a message waits when work for load slots arrives by chance, and there are more:
-// Erlang's formula C, by the recursion for B.
+// erlangC returns the probability that a message waits if work for load slots arrives at random, and there are more
+// slots than that. It is Erlang's formula C, computed from formula B by the usual recursion.
 func erlangC(slots, load float64) float64 {
 	lost := 1.0
 	for n := 1.0; n <= slots; n++ {

@@ -13,39 +13,42 @@ import (
 
 // growth is how durations grow with the number of busy slots, on a machine that all members share:
 //
-//	duration(n) = base x max(1, n / useful)
+//	duration(n) = base max(1, n / useful)
 //
-// for n busy slots. Up to useful of them each message takes base seconds. With more of them, as much is finished in
-// all, and each message takes longer in proportion (processor sharing).
+// n is the number of busy slots. Up to useful of them, each message takes base seconds. With more, the throughput stays
+// and each message takes longer in proportion (processor sharing).
 //
-// useful is the cores over the share of a core that one message uses. It is estimated from durations alone, so that a
-// message which computes on several cores, or which waits for a disk, is told as well as one which computes on one.
+// useful is the number of cores over the cores that one message uses. It is estimated from durations alone. So a
+// message that computes on several cores, or that waits for a disk, is handled as well as one that computes on one
+// core.
 type growth struct {
-	// known is true while the durations grow by more than chance explains.
+	// known is true while the durations grow by more than chance explains. Otherwise useful is infinite.
 	known        bool
 	base, useful float64
-	// seen is the greatest number of busy slots that was measured, 0 for none.
+	// seen is the largest measured number of busy slots, 0 for none. crowds are the measurements, fewest busy slots
+	// first.
 	seen   float64
 	crowds []muster.Crowd
 	cores  int
 }
 
 const (
-	// certain is by how much less the growth misses the durations that were measured, in squares of their errors, than
-	// no growth does. One in two thousand measurements of durations that do not grow misses as much by chance.
+	// growthEvidence is how much better a growth must fit than none, in squares of standard errors. One in two thousand
+	// measurements of constant durations fits that much better by chance.
 	growthEvidence = 12
-	// leastGrowth is the growth that counts, from the fewest busy slots measured to the most.
+	// leastGrowth is the smallest growth that counts, from the fewest to the most measured busy slots.
 	leastGrowth = 1.25
-	// modelError is how far durations are taken to be from the model where many were measured, as a share of them.
+	// modelError is the assumed error of the model itself, as a share of a duration: many measurements do not make the
+	// model exact.
 	modelError = 0.05
-	// usefulSteps is how many values of useful are tried between a number and twice as many.
+	// usefulSteps is how many values of useful are tried between a number and its double.
 	usefulSteps = 16
-	// hardlyUseful is the part of a worker that is not launched for: so much of useful is within its error.
+	// hardlyUseful is the fraction of a worker that is not worth a launch: useful is not known better than that.
 	hardlyUseful = 0.1
 )
 
-// growthOf estimates how durations grow: the least squares of the logarithms, over all values of useful that could tell
-// the crowds apart. It is not known while durations were measured at about one number of busy slots alone.
+// growthOf estimates how durations grow: the least squares of their logarithms, over all values of useful that could
+// tell the crowds apart. The growth stays unknown while only about one number of busy slots was measured.
 func growthOf(o muster.Observation) growth {
 	if o.Sharing == nil {
 		return growth{}
@@ -70,7 +73,7 @@ func growthOf(o muster.Observation) growth {
 		if useful >= g.seen {
 			break
 		}
-		// While few slots were never busy alone, less explains as much: the most that does is taken.
+		// Several values fit equally if few busy slots were never measured. The largest of them is taken.
 		if miss, b := g.misfit(useful, variation); miss < least+1e-6 {
 			least, best, base = math.Min(miss, least), useful, b
 		}
@@ -81,8 +84,8 @@ func growthOf(o muster.Observation) growth {
 	return g
 }
 
-// miss is by how much the durations differ from the model: the sum of the squares of their errors, each over its
-// variance; and the base that makes it least.
+// misfit returns how badly the model with useful fits: the sum of the squared errors, each over its variance. It also
+// returns the base that makes the sum least. variation is that of the durations; useful may be infinite.
 func (g *growth) misfit(useful, variation float64) (sum, base float64) {
 	weights, logs := 0.0, 0.0
 	off := func(c muster.Crowd) (log, weight float64) {
@@ -101,11 +104,11 @@ func (g *growth) misfit(useful, variation float64) (sum, base float64) {
 	return sum, math.Exp(middle)
 }
 
-// times is how many times as long a message takes with so many busy slots as alone.
+// slowdown returns how many times as long a message takes with so many busy slots as alone.
 func (g *growth) slowdown(busy float64) float64 { return math.Max(1, busy/g.useful) }
 
-// measured is how many times as long the messages took on average that were measured, by their number or by how many of
-// them are of the last minutes.
+// meanSlowdown returns the mean slowdown of the measured messages. count returns the weight of a crowd: all its
+// messages, or those of the last minutes.
 func (g *growth) meanSlowdown(count func(muster.Crowd) float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, c := range g.crowds {
@@ -117,7 +120,8 @@ func (g *growth) meanSlowdown(count func(muster.Crowd) float64) float64 {
 	return sum / n
 }
 
-// with returns the observation as it would be if every duration had been measured with so many busy slots.
+// convert returns the observation as if every duration had been measured with so many busy slots. A duration from the
+// configuration stays as it is.
 func (g *growth) convert(o muster.Observation, busy float64) muster.Observation {
 	if !g.known {
 		return o
@@ -138,6 +142,7 @@ func (g *growth) convert(o muster.Observation, busy float64) muster.Observation 
 	return o
 }
 
+// scaled returns e with all durations multiplied.
 func scaled(e muster.Estimate, times float64) muster.Estimate {
 	for _, s := range []*float64{&e.MeanSeconds, &e.P50Seconds, &e.P95Seconds, &e.P99Seconds} {
 		*s *= times
@@ -145,26 +150,25 @@ func scaled(e muster.Estimate, times float64) muster.Estimate {
 	return e
 }
 
-// workers is how many workers finish as much as any more of them would; no fewer than there are cores for.
+// workers returns the smallest number of workers with the full throughput, at least as many as the cores need.
 func (g *growth) workers(slots float64) int {
 	return max(1, rules.Ceil(float64(g.cores)/slots), rules.Ceil(g.useful/slots-hardlyUseful))
 }
 
-// busyWith is how many slots are busy with so many workers, while there is work for them.
+// busySlotsWith returns how many slots would be busy with so many workers, given the work that there is.
 func busySlotsWith(o muster.Observation, workers int) float64 {
 	there := float64(o.Capacity.BusySlots) + o.Backlog().Value
 	return math.Max(1, math.Min(there, float64(workers)*math.Max(1, o.Capacity.SlotsPerWorker)))
 }
 
-// asBusyWith returns the observation with all durations as they are with so many workers, where durations were seen to
-// grow.
+// withDurationsAt returns the observation with the durations that so many workers would have, if the growth is known.
 func withDurationsAt(o muster.Observation, workers int) muster.Observation {
 	g := growthOf(o)
 	return g.convert(o, busySlotsWith(o, workers))
 }
 
-// decideShared decides for members that share a machine. It plans with the durations that so many busy workers have,
-// and launches no worker with which nothing more would be finished.
+// decideShared decides for members that share a machine. It plans with the durations at that number of busy workers,
+// and launches no worker that would not raise the throughput.
 func (p Deadline) decideShared(o muster.Observation) muster.Decision {
 	g := growthOf(o)
 	active, slots := o.Capacity.Active(), math.Max(1, o.Capacity.SlotsPerWorker)
@@ -173,7 +177,7 @@ func (p Deadline) decideShared(o muster.Observation) muster.Decision {
 	}
 	enough := g.workers(slots)
 	as := g.convert(o, busySlotsWith(o, max(active, enough)))
-	as.Limits.Max = min(o.Limits.Max, enough) // more of them are no help, so none is put off to be one of more later
+	as.Limits.Max = min(o.Limits.Max, enough) // more do not help, so none is postponed to launch more later
 	d := p.decide(as)
 	if d.Verdict != muster.Apply || d.Desired <= max(active, enough) {
 		return d
@@ -195,6 +199,7 @@ func (p Deadline) decideShared(o muster.Observation) muster.Decision {
 	})
 }
 
+// workersFinish returns "1 worker finishes" or "3 workers finish".
 func workersFinish(workers int) string {
 	if workers == 1 {
 		return "1 worker finishes"
@@ -202,9 +207,9 @@ func workersFinish(workers int) string {
 	return fmt.Sprintf("%d workers finish", workers)
 }
 
-// findGrowth lets fewer workers find out how durations grow, where that is free: no more at once than twice the cores,
-// or twice as many as were measured, while the others may be launched two messages later and all messages still be in
-// time.
+// findGrowth returns d with fewer launches while the growth is unknown, if that is free: the rest may be launched two
+// messages later and all messages are still in time. Until then at most twice as many workers run as there are cores,
+// or as were measured. So the growth is measured before too many workers slow each other down.
 func (p Deadline) findGrowth(g growth, d muster.Decision, o muster.Observation) muster.Decision {
 	active, slots := o.Capacity.Active(), math.Max(1, o.Capacity.SlotsPerWorker)
 	tried := rules.Ceil(2 * math.Max(float64(g.cores), math.Floor(g.seen)) / slots)
@@ -213,7 +218,8 @@ func (p Deadline) findGrowth(g growth, d muster.Decision, o muster.Observation) 
 		return d
 	}
 	plan := newPlan(o, work, p.dial(o, work))
-	const learned = 6 // seconds until what was measured counts
+	// learned is how many seconds it takes until a new measurement counts.
+	const learned = 6
 	later := plan.needAfter(2*work.Tail + learned + plan.step)
 	if later.cause != forWaiting || later.sooner || float64(active)+later.workers > float64(o.Limits.Max) {
 		return d

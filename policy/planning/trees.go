@@ -10,18 +10,21 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// treesRule is what the terms of what trees are expected to send are called.
+// treesRule is the rule that the terms about running trees name.
 const treesRule = "trees"
 
-// ahead is messages that trees are expected to send, so many seconds from now.
+// sending is a number of messages that trees are expected to send at a time, in seconds from now.
 type sending struct{ at, messages float64 }
 
-// levelParts is into how many groups a level is parted that comes little by little.
+// levelParts is into how many parts a level is split: its messages arrive little by little. Four are enough for sizes
+// that are whole workers.
 const levelParts = 4
 
-// sendings returns when which of the expected messages of the given levels come, soonest first. A node's children come
-// when its work ends. Nodes in hand end first; those that wait begin as slots come free. What is sent is worked on in
-// its turn, and is followed by its own children.
+// treeSendings returns when the messages of the given levels are expected, soonest first.
+//
+// A node's children are sent when its work ends. Nodes in progress end first. Waiting nodes begin as slots become free.
+// The messages of a level wait behind all earlier ones, and their own children, the next level, follow one mean
+// duration later.
 func (p plan) treeSendings(o muster.Observation, levels []muster.ExpectedLevel) []sending {
 	var all []sending
 	waiting := o.Backlog().Value
@@ -59,13 +62,13 @@ func (p plan) treeSendings(o muster.Observation, levels []muster.ExpectedLevel) 
 	return all
 }
 
-// ends returns when the first and the last of the messages in hand end, as far as they are known to be at different
-// points of their work: on average they need the residual time.
+// progressEnds returns when the first and the last of the messages in progress end, in seconds from now. They need the
+// residual time on average, and spread around it as far as slots are at different points of their work.
 func (p plan) progressEnds() (first, last float64) {
 	return p.residual * (1 - p.mixed), p.residual * (1 + p.mixed)
 }
 
-// inHand is how many messages are in work.
+// inProgress returns how many messages workers have in progress.
 func (p plan) inProgress(o muster.Observation) float64 {
 	if f := o.InFlight(); f.Known {
 		return math.Min(f.Value, p.inService) // counted at the same instant as the backlog
@@ -73,7 +76,8 @@ func (p plan) inProgress(o muster.Observation) float64 {
 	return p.inService - p.free
 }
 
-// treesIn are the numbers that every term about trees begins with, and what they say in words.
+// treeValues returns the values that every term about trees begins with, and the first clause of its sentence.
+// o.Expected is known.
 func treeValues(o muster.Observation) ([]muster.Value, string) {
 	e := o.Expected
 	in := []muster.Value{rules.Value("trees", float64(e.Trees)), rules.Value("open", e.Open),
@@ -88,6 +92,7 @@ func treeValues(o muster.Observation) ([]muster.Value, string) {
 	return in, words
 }
 
+// nodeCount returns "1 node" or "5 nodes".
 func nodeCount(n float64) string {
 	if n == 1 {
 		return "1 node"
@@ -95,10 +100,10 @@ func nodeCount(n float64) string {
 	return render.Number(n) + " nodes"
 }
 
-// withoutTrees is the decision while the trees cannot be read: a rise for what waits stays, nobody goes.
+// holdWithoutTrees returns d while the trees cannot be read: a rise for waiting messages stays, and no worker stops.
 func holdWithoutTrees(d muster.Decision, o muster.Observation) muster.Decision {
-	t := muster.Term{Rule: treesRule, Out: d.Desired, Why: "the trees cannot be read, so nobody knows what is to " +
-		"come and nobody goes: " + o.Expected.Reason}
+	t := muster.Term{Rule: treesRule, Out: d.Desired, Why: "the trees cannot be read, so what they will send is " +
+		"unknown and no worker is stopped: " + o.Expected.Reason}
 	if d.Desired < d.Previous {
 		d = d.Held(muster.UnknownTrees, t)
 	} else {
@@ -108,22 +113,22 @@ func holdWithoutTrees(d muster.Decision, o muster.Observation) muster.Decision {
 	return d
 }
 
-// treesWhen says in words what is to come, and when.
+// describeSendings adds to words what is expected and when, and returns the values for it.
 func describeSendings(o muster.Observation, words string, all []sending) ([]muster.Value, string) {
 	e := o.Expected
 	if len(all) == 0 {
 		if e.Perhaps > 0 {
 			return nil, fmt.Sprintf("%s; whether they have children is not known yet", words)
 		}
-		return nil, words + " and no further ones to come"
+		return nil, words + ", and no more are expected"
 	}
 	words += fmt.Sprintf("; the next level has about %s more, expected from %s on",
 		render.Number(math.Round(e.Next()*10)/10), rules.Clock(o, all[0].at))
 	return []muster.Value{rules.Value("in_s", rules.Round3(all[0].at))}, words
 }
 
-// untimed is the decision d while it is not known how long the work takes: then nobody knows when the next level comes.
-// Those who are there stay for it.
+// decideUntimed returns d while the processing duration is unknown, and with it the time of the next level. The present
+// workers stay for it.
 func decideUntimed(d muster.Decision, o muster.Observation) muster.Decision {
 	switch {
 	case o.Expected.None():
@@ -136,7 +141,7 @@ func decideUntimed(d muster.Decision, o muster.Observation) muster.Decision {
 	if o.Expected.Next()+o.Expected.Perhaps > 0 {
 		out = max(out, d.Previous)
 		d.Floor = out
-		words += fmt.Sprintf("; the next level has about %s more, and when it comes is not known until one is done",
+		words += fmt.Sprintf("; the next level has about %s more, at a time that is unknown until a node is done",
 			render.Number(math.Round(o.Expected.Next()*10)/10))
 	}
 	floor := d.Floor

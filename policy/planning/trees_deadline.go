@@ -8,9 +8,10 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// expect returns the decision d, made for what waits, with what trees are expected to send. Those messages are planned
-// for like others, from when they come: workers are launched at the last moment at which they are in service in time
-// for them. Workers that are there stay for messages that come sooner than they could be launched again.
+// decideWithTrees returns d, the decision for waiting messages, with what trees are expected to send. Those messages
+// count like waiting ones, from the time at which they are expected: workers are launched at the last moment at which
+// they are in service in time. Present workers stay for messages that arrive sooner than a worker could be launched
+// again.
 func (p *plan) decideWithTrees(d muster.Decision, o muster.Observation) muster.Decision {
 	if !o.Expected.Known {
 		return holdWithoutTrees(d, o)
@@ -45,6 +46,7 @@ func (p *plan) decideWithTrees(d muster.Decision, o muster.Observation) muster.D
 	return d.With(muster.Term{Rule: treesRule, In: in, Out: out, Why: words})
 }
 
+// workersStay returns "1 worker stays" or "3 workers stay".
 func workersStay(n int) string {
 	if n == 1 {
 		return "1 worker stays"
@@ -52,8 +54,9 @@ func workersStay(n int) string {
 	return fmt.Sprintf("%d workers stay", n)
 }
 
-// horizon is until when messages that come are planned for. Where the objective leaves no time to launch, these are the
-// ones that come while a worker boots that is launched now.
+// treeHorizon returns up to which time, in seconds from now, expected messages count. Later ones can be served by a
+// later launch. If the objective leaves no time to launch, only the messages that arrive during a boot need a launch
+// now.
 func (p *plan) treeHorizon() float64 {
 	if p.slack() <= 0 || p.agesUnknown {
 		return p.boot + p.step
@@ -61,7 +64,7 @@ func (p *plan) treeHorizon() float64 {
 	return p.boot + p.step + p.latency
 }
 
-// ahead returns the plan with the messages that come, as groups of an age below zero.
+// withSendings returns the plan with the expected messages as waiting groups whose age is negative.
 func (p *plan) withSendings(o muster.Observation, all []sending) plan {
 	later, messages := *p, 0.0
 	if o.Backlog().Value == 0 {
@@ -70,7 +73,7 @@ func (p *plan) withSendings(o muster.Observation, all []sending) plan {
 	for _, g := range later.waiting {
 		messages += g.Messages
 	}
-	earlier, last := messages, 0.0 // those that are there when the next one comes, and when the last one came
+	earlier, last := messages, 0.0 // the messages present when the next part arrives; the time of the last part
 	waiting, begunBy := append([]muster.Waiting(nil), later.waiting...), append([]float64(nil), later.begunBy...)
 	for _, a := range all {
 		if a.at > p.treeHorizon() || a.messages <= 0 {
@@ -80,17 +83,19 @@ func (p *plan) withSendings(o muster.Observation, all []sending) plan {
 		if a.at > last {
 			earlier, last = messages, a.at
 		}
-		// Before it comes, only those can be begun that are there.
+		// Before this part arrives, only earlier messages can begin.
 		latest := p.lastMoment(g)
 		waiting = append(waiting, g)
-		begunBy = append(begunBy, math.Min(p.begun(latest), math.Min(earlier, p.begun(a.at))+p.startsBetween(a.at, latest)))
+		begunBy = append(begunBy, math.Min(p.begun(latest),
+			math.Min(earlier, p.begun(a.at))+p.startsBetween(a.at, latest)))
 		messages += a.messages
 	}
 	later.waiting, later.begunBy = waiting, begunBy
 	return later
 }
 
-// between returns how many messages the workers that are there and on their way can begin from one time to another.
+// startsBetween returns how many messages the existing workers, in service and on their way, can begin between two
+// times.
 func (p *plan) startsBetween(from, until float64) float64 {
 	if until < from {
 		return 0
@@ -104,8 +109,8 @@ func (p *plan) startsBetween(from, until float64) float64 {
 	return n
 }
 
-// keptFor returns how many workers the messages need that come before one that is launched now could be there, so that
-// they begin in time. Whether nodes have children of whose depth none is done is taken as for the depth above.
+// keptForSendings returns how many workers the messages need that arrive before a worker launched now could be in
+// service. It is a fraction. Expected.Perhaps counts too, because it justifies keeping workers.
 func (p *plan) keptForSendings(o muster.Observation, all []sending) float64 {
 	if o.Expected.Perhaps > 0 {
 		all = append([]sending{{p.residual, o.Expected.Perhaps}}, all...)
