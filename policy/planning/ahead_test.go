@@ -34,7 +34,8 @@ func TestHeadroomIsNoMoreThanCanHaveSomethingToDoByThen(t *testing.T) {
 			if row.busiest.OverSeconds > 0 {
 				a.Busiest = []muster.Busiest{row.busiest}
 			}
-			p := &plan{Work: durations.Work{LongTermMean: 1200, LongTermTail: 1200}, latency: 900, boot: row.boot, step: 2,
+			p := &plan{Work: durations.Work{LongTermMean: 1200, LongTermTail: 1200}, latency: 900,
+				boot: row.boot, step: 2,
 				slots:     row.slots,
 				inService: row.busy, arrivals: a}
 			o := muster.Observation{Arrivals: a,
@@ -173,7 +174,8 @@ func TestAMomentsStandstillLaunchesNobody(t *testing.T) {
 		if d.Desired > row.most {
 			t.Errorf("%s: %s; want %d at most", row.name, d.Sentence(), row.most)
 		}
-		if said := strings.Contains(d.Sentence(), "if all messages take as long as those in progress"); said != (row.most > 6) {
+		said := strings.Contains(d.Sentence(), "if all messages take as long as those in progress")
+		if said != (row.most > 6) {
 			t.Errorf("%s: found %q", row.name, d.Sentence())
 		}
 	}

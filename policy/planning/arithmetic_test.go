@@ -144,7 +144,7 @@ func workedWhenLate() []string {
 	catch := plan{Work: durations.Work{Mean: 2}, latency: 60, slots: 1, boot: 60, price: 60}
 	o.Objective.Latency = time.Minute
 	o.Boot = stated(120)
-	crowded := growth{known: true, base: 4, useful: 2}
+	crowded := durations.Growth{Known: true, Base: 4, Useful: 2}
 	w := waitModel{mean: 10, variation: 1, latency: 300}
 	return []string{
 		fmt.Sprintf("300 messages of 2 s came within the busiest minute, and each may wait x = %s s: 300 x 2 / %s = "+
@@ -158,7 +158,7 @@ func workedWhenLate() []string {
 		fmt.Sprintf("2000 messages wait, boots take 120 s and the objective is 60 s: ceil(sqrt(2000 x 120 / 1800)) = "+
 			"%d workers.", Deadline{}.first(o, 2000)),
 		fmt.Sprintf("with 4 s alone and E = 2, a message takes %s s with 10 in progress.",
-			three(crowded.base*crowded.slowdown(10))),
+			three(crowded.Base*crowded.Slowdown(10))),
 		fmt.Sprintf("4 slots of which 3 are busy on average make a message wait with the probability %s; with work of "+
 			"10 s that varies by as much, messages take %s s in the long run.", three(erlangC(4, 3)),
 			three(w.longRun(muster.Arrivals{Known: true, FiveMinutes: 0.3}, 4).Seconds)),

@@ -24,8 +24,8 @@ func TestHeadroomIsNoMoreThanASlotForEachMessageOfTheBusiestTimes(t *testing.T) 
 			muster.Busiest{OverSeconds: 5, Messages: 12}, 16.2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := &plan{Work: durations.Work{LongTermMean: row.mean}, latency: row.latency, slots: 1, boot: 60, tooLateShare: 1,
-				price:    1e9,
+			p := &plan{Work: durations.Work{LongTermMean: row.mean}, latency: row.latency, slots: 1, boot: 60,
+				tooLateShare: 1, price: 1e9,
 				quantile: 0.99}
 			if got := p.headroom(muster.Arrivals{FiveMinutes: row.minutes, Hour: math.Max(1e-6, row.minutes),
 				Busiest: []muster.Busiest{row.busiest}}); !about(got, row.want) {

@@ -85,8 +85,8 @@ func TestWorkIsWhatWasMeasuredAsLongAsTheLastMinutesAgree(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			w, known := durations.Of(row.o)
 			if !known || !about(w.Mean, row.mean) || !about(w.Tail, row.tail) || !about(w.LongTermTail, row.usal) {
-				t.Errorf("mean %v, tail %v, usual %v (known %v); want %v, %v, %v", w.Mean, w.Tail, w.LongTermTail, known,
-					row.mean, row.tail, row.usal)
+				t.Errorf("mean %v, tail %v, usual %v (known %v); want %v, %v, %v", w.Mean, w.Tail,
+					w.LongTermTail, known, row.mean, row.tail, row.usal)
 			}
 		})
 	}
@@ -141,8 +141,8 @@ func TestWorkLiesBetweenWhatWasAndWhatIs(t *testing.T) {
 				o.Capacity.HeldMeanSeconds)
 		}
 		// The shape stays: everything is longer in proportion.
-		if scale := w.Mean / mean; !about(w.Tail, w.LongTermTail*scale) || w.Tail < w.Mean*(1-1e-9) || w.Variation < 0 ||
-			w.Variation > 1 {
+		if scale := w.Mean / mean; !about(w.Tail, w.LongTermTail*scale) || w.Tail < w.Mean*(1-1e-9) ||
+			w.Variation < 0 || w.Variation > 1 {
 			t.Fatalf("the work is %+v, %v times as long as measured", w, scale)
 		}
 	})
@@ -218,7 +218,8 @@ func TestHowManyMessagesTheWorkersBegin(t *testing.T) {
 		{"a hundred slots at different points: in proportion, 100 x 5 / 10 x 1 / 2, less 2.33 x 5 for chance",
 			plan{inService: 100, residual: 10, mixed: 1}, 5, 13.35},
 		{"of few slots chance decides: none", plan{inService: 4, residual: 10, mixed: 1}, 5, 0},
-		{"and as many as there are means later: 4 x (1 / 2 + 50 / 25)", plan{inService: 4, residual: 10, mixed: 1}, 60, 10},
+		{"and as many as there are means later: 4 x (1 / 2 + 50 / 25)",
+			plan{inService: 4, residual: 10, mixed: 1}, 60, 10},
 		{"a free one and a busy one: 3 and 2", plan{free: 1, inService: 2, residual: 10}, 50, 5},
 		{"those that boot from when they are there", plan{pending: []pendingSlots{{at: 40, slots: 2}}}, 39, 0},
 		{"and then like free ones", plan{pending: []pendingSlots{{at: 40, slots: 2}}}, 65, 4},

@@ -11,6 +11,8 @@
 // once. The estimate weighs the sources such that one message that hangs moves little, and that chance in few durations
 // is not taken for a change.
 //
+// [GrowthOf] estimates how durations grow with the number of busy slots, on a machine that all members share.
+//
 // Package series computes the measured estimates, package policy/planning uses the result. This package knows nothing
 // of workers to launch or of objectives. docs/arithmetic.md has the formulas.
 package durations

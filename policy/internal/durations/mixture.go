@@ -122,7 +122,8 @@ func workOfMixture(o muster.Observation, m mixture) Work {
 	variation := deviation / mean
 	weight := sharesBefore*(1+variation*variation) + m.finished()
 	inProgress := float64(o.Capacity.BusySlots)
-	lately := math.Max(mean, (weight*mean+inProgress*Held(o.Capacity, math.Max(2*mean, e.P99Seconds)))/(weight+inProgress))
+	held := Held(o.Capacity, math.Max(2*mean, e.P99Seconds))
+	lately := math.Max(mean, (weight*mean+inProgress*held)/(weight+inProgress))
 	now := max(lately, changedWork(o, variation))
 	scale := now / mean
 	tail, longest := m.tail(m.shares)
