@@ -37,6 +37,6 @@
 // A policy must not know how a fleet or a queue is reached, which policy comes before or after it, or what became of
 // its decisions beyond what [muster.Recent] tells.
 //
-// Use package policy/planning for the expected results of a size, package controller to run a policy and carry out its
+// Use package policy/outlook for the expected results of a size, package controller to run a policy and carry out its
 // decisions, package policy/peer for the rules of other autoscalers, and package metricmath for expressions alone.
 package policy

@@ -43,8 +43,6 @@ const (
 	// rounding: 3 % of it, or ten polls if that is less. A launch takes effect some polls after its reason, whatever
 	// the objective is.
 	reservedShare, reservedPolls = 0.03, 10
-	// cautiousBoot is the boot time assumed before the first measured one: a usual time of a cloud instance.
-	cautiousBoot = 2 * time.Minute
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.

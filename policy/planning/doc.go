@@ -1,5 +1,5 @@
 // Package planning has the two policies that size a fleet by messages and by how long they take: [Deadline] and
-// [Exact]. It also computes what to expect of a given size, see [OutlookOf].
+// [Exact].
 //
 // Deadline is the default policy. It launches the fewest workers with which every message ends within the latency
 // objective, and launches them as late as the objective allows: a worker that starts later often serves messages that
@@ -21,9 +21,9 @@
 //
 // The main type is plan: one observation, converted to slots, messages and seconds from now. deadline.go decides,
 // plan.go computes the need, keep.go the workers that stay, warm.go the effect of a warm pool, shared_cores.go the
-// effect of a shared machine on durations, forecast.go the effect of a forecast, trees*.go that of running trees, and
-// words.go says it all in a sentence. docs/arithmetic.md has the formulas with the names of the fields; a test
-// recomputes its numbers.
+// effect of a shared machine on durations, forecast.go the effect of a forecast, trees*.go that of running trees.
+// silent.go sizes fleets whose workers do not report, and words.go writes the sentence. docs/arithmetic.md has the
+// formulas with the names of the fields; a test recomputes its numbers.
 //
 // Invariants:
 //
@@ -36,5 +36,6 @@
 // Numbers about slots and messages are float64, because a mean is not whole. Only the decision rounds, with rules.Ceil.
 //
 // Use package policy, not this one, to build a policy from a configuration with all its limits. How long the work takes
-// is in policy/internal/durations. To compare with other autoscalers, use policy/peer.
+// is in policy/internal/durations. Use policy/outlook for the expected results of a size, and policy/peer for other
+// autoscalers to compare with.
 package planning

@@ -234,10 +234,10 @@ func (p *plan) nearMax(o muster.Observation) {
 	}
 }
 
-// bootOf returns the boot time in seconds that 95 % of the workers keep, or cautiousBoot while none is known.
+// bootOf returns the boot time in seconds that 95 % of the workers keep, or durations.CautiousBoot while none is known.
 func bootOf(e muster.Estimate) float64 {
 	if !e.Known || e.MeanSeconds <= 0 {
-		return cautiousBoot.Seconds()
+		return durations.CautiousBoot.Seconds()
 	}
 	return math.Max(e.MeanSeconds, e.P95Seconds)
 }

@@ -10,18 +10,6 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// busySlotsWith returns how many slots would be busy with so many workers, given the work that there is.
-func busySlotsWith(o muster.Observation, workers int) float64 {
-	there := float64(o.Capacity.BusySlots) + o.Backlog().Value
-	return math.Max(1, math.Min(there, float64(workers)*math.Max(1, o.Capacity.SlotsPerWorker)))
-}
-
-// withDurationsAt returns the observation with the durations that so many workers would have, if the growth is known.
-func withDurationsAt(o muster.Observation, workers int) muster.Observation {
-	g := durations.GrowthOf(o)
-	return g.Convert(o, busySlotsWith(o, workers))
-}
-
 // decideShared decides for members that share a machine. It plans with the durations at that number of busy workers,
 // and launches no worker that would not raise the throughput.
 func (p Deadline) decideShared(o muster.Observation) muster.Decision {
@@ -31,7 +19,7 @@ func (p Deadline) decideShared(o muster.Observation) muster.Decision {
 		return p.findGrowth(g, p.decide(o), o)
 	}
 	enough := g.Workers(slots)
-	as := g.Convert(o, busySlotsWith(o, max(active, enough)))
+	as := g.Convert(o, durations.BusySlotsWith(o, max(active, enough)))
 	as.Limits.Max = min(o.Limits.Max, enough) // more do not help, so none is postponed to launch more later
 	d := p.decide(as)
 	if d.Verdict != muster.Apply || d.Desired <= max(active, enough) {

@@ -54,13 +54,6 @@ func TestWorkersThatComeFromThePoolAreExpectedSooner(t *testing.T) {
 	if len(p.pending) != 2 || p.pending[0] != (pendingSlots{5, 2}) || p.pending[1] != (pendingSlots{80, 1}) {
 		t.Errorf("there come %+v, want 2 in 5 s and 1 in 80 s", p.pending)
 	}
-	w := newWaitModel(o, p.Work, 6)
-	want := []pendingSlots{{5, 2}, {80, 1}, {90, 3}}
-	for i, a := range want {
-		if len(w.pending) != len(want) || w.pending[i] != a {
-			t.Fatalf("the outlook expects %+v, want %+v", w.pending, want)
-		}
-	}
 }
 
 func TestTheTermSaysHowManyComeFromThePool(t *testing.T) {

@@ -45,6 +45,9 @@ type Work struct {
 	Classes int
 }
 
+// CautiousBoot is the boot time assumed before the first measured one: a usual time of a cloud instance.
+const CautiousBoot = 2 * time.Minute
+
 // weightBefore is how many durations the long-term mean counts for against the last minutes, if durations are about
 // equal. If they vary, it counts for more, because more durations are needed to tell a change from chance.
 const weightBefore = 8

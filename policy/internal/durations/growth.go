@@ -155,3 +155,15 @@ func scaled(e muster.Estimate, times float64) muster.Estimate {
 func (g *Growth) Workers(slots float64) int {
 	return max(1, rules.Ceil(float64(g.Cores)/slots), rules.Ceil(g.Useful/slots-hardlyUseful))
 }
+
+// BusySlotsWith returns how many slots would be busy with so many workers, given the work that there is.
+func BusySlotsWith(o muster.Observation, workers int) float64 {
+	there := float64(o.Capacity.BusySlots) + o.Backlog().Value
+	return math.Max(1, math.Min(there, float64(workers)*math.Max(1, o.Capacity.SlotsPerWorker)))
+}
+
+// WithDurationsAt returns the observation with the durations that so many workers would have, if the growth is known.
+func WithDurationsAt(o muster.Observation, workers int) muster.Observation {
+	g := GrowthOf(o)
+	return g.Convert(o, BusySlotsWith(o, workers))
+}

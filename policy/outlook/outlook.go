@@ -1,4 +1,18 @@
-package planning
+// Package outlook computes what to expect of a size of a fleet: how long messages will take, and how many will be in
+// time, if the size stayed as it is. Pages and commands that explain show it; no policy decides by it.
+//
+//	x := outlook.Of(observation, 5)
+//	if x.Now.Known {
+//		fmt.Println(x.Now.Seconds, x.Now.InTime, x.Late)
+//	}
+//
+// [Of] returns an [Outlook], which has an [Expectation] for a message that arrives now and one for the long run.
+// [ArrivingNow] returns the first alone, in a tenth of the time. Both are pure functions of an observation. They use
+// queueing formulas where policy/planning plans with bounds: an expectation is the middle of what may happen, a plan
+// must hold for nearly all messages.
+//
+// Use policy/planning to decide a size, and package sim to see what a policy makes of a whole trace.
+package outlook
 
 import (
 	"fmt"
@@ -32,7 +46,7 @@ type Expectation struct {
 	InTime  float64 `json:"in_time"`
 }
 
-// OutlookOf returns the outlook of o's fleet with so many workers. If there are more now, idle ones stop first; if
+// Of returns the outlook of o's fleet with so many workers. If there are more now, idle ones stop first; if
 // there are fewer, the missing ones are launched now. It assumes that messages are received in the order in which they
 // arrived, that durations are lognormal with the measured mean m and variation v (deviation over mean), and that
 // workers take messages after the mean boot time.
@@ -54,7 +68,7 @@ type Expectation struct {
 //	m (1 + v^2) / (2 (c - r m))
 //
 // Real arrivals that are less even than random ones make it longer.
-func OutlookOf(o muster.Observation, workers int) Outlook {
+func Of(o muster.Observation, workers int) Outlook {
 	x := Outlook{Workers: workers}
 	w, reason := waitModelOf(o, workers)
 	if reason != "" {
@@ -80,7 +94,7 @@ func ArrivingNow(o muster.Observation, workers int) Expectation {
 
 // waitModelOf returns the model of the waits with so many workers, or the reason why there is none.
 func waitModelOf(o muster.Observation, workers int) (w waitModel, reason string) {
-	work, known := durations.Of(withDurationsAt(o, workers))
+	work, known := durations.Of(durations.WithDurationsAt(o, workers))
 	switch {
 	case !known:
 		return w, "how long the work takes is not known yet"
@@ -103,6 +117,9 @@ func (w waitModel) arrivingNow(o muster.Observation) Expectation {
 	}
 	return w.expectation(func(t float64) float64 { return w.waitsLonger(t, backlog.Value) })
 }
+
+// pendingSlots are slots of workers that take messages from the time at on, in seconds from now.
+type pendingSlots struct{ at, slots float64 }
 
 // waitModel is what the time until a message begins depends on. All times are in seconds, slots are counts.
 type waitModel struct {
@@ -127,7 +144,7 @@ func newWaitModel(o muster.Observation, work durations.Work, workers int) waitMo
 	}
 	w.busy = math.Min(held, float64(c.Slots))
 	w.free = float64(c.Slots) - w.busy
-	slots, boot := perWorker(c), cautiousBoot.Seconds()
+	slots, boot := perWorker(c), durations.CautiousBoot.Seconds()
 	if o.Boot.Known {
 		boot = o.Boot.MeanSeconds
 	}
