@@ -39,7 +39,7 @@ type Delegated struct {
 	Spec Spec
 }
 
-// Decide implements [muster.Policy]. The verdict is delegate, the wish what the policy itself would have set.
+// Decide implements [muster.Policy]. The verdict is delegate; Wish is what the wrapped policy would have set.
 func (p Delegated) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	const rule = "delegate"
 	d := rules.Begin(o, p.Spec.Name+"+delegate/1")

@@ -94,8 +94,8 @@ func TestTheFormulaForWorkerUtilization(t *testing.T) {
 		{"three messages for each worker", published(t), see{backlog: 20, inFlight: 10, busy: 10}, 43,
 			"utilization is 3, the target 0.7: 10 in service x 3 / 0.7"},
 		{"at the target", published(t), see{inFlight: 7, busy: 7, idle: 3}, 10, "utilization is 0.7"},
-		{"zero workers with work", published(t), see{backlog: 5}, 1, "utilization is 1 and no member is in service, so " +
-			"at least 1 worker"},
+		{"zero workers with work", published(t), see{backlog: 5}, 1,
+			"utilization is 1 and no member is in service, so at least 1 worker"},
 		{"zero workers with work, and two on their way", published(t), see{backlog: 5, pending: 2}, 2,
 			"at least 1 worker"},
 		{"nothing at all", published(t), see{}, 0, "utilization is 0 and no member is in service, so no worker"},

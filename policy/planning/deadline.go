@@ -40,8 +40,7 @@ type Deadline struct {
 
 const (
 	// reservedShare and reservedPolls are the part of the objective that the plan leaves for polls, reports and
-	// rounding: 3 % of it, or ten polls if that is less. A launch takes effect some polls after its reason, whatever
-	// the objective is.
+	// rounding: 3 % of it, or ten polls if that is less.
 	reservedShare, reservedPolls = 0.03, 10
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"

@@ -204,7 +204,7 @@ func (p *plan) idleTooLong(a muster.Arrivals, slots float64) bool {
 
 // offeredLoad returns how many slots the arrivals keep busy: rate times mean duration. The rate is that of a window at
 // least as long as the work: five minutes, 20 minutes or an hour. In a shorter window, one message of two hours would
-// look like 24 busy slots.
+// look like 24 busy slots. For short work and a rate that grows steadily, the rate at the end of a boot counts.
 func (p *plan) offeredLoad(a muster.Arrivals) float64 {
 	switch {
 	case p.LongTermMean <= 300:

@@ -68,8 +68,8 @@ type pendingSlots struct{ at, slots float64 }
 //	P    = z L - min(0.03 z L, 10 p)
 //	step = max(2 p, 0.02 b)
 //
-// P is the plan's latency, z the scale, L the latency objective, p the poll interval and b the boot time. A decision
-// acts on samples up to one poll old, hence two polls. A delay below a fiftieth of a boot changes no plan.
+// P is the plan's latency, z the scale, L the latency objective, p the poll interval and b the boot time. step allows
+// two polls for the next decision, but at least a fiftieth of a boot, which is less than boots vary.
 func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	if scale <= 0 {
 		scale = 1

@@ -16,8 +16,7 @@ const treesRule = "trees"
 // sending is a number of messages that trees are expected to send at a time, in seconds from now.
 type sending struct{ at, messages float64 }
 
-// levelParts is into how many parts a level is split: its messages arrive little by little. Four are enough for sizes
-// that are whole workers.
+// levelParts is into how many parts a level is split, because its messages arrive little by little.
 const levelParts = 4
 
 // treeSendings returns when the messages of the given levels are expected, soonest first.
