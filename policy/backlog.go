@@ -11,22 +11,27 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// AcceptableBacklog returns how many messages may wait for each worker so that the last of them still finishes within
-// latency: latency * slots / mpd. mpd, the mean processing duration, is above zero.
+// AcceptableBacklog returns how many messages may wait for each worker so that the last of them still ends within
+// latency:
+//
+//	acceptable = latency slots / mpd
+//
+// mpd, the mean processing duration, is above zero.
 func AcceptableBacklog(latency, mpd time.Duration, slots float64) float64 {
 	return latency.Seconds() * slots / mpd.Seconds()
 }
 
-// DrainTime returns how long a worker needs for a backlog of so many messages: backlog * mpd / slots.
+// DrainTime returns how long a worker needs for a backlog of so many messages:
+//
+//	drain = backlog mpd / slots
 func DrainTime(backlogPerWorker float64, mpd time.Duration, slots float64) time.Duration {
 	return time.Duration(backlogPerWorker * float64(mpd) / slots)
 }
 
-// BacklogPerWorker keeps the backlog per worker in service at a number that the user fixed: target tracking on backlog
-// per instance. It knows nothing of processing durations, so the latency it gives drifts with them.
+// BacklogPerWorker keeps the backlog per worker in service at a number that the user fixed: target tracking on the
+// backlog per instance. It ignores measured durations, so the latency that it gives changes with them.
 type BacklogPerWorker struct {
-	// Acceptable is the acceptable backlog per worker, above zero; or zero to compute it from Processing and the
-	// objective.
+	// Acceptable is the acceptable backlog per worker, above zero; zero computes it from Processing and the objective.
 	Acceptable float64
 	// Processing is the user's figure for the mean processing duration, used when Acceptable is zero.
 	Processing time.Duration
@@ -45,8 +50,8 @@ func (p BacklogPerWorker) Decide(o muster.Observation, _ muster.Recent) muster.D
 	return d
 }
 
-// drift says when the measured durations have outgrown the fixed number: a full backlog then takes longer than
-// promised.
+// drift returns a remark if the measured durations have outgrown the fixed number: a full backlog then takes more than
+// a tenth longer than the objective.
 func (p BacklogPerWorker) drift(o muster.Observation, acceptable float64) (string, bool) {
 	if !o.Processing.Known || o.Processing.Prior || o.Objective.Latency <= 0 {
 		return "", false
@@ -60,8 +65,8 @@ func (p BacklogPerWorker) drift(o muster.Observation, acceptable float64) (strin
 		render.Seconds(o.Objective.Latency.Seconds())), true
 }
 
-// DynamicBacklog keeps the backlog per worker at latency objective * slots / MPD with the MPD as it is measured: target
-// tracking with a target that follows the work.
+// DynamicBacklog keeps the backlog per worker at latency objective * slots / MPD, with the measured MPD: target
+// tracking whose target follows the work.
 type DynamicBacklog struct {
 	// Prior is the acceptable backlog per worker until a processing duration was measured; zero for none.
 	Prior float64
@@ -73,7 +78,7 @@ func (p DynamicBacklog) Decide(o muster.Observation, _ muster.Recent) muster.Dec
 	mpd := o.Processing
 	switch {
 	case mpd.Known && mpd.MeanSeconds > 0 && !(mpd.Prior && p.Prior > 0):
-		if d, ok := findOutByHeld(o, rule); ok && neverAsLong(o) {
+		if d, ok := decideByProgress(o, rule); ok && allSlotsOverdue(o) {
 			return d
 		}
 		acceptable := o.Objective.Latency.Seconds() * o.Capacity.SlotsPerWorker / mpd.MeanSeconds
@@ -83,7 +88,7 @@ func (p DynamicBacklog) Decide(o muster.Observation, _ muster.Recent) muster.Dec
 	case p.Prior > 0:
 		return trackBacklog(o, rule, dynamicRevision, p.Prior, "the initial value, nothing was measured yet")
 	}
-	if d, ok := findOutByHeld(o, rule); ok {
+	if d, ok := decideByProgress(o, rule); ok {
 		return d
 	}
 	backlog := o.Backlog()
@@ -100,13 +105,14 @@ func (p DynamicBacklog) Decide(o muster.Observation, _ muster.Recent) muster.Dec
 		rules.Retries(o)})
 }
 
+// dynamicRevision is the revision of DynamicBacklog in recorded decisions.
 const dynamicRevision = "/3"
 
-// findOutByHeld is the decision where nothing but the messages in hand tells how long the work takes: so far they have
-// taken less than it does, so the workers that it asks for are needed at least. As many again as are busy find out,
-// since what is in hand may hang. It is false while more are on their way already, or while those that are there would
-// do.
-func findOutByHeld(o muster.Observation, rule string) (muster.Decision, bool) {
+// decideByProgress returns the decision if only the messages in progress tell how long the work takes. The work takes
+// at least as long as they have so far, so the workers computed from that are needed at least. The fleet at most
+// doubles its busy workers, because messages in progress may hang. It returns false if the present workers are enough,
+// or if more are on their way already.
+func decideByProgress(o muster.Observation, rule string) (muster.Decision, bool) {
 	c, backlog := o.Capacity, o.Backlog()
 	held, active := durations.SurelyHeld(c), c.Active()
 	if !c.Known || !backlog.Known || backlog.Value == 0 || c.Busy == 0 || held <= 0 || active >= 2*c.Busy {
@@ -132,14 +138,18 @@ func findOutByHeld(o muster.Observation, rule string) (muster.Decision, bool) {
 	}), true
 }
 
-// neverAsLong tells whether every slot holds a message for longer than nearly all messages took that were measured.
-func neverAsLong(o muster.Observation) bool {
+// allSlotsOverdue tells whether every slot has held its message for longer than nearly all measured messages took.
+func allSlotsOverdue(o muster.Observation) bool {
 	c, e := o.Capacity, o.Processing
 	return c.BusySlots > 0 && c.BusySlots >= c.Slots &&
 		durations.SurelyHeld(c) > math.Max(e.P99Seconds, 2*e.MeanSeconds)
 }
 
-// trackBacklog is target tracking on the backlog per worker: in service * (backlog / in service) / acceptable.
+// trackBacklog returns the decision of target tracking on the backlog per worker:
+//
+//	desired = ceil(in service (backlog / in service) / acceptable) = ceil(backlog / acceptable)
+//
+// from says in the sentence where acceptable comes from.
 func trackBacklog(o muster.Observation, rule, revision string, acceptable float64, from string) muster.Decision {
 	d := rules.Begin(o, rule+revision)
 	backlog := o.Backlog()
@@ -165,6 +175,7 @@ func trackBacklog(o muster.Observation, rule, revision string, acceptable float6
 	})
 }
 
+// checkBacklog returns the faults of the parameters of backlog-per-worker.
 func checkBacklog(s Spec) []error {
 	switch {
 	case s.Acceptable < 0 || s.Processing < 0:

@@ -9,12 +9,15 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// Budget keeps the size within what may be spent in an hour: at most floor(PerHour / PricePerHour) workers. It counts
-// every worker of the size at its full price, idle or busy.
+// Budget keeps the size within what may be spent in an hour:
+//
+//	desired <= floor(PerHour / PricePerHour)
+//
+// Every worker of the size counts at its full price, idle or busy.
 type Budget struct {
 	Of muster.Policy
-	// PerHour is the most that the fleet may cost in an hour, PricePerHour what one worker costs, in the same currency.
-	// Without both there is no ceiling.
+	// PerHour bounds the cost of the fleet in an hour, PricePerHour is that of one worker, in the same currency.
+	// Without both there is no bound.
 	PerHour, PricePerHour float64
 }
 
@@ -38,12 +41,13 @@ func (p Budget) Decide(o muster.Observation, recent muster.Recent) muster.Decisi
 	return d
 }
 
-// Affordable returns how many workers an hour's budget pays for: floor(budget / price). price is above zero.
+// Affordable returns how many workers the budget of an hour pays for: floor(budget / price). price is above zero.
 func Affordable(budget, price float64) int {
-	// A budget of three times the price pays for three, whatever binary fractions make of it.
+	// A budget of three times the price pays for three workers: 1e-12 exceeds the error of the division.
 	return int(math.Min(math.Floor(budget/price*(1+1e-12)), math.MaxInt32))
 }
 
+// checkBudget returns the faults of the price and the budget.
 func (s Spec) checkBudget() []error {
 	var faults []error
 	for _, x := range []struct {

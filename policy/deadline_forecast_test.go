@@ -66,16 +66,16 @@ func TestAForecastSizesTheHeadroomForWhatIsToCome(t *testing.T) {
 		want int
 		says string
 	}{
-		{"a rise: about what the day keeps", dawn(0.1, 3, told(2, 0.1)), day, "in place of"},
-		{"a fall that has begun: what the night keeps", fallen, night, "in place of"},
+		{"a rise: about what the day keeps", dawn(0.1, 3, told(2, 0.1)), day, "instead of"},
+		{"a fall that has begun: what the night keeps", fallen, night, "instead of"},
 		{"a fall that has not: those that are busy stay", dawn(2, 30, told(0.1, 2)), day, "forecast for when"},
 		{"what was to be expected anyway", dawn(2, 30, told(2, 2)), day, "changes nothing"},
 		{"a small rise is left to the last minutes", dawn(2, 30, told(2.4, 2)), day, "changes nothing"},
-		{"a forecast that lost against reacting", dawn(0.1, 3, unused), night, "not used: tested on 96 quarters of " +
-			"an hour, it missed by 0.1 messages a second and going by the last minutes by 0.2"},
+		{"a forecast that lost against reacting", dawn(0.1, 3, unused), night, "not used: over 96 tested quarters of " +
+			"an hour its error was 0.1 messages a second, that of the rate of the last minutes 0.2"},
 		{"none is known", dawn(0.1, 3, muster.Forecast{Reason: "12 quarters of an hour could be tested, it takes 96"}),
 			night, "no forecast: 12 quarters"},
-		{"the objective leaves time to launch", long, size(reacting, long), "are in time"},
+		{"the objective leaves time to launch", long, size(reacting, long), "a launch is in time"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := seasonal.Decide(row.o, nil)

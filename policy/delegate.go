@@ -11,11 +11,10 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// Delegation leaves the size of a fleet to the target tracking of a cloud.
+// Delegation leaves the size of a fleet to a cloud's target tracking.
 type Delegation struct {
-	// ChangePercent is by how much the target must move before it is set again, per hundred of what it is: 1 to 100.
-	// Every is how long a target stays at least. Setting a target anew makes the cloud begin its measurement anew,
-	// which costs minutes.
+	// ChangePercent is by how many per cent the target must move before it is set again: 1 to 100. Every is how long a
+	// target stays at least. A new target makes the cloud start its measurement again, which costs minutes.
 	ChangePercent float64       `json:"change_percent,omitzero"`
 	Every         time.Duration `json:"every_ns,omitzero"`
 }
@@ -33,15 +32,14 @@ const (
 	KeptTargetAt = "target_at_s"
 )
 
-// Delegated decides nothing but the target that a cloud tracks. The target is that of the policy of the Spec: the
-// acceptable backlog per worker, or the utilization. It is kept until it has moved by more than ChangePercent, and for
-// Every at least.
+// Delegated decides only the target that a cloud tracks: the acceptable backlog per worker of the policy in Spec, or
+// its utilization. The target stays until it has moved by more than ChangePercent, and for at least Every.
 type Delegated struct {
 	Of   muster.Policy
 	Spec Spec
 }
 
-// Decide implements [muster.Policy]. The verdict is delegate, the wish what the policy itself would have set.
+// Decide implements [muster.Policy]. The verdict is delegate; Wish is what the wrapped policy would have set.
 func (p Delegated) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	const rule = "delegate"
 	d := rules.Begin(o, p.Spec.Name+"+delegate/1")
@@ -75,7 +73,8 @@ func (p Delegated) Decide(o muster.Observation, recent muster.Recent) muster.Dec
 	return d
 }
 
-// kept returns what the newest decision kept.
+// kept returns the target that the newest decision keeps and the instant from which it counts, in seconds since 1970;
+// false if there is none.
 func (p Delegated) kept(recent muster.Recent) (target, at float64, ok bool) {
 	if len(recent) == 0 {
 		return 0, 0, false
@@ -91,7 +90,8 @@ func (p Delegated) kept(recent muster.Recent) (target, at float64, ok bool) {
 	return target, at, target > 0
 }
 
-// target is what the cloud shall track as things are now; zero where that is not known.
+// target returns the target for the present observation, with the values and the text that explain it; zero while it is
+// unknown.
 func (p Delegated) target(o muster.Observation) (target float64, in []muster.Value, why string) {
 	s := p.Spec
 	latency, slots := o.Objective.Latency, o.Capacity.SlotsPerWorker
@@ -153,7 +153,7 @@ func (s Spec) Tracked(h muster.Handover) (float64, bool) {
 	return TrackedBacklog(h)
 }
 
-// TargetOf is the target that a delegated decision keeps; zero where there is none.
+// TargetOf returns the target that a delegated decision keeps; zero if it keeps none.
 func TargetOf(d muster.Decision) float64 {
 	for _, v := range d.Kept {
 		if v.Name == KeptTarget && d.Verdict == muster.Delegate {
@@ -163,7 +163,8 @@ func TargetOf(d muster.Decision) float64 {
 	return 0
 }
 
-// checkDelegate finds faults of a delegation.
+// checkDelegate returns the faults of a delegation. A cloud tracks one number, so only policies with one target can be
+// delegated.
 func (s Spec) checkDelegate() []error {
 	d := s.Delegate
 	if d == nil {
@@ -188,8 +189,8 @@ func (s Spec) checkDelegate() []error {
 	if !(d.ChangePercent >= 1 && d.ChangePercent <= 100) {
 		faults = append(faults, &Fault{"delegate.change", render.Number(d.ChangePercent), "a percentage from 1 to 100"})
 	}
-	if d.Every < 0 || d.Every > longest {
-		faults = append(faults, &Fault{"delegate.every", d.Every.String(), "0s to " + longest.String()})
+	if d.Every < 0 || d.Every > maxMemory {
+		faults = append(faults, &Fault{"delegate.every", d.Every.String(), "0s to " + maxMemory.String()})
 	}
 	return faults
 }

@@ -7,11 +7,11 @@
 // The main types:
 //
 //   - [Spec] is a policy as it is configured. [New] builds it, or returns every fault of it.
-//   - [BacklogPerWorker], [DynamicBacklog], [WorkerUtilization], [MetricMath], [Step], [Schedule] and [Largest] say
-//     what the work needs. Those that plan by messages and their durations, deadline and exact, are in package
+//   - [BacklogPerWorker], [DynamicBacklog], [WorkerUtilization], [MetricMath], [Step], [Schedule] and [Largest] compute
+//     what the work needs. The policies deadline and exact, which plan by messages and durations, are in package
 //     policy/planning.
-//   - [Headroom], [Budget], [Stabilised], [Rate], [Cautious], [LaunchLimits] and [Bounds] each wrap another policy and
-//     change its number: these are the combinators. [Shadow] and [Delegated] change what becomes of it.
+//   - [Headroom], [Budget], [Stabilised], [Rate], [Cautious], [LaunchLimits] and [Bounds] are the combinators: each
+//     wraps another policy and changes its number. [Shadow] and [Delegated] change what is done with it.
 //
 // New wraps the named policy in the combinators that every fleet has, in this order:
 //
@@ -27,7 +27,16 @@
 //
 // To add a policy, write its file with a type and a Decide method, and give it a row in the table in spec.go.
 //
-// For something else: package policy/planning also tells what a size would make of the latency objective; package
-// controller says when a policy is asked and carries out what it decides; package policy/peer restates the rules of
-// other autoscalers, to compare with; package metricmath evaluates the expressions of metric-math.
+// Invariants that every policy here keeps, and that property tests check:
+//
+//   - min <= desired <= max, whatever the policy recommends;
+//   - no fall while the capacity, the backlog or the messages in flight are unknown;
+//   - one more waiting message never means one worker fewer;
+//   - the trail of a decision shows each change of the number, with its inputs and the reason.
+//
+// A policy must not know how a fleet or a queue is reached, which policy comes before or after it, or what became of
+// its decisions beyond what [muster.Recent] tells.
+//
+// Use package policy/outlook for the expected results of a size, package controller to run a policy and carry out its
+// decisions, package policy/peer for the rules of other autoscalers, and package metricmath for expressions alone.
 package policy

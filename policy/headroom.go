@@ -8,11 +8,15 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// Headroom keeps some workers warm above the size that the work itself occupies: a number of them, or a percentage.
+// Headroom keeps some workers above the size that the work itself occupies:
+//
+//	desired >= floor + max(Workers, ceil(floor Percent / 100))
+//
+// floor is the floor of the wrapped decision.
 type Headroom struct {
 	// Of is the policy that says what the work needs.
 	Of muster.Policy
-	// Workers is how many to keep, Percent how many per hundred of those needed, rounded up. At most one is above zero.
+	// Workers is how many to keep, Percent how many per hundred needed ones, rounded up. At most one is above zero.
 	Workers int
 	Percent float64
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// Largest takes the largest size that any of its policies wants. While one of them holds because a signal is unknown,
-// the others may still raise the size and none may lower it.
+// Largest takes the largest size that any of its policies recommends. While one of them holds because a signal is
+// unknown, the others may raise the size and none may lower it: the one that holds could have needed more.
 type Largest struct {
 	// Of holds at least one policy.
 	Of []muster.Policy
@@ -40,6 +40,7 @@ func (p Largest) Decide(o muster.Observation, recent muster.Recent) muster.Decis
 		Why: fmt.Sprintf("the largest is %d, of %s", best.Desired, best.Policy)})
 }
 
+// buildLargest builds the policies of a checked Spec without combinators, which apply to the result alone.
 func buildLargest(s Spec) muster.Policy {
 	var p Largest
 	for _, of := range s.Largest {
@@ -49,6 +50,8 @@ func buildLargest(s Spec) muster.Policy {
 	return p
 }
 
+// checkLargest returns the faults of the list. A policy in it has no limits of its own, and is not "largest" itself, so
+// that the trail stays readable.
 func checkLargest(s Spec) []error {
 	if len(s.Largest) < 2 || len(s.Largest) > 8 {
 		return []error{&Fault{"policy.largest", fmt.Sprintf("%d of them", len(s.Largest)), "2 to 8 policies"}}

@@ -10,8 +10,11 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// LaunchLimits holds rises while launches fail, and keeps them within the launches allowed in an hour. Failed launches
-// count: the costliest incidents are members that never start and are launched again for ever.
+// LaunchLimits holds rises while launches fail, and bounds the launches of an hour. Failed launches count: the
+// costliest incidents are members that never start and are launched again and again.
+//
+// Its terms also tell when max leaves no room for a launch. Members that are draining, released or lost still exist, so
+// they count against max.
 type LaunchLimits struct {
 	Of muster.Policy
 }
@@ -27,7 +30,7 @@ func (p LaunchLimits) Decide(o muster.Observation, recent muster.Recent) muster.
 		d = d.With(muster.Term{Rule: "room",
 			In:  []muster.Value{rules.Value("live", float64(c.Live())), rules.Value("max", float64(o.Limits.Max))},
 			Out: d.Desired,
-			Why: fmt.Sprintf("%d draining, %d released and %d silent count against the maximum of %d", c.Draining,
+			Why: fmt.Sprintf("%d draining, %d released and %d lost count against the maximum of %d", c.Draining,
 				c.Released, c.Lost, o.Limits.Max)})
 		d.Reason = muster.NoRoom
 	}
@@ -60,8 +63,8 @@ func (p LaunchLimits) Decide(o muster.Observation, recent muster.Recent) muster.
 	return d.With(t)
 }
 
-// Bounds keeps the size within the fleet's minimum and maximum. A wish above the maximum is cut and acted on. It comes
-// last and settles the verdict.
+// Bounds keeps the size between the fleet's minimum and maximum. A recommendation above the maximum is cut to it and
+// acted on. Bounds is the last combinator and settles the verdict: apply if the size changes, else hold.
 type Bounds struct {
 	Of muster.Policy
 }
@@ -91,8 +94,8 @@ func (p Bounds) Decide(o muster.Observation, recent muster.Recent) muster.Decisi
 	return d
 }
 
-// contested holds while another controller sizes the fleet too: two that set one number undo each other, and the
-// members are launched and ended for nothing.
+// contested holds the size while another controller sets it too. Two controllers of one number undo each other's
+// changes, and members are launched and ended for nothing.
 func contested(o muster.Observation, d muster.Decision) muster.Decision {
 	last := o.Drift.Last()
 	d = d.Held(muster.Contested, muster.Term{
@@ -105,8 +108,8 @@ func contested(o muster.Observation, d muster.Decision) muster.Decision {
 	return d
 }
 
-// Cautious turns a fall into a hold while a signal that could speak against it is unknown: the backlog or the messages
-// in flight of any queue, or the capacity. Unknown is not zero.
+// Cautious turns a fall into a hold while a signal is unknown that could speak against it: the capacity, or the backlog
+// or the messages in flight of any queue. Unknown is not zero.
 type Cautious struct {
 	Of muster.Policy
 }
@@ -114,7 +117,7 @@ type Cautious struct {
 // Decide implements [muster.Policy].
 func (p Cautious) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	d := p.Of.Decide(o, recent)
-	reason, why := missing(o)
+	reason, why := unknownSignal(o)
 	if reason == "" {
 		return d
 	}
@@ -127,13 +130,15 @@ func (p Cautious) Decide(o muster.Observation, recent muster.Recent) muster.Deci
 	return d
 }
 
-func missing(o muster.Observation) (muster.Reason, string) {
+// unknownSignal returns the reason to hold and its text, or "" if all signals are known. A fleet without a queue knows
+// its work from reports alone, so lost workers make it unknown.
+func unknownSignal(o muster.Observation) (muster.Reason, string) {
 	if !o.Capacity.Known {
 		return muster.UnknownCapacity, "the fleet cannot be listed: " + o.Capacity.Reason
 	}
 	if len(o.Queues) == 0 {
 		if o.Capacity.Lost > 0 {
-			return muster.UnknownInFlight, fmt.Sprintf("%d workers are silent, and only workers know of the work",
+			return muster.UnknownInFlight, fmt.Sprintf("%d workers are lost, and only worker reports show the work",
 				o.Capacity.Lost)
 		}
 		return "", ""
@@ -147,9 +152,11 @@ func missing(o muster.Observation) (muster.Reason, string) {
 	return "", ""
 }
 
-// Stabilised lets a wish act only once it has lasted: a rise goes to the smallest wish of the time Out, a fall to the
-// largest wish of the time In. Time for which no wish is known counts as a wish for the present size. It also notes the
-// wish in the decision, which is what it reads later.
+// Stabilised acts on a recommendation only once it has lasted: a rise goes to the smallest recommendation of the time
+// Out, a fall to the largest of the time In. A time without recorded recommendations counts as one for the present
+// size, so a new controller waits too.
+//
+// It also records the recommendation in the decision (Wish), from where the following steps read it.
 type Stabilised struct {
 	Of muster.Policy
 	// Out and In are at least 0; zero acts at once.
@@ -188,8 +195,8 @@ func (p Stabilised) Decide(o muster.Observation, recent muster.Recent) muster.De
 		Rule: "stabilization", In: []muster.Value{rules.Value("wish", float64(d.Wish)),
 			rules.Value("window_s", window.Seconds()),
 			rules.Value("lasting", float64(lasting))},
-		Out: lasting, Why: fmt.Sprintf("over the past %s the wish that lasted is %d", render.Seconds(window.Seconds()),
-			lasting),
+		Out: lasting, Why: fmt.Sprintf("the recommendation that lasted for the past %s is %d",
+			render.Seconds(window.Seconds()), lasting),
 	}
 	if lasting == d.Previous {
 		return d.Held(muster.Stabilising, t)

@@ -22,34 +22,39 @@ const metricMath = "metric-math"
 
 // Bounds of a list of metric-math.
 const (
-	// MaxQueries bounds the entries of a list, MaxRead those among them that are metrics: as many as an alarm of AWS
-	// takes.
+	// MaxQueries bounds the entries of a list. MaxRead bounds those of them that are metrics: an alarm of AWS accepts
+	// as many.
 	MaxQueries = 30
 	MaxRead    = 10
 )
 
-// patience is how many periods a metric of another keeper may be late before its holes count as such.
-const patience = 3
+// maxLatePeriods is how many periods a metric of another system may be late. After that, missing points count as
+// missing.
+const maxLatePeriods = 3
 
 // MetricMath keeps the value of an expression at a target: target tracking on any expression of CloudWatch's metric
 // math.
 //
-// A size keeps it when in service * value / target workers share what the members in service have now; this is the rule
-// of target tracking, rounded up. It rises at once. It falls only while every metric behind the value is known: a value
-// that rests on a metric without any point, as FILL makes of it, may launch workers and lets none go.
+//	desired = ceil(in service value / target)
+//
+// so many workers share what the members in service have now. The size rises at once. It falls only while every metric
+// behind the value is known: FILL may turn a metric without any point into a value, and such a value may launch workers
+// but stops none.
 //
 // Sources: EC2 Auto Scaling user guide, "Target tracking scaling policies" and "Create a target tracking scaling policy
 // using metric math"; AWS Compute Blog, "Enhancing auto scaling resilience by tracking worker utilization metrics".
 type MetricMath struct {
 	// Target is above zero.
 	Target float64
-	// all computes every entry of the list, id is the entry to keep at the target, text its expression.
-	all      metricmath.Program
+	// program computes every entry of the list. id is the entry to keep at the target, index its place in the list, and
+	// text its expression.
+	program  metricmath.Program
 	id, text string
-	place    int
+	index    int
 }
 
-// newMetricMath builds the policy of a list that was checked.
+// newMetricMath builds the policy from a checked list. All entries are returned by the program, so that the decision
+// can show each value.
 func newMetricMath(target float64, queries []metricmath.Query) (MetricMath, error) {
 	p := MetricMath{Target: target}
 	program, err := metricmath.Compile(queries, metricmath.Options{})
@@ -61,14 +66,14 @@ func newMetricMath(target float64, queries []metricmath.Query) (MetricMath, erro
 	for i := range shown {
 		shown[i].ReturnData = new(true)
 		if shown[i].ID == p.id {
-			p.place, p.text = i, shown[i].Expression
+			p.index, p.text = i, shown[i].Expression
 		}
 	}
-	p.all, err = metricmath.Compile(shown, metricmath.Options{Use: metricmath.ForGraph})
+	p.program, err = metricmath.Compile(shown, metricmath.Options{Use: metricmath.ForGraph})
 	return p, err
 }
 
-// buildMetricMath builds the policy of a spec that was checked; of another one, a policy that holds.
+// buildMetricMath builds the policy from a checked Spec. From an unchecked one it may build a policy that always holds.
 func buildMetricMath(s Spec) muster.Policy {
 	p, err := newMetricMath(s.Target, s.Queries)
 	if err != nil {
@@ -85,14 +90,14 @@ func (p MetricMath) Decide(o muster.Observation, _ muster.Recent) muster.Decisio
 			o.Capacity.Reason})
 	}
 	r := p.read(o)
-	answers := p.all.EvaluateAll(r.in, r.at)
-	if len(answers) <= p.place {
+	answers := p.program.EvaluateAll(r.in, r.at)
+	if len(answers) <= p.index {
 		return d.Held(muster.UnknownMetric, muster.Term{Rule: metricMath, Why: "the list of metrics is empty"})
 	}
 	in := p.values(answers)
-	metric, why := p.value(answers[p.place], r)
+	metric, why := p.value(answers[p.index], r)
 	if why != "" {
-		return d.Held(muster.UnknownMetric, muster.Term{Rule: metricMath, In: in, Why: why + r.said()})
+		return d.Held(muster.UnknownMetric, muster.Term{Rule: metricMath, In: in, Why: why + r.unknownText()})
 	}
 	serving := o.Capacity.InService()
 	n := max(0, rules.Ceil(float64(serving)*(metric.Value/p.Target)))
@@ -100,20 +105,20 @@ func (p MetricMath) Decide(o muster.Observation, _ muster.Recent) muster.Decisio
 		render.Number(p.Target),
 		serving, render.Number(metric.Value), render.Number(p.Target), render.Plural(n, "worker"))
 	if serving == 0 {
-		n, why = 0, fmt.Sprintf("%s is %s and nobody is in service, so no worker", p.id, render.Number(metric.Value))
+		n, why = 0, fmt.Sprintf("%s is %s and no member is in service, so no worker", p.id, render.Number(metric.Value))
 		if metric.Value > 0 {
-			// A multiple of nothing is nothing: the rule cannot leave zero. More follow when the first is in service.
+			// A multiple of zero is zero, so the rule cannot leave it. More members follow once one is in service.
 			n = max(1, d.Previous)
-			why = fmt.Sprintf("%s is %s and nobody is in service, so at least 1 worker", p.id,
+			why = fmt.Sprintf("%s is %s and no member is in service, so at least 1 worker", p.id,
 				render.Number(metric.Value))
 		}
 	}
 	if p.text != "" {
-		why += "; " + p.id + " = " + brief(p.text)
+		why += "; " + p.id + " = " + shortened(p.text)
 	}
 	why += rules.Retries(o)
 	in = append(in, rules.Value("target", p.Target), rules.Value("in_service", float64(serving)))
-	doubt := p.doubt(answers[p.place], metric, r)
+	doubt := p.doubt(answers[p.index], metric, r)
 	if doubt != "" && n < d.Previous {
 		return d.With(muster.Term{Rule: metricMath, In: in, Out: n, Why: why}).Held(muster.UnknownMetric,
 			muster.Term{Rule: "caution", Why: "no decrease: " + doubt})
@@ -124,50 +129,52 @@ func (p MetricMath) Decide(o muster.Observation, _ muster.Recent) muster.Decisio
 	return d.With(muster.Term{Rule: metricMath, In: in, Out: n, Why: why})
 }
 
-// reading is what there is to compute with.
+// reading is the input of one computation.
 type reading struct {
 	in metricmath.Inputs
-	// at ends the last period that counts.
+	// at is the end of the last period that counts.
 	at time.Time
-	// unknown says of which metrics nothing is known now, and why, in the order of the list.
+	// unknown says which metrics are unknown now, and why, in the order of the list.
 	unknown []string
 }
 
-// said is what to add to a reason.
-func (r reading) said() string {
+// unknownText returns the unknown metrics as a text in parentheses; "" if all are known.
+func (r reading) unknownText() string {
 	if len(r.unknown) == 0 {
 		return ""
 	}
 	return " (" + strings.Join(r.unknown, "; ") + ")"
 }
 
-// read finds the series of the list's metrics. Where all of them are our own the period that has just begun counts;
-// otherwise the last one that is over and of which every metric of others has its point, but for those that are long
-// silent.
+// read returns the series of the list's metrics.
+//
+// If all of them are own metrics, the period that has just begun counts. Otherwise the last period counts of which
+// every metric of another system has its point. A metric that is more than maxLatePeriods late does not delay the
+// others.
 func (p MetricMath) read(o muster.Observation) reading {
-	period := int(p.all.Period() / time.Second)
+	period := int(p.program.Period() / time.Second)
 	open := metrics.PeriodAt(o.At, period)
-	r := reading{in: metricmath.Inputs{Series: map[string]metricmath.Series{}}, at: open.Add(p.all.Period())}
+	r := reading{in: metricmath.Inputs{Series: map[string]metricmath.Series{}}, at: open.Add(p.program.Period())}
 	queues := make([]string, len(o.Queues))
 	for i, q := range o.Queues {
 		queues[i] = q.Queue
 	}
 	late, external := time.Duration(0), false
 	now := map[string]muster.Sample{}
-	for _, entry := range p.all.Metrics() {
+	for _, entry := range p.program.Metrics() {
 		q := queryOf(*entry.MetricStat)
 		s, _ := o.Metric(q.Key())
 		own, is := ownMetric(q, o.Fleet, queues)
 		if is {
 			seen := own.read(o)
 			if !seen.Known {
-				r.unknown = append(r.unknown, entry.ID+": "+own.what+" is "+seen.String())
+				r.unknown = append(r.unknown, entry.ID+": "+own.description+" is "+seen.String())
 			}
 			if q.Stat == "SampleCount" {
 				seen.Value = 1
 			}
 			now[entry.ID] = seen
-			r.in.Series[entry.ID] = row(s, open, period, q.Stat == "SampleCount")
+			r.in.Series[entry.ID] = fullSeries(s, open, period, q.Stat == "SampleCount")
 			continue
 		}
 		external = true
@@ -175,10 +182,10 @@ func (p MetricMath) read(o muster.Observation) reading {
 			r.unknown = append(r.unknown, entry.ID+" was not read"+rules.Because(s.Reason))
 			continue
 		}
-		r.in.Series[entry.ID] = row(s, open, period, false)
+		r.in.Series[entry.ID] = fullSeries(s, open, period, false)
 		if k := len(s.Points); k > 0 {
-			end := s.Start.Add(time.Duration(s.Points[k-1].N+1) * p.all.Period())
-			if lag := open.Sub(end); lag <= patience*p.all.Period() {
+			end := s.Start.Add(time.Duration(s.Points[k-1].N+1) * p.program.Period())
+			if lag := open.Sub(end); lag <= maxLatePeriods*p.program.Period() {
 				late = max(late, lag)
 			}
 		}
@@ -187,18 +194,18 @@ func (p MetricMath) read(o muster.Observation) reading {
 		r.at = open.Add(-late)
 	}
 	for id, seen := range now {
-		// The size that the value is for is that of now, so what we see now stands in the newest period that counts.
+		// The formula multiplies by the present size, so present own values belong in the newest period that counts.
 		if s := r.in.Series[id]; seen.Known {
 			s.Points[int(r.at.Sub(s.Start)/s.Period)-1] = metricmath.Known(seen.Value)
 		}
 	}
-	r.in.Since = r.at.Add(-metrics.MaxPoints * p.all.Period())
+	r.in.Since = r.at.Add(-metrics.MaxPoints * p.program.Period())
 	return r
 }
 
-// row makes the series that is computed with of a remembered one, up to the period that has just begun. Samples are
-// counted where ones is true: what we see ourselves counts as published once a period.
-func row(s metrics.Series, open time.Time, seconds int, ones bool) metricmath.Series {
+// fullSeries returns a remembered series with a place for each period up to the one that has just begun. With ones set
+// each point counts as 1: an own metric counts as one sample a period.
+func fullSeries(s metrics.Series, open time.Time, seconds int, ones bool) metricmath.Series {
 	period := time.Duration(seconds) * time.Second
 	out := metricmath.Series{Start: open.Add(-(metrics.MaxPoints - 1) * period), Period: period,
 		Points: make([]metricmath.Point, metrics.MaxPoints)}
@@ -218,33 +225,33 @@ func row(s metrics.Series, open time.Time, seconds int, ones bool) metricmath.Se
 	return out
 }
 
-// value returns the newest value, or why there is none that is new enough.
+// value returns the newest value, or a text that says why there is none that is new enough.
 func (p MetricMath) value(a metricmath.Answer, r reading) (metricmath.Point, string) {
 	if a.Reason != "" {
 		return metricmath.Point{}, a.Reason
 	}
 	point, start := a.Value.Newest()
-	if age := r.at.Sub(start) - p.all.Period(); age > patience*p.all.Period() {
+	if age := r.at.Sub(start) - p.program.Period(); age > maxLatePeriods*p.program.Period() {
 		return metricmath.Point{}, fmt.Sprintf("%s has had no value for %s", p.id, render.Seconds(age.Seconds()))
 	}
 	return point, ""
 }
 
-// doubt says what keeps workers from being let go by the value; empty for nothing.
+// doubt says why the value justifies no fall; "" if it does.
 func (p MetricMath) doubt(a metricmath.Answer, point metricmath.Point, r reading) string {
 	switch {
 	case len(r.unknown) > 0:
 		return strings.Join(r.unknown, "; ")
 	case len(a.Value.Silent) > 0:
 		return "nothing was published for " + strings.Join(a.Value.Silent, ", ") + " within " +
-			render.Seconds((metrics.MaxPoints * p.all.Period()).Seconds()) + ", and unknown is not zero"
+			render.Seconds((metrics.MaxPoints * p.program.Period()).Seconds()) + ", and unknown is not zero"
 	case a.Value.Last() != point:
 		return p.id + " has no value for the newest period"
 	}
 	return ""
 }
 
-// values are the newest values of all entries that have one.
+// values returns the newest values of all entries that have one, for the decision's term.
 func (p MetricMath) values(answers []metricmath.Answer) (in []muster.Value) {
 	for _, a := range answers {
 		if point, _ := a.Value.Newest(); a.Reason == "" && point.Known {
@@ -254,8 +261,8 @@ func (p MetricMath) values(answers []metricmath.Answer) (in []muster.Value) {
 	return in
 }
 
-// brief is an expression as far as a person reads it.
-func brief(text string) string {
+// shortened returns an expression in one line, of at most 160 characters.
+func shortened(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > 160 {
 		return string(r[:160]) + "..."
@@ -263,7 +270,7 @@ func brief(text string) string {
 	return text
 }
 
-// checkMetricMath returns the faults of a list, each where it is.
+// checkMetricMath returns the faults of a list, each with its position.
 func checkMetricMath(s Spec) []error {
 	var faults []error
 	if !(s.Target > 0) || math.IsInf(s.Target, 0) {
@@ -292,7 +299,7 @@ func checkMetricMath(s Spec) []error {
 	return append(faults, listFaults(s.Queries, err)...)
 }
 
-// listFaults says where in a list the faults are that compiling it found.
+// listFaults converts the errors of compiling a list to faults with positions.
 func listFaults(queries []metricmath.Query, err error) (faults []error) {
 	if err == nil {
 		return nil
@@ -328,13 +335,13 @@ func listFaults(queries []metricmath.Query, err error) (faults []error) {
 	return []error{f}
 }
 
-// Remark is something about a policy that is valid and may not mean what it seems.
+// Remark is a note about a valid policy that may not do what its author expects.
 type Remark struct {
-	// Field is the parameter as in a [Fault], Text one or two sentences.
+	// Field is the parameter as in [Fault]. Text has one or two sentences.
 	Field, Text string
 }
 
-// Remarks returns the remarks on a policy of a fleet that serves the queues of the given names.
+// Remarks returns the remarks about a policy for a fleet that serves the queues of the given names.
 func (s Spec) Remarks(fleet string, queues []string) (remarks []Remark) {
 	if s.Name != metricMath {
 		return nil
@@ -364,7 +371,7 @@ func (s Spec) Remarks(fleet string, queues []string) (remarks []Remark) {
 		r := Remark{fmt.Sprintf("policy.Metrics[%d].MetricStat", places[q.ID]), q.ID + " is read from CloudWatch; " +
 			"where it cannot be read the size is held."}
 		if o, own := ownMetric(queryOf(*q.MetricStat), fleet, queues); own {
-			r.Text = q.ID + " is " + o.what + ", as seen here; nothing is read from CloudWatch."
+			r.Text = q.ID + " is " + o.description + ", as seen here; nothing is read from CloudWatch."
 		}
 		remarks = append(remarks, r)
 	}

@@ -11,45 +11,46 @@ import (
 	"github.com/muster-scale/muster/metrics"
 )
 
-// OwnNamespace is the namespace of what we know of fleets ourselves. Metrics of these names count as ours in any
-// namespace that is not one of AWS.
+// OwnNamespace is the namespace of metrics about fleets that Muster knows itself. Metrics of these names count as own
+// ones in any namespace that does not belong to AWS.
 const OwnNamespace = "Muster"
 
-// own is a metric that an observation tells: nothing needs to be read for it.
-type own struct {
-	// what says it in words.
-	what string
-	read func(muster.Observation) muster.Sample
+// ownReading is a metric that is part of every observation, so it need not be read from anywhere.
+type ownReading struct {
+	// description is a noun phrase for it.
+	description string
+	read        func(muster.Observation) muster.Sample
 }
 
-// ownMetric finds what of a fleet's observation a metric stands for, given the names of the queues that the fleet
-// serves.
-func ownMetric(q metrics.Query, fleet string, queues []string) (own, bool) {
+// ownMetric returns the part of a fleet's observation that a metric stands for, or false if it must be read elsewhere.
+// queues are the names of the queues that the fleet serves.
+func ownMetric(q metrics.Query, fleet string, queues []string) (ownReading, bool) {
 	switch {
 	case q.Namespace == "AWS/SQS" && len(q.Dimensions) == 1 && q.Dimensions[0].Name == "QueueName" &&
 		slices.Contains(queues, q.Dimensions[0].Value):
-		return ofQueue(q.Name, q.Dimensions[0].Value)
-	case q.Namespace == "AWS/AutoScaling" && named(q, "AutoScalingGroupName"), q.Namespace == "ECS/ContainerInsights" &&
-		named(q, "ClusterName", "ServiceName"):
-		return ofGroup(q.Name)
+		return queueMetric(q.Name, q.Dimensions[0].Value)
+	case q.Namespace == "AWS/AutoScaling" && hasDimensions(q, "AutoScalingGroupName"),
+		q.Namespace == "ECS/ContainerInsights" && hasDimensions(q, "ClusterName", "ServiceName"):
+		return groupMetric(q.Name)
 	case strings.HasPrefix(q.Namespace, "AWS/") || strings.HasPrefix(q.Namespace, "ECS/"):
-		return own{}, false
+		return ownReading{}, false
 	}
 	for _, d := range q.Dimensions {
 		if !(d.Name == "Fleet" && d.Value == fleet) && !(d.Name == "QueueName" && slices.Contains(queues, d.Value)) {
-			return own{}, false
+			return ownReading{}, false
 		}
 	}
-	return ofWorkers(q.Name)
+	return workerMetric(q.Name)
 }
 
-// named tells whether the dimensions of q have just these names.
-func named(q metrics.Query, names ...string) bool {
+// hasDimensions tells whether the dimensions of q have exactly these names.
+func hasDimensions(q metrics.Query, names ...string) bool {
 	return len(q.Dimensions) == len(names) &&
 		!slices.ContainsFunc(q.Dimensions, func(d metrics.Dimension) bool { return !slices.Contains(names, d.Name) })
 }
 
-func ofQueue(metric, queue string) (own, bool) {
+// queueMetric returns the own reading of a metric of AWS/SQS.
+func queueMetric(metric, queue string) (ownReading, bool) {
 	var what string
 	var count func(muster.QueueObservation) muster.Sample
 	switch metric {
@@ -63,9 +64,9 @@ func ofQueue(metric, queue string) (own, bool) {
 		what, count = "age in seconds of the oldest message",
 			func(q muster.QueueObservation) muster.Sample { return q.OldestAge }
 	default:
-		return own{}, false
+		return ownReading{}, false
 	}
-	return own{"the " + what + " of the queue " + queue, func(o muster.Observation) muster.Sample {
+	return ownReading{"the " + what + " of the queue " + queue, func(o muster.Observation) muster.Sample {
 		for _, q := range o.Queues {
 			if q.Queue == queue {
 				return count(q)
@@ -75,9 +76,10 @@ func ofQueue(metric, queue string) (own, bool) {
 	}}, true
 }
 
-// ofCapacity is a number of members or slots, unknown while the fleet could not be listed.
-func ofCapacity(what string, n func(muster.Capacity) int) (own, bool) {
-	return own{"the fleet's " + what, func(o muster.Observation) muster.Sample {
+// capacityMetric returns the own reading of a number of members or slots. It is unknown while the fleet cannot be
+// listed.
+func capacityMetric(what string, n func(muster.Capacity) int) (ownReading, bool) {
+	return ownReading{"the fleet's " + what, func(o muster.Observation) muster.Sample {
 		if !o.Capacity.Known {
 			return muster.Unknown(o.At, "the fleet could not be listed: "+o.Capacity.Reason)
 		}
@@ -85,36 +87,38 @@ func ofCapacity(what string, n func(muster.Capacity) int) (own, bool) {
 	}}, true
 }
 
-func ofGroup(metric string) (own, bool) {
+// groupMetric returns the own reading of a metric of an Auto Scaling group or an ECS service.
+func groupMetric(metric string) (ownReading, bool) {
 	switch metric {
 	case "GroupInServiceInstances", "RunningTaskCount":
-		return ofCapacity("members in service", muster.Capacity.InService)
+		return capacityMetric("members in service", muster.Capacity.InService)
 	case "GroupDesiredCapacity", "DesiredTaskCount":
-		return ofCapacity("desired size", func(c muster.Capacity) int { return c.Desired })
+		return capacityMetric("desired size", func(c muster.Capacity) int { return c.Desired })
 	case "GroupPendingInstances", "PendingTaskCount":
-		return ofCapacity("members on their way", func(c muster.Capacity) int { return c.Ordered + c.Booting })
+		return capacityMetric("members on their way", func(c muster.Capacity) int { return c.Ordered + c.Booting })
 	}
-	return own{}, false
+	return ownReading{}, false
 }
 
-// ofWorkers finds the metrics that worker fleets use to publish, by their names in the published examples.
-func ofWorkers(metric string) (own, bool) {
+// workerMetric returns the own reading of a metric that worker fleets publish themselves, by the names in AWS's
+// published examples.
+func workerMetric(metric string) (ownReading, bool) {
 	switch metric {
 	case "TotalWorkers":
-		return ofCapacity("slots in service", func(c muster.Capacity) int { return c.Slots })
+		return capacityMetric("slots in service", func(c muster.Capacity) int { return c.Slots })
 	case "BusyWorkers":
-		return ofCapacity("busy slots", func(c muster.Capacity) int { return c.BusySlots })
+		return capacityMetric("busy slots", func(c muster.Capacity) int { return c.BusySlots })
 	case "InService":
-		return ofCapacity("members in service", muster.Capacity.InService)
+		return capacityMetric("members in service", muster.Capacity.InService)
 	case "Desired":
-		return ofCapacity("desired size", func(c muster.Capacity) int { return c.Desired })
+		return capacityMetric("desired size", func(c muster.Capacity) int { return c.Desired })
 	case "TotalWork":
-		return own{"the backlog and the messages in flight", totalWork}, true
+		return ownReading{"the backlog and the messages in flight", totalWork}, true
 	case "BacklogPerWorker", "BacklogPerInstance":
-		return own{"the backlog over the members in service, or the backlog while there are none",
+		return ownReading{"the backlog over the members in service, or the backlog while there are none",
 			backlogPerMember}, true
 	case "WorkerUtilization":
-		return own{"total work over the slots in service", func(o muster.Observation) muster.Sample {
+		return ownReading{"total work over the slots in service", func(o muster.Observation) muster.Sample {
 			work := totalWork(o)
 			if !o.Capacity.Known {
 				return muster.Unknown(o.At, "the fleet could not be listed: "+o.Capacity.Reason)
@@ -125,9 +129,9 @@ func ofWorkers(metric string) (own, bool) {
 			return work
 		}}, true
 	case "MPD":
-		return own{"the mean processing duration in seconds", meanProcessing}, true
+		return ownReading{"the mean processing duration in seconds", meanProcessing}, true
 	case "AcceptableBacklogPerWorker", "AcceptableBacklogPerInstance":
-		return own{"the latency objective over the mean processing duration, times the slots of a worker",
+		return ownReading{"the latency objective over the mean processing duration, times the slots of a worker",
 			func(o muster.Observation) muster.Sample {
 				mpd := meanProcessing(o)
 				if mpd.Known {
@@ -136,14 +140,16 @@ func ofWorkers(metric string) (own, bool) {
 				return mpd
 			}}, true
 	}
-	return own{}, false
+	return ownReading{}, false
 }
 
+// totalWork returns the backlog plus the messages in flight.
 func totalWork(o muster.Observation) muster.Sample {
 	work, _, _ := WorkerUtilization{Signal: SignalTotal}.work(o)
 	return work
 }
 
+// backlogPerMember returns the backlog over the members in service; without any, the backlog itself.
 func backlogPerMember(o muster.Observation) muster.Sample {
 	backlog := o.Backlog()
 	switch {
@@ -155,6 +161,7 @@ func backlogPerMember(o muster.Observation) muster.Sample {
 	return backlog
 }
 
+// meanProcessing returns the mean processing duration in seconds.
 func meanProcessing(o muster.Observation) muster.Sample {
 	if p := o.Processing; !p.Known || p.MeanSeconds <= 0 {
 		return muster.Unknown(o.At, "no processing duration was measured yet")
@@ -162,7 +169,7 @@ func meanProcessing(o muster.Observation) muster.Sample {
 	return muster.Measured(o.At, o.Processing.MeanSeconds)
 }
 
-// queryOf is what has to be read for an entry of a list.
+// queryOf returns the query that reads the metric of a list entry.
 func queryOf(m metricmath.MetricStat) metrics.Query {
 	q := metrics.Query{Namespace: m.Metric.Namespace, Name: m.Metric.MetricName, Stat: m.Stat, Unit: m.Unit,
 		PeriodSeconds: m.PeriodSeconds}
@@ -175,9 +182,10 @@ func queryOf(m metricmath.MetricStat) metrics.Query {
 // MetricUse is a metric that a policy reads.
 type MetricUse struct {
 	Query metrics.Query
-	// Own is true for what an observation of the fleet tells anyway; others have to be read where they are kept.
+	// Own is true for a metric that is part of an observation of the fleet. Others must be read from where they are
+	// kept.
 	Own bool
-	// What says in words what an own metric stands for.
+	// What describes an own metric in words.
 	What string
 }
 
@@ -191,16 +199,16 @@ func (s Spec) Metrics(fleet string, queues []string) (uses []MetricUse) {
 		for _, entry := range program.Metrics() {
 			q := queryOf(*entry.MetricStat)
 			o, is := ownMetric(q, fleet, queues)
-			uses = append(uses, MetricUse{q, is, o.what})
+			uses = append(uses, MetricUse{q, is, o.description})
 		}
 	}
 	slices.SortFunc(uses, func(a, b MetricUse) int { return cmp.Compare(a.Query.Key(), b.Query.Key()) })
 	return slices.CompactFunc(uses, func(a, b MetricUse) bool { return a.Query.Key() == b.Query.Key() })
 }
 
-// Remember returns the past periods of the own metrics among uses, for an observation at now: what the last recorded
-// observation remembered, and its own value. So the memory of a policy is the history, and a restart changes nothing.
-// The period that now is in is left to the observation itself.
+// Remember returns the completed periods of the own metrics among uses, for an observation at now. They are those that
+// the last recorded observation remembered, and its own value. So the memory of the policy is the history, and a
+// restart changes nothing. The period that contains now is left to the new observation.
 func Remember(uses []MetricUse, last muster.Observation, queues []string, now time.Time) (all []metrics.Series) {
 	for _, u := range uses {
 		seconds := u.Query.PeriodSeconds

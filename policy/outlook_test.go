@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster/policy/planning"
+	"github.com/muster-scale/muster/policy/outlook"
 
 	"pgregory.net/rapid"
 
@@ -68,8 +68,8 @@ func TestTheOutlookOfAMessageThatArrivesNow(t *testing.T) {
 			muster.Coming{AgeSeconds: 85, Members: 1}), 1, 10 + 10},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			x := planning.OutlookOf(row.o, row.workers)
-			if !x.Now.Known || x.Workers != row.workers || planning.ArrivingNow(row.o, row.workers) != x.Now {
+			x := outlook.Of(row.o, row.workers)
+			if !x.Now.Known || x.Workers != row.workers || outlook.ArrivingNow(row.o, row.workers) != x.Now {
 				t.Fatalf("found %+v", x)
 			}
 			near(t, "expected seconds", x.Now.Seconds, row.seconds, row.seconds*0.005)
@@ -100,7 +100,7 @@ func TestTheChanceOfBeingInTime(t *testing.T) {
 			see{latency: 60 * time.Second, busy: 1, inFlight: 1, backlog: 10}.at(takes(10, 0)), 0, 0, 5, 1.3},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			x := planning.OutlookOf(row.o, max(1, row.o.Capacity.Active()))
+			x := outlook.Of(row.o, max(1, row.o.Capacity.Active()))
 			if !x.Now.Known || x.Now.InTime < row.least-1e-9 || x.Now.InTime > row.most+1e-9 {
 				t.Errorf("found %+v, want a chance from %g to %g", x.Now, row.least, row.most)
 			}
@@ -126,7 +126,7 @@ func TestTheOutlookInTheLongRunIsThatOfTheLawsOfQueues(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			o := see{latency: 30 * time.Second}.at(row.work)
 			o.Arrivals = muster.Arrivals{Known: true, FiveMinutes: row.rate}
-			x := planning.OutlookOf(o, row.workers)
+			x := outlook.Of(o, row.workers)
 			if !x.Steady.Known {
 				t.Fatalf("found %+v", x.Steady)
 			}
@@ -160,9 +160,9 @@ func TestAnOutlookThatNobodyCanGiveSaysWhy(t *testing.T) {
 		{"more work than slots", rate(busy.at(takes(1, 0)), 2.5), 2, "", "work for 2.5 slots arrives and there are 2"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			x := planning.OutlookOf(row.o, row.workers)
+			x := outlook.Of(row.o, row.workers)
 			reasons := []string{row.now, row.steady}
-			for i, e := range []planning.Expectation{x.Now, x.Steady} {
+			for i, e := range []outlook.Expectation{x.Now, x.Steady} {
 				if e.Known != (reasons[i] == "") || !strings.Contains(e.Reason, reasons[i]) || !e.Known &&
 					(e.Seconds != 0 || e.InTime != 0) {
 					t.Errorf("found %+v, want the reason %q", e, reasons[i])
@@ -226,9 +226,9 @@ func prospects() *rapid.Generator[muster.Observation] {
 func TestAWorkerMoreNeverMakesTheOutlookWorse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, n := prospects().Draw(t, "see"), rapid.IntRange(1, 40).Draw(t, "workers")
-		a, b := planning.OutlookOf(o, n), planning.OutlookOf(o, n+1)
+		a, b := outlook.Of(o, n), outlook.Of(o, n+1)
 		const rounding = 0.01 // sums over cells of different widths
-		for what, x := range map[string][2]planning.Expectation{"now": {a.Now, b.Now}, "steady": {a.Steady, b.Steady}} {
+		for what, x := range map[string][2]outlook.Expectation{"now": {a.Now, b.Now}, "steady": {a.Steady, b.Steady}} {
 			fewer, more := x[0], x[1]
 			if fewer.Known && !more.Known {
 				t.Fatalf("%s: with %d %+v, with one more %+v", what, n, fewer, more)
@@ -251,7 +251,7 @@ func TestAWorkerMoreNeverMakesTheOutlookWorse(t *testing.T) {
 func BenchmarkArrivingNow(b *testing.B) {
 	o := see{latency: time.Minute, busy: 9, inFlight: 9, backlog: 100}.at(takes(10, 8))
 	for b.Loop() {
-		planning.ArrivingNow(o, 12)
+		outlook.ArrivingNow(o, 12)
 	}
 }
 
@@ -263,6 +263,6 @@ func BenchmarkOutlook(b *testing.B) {
 		o.Coming = append(o.Coming, muster.Coming{AgeSeconds: float64(90 - 2*i), Members: 1})
 	}
 	for b.Loop() {
-		planning.OutlookOf(o, 50)
+		outlook.Of(o, 50)
 	}
 }

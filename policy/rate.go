@@ -8,7 +8,12 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// Rate limits how far the size may move within any period, up and down apart.
+// Rate bounds how far the size moves within any period, for rises and falls separately:
+//
+//	step = max(MaxWorkers, ceil(base MaxPercent / 100), 1)
+//
+// base is the smallest size of the period for a rise, the largest for a fall. At least one worker may always change, so
+// that a percentage of a small fleet does not block it.
 type Rate struct {
 	Of muster.Policy
 	// Out limits rises, In falls. Without a period there is no limit.
@@ -23,7 +28,7 @@ func (p Rate) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 	if up {
 		shape = p.Out
 	}
-	if p.In.Disabled { // nobody leaves by itself either
+	if p.In.Disabled { // no worker may leave by itself either
 		d.Floor = max(d.Floor, min(d.Previous, d.Desired))
 	}
 	if shape.Disabled && d.Desired != d.Previous && d.Verdict != muster.Hold {
@@ -40,7 +45,7 @@ func (p Rate) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 	if shape.Period == 0 || d.Desired == d.Previous || d.Verdict == muster.Hold {
 		return d
 	}
-	// The change counts from the extreme of the period, so that no window of that length sees more.
+	// The change counts from the extreme of the period, so that no window of that length has a larger one.
 	base := d.Previous
 	for _, e := range recent.Since(d.At.Add(-shape.Period)) {
 		if up {

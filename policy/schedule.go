@@ -12,9 +12,9 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// Schedule keeps a size by the calendar: that of the first interval which the instant is in, or none. It asks whether
-// an instant is in an interval and never when one begins, so that nothing is missed by a restart, a late poll or a
-// clock that changes: where a zone skips or repeats an hour, what its clocks show counts.
+// Schedule keeps a size by the calendar: that of the first interval that contains the instant, or none. It asks whether
+// an interval contains an instant, never when one begins. So a restart, a late poll or a clock change loses nothing.
+// When a zone skips or repeats an hour, the local clock time counts.
 type Schedule struct {
 	// Intervals are tried in order.
 	Intervals []Interval
@@ -38,7 +38,7 @@ type Interval struct {
 func (p Schedule) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	const rule = "schedule"
 	d := rules.Begin(o, "schedule/1")
-	t := muster.Term{Rule: rule, Why: "no interval of the schedule is on"}
+	t := muster.Term{Rule: rule, Why: "no interval of the schedule contains this time"}
 	for _, i := range p.Intervals {
 		if i.Contains(o.At) {
 			t.Out = i.Workers
@@ -63,7 +63,7 @@ func (i Interval) Contains(at time.Time) bool {
 	}
 	local := at.In(zone)
 	now := local.Hour()*60 + local.Minute()
-	today, yesterday := i.on(local.Weekday()), i.on((local.Weekday()+6)%7)
+	today, yesterday := i.includesDay(local.Weekday()), i.includesDay((local.Weekday()+6)%7)
 	switch {
 	case from == to:
 		return today
@@ -73,13 +73,16 @@ func (i Interval) Contains(at time.Time) bool {
 	return today && now >= from || yesterday && now < to
 }
 
-func (i Interval) on(day time.Weekday) bool {
+// includesDay tells whether the interval begins on the given day of the week.
+func (i Interval) includesDay(day time.Weekday) bool {
 	return len(i.Days) == 0 || slices.Contains(i.Days, weekdays()[day])
 }
 
-// weekdays are the names of the days, from Sunday as time.Weekday counts them.
+// weekdays returns the names of the days in the order of time.Weekday, Sunday first.
 func weekdays() []string { return []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} }
 
+// minuteOfDay returns the minutes since midnight of a text such as "08:30", or false for another text. "24:00" is valid
+// and ends a day.
 func minuteOfDay(text string) (int, bool) {
 	if text == "24:00" {
 		return 24 * 60, true
@@ -88,6 +91,8 @@ func minuteOfDay(text string) (int, bool) {
 	return t.Hour()*60 + t.Minute(), err == nil
 }
 
+// checkSchedule returns the faults of the intervals. The zone "Local" is refused, because the same configuration would
+// mean something else on another machine.
 func checkSchedule(s Spec) []error {
 	if len(s.Intervals) < 1 || len(s.Intervals) > 100 {
 		return []error{&Fault{"policy.intervals", fmt.Sprintf("%d of them", len(s.Intervals)), "1 to 100 intervals"}}

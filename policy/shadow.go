@@ -2,7 +2,8 @@ package policy
 
 import "github.com/muster-scale/muster"
 
-// Shadow turns what would be done into what is only recorded: another system sizes the fleet. What would hold holds.
+// Shadow turns what would be applied into what is only recorded, because another system sizes the fleet. A hold stays a
+// hold.
 type Shadow struct {
 	Of muster.Policy
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// Step changes the size by an amount that depends on how far a metric has gone: step scaling. It is the policy of those
-// who know their own thresholds; it knows neither processing durations nor an objective.
+// Step changes the size by an amount that depends on a metric: step scaling. It suits users who know their thresholds.
+// It knows neither processing durations nor an objective. Its rounding is that of awsrules/stepscaling.
 type Step struct {
 	// Metric is one of the Metric constants.
 	Metric string
@@ -23,7 +23,7 @@ type Step struct {
 	Cooldown time.Duration
 }
 
-// What a step policy may look at.
+// The metrics that a step policy may read.
 const (
 	// MetricBacklog is the number of waiting messages.
 	MetricBacklog = "backlog"
@@ -76,8 +76,7 @@ func (p Step) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 	return d
 }
 
-// step is the change as a step of step scaling. Its bounds are values of the metric, as they are for a threshold of 0.
-// A percentage changes one worker at least, also of a size of 0: otherwise a fleet without workers would stay so.
+// step returns the change as a step of AWS step scaling, whose bounds and rounding apply.
 func (s StepChange) step() stepscaling.Step {
 	change := stepscaling.Change{Type: stepscaling.ChangeInCapacity, Adjustment: float64(s.Add)}
 	switch {
@@ -89,6 +88,7 @@ func (s StepChange) step() stepscaling.Step {
 	return stepscaling.Step{Lower: s.From, Upper: upper(s), Change: change}
 }
 
+// apply returns the size after the change, and the change as text.
 func (s StepChange) apply(size int) (n int, change string) {
 	switch {
 	case s.Set != nil:
@@ -111,6 +111,7 @@ func lastChange(recent muster.Recent) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// metric returns the metric, and the reason for a hold while it is unknown.
 func (p Step) metric(o muster.Observation) (muster.Sample, muster.Reason) {
 	backlog := o.Backlog()
 	switch p.Metric {
@@ -137,6 +138,8 @@ func (p Step) metric(o muster.Observation) (muster.Sample, muster.Reason) {
 	return backlog, muster.UnknownBacklog
 }
 
+// checkStep returns the faults of the parameters of step. Overlapping steps would make the result depend on their
+// order.
 func checkStep(s Spec) []error {
 	var faults []error
 	if !slices.Contains([]string{"", MetricBacklog, MetricTotalWork, MetricBacklogPerWorker, MetricOldestAge,
@@ -147,8 +150,8 @@ func checkStep(s Spec) []error {
 	if len(s.Steps) < 1 || len(s.Steps) > 20 {
 		faults = append(faults, &Fault{"policy.steps", fmt.Sprintf("%d of them", len(s.Steps)), "1 to 20 steps"})
 	}
-	if s.Cooldown < 0 || s.Cooldown > longest {
-		faults = append(faults, &Fault{"policy.cooldown", s.Cooldown.String(), "0s to " + longest.String()})
+	if s.Cooldown < 0 || s.Cooldown > maxMemory {
+		faults = append(faults, &Fault{"policy.cooldown", s.Cooldown.String(), "0s to " + maxMemory.String()})
 	}
 	for i, a := range s.Steps {
 		kinds := 0
@@ -177,6 +180,7 @@ func checkStep(s Spec) []error {
 	return faults
 }
 
+// upper returns the end of the range of s, infinite for a zero To.
 func upper(s StepChange) float64 {
 	if s.To == 0 {
 		return math.Inf(1)

@@ -12,15 +12,16 @@ import (
 
 // The choices of [Spec.Trees].
 const (
-	// TreesEach has a slot for each node of a tree that waits, as for any message.
+	// TreesEach gives each waiting node of a tree a slot, like any message.
 	TreesEach = "each"
-	// TreesWhole has the slots that the tree can use once a worker that is launched now is there.
+	// TreesWhole gives a tree the slots that it can use by the time a worker launched now takes messages.
 	TreesWhole = "whole"
 )
 
-// DefaultFirst is how many slots a tree of which only the root is known gets with [TreesWhole].
+// DefaultFirst is the default of [Spec].First: the slots of a tree of which only the root is known.
 const DefaultFirst = 12
 
+// checkTrees returns the faults of Trees and First.
 func (s Spec) checkTrees() []error {
 	var faults []error
 	switch {
@@ -39,9 +40,10 @@ func (s Spec) checkTrees() []error {
 	return faults
 }
 
-// maxFirst is the most slots that a tree may get of which only the root is known.
+// maxFirst bounds [Spec].First.
 const maxFirst = 10_000
 
+// buildExact builds exact from a checked Spec.
 func buildExact(s Spec) muster.Policy {
 	if s.Trees != TreesWhole {
 		return planning.Exact{}

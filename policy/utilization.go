@@ -8,10 +8,10 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// DefaultTarget is the utilization at which a fleet keeps three slots in ten free for what comes next.
+// DefaultTarget is the default utilization: it keeps three in ten slots free for messages to come.
 const DefaultTarget = 0.7
 
-// What worker-utilization may count as work.
+// The numbers that worker-utilization may count as work.
 const (
 	// SignalTotal counts backlog plus in flight.
 	SignalTotal = "total"
@@ -47,8 +47,8 @@ func (p WorkerUtilization) Decide(o muster.Observation, _ muster.Recent) muster.
 	why := fmt.Sprintf("%s of work on %s is a utilization of %s, the target is %s, so %s", render.Number(work.Value),
 		render.Plural(o.Capacity.Slots, "slot"), render.Number(u), render.Number(p.Target), render.Plural(n, "worker"))
 	if o.Capacity.Slots == 0 {
-		// The formula reports full saturation here and knows no more than that: at least one worker, and no fall while
-		// others are on their way.
+		// Without slots the formula says no more than "saturated": at least one worker, and no fall while ordered ones
+		// boot.
 		n = 0
 		why = "no work and no slots"
 		if work.Value > 0 {
@@ -69,7 +69,8 @@ func (p WorkerUtilization) Decide(o muster.Observation, _ muster.Recent) muster.
 	})
 }
 
-// Utilization is IF(slots > 0, work / slots, IF(work > 0, 1, 0)).
+// Utilization returns work / slots. Without slots it is 1 if there is work, else 0: the formula IF(slots > 0, work /
+// slots, IF(work > 0, 1, 0)) of AWS's published example.
 func Utilization(work, slots float64) float64 {
 	switch {
 	case slots > 0:
@@ -80,12 +81,13 @@ func Utilization(work, slots float64) float64 {
 	return 0
 }
 
+// work returns the work that Signal names, the reason for a hold while it is unknown, and its name for the sentence.
 func (p WorkerUtilization) work(o muster.Observation) (work muster.Sample, reason muster.Reason, what string) {
 	inFlight := o.InFlight()
 	switch p.Signal {
 	case SignalReports:
 		if o.Capacity.Lost > 0 {
-			return muster.Unknown(o.At, fmt.Sprintf("%d workers are silent", o.Capacity.Lost)), muster.UnknownInFlight,
+			return muster.Unknown(o.At, fmt.Sprintf("%d workers are lost", o.Capacity.Lost)), muster.UnknownInFlight,
 				"number of busy slots"
 		}
 		return muster.Measured(o.At, float64(o.Capacity.BusySlots)), muster.UnknownInFlight, "number of busy slots"
@@ -102,6 +104,7 @@ func (p WorkerUtilization) work(o muster.Observation) (work muster.Sample, reaso
 	return muster.Measured(o.At, backlog.Value+inFlight.Value), "", "work"
 }
 
+// checkUtilization returns the faults of Target and Signal.
 func checkUtilization(s Spec) []error {
 	var faults []error
 	if s.Target != 0 && !(s.Target > 0 && s.Target <= 1) {

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster/policy/planning"
+	"github.com/muster-scale/muster/policy/outlook"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
@@ -180,7 +180,7 @@ func TestMetricsSayWhatIsKnownAndOnlyThat(t *testing.T) {
 
 func TestMetricsSayWhatTheObjectiveHasToExpect(t *testing.T) {
 	w := newWorld(t)
-	e := planning.ArrivingNow(w.steps[2].Observation, w.steps[2].Decision.Desired)
+	e := outlook.ArrivingNow(w.steps[2].Observation, w.steps[2].Decision.Desired)
 	if !e.Known || e.Seconds <= 3 || e.InTime <= 0 {
 		t.Fatalf("found %+v: the test would prove nothing", e)
 	}

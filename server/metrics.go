@@ -7,7 +7,7 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/internal/exposition"
 	"github.com/muster-scale/muster/internal/lifecycle"
-	"github.com/muster-scale/muster/policy/planning"
+	"github.com/muster-scale/muster/policy/outlook"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
@@ -146,7 +146,7 @@ func collectQueues(o muster.Observation, gauge func(exposition.Family, float64, 
 
 // collectOutlook exports the expectation of a message that arrives now, if it is known, and the price of the size.
 func collectOutlook(o controller.Outcome, gauge func(exposition.Family, float64, ...string)) {
-	if e := planning.ArrivingNow(o.Observation, o.Decision.Desired); e.Known {
+	if e := outlook.ArrivingNow(o.Observation, o.Decision.Desired); e.Known {
 		gauge(desc("muster_expected_time_seconds", "Mean time from sent to finished of a message that arrives now, "+
 			"if the size stayed as it is.", "fleet"), e.Seconds)
 		gauge(desc("muster_objective_chance", "Probability that a message that arrives now meets the latency "+

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster/policy/planning"
+	"github.com/muster-scale/muster/policy/outlook"
 	"github.com/muster-scale/muster/sim/internal/laws"
 	"github.com/muster-scale/muster/sim/world"
 
@@ -24,7 +24,7 @@ type expected struct {
 	rate            float64
 	seconds, inTime float64
 	steps           float64
-	steady          planning.Expectation
+	steady          outlook.Expectation
 }
 
 func (e *expected) stepped(v View) {
@@ -35,7 +35,7 @@ func (e *expected) stepped(v View) {
 	const many = 1e6
 	o.Processing, o.Pace = e.work, muster.Pace{Finished: many, Seconds: many * e.work.MeanSeconds}
 	o.Arrivals = muster.Arrivals{Known: true, FiveMinutes: e.rate}
-	x := planning.OutlookOf(o, e.workers)
+	x := outlook.Of(o, e.workers)
 	if x.Now.Known {
 		e.seconds, e.inTime, e.steps = e.seconds+x.Now.Seconds, e.inTime+x.Now.InTime, e.steps+1
 	}
@@ -88,7 +88,7 @@ func TestTheOutlookKnowsHowManyWillBeLate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var said planning.Outlook
+			var said outlook.Outlook
 			r := laws.NewStream(5, n, 0, time.Nanosecond, service, laws.Lognormal(0.5))
 			var all []trace.Message
 			for range n {
@@ -101,7 +101,7 @@ func TestTheOutlookKnowsHowManyWillBeLate(t *testing.T) {
 					if said.Workers == 0 && v.At >= 5*time.Minute {
 						o := v.Outcome.Observation
 						o.Processing = takes(service.Seconds(), 0.5*service.Seconds())
-						said = planning.OutlookOf(o, k)
+						said = outlook.Of(o, k)
 					}
 				},
 			})

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-scale/muster/policy/planning"
+	"github.com/muster-scale/muster/policy/outlook"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -106,7 +106,7 @@ func golden(t *testing.T, name string, got []byte) {
 func TestAShareIsOnlySaidToBeAllWhenItIs(t *testing.T) {
 	for inTime, want := range map[float64]string{1: "100.0%", 0.99995: "100.0%", 0.9996: "99.9%", 0.99: "99.0%",
 		0: "0.0%"} {
-		if got := share(planning.Expectation{Known: true, InTime: inTime}); got != want {
+		if got := share(outlook.Expectation{Known: true, InTime: inTime}); got != want {
 			t.Errorf("%v reads %s, want %s", inTime, got, want)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"text/tabwriter"
 
-	"github.com/muster-scale/muster/policy/planning"
+	"github.com/muster-scale/muster/policy/outlook"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
@@ -15,7 +15,7 @@ import (
 
 // Prospect is what a size means for the objective, and its price, as muster plan -o json prints it.
 type Prospect struct {
-	planning.Outlook
+	outlook.Outlook
 	// CostPerHour is the price of the size per hour; zero when no price is set.
 	CostPerHour float64 `json:"cost_per_hour,omitzero"`
 }
@@ -25,8 +25,8 @@ type Prospect struct {
 func prospects(o muster.Observation, n int, price float64) []Prospect {
 	all := []Prospect{}
 	for workers := max(0, n-1); workers <= n+1; workers++ {
-		x := planning.OutlookOf(o, workers)
-		for _, e := range []*planning.Expectation{&x.Now, &x.Steady} {
+		x := outlook.Of(o, workers)
+		for _, e := range []*outlook.Expectation{&x.Now, &x.Steady} {
 			e.Seconds, e.InTime = rounded(e.Seconds, 1e3), rounded(e.InTime, 1e5)
 		}
 		x.Late = rounded(x.Late, 1e3)
@@ -60,7 +60,7 @@ func PrintOutlook(w io.Writer, all []Prospect) error {
 	// The three rows mostly lack numbers for the same reason.
 	said := map[string]bool{}
 	for _, p := range all {
-		for _, e := range []planning.Expectation{p.Now, p.Steady} {
+		for _, e := range []outlook.Expectation{p.Now, p.Steady} {
 			if !e.Known && !said[e.Reason] {
 				said[e.Reason] = true
 				fmt.Fprintf(w, "  ?: %s\n", e.Reason)
@@ -71,7 +71,7 @@ func PrintOutlook(w io.Writer, all []Prospect) error {
 }
 
 // seconds renders an expected time; ? when it is unknown.
-func seconds(e planning.Expectation) string {
+func seconds(e outlook.Expectation) string {
 	if !e.Known {
 		return "?"
 	}
@@ -79,7 +79,7 @@ func seconds(e planning.Expectation) string {
 }
 
 // share renders a probability in per cent. Only certainty prints as 100 %.
-func share(e planning.Expectation) string {
+func share(e outlook.Expectation) string {
 	if !e.Known {
 		return "?"
 	}

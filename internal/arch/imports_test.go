@@ -14,7 +14,7 @@ var layers = []string{
 	"metrics", "", "series", "worker/protocol", "metricmath/language", "metricmath", "awsrules/alarm",
 	"awsrules/tracking",
 	"awsrules/stepscaling", "policy/internal/rules",
-	"policy/internal/durations", "policy/planning", "policy", "policy/peer", "roster", "tree",
+	"policy/internal/durations", "policy/outlook", "policy/planning", "policy", "policy/peer", "roster", "tree",
 	"tree/treetest",
 	"worker/lease", "controller/learning", "controller", "controller/audit",
 	"controller/loop", "config/keys", "config", "config/foreign/nodes", "config/foreign/terraform",
@@ -82,7 +82,7 @@ func TestAPackageImportsOnlyPackagesAboveIt(t *testing.T) {
 var pure = []string{
 	"", "internal/render", "metrics", "series", "worker/protocol", "metricmath/language", "metricmath",
 	"awsrules/alarm", "awsrules/tracking", "awsrules/stepscaling", "policy/internal/rules",
-	"policy/internal/durations", "policy/planning", "policy", "policy/peer", "roster",
+	"policy/internal/durations", "policy/outlook", "policy/planning", "policy", "policy/peer", "roster",
 	"tree", "tree/treetest", "worker/lease", "internal/lifecycle", "queue/internal/machine", "queue/internal/rules",
 	"sim/cloud/account", "sim/cloud/monitoring", "sim/cloud/queues", "sim/cloud/scaling", "sim/cloud/groupapi",
 	"sim/cloud/termination", "sim/cloud/groups", "sim/cloud/containers", "sim/cloud", "controller/learning",

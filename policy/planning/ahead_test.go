@@ -34,12 +34,13 @@ func TestHeadroomIsNoMoreThanCanHaveSomethingToDoByThen(t *testing.T) {
 			if row.busiest.OverSeconds > 0 {
 				a.Busiest = []muster.Busiest{row.busiest}
 			}
-			p := &plan{Work: durations.Work{Settled: 1200, Usual: 1200}, latency: 900, boot: row.boot, step: 2,
-				slots: row.slots,
-				up:    row.busy, arrivals: a}
+			p := &plan{Work: durations.Work{LongTermMean: 1200, LongTermTail: 1200}, latency: 900,
+				boot: row.boot, step: 2,
+				slots:     row.slots,
+				inService: row.busy, arrivals: a}
 			o := muster.Observation{Arrivals: a,
 				Queues: []muster.QueueObservation{{Backlog: muster.Measured(time.Time{}, row.waits)}}}
-			if got := p.holdable(o); math.Abs(got-row.want) > 1e-3 {
+			if got := p.usableSlots(o); math.Abs(got-row.want) > 1e-3 {
 				t.Errorf("found %v slots, want %v", got, row.want)
 			}
 		})
@@ -76,8 +77,8 @@ func TestARampIsFollowedAndAStepIsNot(t *testing.T) {
 		seen := func(over float64) float64 { return row.rate(math.Min(over, row.watched)) }
 		a.TenSeconds, a.Minute, a.FiveMinutes, a.TwentyMinutes, a.Hour = seen(10), seen(60), seen(300), seen(1200),
 			seen(3600)
-		p := &plan{Work: durations.Work{Settled: 1, Usual: 1}, latency: row.latency, boot: 100, arrivals: a}
-		if got := p.rise(); math.Abs(got-row.want) > 5e-3 {
+		p := &plan{Work: durations.Work{LongTermMean: 1, LongTermTail: 1}, latency: row.latency, boot: 100, arrivals: a}
+		if got := p.rateGrowth(); math.Abs(got-row.want) > 5e-3 {
 			t.Errorf("%s: rises by %v a second, want %v", row.name, got, row.want)
 		}
 	}
@@ -113,7 +114,7 @@ func TestWhoMayGather(t *testing.T) {
 	} {
 		p := &plan{slots: row.slots, latency: row.latency, boot: 100,
 			arrivals: muster.Arrivals{Known: true, WatchedSeconds: row.watched}}
-		if got := p.mayGather(); got != row.want {
+		if got := p.mayConsolidate(); got != row.want {
 			t.Errorf("%s: found %v", row.name, got)
 		}
 	}
@@ -121,10 +122,10 @@ func TestWhoMayGather(t *testing.T) {
 
 // A fraction of a worker is idle as a whole one.
 func TestWhoIsKeptForAFractionOfAWorkerRestsAsAWholeOne(t *testing.T) {
-	p := &plan{Work: durations.Work{Settled: 1}, latency: 2, slots: 10, boot: 4, price: 3}
+	p := &plan{Work: durations.Work{LongTermMean: 1}, latency: 2, slots: 10, boot: 4, price: 3}
 	a := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 100}}} // 30 of them within 3 s
 	for quiet, want := range map[float64]bool{93: false, 95: true} {
-		if a.QuietSeconds = quiet; p.rested(a, 2) != want {
+		if a.QuietSeconds = quiet; p.idleTooLong(a, 2) != want {
 			t.Errorf("after %v s of quiet, which cost as much as 30 late messages at 3 s and a boot of 4 s: rested "+
 				"is %v", quiet, !want)
 		}
@@ -173,7 +174,8 @@ func TestAMomentsStandstillLaunchesNobody(t *testing.T) {
 		if d.Desired > row.most {
 			t.Errorf("%s: %s; want %d at most", row.name, d.Sentence(), row.most)
 		}
-		if said := strings.Contains(d.Sentence(), "if all work takes as long as that in hand"); said != (row.most > 6) {
+		said := strings.Contains(d.Sentence(), "if all messages take as long as those in progress")
+		if said != (row.most > 6) {
 			t.Errorf("%s: found %q", row.name, d.Sentence())
 		}
 	}

@@ -55,7 +55,7 @@ func planned(seconds float64, latency, boot time.Duration) (muster.Observation, 
 // TestArithmeticThatThePageWorksOut recomputes every number that docs/arithmetic.md gives as an example.
 func TestArithmeticThatThePageWorksOut(t *testing.T) {
 	page, joined := arithmetic(t)
-	const elsewhere = 5 // those of policy/arithmetic_test.go
+	const elsewhere = 6 // those of policy/arithmetic_test.go and policy/outlook
 	worked := append([]string{workedByExact()}, workedByDeadline()...)
 	worked = append(worked, workedWhenLate()...)
 	for _, w := range worked {
@@ -95,7 +95,7 @@ func workedByDeadline() []string {
 		o.Waiting = []muster.Waiting{{AgeSeconds: age, Messages: 64}}
 		w, _ := durations.Of(o)
 		p = newPlan(o, w, 1)
-		return p, p.need(0), p.need(p.step), Deadline{}.Decide(o, nil).Desired
+		return p, p.needAfter(0), p.needAfter(p.step), Deadline{}.Decide(o, nil).Desired
 	}
 	p, now, later, launched := launch(100)
 	_, early, soon, none := launch(98)
@@ -109,18 +109,18 @@ func workedByDeadline() []string {
 	}
 	rates := muster.Arrivals{Known: true, Minute: 0.15, FiveMinutes: 0.15, TwentyMinutes: 0.15, Hour: 0.15,
 		WatchedSeconds: 3600}
-	load := usual.arriving(rates) * usual.Lately
+	load := usual.arrivalBound(rates) * usual.FinishedMean
 	stay := usual.keptBusy(rates, muster.Capacity{BusySlots: 1})
 	return []string{
 		fmt.Sprintf("1000 durations of 10 s, then 12 of 20 s: m = (8 x 10 + 240) / 20 = %s s.", three(changed.Mean)),
 		fmt.Sprintf("with an objective of 300 s and a poll each second, P = %s s; with one of 30 s, P = %s s.",
 			three(usual.latency), three(short.latency)),
 		fmt.Sprintf("three boots of 60 s count as %s s; a stated boot of 60 s counts as %s s.",
-			three(surelyBooted(three60)), three(surelyBooted(stated(60)))),
+			three(bootWithMargin(three60)), three(bootWithMargin(stated(60)))),
 		fmt.Sprintf("with durations of 10 s that vary by as much (v = 1), a free slot begins %s messages within 45 s, "+
 			"with equal ones %s.", three(varied.starts(45, 1)), three(varied.starts(45, 0))),
 		fmt.Sprintf("with m = 10 s, d = 25 s and σ = 10 s, 16 messages ahead count as %s more.",
-			three(chance.chance(16))),
+			three(chance.varianceExtra(16))),
 		fmt.Sprintf("64 messages have waited for 100 s, no worker is there, and work of 10 s was measured. With P = "+
 			"%s s, t = %s s. A worker that boots in 90 s begins %s of them, so 64 / %[3]s = %s, and %d are needed. "+
 			"With h = %s s a later one begins %s, so 64 / %[7]s = %s, and %d are needed: %d are launched now.",
@@ -138,19 +138,18 @@ func workedByDeadline() []string {
 func workedWhenLate() []string {
 	o, p := planned(2, 10*time.Second, 60*time.Second)
 	minute := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: 5}, {OverSeconds: 60, Messages: 300}}}
-	spare := p.latency - p.Settled
-	room := p.roomFor(minute, 0, spare, func(b muster.Busiest) float64 { return b.Messages })
-	kingman := plan{Work: durations.Work{Settled: 2, Variation: 1}, quantile: 0.99, boot: 30}
+	spare := p.latency - p.LongTermMean
+	room := p.busiestSlots(minute, 0, spare, func(b muster.Busiest) float64 { return b.Messages })
+	kingman := plan{Work: durations.Work{LongTermMean: 2, Variation: 1}, quantile: 0.99, boot: 30}
 	catch := plan{Work: durations.Work{Mean: 2}, latency: 60, slots: 1, boot: 60, price: 60}
 	o.Objective.Latency = time.Minute
 	o.Boot = stated(120)
-	crowded := growth{known: true, base: 4, useful: 2}
-	w := wait{mean: 10, variation: 1, latency: 300}
+	crowded := durations.Growth{Known: true, Base: 4, Useful: 2}
 	return []string{
 		fmt.Sprintf("300 messages of 2 s came within the busiest minute, and each may wait x = %s s: 300 x 2 / %s = "+
 			"%s slots begin them in time.", three(spare), three(60+spare), three(room)),
 		fmt.Sprintf("4 busy slots with work of 2 s that varies by as much, x = 8 s, boots of 30 s and a quantile of "+
-			"0.99 keep %s slots (Kingman's formula).", three(kingman.steady(4, 8))),
+			"0.99 keep %s slots (Kingman's formula).", three(kingman.kingmanSlots(4, 8))),
 		fmt.Sprintf("boots of 4 s and messages of 2 s make a late message cost %s worker-seconds; messages of 20 ms, "+
 			"%s.", three(o.Objective.PriceOfLate(4, 2)), three(o.Objective.PriceOfLate(4, 0.02))),
 		fmt.Sprintf("600 messages of 2 s, 2 more a second, boots of 60 s and a price of 60 s: T = %s s. With 300 "+
@@ -158,10 +157,7 @@ func workedWhenLate() []string {
 		fmt.Sprintf("2000 messages wait, boots take 120 s and the objective is 60 s: ceil(sqrt(2000 x 120 / 1800)) = "+
 			"%d workers.", Deadline{}.first(o, 2000)),
 		fmt.Sprintf("with 4 s alone and E = 2, a message takes %s s with 10 in progress.",
-			three(crowded.base*crowded.times(10))),
-		fmt.Sprintf("4 slots of which 3 are busy on average make a message wait with the probability %s; with work of "+
-			"10 s that varies by as much, messages take %s s in the long run.", three(erlangC(4, 3)),
-			three(w.steady(muster.Arrivals{Known: true, FiveMinutes: 0.3}, 4).Seconds)),
+			three(crowded.Base*crowded.Slowdown(10))),
 	}
 }
 
@@ -193,7 +189,7 @@ func TestArithmeticNamesWhatThereIs(t *testing.T) {
 func declared(t *testing.T) map[string]bool {
 	t.Helper()
 	there := map[string]bool{}
-	for _, pattern := range []string{"*.go", "../*.go", "../internal/*/*.go", "../../*.go"} {
+	for _, pattern := range []string{"*.go", "../*.go", "../outlook/*.go", "../internal/*/*.go", "../../*.go"} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -12,36 +12,37 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// Deadline keeps the latency objective with as few workers as it can. Every waiting message has a latest moment at
-// which its work must begin. While a worker that is launched later would still be in time for all of them, nothing is
-// launched: what comes meanwhile may well be served by the same worker. Workers are launched at the last moment at
-// which no more of them are needed than now; they are let go when nothing waits and the arrivals do not keep them busy.
+// Deadline keeps the latency objective with as few workers as it can.
 //
-// Where the objective leaves no time to launch a worker for a message that is already there, it keeps headroom instead:
-// the workers that the busiest times of the past hours would have needed. With a forecast that is put in proportion to
-// what is expected for when a worker that is launched now takes messages.
+// Each waiting message has a latest start: the last moment at which its work can begin and still end in time. While a
+// later launch still meets all latest starts with as many workers, Deadline launches nothing, because one worker may
+// then serve the messages that arrive in the meantime too. Workers stop when nothing waits and the arrivals do not keep
+// them busy.
 //
-// What running trees are expected to send is planned for from when it comes: see [muster.Expected].
+// Some objectives leave no time to launch a worker for a message that has arrived. Deadline then keeps headroom: the
+// workers that the busiest times of the past hours would have needed. A forecast, if the fleet has one, replaces these
+// times by what it expects for the end of the next boot.
+//
+// Messages that running trees are expected to send count from the time at which they are expected: see
+// [muster.Expected].
 type Deadline struct {
-	// Scale is the dial from cheap (1) to fast: the share of the objective that is planned with, above 0 and at most 1;
-	// 0 means 1, or what Prompt says.
+	// Scale is the dial from cheap (1) to fast: the share of the objective that the plan uses, above 0 and at most 1.
+	// 0 stands for 1, or for the share that Prompt implies.
 	Scale float64
-	// Prompt is for workers that cost next to nothing: while anything waits there is one at least, and it stays while a
-	// message a minute comes. Where no Scale is given, others are launched when half of the objective is left, unless a
-	// boot and a message need more than half of that.
+	// Prompt is for workers that cost almost nothing. While a message waits, at least one worker is there, and it stays
+	// while a message a minute arrives. Without a Scale, the plan then uses half of the objective, or twice the time of
+	// a boot and a message if that is more.
 	Prompt bool
-	// Seasonal is for fleets whose observations carry a forecast. It counts where the objective leaves no time to
-	// launch, and only while it is used: see [muster.Forecast].
+	// Seasonal makes the policy read the observation's forecast. The forecast changes the size only if the objective
+	// leaves no time to launch, and only while it is used: see [muster.Forecast].
 	Seasonal bool
 }
 
 const (
-	// reservedShare and reservedPolls say what is left of the objective for polls, reports and rounding: that share of
-	// it, or so many polls where that is less.
+	// reservedShare and reservedPolls are the part of the objective that the plan leaves for polls, reports and
+	// rounding: 3 % of it, or ten polls if that is less.
 	reservedShare, reservedPolls = 0.03, 10
-	// cautiousBoot is the boot time assumed while nothing is known of it.
-	cautiousBoot = 2 * time.Minute
-	// deadlineRule is what the terms of deadline are called.
+	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
 	deadlineRevision = "deadline/8"
@@ -58,7 +59,8 @@ func (p Deadline) Decide(o muster.Observation, recent muster.Recent) muster.Deci
 	return p.decide(o)
 }
 
-// decide decides for members that do not share a machine.
+// decide returns the decision for durations that do not depend on the number of busy slots. Members on one shared
+// machine come here too, by way of decideShared.
 func (p Deadline) decide(o muster.Observation) muster.Decision {
 	d := rules.Begin(o, deadlineRevision)
 	backlog := o.Backlog()
@@ -71,62 +73,72 @@ func (p Deadline) decide(o muster.Observation) muster.Decision {
 	}
 	work, known := durations.Of(o)
 	if !known {
-		return untimed(p.learn(d, o, backlog.Value), o)
+		return decideUntimed(p.learn(d, o, backlog.Value), o)
 	}
 	plan := newPlan(o, work, p.dial(o, work))
-	sized := p.size(d, o, plan)
+	sized := p.sizeByPlan(d, o, plan)
 	if p.Seasonal {
 		without := sized
 		plan.forecast = o.Forecast
-		sized = plan.foresee(without, p.size(d, o, plan), o)
+		sized = plan.applyForecast(without, p.sizeByPlan(d, o, plan), o)
 	}
 	if o.Expected.None() {
 		return sized
 	}
-	return plan.expect(sized, o)
+	return plan.decideWithTrees(sized, o)
 }
 
-// size makes d the size that the plan asks for.
-func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muster.Decision {
+// sizeByPlan returns d with the size that the plan needs: the active workers and those to launch now, but at least the
+// workers that are kept.
+//
+// A launch is postponed by default. It happens now in these cases:
+//
+//   - one decision later it would take more workers, rounded up, or miss a latest start;
+//   - the objective leaves no time to postpone anything (mustLaunchNow), or messages are late already;
+//   - the ages of the messages are unknown, or the duration is only a stated one: by the time the plan could be
+//     corrected, the messages would be late;
+//   - all permitted workers are needed.
+func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan) muster.Decision {
 	active := o.Capacity.Active()
-	keep := plan.keep(o)
-	stay, because := p.stay(o, active)
+	keep := plan.keptWorkers(o)
+	stay, because := p.keptOutsidePlan(o, active)
 	if stay <= keep {
 		because = "the arrivals keep them busy"
 	}
 	keep = max(keep, stay)
 	waiting := o.Backlog().Value
 	if waiting == 0 {
-		return d.With(idleTerm(o, kept{keep, because, plan.mayGather()}))
+		return d.With(idleTerm(o, kept{keep, because, plan.mayConsolidate()}))
 	}
-	need := plan.need(0)
+	need := plan.needAfter(0)
 	launch := 0
-	if later := plan.need(plan.step); rules.Ceil(later.workers) > rules.Ceil(need.workers) || plan.hurried(need) ||
-		need.whom == lateOnes || plan.blind || o.Processing.Prior {
+	if later := plan.needAfter(plan.step); rules.Ceil(later.workers) > rules.Ceil(need.workers) ||
+		plan.mustLaunchNow(need) || need.cause == forLate || plan.agesUnknown || o.Processing.Prior {
 		launch = rules.Ceil(need.workers)
 	}
 	if float64(active)+need.workers > float64(o.Limits.Max) {
-		launch = rules.Ceil(need.workers) // all that may be there are needed: nothing is saved by launching them later
+		launch = rules.Ceil(need.workers) // all permitted workers are needed: a later launch saves nothing
 	}
-	if active == 0 && plan.late() {
-		launch = max(launch, rules.Ceil(need.workers), 1) // what is late waits for nobody else
+	if active == 0 && plan.oldestIsLate() {
+		launch = max(launch, rules.Ceil(need.workers), 1) // no worker will reach the late message otherwise
 	}
-	if plan.Mean > plan.Lately && launch > 0 {
-		// Only what is in hand says so, and that may be a moment's standstill: as many again as are busy find out.
-		usual := plan.as(plan.Lately)
-		most := max(rules.Ceil(usual.need(0).workers), 2*o.Capacity.Busy-active, 1)
-		plan.wary = launch > most
+	if plan.Mean > plan.FinishedMean && launch > 0 {
+		// Only messages in progress suggest that the work takes longer, and they may just be stuck for a moment. So the
+		// fleet at most doubles its busy workers, or launches what finished work alone needs.
+		usual := plan.withMean(plan.FinishedMean)
+		most := max(rules.Ceil(usual.needAfter(0).workers), 2*o.Capacity.Busy-active, 1)
+		plan.probing = launch > most
 		launch = min(launch, most)
 	}
-	plan.prompt = active == 0 && p.Prompt && launch == 0
-	if plan.prompt {
+	plan.promptLaunch = active == 0 && p.Prompt && launch == 0
+	if plan.promptLaunch {
 		launch = 1
 	}
 	out := max(active+launch, keep)
 	d.Floor = keep
 	return d.With(muster.Term{
 		Rule: deadlineRule, Out: out,
-		In: plan.told([]muster.Value{rules.Value("waiting", waiting), rules.Value("oldest_s", plan.oldest()),
+		In: plan.termValues([]muster.Value{rules.Value("waiting", waiting), rules.Value("oldest_s", plan.oldest()),
 			rules.Value("mpd_s", plan.Mean), rules.Value("service_s", plan.Tail),
 			rules.Value("boot_s", plan.boot), rules.Value("workers", float64(active)),
 			rules.Value("more_needed", rules.Round3(need.workers)),
@@ -135,31 +147,35 @@ func (p Deadline) size(d muster.Decision, o muster.Observation, plan plan) muste
 	})
 }
 
-// promptShare is the share of the objective that a prompt fleet plans with, where that leaves time enough.
+// promptShare is the share of the objective that the plan of a prompt fleet uses, if that leaves enough time. Half is a
+// choice: the other half covers what no plan knows.
 const promptShare = 0.5
 
-// dial is the share of the objective that is planned with. A prompt fleet has nothing to save by launching at the last
-// moment: the rest of the objective is for what the plan does not know, such as other work on the machine that its
-// workers share. It still has twice the time that a boot and a message take, as far as the objective goes, so that a
-// launch is not too late because of it.
+// dial returns the share of the objective that the plan uses, 0 for all of it.
+//
+// The workers of a prompt fleet cost almost nothing, so it saves nothing by launching at the last moment. It keeps the
+// rest of the objective for what the plan does not know, such as other programs on a shared machine. Its share is never
+// so small that a launch would be too late because of it: it covers twice the time of a boot and a message, as far as
+// the objective allows.
 func (p Deadline) dial(o muster.Observation, w durations.Work) float64 {
 	if p.Scale > 0 || !p.Prompt {
 		return p.Scale
 	}
-	twice := 2 * (w.Tail + surelyBooted(o.Boot) + o.LateSeconds())
+	twice := 2 * (w.Tail + bootWithMargin(o.Boot) + o.LateSeconds())
 	return math.Min(1, math.Max(promptShare, twice/o.Objective.Latency.Seconds()))
 }
 
-// learn is the decision for a fleet of which it is not known how long its work takes. One worker finds out. While no
-// message has ended, all that is known is that those in progress take longer than they have so far: as soon as that
-// would make the others late, more workers are launched, as many again as there are busy ones, because what is in
-// progress may hang.
+// learn returns the decision while the processing duration is unknown: one worker, or a few, measure it.
+//
+// Until a message has ended, the time that the messages in progress have taken so far is a lower bound of the duration.
+// As soon as that bound would make waiting messages late, learn launches more workers. It at most doubles the busy
+// ones, because a message in progress may simply hang.
 func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64) muster.Decision {
 	c := o.Capacity
 	active := c.Active()
 	if backlog == 0 && o.Progress.Value().Failing.Known {
-		// Every attempt failed so far: how long the work takes stays unknown, and nobody need wait for it.
-		stay, because := p.stay(o, active)
+		// Every attempt has failed so far. The duration stays unknown, so there is no reason to keep workers for it.
+		stay, because := p.keptOutsidePlan(o, active)
 		return d.With(idleTerm(o, kept{workers: stay, because: because}))
 	}
 	if backlog == 0 {
@@ -171,11 +187,12 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 		first := p.first(o, backlog)
 		return d.With(muster.Term{Rule: deadlineRule, In: in, Out: max(active, first), Why: fmt.Sprintf(
 			"how long the work takes is not known yet: %s (state the processing duration to begin with as many as it "+
-				"takes)", findOut(first)) + rules.Failing(o)})
+				"takes)", workersFindOut(first)) + rules.Failing(o)})
 	}
 	h := c.HeldMeanSeconds
-	plan := newPlan(o, durations.Work{Mean: h, Tail: h, Usual: h, Settled: h, Lately: h, Variation: 1}, p.Scale)
-	need := plan.need(0)
+	plan := newPlan(o, durations.Work{Mean: h, Tail: h, LongTermTail: h, LongTermMean: h, FinishedMean: h,
+		Variation: 1}, p.Scale)
+	need := plan.needAfter(0)
 	out := max(active, 1)
 	why := fmt.Sprintf("no message has ended yet, those in progress have taken %s so far; the others can still wait",
 		render.Seconds(math.Round(h)))
@@ -191,34 +208,40 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 		Out: out, Why: why + rules.Failing(o)})
 }
 
-// first is how many workers begin with messages of which it is not known how long they take: a newsvendor's answer
-// under a prior, damped. Let the logarithm of the number that is needed be as likely anywhere within a range of e^15,
-// as it is where work takes anything from 5 ms to 4 h, and let the objective leave no time for a second launch once the
-// first has told. With n workers the next one is the one that makes it enough with the probability 1 / (15 n), and then
-// saves what waits and what comes while it boots, A messages of a price c; it costs a boot b. So n = A c / (15 b) pays.
-// The square root of that begins: half as many digits, because too many is paid at once and too few is mended a boot
-// later.
+// first returns how many workers begin on messages of unknown duration. It is 1, the worker that measures, unless a
+// second launch after that measurement would come too late. Then
+//
+//	first = ceil(sqrt(A c / (15 b)))
+//
+// where A are the messages that wait, or that a second launch would be too late for; c is the price of a late message
+// in worker-seconds; b is the boot time in seconds.
+//
+// The expression under the root is the answer to a newsvendor's problem. Work that takes anything from 5 ms to 4 h
+// makes the needed number of workers equally likely in each digit over a range of e^15, hence the 15. The worker after
+// the n-th is then the decisive one with the probability 1/(15 n). It saves A messages and costs one boot, so it pays
+// up to n = A c / (15 b). The root halves the digits of that number: too many workers are paid for at once, too few are
+// corrected one boot later.
 func (p Deadline) first(o muster.Observation, backlog float64) int {
 	const digits = 15
 	boot, latency := bootOf(o.Boot), o.Objective.Latency.Seconds()
 	stake := backlog
-	switch again := toldAgain(o, boot) - latency; {
+	switch again := secondLaunchReady(o, boot) - latency; {
 	case boot > latency && o.Arrivals.Known:
 		stake = math.Max(stake, o.Arrivals.Minute*boot)
 	case boot > latency:
 	case again <= 0 || !o.Boot.Known || !o.Arrivals.Known:
-		return 1 // it finds out, and those that are launched then are in time for most
+		return 1 // it measures, and workers launched after that are in time for most messages
 	default:
-		stake = o.Arrivals.Minute * math.Min(boot, again) // those that a launch is too late for once the first has told
+		stake = o.Arrivals.Minute * math.Min(boot, again) // those that a second launch comes too late for
 	}
 	n := math.Sqrt(stake * o.Objective.PriceOfLate(boot, 0) / (digits * boot))
 	return max(1, min(rules.Ceil(n), rules.Ceil(backlog/math.Max(1, o.Capacity.SlotsPerWorker))))
 }
 
-// toldAgain is in how many seconds workers are ready that are launched once the first one has told how long the work
-// takes, if that is no time at all. Four polls pass beside the two boots: until the first worker is seen to be ready,
-// until it receives, until what it finished is seen, and until the others receive.
-func toldAgain(o muster.Observation, boot float64) float64 {
+// secondLaunchReady returns in how many seconds the workers of a second launch take messages, if the first worker needs
+// no time to measure the duration. Four polls add to the two boots: one until the first worker is seen in service, one
+// until it receives, one until its finished message is seen, one until the second workers receive.
+func secondLaunchReady(o muster.Observation, boot float64) float64 {
 	first := boot
 	for _, g := range o.Coming {
 		first = math.Min(first, math.Max(0, boot-g.AgeSeconds))
@@ -226,41 +249,43 @@ func toldAgain(o muster.Observation, boot float64) float64 {
 	return first + boot + 4*cmp.Or(o.Poll, time.Second).Seconds()
 }
 
-func findOut(workers int) string {
+// workersFindOut says that so many workers measure the duration.
+func workersFindOut(workers int) string {
 	if workers == 1 {
 		return "one worker finds out"
 	}
 	return fmt.Sprintf("%d workers find out", workers)
 }
 
-// kept is how many workers stay that nothing waits for, and why.
+// kept describes the workers that stay although nothing waits.
 type kept struct {
+	// workers is their number, because the reason for it as a clause.
 	workers int
 	because string
-	// gather lets workers go that hold something, where fewer of them hold all of it.
-	gather bool
+	// consolidate lets the fleet shrink to the workers that could hold all messages in progress between them.
+	consolidate bool
 }
 
-// idleTerm is the term while nothing waits: workers without a message go, except those that are kept.
+// idleTerm returns the term while nothing waits: idle workers stop, except those that are kept.
 func idleTerm(o muster.Observation, keep kept) muster.Term {
 	c := o.Capacity
 	active := c.Active()
-	// What is in flight may have been received since the workers reported, unless it has waited for a retry for longer.
+	// Messages in flight beyond the reported ones were received since the last reports, unless they wait for a retry.
 	held := math.Max(float64(c.BusySlots), o.InFlight().Value-o.Retrying)
 	busy := max(c.Busy, min(rules.Ceil(held/c.SlotsPerWorker), c.InService()))
-	if keep.gather {
-		// Each holds a little, and none would ever be idle: as many as hold all of it are enough. Those that go finish
-		// first.
+	if keep.consolidate {
+		// When each worker holds a little, none is ever idle. A worker that stops finishes its messages first, so the
+		// fleet may shrink to as many workers as all messages in progress fill.
 		busy = rules.Ceil(held / c.SlotsPerWorker)
 	}
 	working := busy
 	if o.Progress != nil {
-		working = min(busy, c.InService()) // what waits for a retry is no worker
+		working = min(busy, c.InService()) // messages that wait for a retry may outnumber the workers
 	}
-	why := rules.NothingWaits(o) + "; " + isAre(working, "worker") + " busy"
+	why := rules.NothingWaits(o) + "; " + countIs(working, "worker") + " busy"
 	if busy < c.Busy {
-		why = fmt.Sprintf("%s; %s busy, and %d can hold all that is in hand", rules.NothingWaits(o),
-			isAre(c.Busy, "worker"),
+		why = fmt.Sprintf("%s; %s busy, and %d can hold all messages in progress", rules.NothingWaits(o),
+			countIs(c.Busy, "worker"),
 			busy)
 	}
 	if keep.workers > busy {
@@ -277,7 +302,8 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 		}}
 }
 
-func isAre(n int, noun string) string {
+// countIs returns "1 worker is" or "3 workers are".
+func countIs(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun + " is"
 	}

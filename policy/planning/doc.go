@@ -1,19 +1,41 @@
-// Package planning has the policies that go by messages and by how long they take: [Deadline] and [Exact].
+// Package planning has the two policies that size a fleet by messages and by how long they take: [Deadline] and
+// [Exact].
 //
-// Both are functions of an observation, as every muster.Policy. [Deadline] asks how many workers it takes that all
-// messages end in time, those that wait and those that will have come by the time a worker launched now is ready, and
-// launches when waiting longer would not need fewer. [Exact] gives every message a slot of its own. Both know running
-// trees of messages, whose nodes are announced before they come.
+// Deadline is the default policy. It launches the fewest workers with which every message ends within the latency
+// objective, and launches them as late as the objective allows: a worker that starts later often serves messages that
+// arrive in the meantime. Exact gives each message a slot of its own at once. Both plan for the messages that running
+// trees are expected to send.
 //
 //	d := planning.Deadline{}.Decide(observation, nil)
-//	fmt.Println(d.Sentence())
+//	fmt.Println(d.Desired, d.Sentence())
 //
-// [OutlookOf] and [ArrivingNow] tell by the same arithmetic what to expect of a size, for pages that explain.
+// One decision of Deadline passes through these steps:
 //
-// Read deadline.go first, which decides. plan.go says who must begin by when, keep.go which workers stay, warm.go what
-// a warm pool changes, shared_cores.go what a shared machine does to durations, forecast.go what a forecast adds. How
-// long the work takes is policy/internal/durations. docs/arithmetic.md has the formulas with the names of the fields,
-// and a test recomputes its numbers.
+//	durations.Of     how long a message takes: mean, deviation, tail
+//	newPlan          when each group of waiting messages must begin, and what the present workers begin by then
+//	plan.needAfter   how many more workers a launch takes, now or one decision later
+//	keptWorkers      how many workers stay although nothing waits for them
+//	sizeByPlan       launches now if waiting costs more workers or misses the objective, else waits
+//	applyForecast    replaces the past busiest times with forecast ones, if the fleet has a forecast
+//	decideWithTrees  adds what running trees are expected to send
 //
-// To build a policy from a configuration, with its limits, use package policy.
+// The main type is plan: one observation, converted to slots, messages and seconds from now. deadline.go decides,
+// plan.go computes the need, keep.go the workers that stay, warm.go the effect of a warm pool, shared_cores.go the
+// effect of a shared machine on durations, forecast.go the effect of a forecast, trees*.go that of running trees.
+// silent.go sizes fleets whose workers do not report, and words.go writes the sentence. docs/arithmetic.md has the
+// formulas with the names of the fields; a test recomputes its numbers.
+//
+// Invariants:
+//
+//   - Each function is pure: the same observation gives the same decision, bit for bit. Time is in the observation.
+//   - An unknown backlog or an unlisted fleet is a hold. An unknown duration never counts as zero.
+//   - One more waiting message never means one worker fewer.
+//   - Package policy applies the limits. This package reads max, because a postponed launch must still find room, and
+//     launches_per_hour, because a stopped worker may not come back while launches are scarce.
+//
+// Numbers about slots and messages are float64, because a mean is not whole. Only the decision rounds, with rules.Ceil.
+//
+// Use package policy, not this one, to build a policy from a configuration with all its limits. How long the work takes
+// is in policy/internal/durations. Use policy/outlook for the expected results of a size, and policy/peer for other
+// autoscalers to compare with.
 package planning

@@ -13,17 +13,22 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// Exact gives every message a slot of its own: desired + max(0, queued - pending), where slots that are free count as
-// pending too. It never asks a worker to go: the size falls because workers that stay idle leave by themselves, down to
-// what the work in the queue occupies. Its source is the event-driven scaling of ECS services; it finishes earliest of
-// all policies and pays for it.
+// Exact gives every message a slot of its own:
 //
-// What running trees are expected to send counts as soon as a worker that is launched now would be in service no sooner
-// than it comes: see [muster.Expected].
+//	desired = previous + ceil(max(0, backlog - pending - free) / slots)
+//
+// pending are the slots of ordered and booting workers, free the slots in service without a message, slots those of one
+// worker. Exact never stops a worker: the size falls because idle workers leave by themselves, down to what the work
+// occupies. Of all policies it finishes messages earliest, and pays most for it. Its source is the event-driven scaling
+// of ECS services.
+//
+// Messages that running trees are expected to send count once a worker launched now would be in service no sooner than
+// they arrive: see [muster.Expected].
 type Exact struct {
-	// Whole sizes for trees as a whole and not for each of their nodes.
+	// Whole sizes for a tree as a whole instead of for each of its nodes.
 	Whole bool
-	// First is how many slots a tree gets of which only the root is known: with Whole alone, at least 0.
+	// First is how many slots a tree gets of which only the root is known. It counts with Whole alone and is at least
+	// 0.
 	First int
 }
 
@@ -42,8 +47,8 @@ func (x Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	}
 	slots := o.Capacity.SlotsPerWorker
 	pending := float64(o.Pending()) * slots
-	// Backlog and messages in flight were counted at one instant. What workers report comes at others: between the two
-	// a message would count twice, as waiting and as held, or not at all.
+	// Backlog and messages in flight were counted at one instant. Worker reports come at others: a message received in
+	// between would count twice, as waiting and as busy slot, or not at all.
 	free := float64(max(0, o.Capacity.Slots-o.Capacity.BusySlots))
 	if inFlight.Known {
 		free = max(0, float64(o.Capacity.Slots)-inFlight.Value)
@@ -64,7 +69,7 @@ func (x Exact) Decide(o muster.Observation, _ muster.Recent) muster.Decision {
 	return x.trees(d, o)
 }
 
-// exactWhy says in words why exact adds so many workers.
+// exactWhy says why Exact adds add workers; queued, pending and free are those of the formula.
 func exactWhy(o muster.Observation, queued, pending, free float64, add int) string {
 	if queued == 0 {
 		return rules.NothingWaits(o) + ", and workers that stay idle leave by themselves"
@@ -88,8 +93,8 @@ func exactWhy(o muster.Observation, queued, pending, free float64, add int) stri
 	}
 }
 
-// trees returns the decision d of [Exact] with what trees are expected to send: a slot for each message that is there
-// when a worker that is launched now takes messages. Workers stay for messages that come before that.
+// trees returns d with what trees are expected to send: a slot for each message that is present when a worker launched
+// now takes messages. Workers stay for messages that are present before that.
 func (x Exact) trees(d muster.Decision, o muster.Observation) muster.Decision {
 	switch {
 	case o.Expected.None():
@@ -99,17 +104,17 @@ func (x Exact) trees(d muster.Decision, o muster.Observation) muster.Decision {
 	}
 	work, known := durations.Of(o)
 	if !known || !o.Expected.Known {
-		return untimed(d, o)
+		return decideUntimed(d, o)
 	}
 	p := newPlan(o, work, 1)
-	p.hold(o)
-	in, words := treesIn(o)
-	all := p.sendings(o, o.Expected.Levels)
-	when, words := treesWhen(o, words, all)
+	p.countInFlight(o)
+	in, words := treeValues(o)
+	all := p.treeSendings(o, o.Expected.Levels)
+	when, words := describeSendings(o, words, all)
 	ready := p.boot + math.Max(cmp.Or(o.Poll, time.Second).Seconds(), 0)
 	before := d.Desired
-	out := max(before, rules.Ceil(p.present(o, all, ready)/p.slots))
-	keep := min(d.Previous, rules.Ceil(p.most(o, all, ready)/p.slots))
+	out := max(before, rules.Ceil(p.presentAt(o, all, ready)/p.slots))
+	keep := min(d.Previous, rules.Ceil(p.peakPresent(o, all, ready)/p.slots))
 	if out > before {
 		words += fmt.Sprintf("; %s to be in service for it", rules.Launches(out-before))
 	}
@@ -124,17 +129,18 @@ func (x Exact) trees(d muster.Decision, o muster.Observation) muster.Decision {
 	return d
 }
 
-// hold takes what is in hand from the queue's count, which was made at the same instant as that of the backlog.
-func (p *plan) hold(o muster.Observation) {
+// countInFlight sets the free slots by the queue's own number of messages in flight. It was counted at the same instant
+// as the backlog; worker reports come at other times, so a message between the two would count twice or not at all.
+func (p *plan) countInFlight(o muster.Observation) {
 	if f := o.InFlight(); f.Known {
-		p.free = math.Max(0, p.up-f.Value)
+		p.free = math.Max(0, p.inService-f.Value)
 	}
 }
 
-// present returns how many messages are there so many seconds from now, waiting or in work: those that are there now,
-// and those that come by then, without those that the workers that are there and on their way have finished.
-func (p plan) present(o muster.Observation, all []ahead, at float64) float64 {
-	inHand := p.inHand(o)
+// presentAt returns how many messages are waiting or in progress at a time in seconds from now: the present ones and
+// those of all that arrive by then, less what the existing workers have finished.
+func (p plan) presentAt(o muster.Observation, all []sending, at float64) float64 {
+	inHand := p.inProgress(o)
 	came := func(by float64) float64 {
 		n := o.Backlog().Value
 		for _, a := range all {
@@ -145,7 +151,7 @@ func (p plan) present(o muster.Observation, all []ahead, at float64) float64 {
 		return n
 	}
 	finished := 0.0
-	if first, last := p.ends(); at >= last {
+	if first, last := p.progressEnds(); at >= last {
 		finished = inHand
 	} else if at > first {
 		finished = inHand * (at - first) / (last - first)
@@ -156,17 +162,17 @@ func (p plan) present(o muster.Observation, all []ahead, at float64) float64 {
 	return math.Max(0, inHand+came(at)-finished)
 }
 
-// most returns the most messages that are there when some come, from now until so many seconds from now. Whether nodes
-// have children of whose depth none is done is taken as for the depth above.
-func (p plan) most(o muster.Observation, all []ahead, until float64) float64 {
+// peakPresent returns the largest number of messages present at any arrival until a time in seconds from now.
+// Expected.Perhaps counts too: this number keeps workers and launches none.
+func (p plan) peakPresent(o muster.Observation, all []sending, until float64) float64 {
 	most := 0.0
 	for _, a := range all {
 		if a.at <= until {
-			most = math.Max(most, p.present(o, all, a.at))
+			most = math.Max(most, p.presentAt(o, all, a.at))
 		}
 	}
 	if e := o.Expected; e.Perhaps > 0 && p.residual <= until {
-		most = math.Max(most, p.present(o, all, p.residual)+e.Perhaps)
+		most = math.Max(most, p.presentAt(o, all, p.residual)+e.Perhaps)
 	}
 	return most
 }

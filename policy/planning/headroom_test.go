@@ -24,8 +24,8 @@ func TestHeadroomIsNoMoreThanASlotForEachMessageOfTheBusiestTimes(t *testing.T) 
 			muster.Busiest{OverSeconds: 5, Messages: 12}, 16.2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := &plan{Work: durations.Work{Settled: row.mean}, latency: row.latency, slots: 1, boot: 60, missed: 1,
-				price:    1e9,
+			p := &plan{Work: durations.Work{LongTermMean: row.mean}, latency: row.latency, slots: 1, boot: 60,
+				tooLateShare: 1, price: 1e9,
 				quantile: 0.99}
 			if got := p.headroom(muster.Arrivals{FiveMinutes: row.minutes, Hour: math.Max(1e-6, row.minutes),
 				Busiest: []muster.Busiest{row.busiest}}); !about(got, row.want) {
@@ -53,9 +53,9 @@ func TestSteadyArrivalsThatComeAtRandomTakeMoreThanTheyKeepBusy(t *testing.T) {
 		{"nothing comes", 0.99, 1, 0, 60, 0, 2, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := &plan{Work: durations.Work{Settled: row.mean, Variation: row.variation}, quantile: row.quantile,
+			p := &plan{Work: durations.Work{LongTermMean: row.mean, Variation: row.variation}, quantile: row.quantile,
 				boot: row.boot}
-			if got := p.steady(row.at, row.spare); math.Abs(got-row.want) > 1e-3 {
+			if got := p.kingmanSlots(row.at, row.spare); math.Abs(got-row.want) > 1e-3 {
 				t.Errorf("found %.4f slots, want %v", got, row.want)
 			}
 		})
@@ -80,7 +80,7 @@ func TestHeadroomIsWorthItsPrice(t *testing.T) {
 		{"nothing came for so long that the idle slots have cost more than it saves", 100, 1, 1e6, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := &plan{Work: durations.Work{Settled: 1}, latency: 6, slots: 1, boot: 60, missed: row.missed,
+			p := &plan{Work: durations.Work{LongTermMean: 1}, latency: 6, slots: 1, boot: 60, tooLateShare: row.missed,
 				price:    row.price,
 				quantile: 0.99}
 			if got := p.headroom(muster.Arrivals{Hour: 2, Busiest: busiest, QuietSeconds: row.quiet}); !about(got,

@@ -9,59 +9,70 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// keep returns how many workers are kept although nothing waits for them now.
-func (p *plan) keep(o muster.Observation) int {
+// keptWorkers returns how many workers stay or are launched although nothing waits for them.
+//
+// While launches come in time for enough messages (tooLateShare <= 1 - quantile), these are the workers that the
+// arrivals keep busy. No worker is launched only for that. Otherwise the headroom for the busiest times counts too, and
+// workers are launched for it.
+func (p *plan) keptWorkers(o muster.Observation) int {
 	if !o.Arrivals.Known {
 		return 0
 	}
 	active := o.Capacity.Active()
 	busy := min(active, p.keptBusy(o.Arrivals, o.Capacity)) // no worker is launched only for that
-	if p.missed <= 1-p.quantile {
+	if p.tooLateShare <= 1-p.quantile {
 		return busy
 	}
-	room := math.Min(p.headroom(o.Arrivals), p.holdable(o)/p.slots)
+	room := math.Min(p.headroom(o.Arrivals), p.usableSlots(o)/p.slots)
 	ahead, stay := rules.Ceil(room), room
-	if pool := p.inTime(); pool > 0 {
-		stay = math.Max(0, room-p.standIn())
+	if pool := p.poolInTime(); pool > 0 {
+		stay = math.Max(0, room-p.poolReplaces())
 		if float64(active)+pool >= room {
-			ahead = rules.Ceil(
-				room - pool) // what is launched from it is not in it any more, so this stands when it is done
+			// A worker launched from the pool leaves it, so the number is the same after the launch.
+			ahead = rules.Ceil(room - pool)
 		}
 	}
-	return max(busy, ahead, min(active, rules.Ceil(math.Min(stay*sticky, stay+0.5))))
+	return max(busy, ahead, min(active, rules.Ceil(math.Min(stay*keepFactor, stay+0.5))))
 }
 
-// sticky is by how much more headroom is kept than is launched for, up to half a worker: the estimates behind it move
-// all the time, and each move across a whole worker would cost a boot.
-const sticky = 1.2
+// keepFactor is the hysteresis of the headroom: present workers stay for up to 1.2 times the headroom, at most half a
+// worker more. The estimates behind it move all the time, and without hysteresis each move across a whole worker would
+// cost a boot.
+const keepFactor = 1.2
 
-// stay is how many of the active workers stay for reasons that lie outside the plan: the one of a fleet that is prompt,
-// while a message a minute comes, and all while launches are scarce, because who is let go then may not come back
-// within the hour.
-func (p Deadline) stay(o muster.Observation, active int) (workers int, because string) {
-	// A quarter of what an hour may have is for work that waits. While launches fail they
-	// are tried again and again, and would keep everybody for hours after that is mended.
+// keptOutsidePlan returns how many of the active workers stay for a reason outside the plan, and the reason as a
+// clause. All stay while launches are scarce: a worker that stops may not be replaced within the hour. The one worker
+// of a prompt fleet stays while a message a minute arrives.
+func (p Deadline) keptOutsidePlan(o muster.Observation, active int) (workers int, because string) {
+	// The last quarter of the hour's launches is left for messages that wait. Failed launches do not count here: they
+	// are repeated again and again, and would keep all workers for hours after the cause is repaired.
 	if l := o.Limits.LaunchesPerHour; l > 0 && 4*o.Launches.LastHour >= 3*l && o.Launches.Failed == 0 {
 		return active, fmt.Sprintf("%s in the past hour, %d are allowed", rules.Launches(o.Launches.LastHour), l)
 	}
-	// A message counts for half of one in a minute's mean until 42 s later.
+	// 0.5 in the mean of a minute: one message counts for so much until 42 s later.
 	if p.Prompt && o.Arrivals.Known && o.Arrivals.Minute*60 >= 0.5 {
 		return min(active, 1), "a message came within the past minute"
 	}
 	return 0, ""
 }
 
-// keptBusy is how many workers stay because the arrivals keep them busy, where the objective leaves time to launch one
-// again.
+// keptBusy returns how many workers stay because the arrivals keep them busy, if the objective leaves time to launch
+// them again.
 //
-// Arrivals that keep a workers busy never leave the first floor(a) of them idle for long. The last one, of which a
-// fraction f is busy, can go and come again: the others leave f seconds of work a second undone, until what waits is as
-// much as can wait, floor(a) times the slack. If that takes no longer than a boot, the worker stays: its boot costs
-// more than its idle time until then (ski rental). An idle worker also goes when no message is to come for it within
-// the time that it takes to boot.
+//	a    = r m / s                 workers kept busy, with f = a - floor(a)
+//	keep = floor(a), and one more if floor(a) max(0, S) / f <= b
+//
+// r is the arrival rate, m the mean duration, s the slots of a worker, S the slack and b the boot time.
+//
+// The first floor(a) workers are never idle for long. Without the last one, f seconds of work a second pile up, until
+// as much waits as can wait: floor(a) S. If that takes no longer than a boot, the worker stays, because its next boot
+// costs more than its idle time until then (ski rental). With floor(a) = 0 the one worker stays while max(S + 1/r, time
+// since the last message) is at most b.
+//
+// An idle worker also stops if fewer messages than it handles arrive within a boot.
 func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
-	rate := p.arriving(a)
-	load := rate * p.Lately / p.slots
+	rate := p.arrivalBound(a)
+	load := rate * p.FinishedMean / p.slots
 	whole := math.Floor(load + 1e-9)
 	keep := whole
 	if part := load - whole; part > 0 {
@@ -78,9 +89,13 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 	return int(math.Min(keep, math.Ceil(busy)+math.Floor(rate*p.boot/p.slots+0.5)))
 }
 
-// arriving is the rate that the arrivals surely have at the most, in messages a second: of n messages in a window there
-// may have been (n + 1 + z sqrt(n)) by chance; the window that says the least counts.
-func (p *plan) arriving(a muster.Arrivals) float64 {
+// arrivalBound returns an upper bound of the arrival rate in messages per second, one deviation of chance above the
+// count:
+//
+//	(n + 1 + z sqrt(n)) / w,   z = 1
+//
+// for n messages in a window of w seconds. The smallest bound of all windows counts.
+func (p *plan) arrivalBound(a muster.Arrivals) float64 {
 	const z = 1
 	watched := cmp.Or(a.WatchedSeconds, 3600)
 	least := math.Inf(1)
@@ -93,30 +108,36 @@ func (p *plan) arriving(a muster.Arrivals) float64 {
 	return least
 }
 
-// reserve is how much is kept of what the busiest times would have needed: the rest is launched when they come. More is
-// dearer and hardly better, less is late in each of them.
-const reserve = 0.9
+// busiestShare is the share of the headroom for the busiest times that is kept. The rest is launched when they come.
+// More costs more and hardly helps, less is late at each of them.
+const busiestShare = 0.9
 
-// headroom is for objectives that leave no time to launch a worker for a message that is already there: as many workers
-// as would have kept the objective in the busiest times of the past hours. Within a window of w seconds came n messages
-// that had to be in time; slots that work them off within w plus the time x that a message may wait number n m / (w +
-// x), and never more than one for each beside those that are busy anyway. A forecast that is used says how many such a
-// window will have. Of the messages that begin around the last moment some take longer than the mean and some less, so
-// x leaves the mean for the work itself.
+// headroom returns how many workers to keep if the objective leaves no time to launch one for a message that has
+// arrived. The result is the larger of two sizes: busiestSlots times busiestShare, for bursts, and kingmanSlots, for
+// arrivals at random.
 //
-// How much of that is worth its price is a newsvendor's question: room for a larger share of the messages costs idle
-// slots, room for a smaller one late messages, and the share with the least sum of both counts, up to the one that is
-// asked for.
+// The share of the messages to make room for is a newsvendor's question. For each share among [muster.RoomShares] and
+// the quantile,
+//
+//	cost = (slots(share) - usual) / s + c r u (quantile - share)
+//
+// slots(share) is the room for that share, usual the busy slots, s the slots of a worker, c the price of a late
+// message, r the arrival rate of the past hour, u the share of launches that come too late. Idle slots cost a
+// worker-second each second; smaller shares make messages late. The cheapest share counts, the larger one of two equal
+// ones.
+//
+// A forecast that is used replaces r and the busiest times. headroom returns 0 once nothing has arrived for so long
+// that the idle workers have cost more than late messages would, unless a rise is forecast.
 func (p *plan) headroom(a muster.Arrivals) float64 {
-	spare := math.Max(0, p.latency-p.Settled)
-	usual, come := p.usually(a), a.Hour
-	rate, differs := expected(p.forecast)
+	spare := math.Max(0, p.latency-p.LongTermMean)
+	usual, arrivals := p.offeredLoad(a), a.Hour
+	rate, differs := forecastRate(p.forecast)
 	rises := p.forecast.Used && differs && rate > p.forecast.LatelyPerSecond
 	switch {
 	case rises:
-		come = rate
+		arrivals = rate
 	case p.forecast.Used && differs:
-		come = math.Min(come, rate)
+		arrivals = math.Min(arrivals, rate)
 	}
 	least, best := math.Inf(1), 0.0
 	shares := muster.RoomShares()
@@ -124,94 +145,113 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 		slots, share := usual, 0.0
 		switch {
 		case k == len(shares):
-			slots, share = p.roomFor(a, usual, spare, func(b muster.Busiest) float64 { return b.Messages }), p.quantile
+			all := func(b muster.Busiest) float64 { return b.Messages }
+			slots, share = p.busiestSlots(a, usual, spare, all), p.quantile
 		case k >= 0:
 			if share = shares[k]; share >= p.quantile {
 				continue
 			}
-			slots = p.roomFor(a, usual, spare, func(b muster.Busiest) float64 { return b.Rooms[k] })
+			slots = p.busiestSlots(a, usual, spare, func(b muster.Busiest) float64 { return b.Rooms[k] })
 		}
-		cost := (slots-usual)/p.slots + p.price*come*p.missed*(p.quantile-share)
+		cost := (slots-usual)/p.slots + p.price*arrivals*p.tooLateShare*(p.quantile-share)
 		if cost <= least {
 			least, best = cost, slots
 		}
 	}
-	if !rises && p.rested(a, best) {
+	if !rises && p.idleTooLong(a, best) {
 		return 0
 	}
-	return math.Max(reserve*best, p.steady(usual, spare)) / p.slots
+	return math.Max(busiestShare*best, p.kingmanSlots(usual, spare)) / p.slots
 }
 
-// mayGather tells whether workers that each hold a little may go as soon as fewer can hold all of it: where there is
-// time to launch one again, or where what is kept goes by five minutes of arrivals at least.
-func (p *plan) mayGather() bool {
+// mayConsolidate tells whether the fleet may shrink to the workers that could hold all messages in progress, although
+// each worker holds some. That needs time to launch a worker again, or at least five minutes of arrivals to base the
+// kept ones on.
+func (p *plan) mayConsolidate() bool {
 	return p.slots > 1 && (p.slack() > 0 || p.arrivals.Known && cmp.Or(p.arrivals.WatchedSeconds, 3600) >= 300)
 }
 
-// holdable is how many slots can have something to do by the time at which a worker is ready that is launched now, or
-// by the next decision: one for each message in hand, that waits, or that credibly comes until then. What comes later
-// finds workers that are launched later.
-func (p *plan) holdable(o muster.Observation) float64 {
+// usableSlots returns how many slots can have work by the time that a worker launched now is ready, or by the next
+// decision. It is one slot for each message in progress, for each that waits, and for each that may arrive until then.
+// Messages that arrive later find workers launched later, so headroom above this number would be idle.
+func (p *plan) usableSlots(o muster.Observation) float64 {
 	a, until := o.Arrivals, p.boot+p.step+p.lag
-	come := p.toCome(until)
-	come += 1 + 2*math.Sqrt(come)
+	arrive := p.expectedArrivals(until)
+	arrive += 1 + 2*math.Sqrt(arrive)
 	for i, b := range a.Busiest {
 		if i == 0 || b.OverSeconds <= until {
-			come = math.Max(come, foreseen(p.forecast, b))
+			arrive = math.Max(arrive, forecastBusiest(p.forecast, b))
 			continue
 		}
-		come = math.Max(come, foreseen(p.forecast, b)*until/b.OverSeconds)
+		arrive = math.Max(arrive, forecastBusiest(p.forecast, b)*until/b.OverSeconds)
 		break
 	}
-	return p.up - p.free + o.Backlog().Value + come
+	return p.inService - p.free + o.Backlog().Value + arrive
 }
 
-// rested tells whether nothing came for so long that the idle slots have cost as much by now as the messages would that
-// are late when work begins again without them (ski rental).
-func (p *plan) rested(a muster.Arrivals, slots float64) bool {
-	late := mostWithin(a.Busiest, math.Max(1, p.boot+p.lag+p.Settled-p.latency))
+// idleTooLong tells whether the quiet time has cost as much in idle workers as it would cost to be without them when
+// work begins again (ski rental):
+//
+//	quiet k > c late + b k
+//
+// k is the number of workers, c the price of a late message, b the boot time. late is the number of messages that the
+// busiest times send while no worker is ready.
+func (p *plan) idleTooLong(a muster.Arrivals, slots float64) bool {
+	late := busiestWithin(a.Busiest, math.Max(1, p.boot+p.lag+p.LongTermMean-p.latency))
 	workers := math.Ceil(slots / p.slots)
 	return a.QuietSeconds*workers > p.price*late+p.boot*workers
 }
 
-// usually is how many slots the arrivals keep busy: over five minutes, or over longer where the work takes longer,
-// because one message of two hours is no load of 24 slots.
-func (p *plan) usually(a muster.Arrivals) float64 {
+// offeredLoad returns how many slots the arrivals keep busy: rate times mean duration. The rate is that of a window at
+// least as long as the work: five minutes, 20 minutes or an hour. In a shorter window, one message of two hours would
+// look like 24 busy slots. For short work and a rate that grows steadily, the rate at the end of a boot counts.
+func (p *plan) offeredLoad(a muster.Arrivals) float64 {
 	switch {
-	case p.Settled <= 300:
+	case p.LongTermMean <= 300:
 		rate := a.FiveMinutes
-		if rise := p.rise(); rise > 0 {
+		if rise := p.rateGrowth(); rise > 0 {
 			rate = math.Max(rate, a.TenSeconds+rise*(5+p.boot))
 		}
-		return rate * p.Settled
-	case p.Settled <= 1200:
-		return a.TwentyMinutes * p.Settled
+		return rate * p.LongTermMean
+	case p.LongTermMean <= 1200:
+		return a.TwentyMinutes * p.LongTermMean
 	}
-	return a.Hour * math.Min(p.Settled, 3600)
+	return a.Hour * math.Min(p.LongTermMean, 3600)
 }
 
-// roomFor is how many slots the busiest times take, where messages says how many of a window there is to be room for.
-func (p *plan) roomFor(a muster.Arrivals, usual, spare float64, messages func(muster.Busiest) float64) float64 {
+// busiestSlots returns how many slots the busiest times need:
+//
+//	max over the windows of min(N m / (w + x), N + usual)
+//
+// N is the number of messages in a window of w seconds, as messages returns it; m is the long-term mean duration.
+// spare, or x, is how long a message may wait in seconds: the work of a window may be spread over w + x. usual are the
+// slots that are busy anyway. More than one slot for each message never helps.
+func (p *plan) busiestSlots(a muster.Arrivals, usual, spare float64, messages func(muster.Busiest) float64) float64 {
 	slots := usual
 	for i, b := range a.Busiest {
 		over := b.OverSeconds
 		if i == 0 {
-			over /= 2 // how they came within the shortest window nobody knows: evenly, or all of them at once
+			over /= 2 // within the shortest window they may have arrived evenly or all at once: half of it is the guess
 		}
 		b.Messages = messages(b)
-		n := foreseen(p.forecast, b)
-		slots = math.Max(slots, math.Min(n*p.Settled/(over+spare), n+usual))
+		n := forecastBusiest(p.forecast, b)
+		slots = math.Max(slots, math.Min(n*p.LongTermMean/(over+spare), n+usual))
 	}
 	return slots
 }
 
-// steady is how many slots keep the waits of messages that come at random, and keep so many slots busy, within x
-// seconds. In heavy traffic a wait is longer than x in exp(-2 x (c - a) / (m (1 + v^2))) of all cases, with c slots of
-// which a are busy on average (Kingman's formula; where x is less than m it counts as m); where little comes that is
-// too much, and twice as many do. What comes while a worker boots cannot be left to one that is launched for it, what
-// comes later can: so of what it takes beyond a the part b / (b + x) counts, for a boot time b.
-func (p *plan) steady(busy, spare float64) float64 {
+// kingmanSlots returns how many slots keep waits within x seconds if messages arrive at random and keep a slots busy on
+// average:
+//
+//	a + b / (b + x) min(a, m (1 + v^2) / (2 max(m, x)) ln(1 / (1 - q)))
+//
+// The parameters are a = busy and x = spare; m is the long-term mean duration, v the variation, q the quantile, b the
+// boot time. By Kingman's formula, in heavy traffic the share exp(-2 x (c - a) / (m (1 + v^2))) of the messages wait
+// longer than x with c slots; solved for c it gives the last term. Under light traffic that is too much, and 2 a slots
+// are enough. Only messages that arrive during a boot depend on slots kept ahead, hence b / (b + x). q counts as at
+// most 0.9999, so that the logarithm is finite.
+func (p *plan) kingmanSlots(busy, spare float64) float64 {
 	late := math.Max(1e-4, 1-p.quantile)
-	least := p.Settled * (1 + p.Variation*p.Variation) / (2 * math.Max(p.Settled, spare)) * math.Log(1/late)
+	least := p.LongTermMean * (1 + p.Variation*p.Variation) / (2 * math.Max(p.LongTermMean, spare)) * math.Log(1/late)
 	return busy + math.Min(least, busy)*p.boot/(p.boot+spare)
 }

@@ -84,9 +84,9 @@ func TestWorkIsWhatWasMeasuredAsLongAsTheLastMinutesAgree(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w, known := durations.Of(row.o)
-			if !known || !about(w.Mean, row.mean) || !about(w.Tail, row.tail) || !about(w.Usual, row.usal) {
-				t.Errorf("mean %v, tail %v, usual %v (known %v); want %v, %v, %v", w.Mean, w.Tail, w.Usual, known,
-					row.mean, row.tail, row.usal)
+			if !known || !about(w.Mean, row.mean) || !about(w.Tail, row.tail) || !about(w.LongTermTail, row.usal) {
+				t.Errorf("mean %v, tail %v, usual %v (known %v); want %v, %v, %v", w.Mean, w.Tail,
+					w.LongTermTail, known, row.mean, row.tail, row.usal)
 			}
 		})
 	}
@@ -141,8 +141,8 @@ func TestWorkLiesBetweenWhatWasAndWhatIs(t *testing.T) {
 				o.Capacity.HeldMeanSeconds)
 		}
 		// The shape stays: everything is longer in proportion.
-		if scale := w.Mean / mean; !about(w.Tail, w.Usual*scale) || w.Tail < w.Mean*(1-1e-9) || w.Variation < 0 ||
-			w.Variation > 1 {
+		if scale := w.Mean / mean; !about(w.Tail, w.LongTermTail*scale) || w.Tail < w.Mean*(1-1e-9) ||
+			w.Variation < 0 || w.Variation > 1 {
 			t.Fatalf("the work is %+v, %v times as long as measured", w, scale)
 		}
 	})
@@ -211,17 +211,18 @@ func TestHowManyMessagesTheWorkersBegin(t *testing.T) {
 		want  float64
 	}{
 		{"nobody", plan{}, 1000, 0},
-		{"three free slots at once", plan{free: 3, up: 3}, 0, 3},
-		{"three free slots for 60 s of 25 s each", plan{free: 3, up: 3}, 60, 9},
-		{"a busy one after its message", plan{up: 1, residual: 10}, 10, 1},
-		{"and not before", plan{up: 1, residual: 10}, 9.9, 0},
+		{"three free slots at once", plan{free: 3, inService: 3}, 0, 3},
+		{"three free slots for 60 s of 25 s each", plan{free: 3, inService: 3}, 60, 9},
+		{"a busy one after its message", plan{inService: 1, residual: 10}, 10, 1},
+		{"and not before", plan{inService: 1, residual: 10}, 9.9, 0},
 		{"a hundred slots at different points: in proportion, 100 x 5 / 10 x 1 / 2, less 2.33 x 5 for chance",
-			plan{up: 100, residual: 10, mixed: 1}, 5, 13.35},
-		{"of few slots chance decides: none", plan{up: 4, residual: 10, mixed: 1}, 5, 0},
-		{"and as many as there are means later: 4 x (1 / 2 + 50 / 25)", plan{up: 4, residual: 10, mixed: 1}, 60, 10},
-		{"a free one and a busy one: 3 and 2", plan{free: 1, up: 2, residual: 10}, 50, 5},
-		{"those that boot from when they are there", plan{coming: []arrival{{at: 40, slots: 2}}}, 39, 0},
-		{"and then like free ones", plan{coming: []arrival{{at: 40, slots: 2}}}, 65, 4},
+			plan{inService: 100, residual: 10, mixed: 1}, 5, 13.35},
+		{"of few slots chance decides: none", plan{inService: 4, residual: 10, mixed: 1}, 5, 0},
+		{"and as many as there are means later: 4 x (1 / 2 + 50 / 25)",
+			plan{inService: 4, residual: 10, mixed: 1}, 60, 10},
+		{"a free one and a busy one: 3 and 2", plan{free: 1, inService: 2, residual: 10}, 50, 5},
+		{"those that boot from when they are there", plan{pending: []pendingSlots{{at: 40, slots: 2}}}, 39, 0},
+		{"and then like free ones", plan{pending: []pendingSlots{{at: 40, slots: 2}}}, 65, 4},
 	} {
 		row.p.Mean = 25
 		if got := row.p.begun(row.until); !about(got, row.want) {
@@ -235,10 +236,10 @@ func TestWorkersBeginMoreInMoreTime(t *testing.T) {
 		p := plan{Work: durations.Work{Mean: rapid.Float64Range(0.1, 100).Draw(t, "mean"),
 			Variation: rapid.Float64Range(0, 1).Draw(t, "variation")}}
 		p.free = float64(rapid.IntRange(0, 5).Draw(t, "free"))
-		p.up = p.free + float64(rapid.IntRange(0, 5).Draw(t, "busy"))
-		p.hand(muster.Capacity{HeldMeanSeconds: rapid.Float64Range(0, 200).Draw(t, "held"),
+		p.inService = p.free + float64(rapid.IntRange(0, 5).Draw(t, "busy"))
+		p.estimateProgress(muster.Capacity{HeldMeanSeconds: rapid.Float64Range(0, 200).Draw(t, "held"),
 			HeldDeviationSeconds: rapid.Float64Range(0, 50).Draw(t, "apart")})
-		p.coming = []arrival{{rapid.Float64Range(0, 100).Draw(t, "at"),
+		p.pending = []pendingSlots{{rapid.Float64Range(0, 100).Draw(t, "at"),
 			float64(rapid.IntRange(0, 5).Draw(t, "coming"))}}
 		early := rapid.Float64Range(0, 500).Draw(t, "early")
 		late := early + rapid.Float64Range(0, 100).Draw(t, "later")
@@ -286,11 +287,11 @@ func TestTheWorkersThatThePublishedTestNeeds(t *testing.T) {
 		{"25 s, when only a launch before the delay is in time", 25, 175, 2, math.MaxInt32, math.Inf(1), 91},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			n := planOf(s0(row.mpd, row.age)).need(row.delay)
+			n := planOf(s0(row.mpd, row.age)).needAfter(row.delay)
 			if !about(n.workers, row.fraction) || float64(rules.Ceil(n.workers)) != row.workers ||
-				!about(n.latest, row.latest) || n.ahead != 50 {
+				!about(n.latest, row.latest) || n.messages != 50 {
 				t.Errorf("%v workers for %v messages to begin within %v s; want %v for 50 within %v", n.workers,
-					n.ahead, n.latest, row.fraction, row.latest)
+					n.messages, n.latest, row.fraction, row.latest)
 			}
 		})
 	}
@@ -338,7 +339,7 @@ func TestWhatIsThereAndComesNeedNotBeLaunched(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			o := s0(25, 0)
 			row.change(&o)
-			if n := planOf(o).need(0); !about(n.workers, row.workers) {
+			if n := planOf(o).needAfter(0); !about(n.workers, row.workers) {
 				t.Errorf("%v workers more are needed, want %v", n.workers, row.workers)
 			}
 		})
@@ -406,7 +407,7 @@ func TestChanceAddsToTheLengthOfTheLastInSquares(t *testing.T) {
 	} {
 		o := s0(25, 0)
 		o.Processing = row.processing
-		if got := planOf(o).chance(row.ahead); !about(got, row.want) {
+		if got := planOf(o).varianceExtra(row.ahead); !about(got, row.want) {
 			t.Errorf("%s: %v messages, want %v", row.name, got, row.want)
 		}
 	}
@@ -491,7 +492,7 @@ func TestWhoIsKeptAlthoughNothingWaits(t *testing.T) {
 			o := s0(25, 0)
 			o.Objective.Latency, o.Arrivals, o.Capacity.SlotsPerWorker, o.Capacity.Idle = row.latency, row.arrivals,
 				row.slots, row.active
-			if got := planOf(o).keep(o); got != row.want {
+			if got := planOf(o).keptWorkers(o); got != row.want {
 				t.Errorf("%d are kept, want %d", got, row.want)
 			}
 		})
@@ -515,13 +516,13 @@ func TestWhatWillComeIsNoSpikeThatIsOver(t *testing.T) {
 		{"counted for two: twenty messages in twenty seconds",
 			muster.Arrivals{TenSeconds: 10, Minute: 10, FiveMinutes: 10, Hour: 10, WatchedSeconds: 2}, 60},
 	} {
-		if got := (&plan{arrivals: row.arrivals}).toCome(60); !about(got, row.want) {
+		if got := (&plan{arrivals: row.arrivals}).expectedArrivals(60); !about(got, row.want) {
 			t.Errorf("%s: %v come, want %v", row.name, got, row.want)
 		}
 	}
 	// 287 came within 40 s at the most, so that of a spike of 100 in ten seconds 133 more come in half a minute.
 	spike := muster.Arrivals{TenSeconds: 10, Minute: 1, FiveMinutes: 1, Hour: 0.9, Busiest: past}
-	if got := (&plan{arrivals: spike}).toCome(30); !about(got, 146.667) {
+	if got := (&plan{arrivals: spike}).expectedArrivals(30); !about(got, 146.667) {
 		t.Errorf("of a spike come %v in half a minute, want 146.667", got)
 	}
 }

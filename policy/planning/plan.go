@@ -9,91 +9,108 @@ import (
 	"github.com/muster-scale/muster/policy/internal/durations"
 )
 
-// plan is what deadlines are judged by: the messages that wait, the workers there are and will be, and the times that
-// matter. All times are in seconds from now.
+// plan is one observation prepared for the question that Deadline asks: how many workers must be launched, and when?
+//
+// newPlan makes one. It is then only read, except that sizeByPlan notes in promptLaunch and probing why it chose a
+// number, for the sentence. All times are in seconds; instants count from the observation. Counts of slots and messages
+// are means, so they need not be whole.
 type plan struct {
+	// Work is the estimate of the processing duration.
 	durations.Work
+	// waiting are the waiting messages in groups by age, oldest first. It has one group if only the oldest age, or no
+	// age at all, is known.
 	waiting []muster.Waiting
-	// begunBy is how many messages, whichever, have begun by the last moment of each group that waits: a launch changes
-	// nothing of it.
+	// begunBy has, for each group of waiting, how many messages the workers that exist begin by the group's last
+	// moment, whichever messages these are. No launch changes it, so it is computed once for all delays.
 	begunBy []float64
-	// slots is how many messages a worker handles at once, up the slots in service, free those without a message.
-	slots, up, free float64
-	coming          []arrival
-	// residual is how long slots that are busy now stay so on average.
+	// slots is how many messages a worker handles at once, at least 1. inService counts the slots in service, free
+	// those of them without a message.
+	slots, inService, free float64
+	// pending are the slots of ordered and booting workers.
+	pending []pendingSlots
+	// residual is the mean time until a slot that is busy now becomes free.
 	residual float64
-	// varied is how far durations differ, mixed how far slots in use are
-	// at different points of their work: 0 is not at all, 1 is so much that only means count.
+	// varied tells how much durations differ, mixed how much the busy slots are at different points of their work. Both
+	// run from 0, not at all, to 1, so much that only means count.
 	varied, mixed float64
-	// latency is what is planned with, boot the time a worker needs that is launched now, step the time until the next
-	// decision at the latest, and lag by how much counts may lag behind: messages are so much older than they seem, and
-	// those that came since are not seen.
+	// latency is the part of the objective that the plan uses. boot is the boot time of a worker launched now from
+	// cold. step is the longest time until the next decision. lag is how old the counts may be: messages may be so much
+	// older than observed, and messages that arrived within the lag may be missing.
 	latency, boot, step, lag float64
-	// missed is the share of launches, from 0 to 1, that come too late for a message that is there when they are
-	// ordered.
-	missed float64
-	// quantile is the share of the messages that shall be in time, price what one of the others costs, in
+	// tooLateShare is the share of launches, 0 to 1, that come too late for a message that waits when they are ordered.
+	tooLateShare float64
+	// quantile is the share of the messages that the objective demands in time, price the cost of one late message in
 	// worker-seconds.
 	quantile, price float64
-	// pool is the warm pool, from which workers are launched first.
+	// pool is the warm pool. Launches use it first.
 	pool pool
-	// blind is true while the ages of the messages are not known: then no launch is put off.
-	blind bool
-	// prompt is true when one worker is launched only because nobody is there.
-	prompt bool
-	// share is the share of the objective that is planned with.
+	// agesUnknown is true while neither ages nor arrivals are known. Then no launch is postponed.
+	agesUnknown bool
+	// promptLaunch is true if one worker is launched only because the fleet is prompt and has none.
+	promptLaunch bool
+	// share is the share of the objective that the dial leaves to the plan, above 0 and at most 1.
 	share float64
-	// wary is true when fewer are launched than all needed, because only what is in hand says how long the work takes.
-	wary bool
-	// arrivals tell how many more will come; they count where a launch is too late for those that wait.
+	// probing is true if fewer workers are launched than the estimate needs, because only messages in progress support
+	// that estimate.
+	probing bool
+	// arrivals are the rates and the busiest times. They count if the objective leaves no time to launch a worker for
+	// a message that waits already.
 	arrivals muster.Arrivals
-	// forecast tells how fast they will come; it is zero where none is used.
+	// forecast is the seasonal forecast; zero if the policy uses none.
 	forecast muster.Forecast
 }
 
-// arrival is workers that will take messages at an instant.
-type arrival struct{ at, slots float64 }
+// pendingSlots are slots of workers that take messages from the time at on.
+type pendingSlots struct{ at, slots float64 }
 
+// newPlan returns the plan for an observation with work w. scale is the share of the objective to use; 0 stands for 1.
+//
+//	P    = z L - min(0.03 z L, 10 p)
+//	step = max(2 p, 0.02 b)
+//
+// P is the plan's latency, z the scale, L the latency objective, p the poll interval and b the boot time. step allows
+// two polls for the next decision, but at least a fiftieth of a boot, which is less than boots vary.
 func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	if scale <= 0 {
 		scale = 1
 	}
 	c := o.Capacity
 	p := plan{
-		Work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), up: float64(c.Slots),
+		Work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), inService: float64(c.Slots),
 		free: float64(max(0, c.Slots-c.BusySlots)),
-		boot: surelyBooted(o.Boot), lag: o.LateSeconds(), quantile: o.Objective.Quantile, arrivals: o.Arrivals,
+		boot: bootWithMargin(o.Boot), lag: o.LateSeconds(), quantile: o.Objective.Quantile, arrivals: o.Arrivals,
 	}
 	poll, whole := cmp.Or(o.Poll, time.Second).Seconds(), o.Objective.Latency.Seconds()*scale
 	p.latency = whole - math.Min(reservedShare*whole, reservedPolls*poll)
 	p.share = scale
-	p.price = o.Objective.PriceOfLate(p.boot, w.Settled)
+	p.price = o.Objective.PriceOfLate(p.boot, w.LongTermMean)
 	p.pool = poolOf(o, p.boot)
 	p.step = math.Max(2*poll, 0.02*p.boot)
-	p.missed = p.launchesTooLate(o)
+	p.tooLateShare = p.launchesTooLate(o)
 	p.nearMax(o)
-	p.hand(c)
+	p.estimateProgress(c)
 	if backlog, oldest := o.Backlog(), o.OldestAge(); !oldest.Known && !o.Arrivals.Known {
-		// Nobody knows how old they are. Half of the time they can wait is as likely to be over as not.
-		p.blind = true
+		// Without any age, the best guess is that half of the time they can wait is over.
+		p.agesUnknown = true
 		p.waiting = []muster.Waiting{{AgeSeconds: math.Max(0, p.latency-p.Tail-p.boot) / 2, Messages: backlog.Value}}
 	} else if len(p.waiting) == 0 {
 		p.waiting = []muster.Waiting{{AgeSeconds: oldest.Value, Messages: backlog.Value}}
 	}
 	for _, g := range o.Coming {
 		if g.Warm > 0 {
-			p.coming = append(p.coming, arrival{math.Max(math.Min(1, p.pool.boot), p.pool.boot-g.AgeSeconds),
+			p.pending = append(p.pending, pendingSlots{math.Max(math.Min(1, p.pool.boot), p.pool.boot-g.AgeSeconds),
 				float64(g.Warm) * p.slots})
 		}
 		if cold := g.Members - g.Warm; cold > 0 {
-			p.coming = append(p.coming, arrival{math.Max(1, p.boot-g.AgeSeconds), float64(cold) * p.slots})
+			p.pending = append(p.pending, pendingSlots{math.Max(1, p.boot-g.AgeSeconds), float64(cold) * p.slots})
 		}
 	}
-	if waiting := o.Backlog().Value; waiting > 0 && waiting <= seldom && p.slack() > 0 {
+	if waiting := o.Backlog().Value; waiting > 0 && waiting <= fewWaiting && p.slack() > 0 {
 		p.Tail = math.Max(p.Tail, w.Longest)
 	}
 	if most := (p.Mean + p.latency - p.lag) / 2; p.slack() <= 0 && p.Tail > most {
-		// Those that take so long are late whatever is done. The others still have half of what a usual one can wait.
+		// Messages that take the whole tail are late in any case. A smaller tail leaves the others half of the time
+		// that a message of mean duration can wait.
 		p.Tail = math.Max(p.Mean, most)
 	}
 	p.begunBy = make([]float64, len(p.waiting))
@@ -103,8 +120,9 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	return p
 }
 
-// as returns the plan for work of another mean, of which the messages in hand are.
-func (p *plan) as(mean float64) plan {
+// withMean returns the plan for another mean duration. Deviation and tail change in proportion, and the messages in
+// progress are taken to be of that work.
+func (p *plan) withMean(mean float64) plan {
 	q := *p
 	scale := mean / p.Mean
 	q.Mean, q.Deviation, q.Tail, q.Longest = mean, scale*p.Deviation, scale*p.Tail, scale*p.Longest
@@ -116,54 +134,65 @@ func (p *plan) as(mean float64) plan {
 	return q
 }
 
-// seldom is of how many messages those that begin at the last moment are no few: one in four or more of them does, so
-// that one in a hundred that takes longer than planned is one too many.
-const seldom = 4
+// fewWaiting is the backlog up to which the plan uses the 99th percentile as the tail. Of so few messages, each may be
+// the one that begins at the last moment, so the rare long one decides whether the objective is kept.
+const fewWaiting = 4
 
-// lastMoment is when the messages of a group must begin.
+// lastMoment returns the time by which the oldest message of a group must begin; negative once that has passed:
+//
+//	t = P - d - lag - A
+//
+// P is the plan's latency, d the tail of the durations, A the age of the group.
 func (p *plan) lastMoment(g muster.Waiting) float64 {
 	return p.latency - p.Tail - p.lag - g.AgeSeconds
 }
 
-// hand judges the messages in hand. The less durations vary, the more the time they have been worked on tells about the
-// rest: with a variation of one or more it tells nothing.
-func (p *plan) hand(c muster.Capacity) {
+// estimateProgress sets residual, varied and mixed from the messages in progress:
+//
+//	residual = v^2 m + (1 - v^2) max(0, m - j)
+//
+// v is the variation of the durations, m their mean, j the mean time that messages have been in progress. Equal
+// durations (v = 0) leave m - j. Exponential ones (v = 1) leave m, whatever j is. The formula interpolates between
+// them.
+//
+// From a variation of 0.3 on, slots count as independent of each other.
+func (p *plan) estimateProgress(c muster.Capacity) {
 	memory := p.Variation * p.Variation
 	p.residual = memory*p.Mean + (1-memory)*math.Max(0, p.Mean-c.HeldMeanSeconds)
 	if sure := durations.SurelyHeld(c); sure > math.Max(p.Tail, p.Longest) {
-		p.residual = sure // longer than ever: what has lasted so long may last as long again
+		p.residual = sure // longer than any measured duration: work that has lasted so long may last as long again
 	}
 	p.varied = math.Min(1, p.Variation/0.3)
-	// Evenly spread over their work, slots differ by the mean over the square root of 12.
+	// Slots that are spread evenly over their work have a deviation of m / sqrt(12).
 	p.mixed = math.Max(p.varied, math.Min(1, c.HeldDeviationSeconds*math.Sqrt(12)/p.Mean))
 }
 
-// unsureBoot is how far boots are taken to differ, as a share of their mean, where few were measured.
-const unsureBoot = 0.1
+// bootVariation is the assumed deviation of boot times over their mean, while too few were measured to show it.
+const bootVariation = 0.1
 
-// launchesTooLate is the share of launches that come too late for a message that is there when they are ordered:
-// because the boot takes long, or the work of the message. Work that takes longer than the objective is in time with no
-// launch, and is left out.
+// launchesTooLate returns the share of launches, 0 to 1, that come too late for a message that waits when they are
+// ordered. It is the larger of two shares: boots that take too long, and messages whose work takes too long after a
+// boot. Work longer than the whole objective is late with any launch, so it does not count.
 func (p *plan) launchesTooLate(o muster.Observation) float64 {
 	left := p.latency - p.step - p.lag
 	boot := o.Boot
 	if !boot.Known {
 		boot = muster.Estimate{MeanSeconds: p.boot}
 	}
-	boots := longer(boot, boot.MeanSeconds, left-p.Settled)
-	usual := p.Settled / p.Mean
-	work := longer(o.Processing, math.Max(o.Processing.P50Seconds, 1e-3*p.Settled),
-		(left-p.boot)*usual) - longer(o.Processing, o.Processing.P50Seconds, p.latency*usual)
+	boots := shareLonger(boot, boot.MeanSeconds, left-p.LongTermMean)
+	usual := p.LongTermMean / p.Mean
+	work := shareLonger(o.Processing, math.Max(o.Processing.P50Seconds, 1e-3*p.LongTermMean),
+		(left-p.boot)*usual) - shareLonger(o.Processing, o.Processing.P50Seconds, p.latency*usual)
 	if p.slack() <= 0 {
-		work = math.Max(work, durations.Often) // those that take longer than is planned with, by class
+		work = math.Max(work, durations.RareShare) // messages beyond the planned tail, whatever their class
 	}
 	return math.Max(boots, work)
 }
 
-// longer returns the share of durations that take longer than so many seconds, of which half take longer than the
-// middle: one in twenty takes longer than the 95th percentile, one in a hundred than the 99th, and in between as many
-// as on a line through the logarithms of these shares. Where all take as long it is 0 or 1.
-func longer(e muster.Estimate, middle, than float64) float64 {
+// shareLonger returns the share of durations above than, in seconds; middle is their median. At the 95th percentile it
+// is 0.05, at the 99th 0.01. In between, the logarithm of the share falls along a straight line, as exponential tails
+// do. Above the 99th percentile it returns 0, up to the median 1, so equal durations give 0 or 1.
+func shareLonger(e muster.Estimate, middle, than float64) float64 {
 	share, at := 0.5, middle
 	if than <= at {
 		return 1
@@ -177,54 +206,66 @@ func longer(e muster.Estimate, middle, than float64) float64 {
 	return 0
 }
 
-// nearMax plans with less of the objective where the load comes near the maximum: what is put off then may find no
-// worker later. Up to a share of the maximum nothing changes; at the maximum no launch is put off. The load is that of
-// the busier of the last minute and the usual time, because what comes in the minutes until it is usual is put off as
-// well.
+// nearMax lowers latency as the load comes near the maximum, because a postponed launch may then find no room:
+//
+//	latency = P (1 - y) / (1 - free), but at least D + b + step
+//
+// P is the latency before, y the load as a share of the maximum, D the long-term tail, b the boot time. Up to y = free
+// nothing changes. At y = 1 no launch is postponed. The load is the larger one of the last minute and of the window of
+// offeredLoad: until that window shows a rise, its messages would be postponed too.
 func (p *plan) nearMax(o muster.Observation) {
 	if !o.Arrivals.Known || o.Limits.Max <= 0 {
 		return
 	}
 	const (
-		minute = 60 // seconds: the shortest time of which a rate is known
-		// free is the share of the maximum up to which all of the objective is planned with: three times the load still
-		// finds workers there.
+		minute = 60 // seconds; shorter windows are too noisy to plan a maximum with
+		// free is the share of the maximum up to which the plan uses all of the objective: three times the load still
+		// fits.
 		free = 0.3
 	)
-	busy := p.usually(o.Arrivals)
-	if p.Settled <= minute { // the rate of one minute says nothing of work that takes longer
-		busy = math.Max(busy, o.Arrivals.Minute*p.Settled)
+	busy := p.offeredLoad(o.Arrivals)
+	if p.LongTermMean <= minute { // the rate of one minute says nothing about the load of longer work
+		busy = math.Max(busy, o.Arrivals.Minute*p.LongTermMean)
 	}
 	share := busy * math.Min(1, o.Arrivals.WatchedSeconds/minute) / p.slots / float64(o.Limits.Max)
 	if share > free {
-		least := math.Min(p.latency, p.Usual+p.boot+p.step)
+		least := math.Min(p.latency, p.LongTermTail+p.boot+p.step)
 		p.latency = math.Max(least, p.latency*math.Max(0, (1-share)/(1-free)))
 	}
 }
 
-// bootOf is the boot time that nearly all workers keep.
+// bootOf returns the boot time in seconds that 95 % of the workers keep, or durations.CautiousBoot while none is known.
 func bootOf(e muster.Estimate) float64 {
 	if !e.Known || e.MeanSeconds <= 0 {
-		return cautiousBoot.Seconds()
+		return durations.CautiousBoot.Seconds()
 	}
 	return math.Max(e.MeanSeconds, e.P95Seconds)
 }
 
-// surelyBooted is [bootOf] with what chance leaves: of few boots the longest says little. One that was stated is taken
-// as it is.
-func surelyBooted(e muster.Estimate) float64 {
+// bootWithMargin returns bootOf, but for n measured boots at least
+//
+//	mean (1 + 0.1 sqrt(4 / (1 + n)))
+//
+// because the longest of a few boots says little about the next one. A boot time from the configuration (Prior) gets no
+// margin: the user chose it.
+func bootWithMargin(e muster.Estimate) float64 {
 	boot := bootOf(e)
 	if e.Known && !e.Prior {
-		boot = math.Max(boot, e.MeanSeconds*(1+unsureBoot*math.Sqrt(4/(1+float64(e.Count)))))
+		boot = math.Max(boot, e.MeanSeconds*(1+bootVariation*math.Sqrt(4/(1+float64(e.Count)))))
 	}
 	return boot
 }
 
-// slack is the time that a message can wait before a worker must be launched for it; at or below zero a launch comes
-// too late for any message that is already there. It goes by the usual durations: what happens to take longer for some
-// minutes is no reason to plan otherwise.
-func (p *plan) slack() float64 { return p.latency - p.Usual - p.boot - p.step - p.lag }
+// slack returns how long a message can wait before a worker must be launched for it:
+//
+//	S = P - D - b - step - lag
+//
+// P is the plan's latency, D the long-term tail, b the boot time. At or below zero a launch comes too late for every
+// message that has arrived, and the policy keeps headroom instead. D is long-term, because some slow minutes are no
+// reason to change between the two.
+func (p *plan) slack() float64 { return p.latency - p.LongTermTail - p.boot - p.step - p.lag }
 
+// oldest returns the age of the oldest waiting message in seconds, 0 if none waits.
 func (p *plan) oldest() float64 {
 	if len(p.waiting) == 0 {
 		return 0
@@ -232,134 +273,158 @@ func (p *plan) oldest() float64 {
 	return p.waiting[0].AgeSeconds
 }
 
-// late tells whether no launch saves the oldest message any more.
-func (p *plan) late() bool {
-	return len(p.waiting) > 0 && p.lastMoment(p.waiting[0]) < p.soonest()
+// oldestIsLate tells whether the oldest message is late even with a launch now.
+func (p *plan) oldestIsLate() bool {
+	return len(p.waiting) > 0 && p.lastMoment(p.waiting[0]) < p.soonestBoot()
 }
 
-// need is how many more workers it takes, and for whom.
+// need is the number of workers to launch, and the messages that determine it.
 type need struct {
-	// workers is a fraction: 2.3 means that two would be too few and the third is busy for a third of its time.
+	// workers is at least 0 and may be a fraction: 2.3 means that two are too few and the third is busy for a third of
+	// its time. It is infinite if the delay loses a message that a launch now would save.
 	workers float64
-	// ahead is how many messages must have been begun latest seconds from now.
-	ahead, latest float64
-	// whom says who they are.
-	whom whom
-	// sooner is true where some of those that wait are late whatever is done, and the more so the later workers are
-	// launched.
+	// messages is how many messages must have begun latest seconds from now.
+	messages, latest float64
+	// cause tells which messages these are.
+	cause cause
+	// sooner is true if some waiting messages are late in any case, and each delay of the launch makes more of them
+	// late. Only a warm pool that is too small does that.
 	sooner bool
 }
 
-// whom tells for which messages workers are needed.
-type whom uint8
+// cause tells which messages need the workers.
+type cause uint8
 
 const (
-	waitingOnes whom = iota
-	lateOnes         // that no launch can save any more
-	comingOnes       // that will come while a worker boots
+	forWaiting  cause = iota // messages that wait and can still be in time
+	forLate                  // messages that wait and are late with any launch
+	forArriving              // messages that will arrive while a worker boots
 )
 
-// need returns how many workers must be launched after the given delay, so that every message that waits now begins in
-// time. A message that no launch can save any more keeps its place ahead of the others, and is to begin within another
-// objective: it is late, and not forgotten. One that only a launch before the delay can save makes the need infinite.
-func (p *plan) need(delay float64) need {
+// needAfter returns how many workers must be launched after delay seconds so that every waiting message begins in time.
+// For each group of waiting messages, oldest first,
+//
+//	need = (n + extra - begun) / (s starts(t - delay - b))
+//
+// n counts the messages of the group and of all older ones, extra is the allowance of varianceExtra, begun is what the
+// present workers begin by t, the group's last moment. s is the slots of a worker and b its boot time, so the
+// denominator is what one more worker begins by t. The largest need of all groups counts, at most one worker for each
+// message that finds no slot.
+//
+// A group that a launch now saves and one after the delay loses makes the need infinite. A message that no launch can
+// save keeps its place before the others and is to begin within another objective: it is late, not forgotten. If no
+// launch is in time for any message, the messages that arrive during a boot need workers too.
+func (p *plan) needAfter(delay float64) need {
 	var greatest need
-	ahead, ready, unused := 0.0, delay+p.boot, p.unused()
-	// More workers than messages help nobody, however much durations vary.
+	ahead, ready, unused := 0.0, delay+p.boot, p.unusedSlots()
+	// More workers than messages do not help, however much durations vary.
 	most := func(ahead float64) float64 { return math.Max(0, math.Ceil((ahead-unused)/p.slots)) }
-	ask := func(who whom, ahead, latest, begun float64) {
-		left := ahead + p.chance(ahead) - begun
+	count := func(why cause, ahead, latest, begun float64) {
+		left := ahead + p.varianceExtra(ahead) - begun
 		if left <= 0 {
 			return
 		}
-		if workers := math.Min(p.toBegin(left, latest, delay), most(ahead)); workers > greatest.workers &&
-			(who != comingOnes || workers > p.inTime()) {
-			greatest = need{workers, ahead, latest, who, false}
+		if workers := math.Min(p.workersToBegin(left, latest, delay), most(ahead)); workers > greatest.workers &&
+			(why != forArriving || workers > p.poolInTime()) {
+			greatest = need{workers, ahead, latest, why, false}
 		}
 	}
 	late, sooner := 0.0, false
 	for i, g := range p.waiting {
 		ahead += g.Messages
 		switch latest := p.lastMoment(g); {
-		case latest < p.soonest():
+		case latest < p.soonestBoot():
 			late = ahead
-		case latest >= ready || p.pool.begins(p, ahead-p.begunBy[i], latest-delay):
-			ask(waitingOnes, ahead, latest, p.begunBy[i])
+		case latest >= ready || p.pool.canBegin(p, ahead-p.begunBy[i], latest-delay):
+			count(forWaiting, ahead, latest, p.begunBy[i])
 		case p.begunBy[i] >= ahead:
-		case latest >= p.boot || p.pool.begins(p, ahead-p.begunBy[i], latest):
-			return need{math.Inf(1), ahead, latest, waitingOnes, false}
-		default: // the pool saves some of them, and the sooner the more
+		case latest >= p.boot || p.pool.canBegin(p, ahead-p.begunBy[i], latest):
+			return need{math.Inf(1), ahead, latest, forWaiting, false}
+		default: // only the pool is in time, and only for some of them: for more if it is used sooner
 			late, sooner = ahead, true
-			ask(waitingOnes, ahead, latest, p.begunBy[i])
+			count(forWaiting, ahead, latest, p.begunBy[i])
 		}
 	}
 	if late > 0 {
-		by := ready + p.clearing()
-		ask(lateOnes, late, by, p.begun(by))
+		by := ready + p.lateAllowance()
+		count(forLate, late, by, p.begun(by))
 	}
 	if spare := p.latency - p.Tail; p.slack() <= 0 && spare > 0 {
-		p.askForComing(ahead, standing*spare, ask)
+		p.needForArrivals(ahead, standingShare*spare, count)
 	}
 	greatest.sooner = sooner
 	return greatest
 }
 
-// standing is the share of the time a message can wait that a queue may stand at where no launch is in time for what is
-// there already. A queue that stands saves nothing, because the same workers begin as many messages a second whatever
-// their age; and at the age of the objective each moment of more work makes all of them late.
-const standing = 0.25
+// standingShare is the share of the time a message can wait at which a queue may stand, if no launch is in time for
+// what waits. A queue that stands saves nothing: the same workers begin as many messages a second, whatever their age.
+// At the age of the objective, any additional work makes all of them late. A quarter keeps three quarters of the time
+// as reserve.
+const standingShare = 0.25
 
-// askForComing asks for the workers that those need which come while a worker boots: they are the first it can be in
-// time for. Those that came before are ahead of them. The sooner all of them have begun, the fewer of the next are
-// late, and the more workers boot only for that: see [plan.catchUp].
-func (p *plan) askForComing(ahead, spare float64, ask func(who whom, ahead, latest, begun float64)) {
+// needForArrivals reports the workers that the messages arriving during a boot need: these are the first messages that
+// a launch can be in time for. Messages that wait already are before them in the queue. The sooner all of those have
+// begun, the fewer of the next are late, but the more workers boot only for that; catchUp finds the balance.
+//
+// count takes one need, as in needAfter. messages counts the waiting ones, wait is the time in seconds that a message
+// may wait. The need is computed for three points of the time after the boot: it may be largest early, when little has
+// begun, or late, when the most have arrived.
+func (p *plan) needForArrivals(ahead, wait float64, count func(why cause, ahead, latest, begun float64)) {
 	boot := p.boot + p.lag
-	// Workers on their way are left out, so that a launch does not change for what it was made.
-	least := p.catchUp(ahead+p.toCome(boot)-p.begunInService(boot), p.toCome(boot)/boot)
+	// Workers on their way are left out: with them, a launch would shorten the time that it was ordered for.
+	least := p.catchUp(ahead+p.expectedArrivals(boot)-p.begunInService(boot), p.expectedArrivals(boot)/boot)
 	for _, share := range []float64{0.15, 0.5, 1} {
-		within := math.Max(share*spare, least)
-		if in := boot + within - spare; in > 0 {
-			ask(comingOnes, ahead+p.toCome(in), boot+within, p.begun(boot+within))
+		within := math.Max(share*wait, least)
+		if in := boot + within - wait; in > 0 {
+			count(forArriving, ahead+p.expectedArrivals(in), boot+within, p.begun(boot+within))
 		}
 	}
 }
 
-// catchUp is within how many seconds a backlog of messages is worked off at the least cost, while rate more a second
-// are late for it. With W seconds of work, within T it takes W/T slots, whose boots cost W/T x boot, and rate x T
-// messages are late:
+// catchUp returns within how many seconds to work off a backlog of messages, while rate more a second arrive and are
+// late because of it. It minimises the cost of extra boots and late messages:
 //
-//	T = sqrt(W x boot / (price x rate))
+//	cost(T) = (W / T) b + c r T
+//	T       = sqrt(W b / (c r))
 //
-// and no less than a third of a boot: what came during a boot is otherwise worked off by more than three times the
-// workers that the arrivals need from then on, each of which boots for seconds of work.
+// W is the backlog in worker-seconds, so W/T workers clear it within T; b is the boot time, c the price of a late
+// message, r the rate. T is at least a third of a boot: a shorter time takes more than three times the workers that the
+// arrivals need afterwards, each booted for seconds of work. It is at most lateAllowance.
 func (p *plan) catchUp(messages, rate float64) float64 {
 	if messages <= 0 || rate <= 0 {
 		return 0
 	}
-	return math.Min(p.clearing(), math.Max(p.boot/3, math.Sqrt(messages*p.Mean/p.slots*p.boot/(p.price*rate))))
+	return math.Min(p.lateAllowance(), math.Max(p.boot/3, math.Sqrt(messages*p.Mean/p.slots*p.boot/(p.price*rate))))
 }
 
-// clearing is within how long messages that are late are to begin, once a worker is ready: as if they had come anew,
-// and no sooner than it shows what a launch has done.
-func (p *plan) clearing() float64 { return math.Max(p.latency-p.lag, p.lag+p.step) }
+// lateAllowance returns within how many seconds late messages are to begin once a worker is ready: as if they had just
+// arrived, but not before the effect of the launch can be seen.
+func (p *plan) lateAllowance() float64 { return math.Max(p.latency-p.lag, p.lag+p.step) }
 
-// chance is how many messages more are reckoned with than are ahead, because all of them may by chance take longer than
-// the mean: their sum has a deviation that grows with the square root. That the last of them takes long itself is
-// planned for already, and both at once is rarer than either, so the squares are added and not the times.
-func (p *plan) chance(ahead float64) float64 {
+// varianceExtra returns how many more messages to count than are ahead, because by chance they may take longer than the
+// mean:
+//
+//	extra = (sqrt((d - m)^2 + sigma^2 n) - (d - m)) / m
+//
+// d is the tail of the durations, m their mean, sigma their deviation and n the messages ahead: their sum has the
+// deviation sigma sqrt(n). The last moment already allows for a last message that takes d. Both at once are rarer than
+// either, so the squares add up, and d - m is subtracted because it counts already.
+func (p *plan) varianceExtra(ahead float64) float64 {
 	own := math.Max(0, p.Tail-p.Mean)
 	return (math.Sqrt(own*own+p.Deviation*p.Deviation*ahead) - own) / p.Mean
 }
 
-// toCome is how many messages will come within so many seconds: as many as lately, by the window with the most of them
-// that is no shorter than a third of that time. A third also counts as watched where arrivals were watched for less:
-// what the first seconds show is not taken for what a whole boot will bring. A spike in the last ten seconds goes on as
-// long as the busiest times of the past hours did.
-func (p *plan) toCome(seconds float64) float64 {
+// expectedArrivals returns how many messages to expect within so many seconds. It takes the highest of the recent rates
+// whose window is at least a third of that time.
+//
+// Three exceptions hold. If arrivals have been watched for a short time only, a third of the asked time counts as
+// watched: the first seconds say little about a whole boot. A spike in the last ten seconds goes on for as long as the
+// busiest times of the past hours did. A rate that grows steadily grows on.
+func (p *plan) expectedArrivals(seconds float64) float64 {
 	a := p.arrivals
 	watched := cmp.Or(a.WatchedSeconds, 3600)
 	const most = 3600
-	come := 0.0
+	expected := 0.0
 	for _, w := range []struct{ over, rate float64 }{{10, a.TenSeconds}, {60, a.Minute}, {300, a.FiveMinutes},
 		{1200, a.TwentyMinutes}, {most, a.Hour}} {
 		seen := math.Min(w.over, watched)
@@ -367,24 +432,27 @@ func (p *plan) toCome(seconds float64) float64 {
 			continue
 		}
 		n := w.rate * seen
-		in := n * seconds / math.Max(seen, seconds/3)
+		within := n * seconds / math.Max(seen, seconds/3)
 		if w.over <= 10 && len(a.Busiest) > 0 && watched >= seconds {
-			// Above what has been usual, a spike has no more than spikes had.
-			in = math.Min(in, math.Max(a.FiveMinutes*seconds, mostWithin(a.Busiest, seconds+w.over)-n))
+			// Above the rate of five minutes, a spike is no larger than the past ones.
+			within = math.Min(within, math.Max(a.FiveMinutes*seconds, busiestWithin(a.Busiest, seconds+w.over)-n))
 		}
-		come = math.Max(come, in)
+		expected = math.Max(expected, within)
 	}
-	if rise := p.rise(); rise > 0 {
-		come = math.Max(come, (a.TenSeconds+rise*(5+seconds/2))*seconds)
+	if rise := p.rateGrowth(); rise > 0 {
+		expected = math.Max(expected, (a.TenSeconds+rise*(5+seconds/2))*seconds)
 	}
-	return come
+	return expected
 }
 
-// rise is by how much the rate of the arrivals grows each second, at the least: the least of how it grew from each
-// window to the next shorter one. A ramp grows alike over all of them, and a step does not. What may be chance is taken
-// off, two deviations of the numbers that came; but not of the last ten seconds, which only tell whether it still
-// grows. Where a launch is in time, nothing of it needs to be foreseen.
-func (p *plan) rise() float64 {
+// rateGrowth returns by how much the arrival rate certainly grows each second, in messages per second squared; 0 if it
+// may not grow, or if launches are in time anyway.
+//
+// It compares each window with the next longer one and takes the smallest growth. A ramp grows alike over all windows;
+// a step does not, so it gives about 0. Two deviations of chance are subtracted for each pair except the last ten
+// seconds, whose only purpose is to show whether the growth goes on. 90 s is the shortest watched time that tells, and
+// windows less than 1.4 times as long as the one before add nothing.
+func (p *plan) rateGrowth() float64 {
 	const enough, apart = 90, 1.4
 	a := p.arrivals
 	watched := cmp.Or(a.WatchedSeconds, 3600)
@@ -404,8 +472,9 @@ func (p *plan) rise() float64 {
 	return math.Max(0, least)
 }
 
-// mostWithin is how many came within so many seconds at the busiest times: between two windows in proportion.
-func mostWithin(all []muster.Busiest, seconds float64) float64 {
+// busiestWithin returns how many messages arrived within so many seconds at the busiest times, interpolated linearly
+// between two measured windows. Beyond the longest window it returns the number of that window.
+func busiestWithin(all []muster.Busiest, seconds float64) float64 {
 	var before muster.Busiest
 	for _, b := range all {
 		if b.OverSeconds >= seconds {
@@ -417,19 +486,20 @@ func mostWithin(all []muster.Busiest, seconds float64) float64 {
 	return before.Messages
 }
 
-// unused is how many slots are free or on their way.
-func (p *plan) unused() float64 {
+// unusedSlots returns how many slots are free or on their way.
+func (p *plan) unusedSlots() float64 {
 	n := p.free
-	for _, a := range p.coming {
+	for _, a := range p.pending {
 		n += a.slots
 	}
 	return n
 }
 
-// begun returns how many messages the workers that are there and on their way begin until the given time.
+// begun returns how many messages the existing workers, in service and on their way, begin within so many seconds from
+// now.
 func (p *plan) begun(until float64) float64 {
 	n := p.begunInService(until)
-	for _, a := range p.coming {
+	for _, a := range p.pending {
 		if until >= a.at {
 			n += a.slots * p.starts(until-a.at, p.varied)
 		}
@@ -442,13 +512,19 @@ func (p *plan) begunInService(until float64) float64 {
 	return p.free*p.starts(until, p.varied) + p.begunByBusy(until)
 }
 
-// begunByBusy returns how many messages the slots that are busy now begin until the given time. Where all are at the
-// same point of work that does not vary, they begin one each when it is over. Where they are at different points, the
-// number grows evenly: it is (1+v^2)/2 when what is left of the work is over on average, and one for each mean duration
-// after that (renewal theory). As long as it is below one each, chance decides which of them are free by then, and it
-// is planned with fewer.
+// begunByBusy returns how many messages the slots that are busy now begin within so many seconds from now. It mixes two
+// cases, in the proportion mixed.
+//
+// Slots at the same point of equal work all become free at the residual time R, and begin one message each then and
+// after each further mean duration m. Slots at different points become free one after the other (renewal theory):
+//
+//	mean(t) = (1 + v^2)/2 t / R              up to R
+//	        = (1 + v^2)/2 + (t - R) / m      after that
+//
+// v is the variation. Below one message per slot, chance decides which slots are free in time, so freeDeviations are
+// subtracted.
 func (p *plan) begunByBusy(until float64) float64 {
-	busy := p.up - p.free
+	busy := p.inService - p.free
 	if busy <= 0 || until < 0 {
 		return 0
 	}
@@ -461,17 +537,21 @@ func (p *plan) begunByBusy(until float64) float64 {
 	}
 	chance := busy * p.mixed * mean
 	if p.mixed*mean < 1 {
-		chance = math.Max(0, chance-seldomFree*math.Sqrt(chance))
+		chance = math.Max(0, chance-freeDeviations*math.Sqrt(chance))
 	}
 	return busy*(1-p.mixed)*whole + chance
 }
 
-// seldomFree is how many deviations fewer slots become free than do on average, where that is planned with.
-const seldomFree = 2.33
+// freeDeviations is how many deviations below the mean the plan expects slots to become free: 2.33 are exceeded in 99
+// of 100 cases.
+const freeDeviations = 2.33
 
-// starts returns how many messages a slot begins within so many seconds from when it is free, the first at once. Where
-// all durations are the same they are whole numbers; the more they are mixed, the more the mean number counts, which
-// for a variation v grows to t/m + (1+v^2)/2 (the renewal theorem).
+// starts returns how many messages a free slot begins within so many seconds, the first of them at once:
+//
+//	starts(t) = floor(t / m) + 1                 equal durations, mixed = 0
+//	          = max(1, t / m + (1 + v^2)/2)      mixed = 1 (the renewal theorem)
+//
+// m is the mean duration, v the variation. In between, the two are mixed in proportion.
 func (p *plan) starts(seconds, mixed float64) float64 {
 	whole := math.Floor(seconds/p.Mean+1e-9) + 1
 	mean := math.Max(1, seconds/p.Mean+(1+p.Variation*p.Variation)/2)

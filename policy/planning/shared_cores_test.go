@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/durations"
 )
 
 // crowdsOf are crowds by busy slots and mean duration, of 20 messages each.
@@ -45,11 +46,11 @@ func TestHowDurationsGrowIsEstimated(t *testing.T) {
 		{"what is no measurement is left out", even, crowdsOf(1, 4, 2, 0, 0, 3, 6, 12), true, 4, 2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			g := growthOf(muster.Observation{Processing: row.of,
+			g := durations.GrowthOf(muster.Observation{Processing: row.of,
 				Sharing: &muster.Sharing{Cores: 2, Crowds: row.crowds}})
-			if g.known != row.known || row.known &&
-				(math.Abs(g.base/row.base-1) > 0.03 || math.Abs(g.useful/row.useful-1) > 0.03) {
-				t.Errorf("known %v, alone %.3g s up to %.3g busy; want %v, %v s up to %v", g.known, g.base, g.useful,
+			if g.Known != row.known || row.known &&
+				(math.Abs(g.Base/row.base-1) > 0.03 || math.Abs(g.Useful/row.useful-1) > 0.03) {
+				t.Errorf("known %v, alone %.3g s up to %.3g busy; want %v, %v s up to %v", g.Known, g.Base, g.Useful,
 					row.known, row.base, row.useful)
 			}
 		})

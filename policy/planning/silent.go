@@ -22,7 +22,8 @@ const (
 	keptBefore  = "busiest_before"
 )
 
-// window is how a silent fleet is measured: the backlog at two times, between which no worker joined or left.
+// window is one measurement of a silent fleet: the change of the backlog between two times, between which no worker
+// joined or left. Each decision keeps its window for the next one, because a policy has no state.
 type window struct {
 	from, backlog, serving float64
 	busiest, before        float64
@@ -35,7 +36,7 @@ const (
 	longestWindow  = 5 * time.Minute
 )
 
-// windowOf returns the window that the newest decision kept; false where there is none.
+// windowOf returns the window that the newest decision kept, or false if there is none.
 func windowOf(recent muster.Recent) (w window, ok bool) {
 	if len(recent) == 0 {
 		return w, false
@@ -76,16 +77,16 @@ func silent(o muster.Observation) bool {
 	return c.InService() > 0
 }
 
-// grow decides for a silent fleet. Its counts do not say how many workers the work needs, only whether there are enough:
-// a backlog that falls is gone after
+// grow returns the decision for a silent fleet. Its counts do not say how many workers the work needs, only whether
+// there are enough. A falling backlog is gone after
 //
 //	backlog / (fall of the backlog per second)
 //
-// seconds. Where that is later than the objective allows, or the backlog grows, the fleet doubles, once in a window.
-// Doubling reaches any size in a few windows, and exceeds what is needed by less than twice.
+// seconds. If that is later than the objective allows, or the backlog grows, the fleet doubles, once in a window.
+// Doubling reaches any size in a few windows, and exceeds the need by less than twice.
 //
-// While nothing waits, as many workers stay as were busy at once in this window or the one before. What they hold is the
-// load, because nothing else keeps messages in flight.
+// While nothing waits, as many workers stay as were busy at once in this window or the one before. The messages in
+// flight are the load, because nothing else keeps messages in flight.
 func (p Deadline) grow(o muster.Observation, recent muster.Recent) muster.Decision {
 	d := rules.Begin(o, deadlineRevision)
 	c, backlog, inFlight := o.Capacity, o.Backlog().Value, o.InFlight().Value
@@ -133,8 +134,8 @@ func (p Deadline) grow(o muster.Observation, recent muster.Recent) muster.Decisi
 			break
 		}
 		term.Out = active + max(1, min(active, rules.Ceil(backlog/math.Max(1, c.SlotsPerWorker))))
-		term.Why = fmt.Sprintf("%s; the backlog does not fall fast enough to be gone within the objective, so the fleet "+
-			"doubles (state the processing duration to begin with as many as it takes)", unknown)
+		term.Why = fmt.Sprintf("%s; the backlog does not fall fast enough to be gone within the objective, so the "+
+			"fleet doubles (state the processing duration to begin with as many as it takes)", unknown)
 	}
 	return d.With(term)
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// unheard is a fleet of so many workers with one slot each, which do not report: only the counts of the queue are known.
+// unheard is a fleet of so many workers with one slot each, which do not report: only the counts of the queue are
+// known.
 func unheard(at time.Time, workers, pending int, backlog, inFlight float64) muster.Observation {
 	measured := func(v float64) muster.Sample { return muster.Measured(at, v) }
 	return muster.Observation{

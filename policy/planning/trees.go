@@ -10,24 +10,26 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// treesRule is what the terms of what trees are expected to send are called.
+// treesRule is the rule that the terms about running trees name.
 const treesRule = "trees"
 
-// ahead is messages that trees are expected to send, so many seconds from now.
-type ahead struct{ at, messages float64 }
+// sending is a number of messages that trees are expected to send at a time, in seconds from now.
+type sending struct{ at, messages float64 }
 
-// levelParts is into how many groups a level is parted that comes little by little.
+// levelParts is into how many parts a level is split, because its messages arrive little by little.
 const levelParts = 4
 
-// sendings returns when which of the expected messages of the given levels come, soonest first. A node's children come
-// when its work ends. Nodes in hand end first; those that wait begin as slots come free. What is sent is worked on in
-// its turn, and is followed by its own children.
-func (p plan) sendings(o muster.Observation, levels []muster.ExpectedLevel) []ahead {
-	var all []ahead
+// treeSendings returns when the messages of the given levels are expected, soonest first.
+//
+// A node's children are sent when its work ends. Nodes in progress end first. Waiting nodes begin as slots become free.
+// The messages of a level wait behind all earlier ones, and their own children, the next level, follow one mean
+// duration later.
+func (p plan) treeSendings(o muster.Observation, levels []muster.ExpectedLevel) []sending {
+	var all []sending
 	waiting := o.Backlog().Value
-	first, last := p.ends()
-	if p.inHand(o) == 0 {
-		first, last = p.soonest()+p.Mean, p.soonest()+p.Mean
+	first, last := p.progressEnds()
+	if p.inProgress(o) == 0 {
+		first, last = p.soonestBoot()+p.Mean, p.soonestBoot()+p.Mean
 		if at, ok := p.finished(1); ok {
 			first = at
 		}
@@ -43,11 +45,11 @@ func (p plan) sendings(o muster.Observation, levels []muster.ExpectedLevel) []ah
 		last = max(first, last)
 		for part := range levelParts {
 			at := first + (last-first)*(float64(part)+0.5)/levelParts
-			all = append(all, ahead{at, level.Messages / levelParts})
+			all = append(all, sending{at, level.Messages / levelParts})
 		}
 		before += level.Messages
 	}
-	slices.SortStableFunc(all, func(a, b ahead) int {
+	slices.SortStableFunc(all, func(a, b sending) int {
 		switch {
 		case a.at < b.at:
 			return -1
@@ -59,26 +61,27 @@ func (p plan) sendings(o muster.Observation, levels []muster.ExpectedLevel) []ah
 	return all
 }
 
-// ends returns when the first and the last of the messages in hand end, as far as they are known to be at different
-// points of their work: on average they need the residual time.
-func (p plan) ends() (first, last float64) {
+// progressEnds returns when the first and the last of the messages in progress end, in seconds from now. They need the
+// residual time on average, and spread around it as far as slots are at different points of their work.
+func (p plan) progressEnds() (first, last float64) {
 	return p.residual * (1 - p.mixed), p.residual * (1 + p.mixed)
 }
 
-// inHand is how many messages are in work.
-func (p plan) inHand(o muster.Observation) float64 {
+// inProgress returns how many messages workers have in progress.
+func (p plan) inProgress(o muster.Observation) float64 {
 	if f := o.InFlight(); f.Known {
-		return math.Min(f.Value, p.up) // counted at the same instant as the backlog
+		return math.Min(f.Value, p.inService) // counted at the same instant as the backlog
 	}
-	return p.up - p.free
+	return p.inService - p.free
 }
 
-// treesIn are the numbers that every term about trees begins with, and what they say in words.
-func treesIn(o muster.Observation) ([]muster.Value, string) {
+// treeValues returns the values that every term about trees begins with, and the first clause of its sentence.
+// o.Expected is known.
+func treeValues(o muster.Observation) ([]muster.Value, string) {
 	e := o.Expected
 	in := []muster.Value{rules.Value("trees", float64(e.Trees)), rules.Value("open", e.Open),
 		rules.Value("running", o.InFlight().Value)}
-	words := fmt.Sprintf("%s of trees open", nodes(e.Open))
+	words := fmt.Sprintf("%s of trees open", nodeCount(e.Open))
 	if e.Held > 0 {
 		in, words = append(in, rules.Value("held", e.Held)), fmt.Sprintf("%s, %s of them held back", words,
 			render.Number(e.Held))
@@ -88,17 +91,18 @@ func treesIn(o muster.Observation) ([]muster.Value, string) {
 	return in, words
 }
 
-func nodes(n float64) string {
+// nodeCount returns "1 node" or "5 nodes".
+func nodeCount(n float64) string {
 	if n == 1 {
 		return "1 node"
 	}
 	return render.Number(n) + " nodes"
 }
 
-// withoutTrees is the decision while the trees cannot be read: a rise for what waits stays, nobody goes.
-func withoutTrees(d muster.Decision, o muster.Observation) muster.Decision {
-	t := muster.Term{Rule: treesRule, Out: d.Desired, Why: "the trees cannot be read, so nobody knows what is to " +
-		"come and nobody goes: " + o.Expected.Reason}
+// holdWithoutTrees returns d while the trees cannot be read: a rise for waiting messages stays, and no worker stops.
+func holdWithoutTrees(d muster.Decision, o muster.Observation) muster.Decision {
+	t := muster.Term{Rule: treesRule, Out: d.Desired, Why: "the trees cannot be read, so what they will send is " +
+		"unknown and no worker is stopped: " + o.Expected.Reason}
 	if d.Desired < d.Previous {
 		d = d.Held(muster.UnknownTrees, t)
 	} else {
@@ -108,35 +112,35 @@ func withoutTrees(d muster.Decision, o muster.Observation) muster.Decision {
 	return d
 }
 
-// treesWhen says in words what is to come, and when.
-func treesWhen(o muster.Observation, words string, all []ahead) ([]muster.Value, string) {
+// describeSendings adds to words what is expected and when, and returns the values for it.
+func describeSendings(o muster.Observation, words string, all []sending) ([]muster.Value, string) {
 	e := o.Expected
 	if len(all) == 0 {
 		if e.Perhaps > 0 {
 			return nil, fmt.Sprintf("%s; whether they have children is not known yet", words)
 		}
-		return nil, words + " and no further ones to come"
+		return nil, words + ", and no more are expected"
 	}
 	words += fmt.Sprintf("; the next level has about %s more, expected from %s on",
 		render.Number(math.Round(e.Next()*10)/10), rules.Clock(o, all[0].at))
 	return []muster.Value{rules.Value("in_s", rules.Round3(all[0].at))}, words
 }
 
-// untimed is the decision d while it is not known how long the work takes: then nobody knows when the next level comes.
-// Those who are there stay for it.
-func untimed(d muster.Decision, o muster.Observation) muster.Decision {
+// decideUntimed returns d while the processing duration is unknown, and with it the time of the next level. The present
+// workers stay for it.
+func decideUntimed(d muster.Decision, o muster.Observation) muster.Decision {
 	switch {
 	case o.Expected.None():
 		return d
 	case !o.Expected.Known:
-		return withoutTrees(d, o)
+		return holdWithoutTrees(d, o)
 	}
-	in, words := treesIn(o)
+	in, words := treeValues(o)
 	out := d.Desired
 	if o.Expected.Next()+o.Expected.Perhaps > 0 {
 		out = max(out, d.Previous)
 		d.Floor = out
-		words += fmt.Sprintf("; the next level has about %s more, and when it comes is not known until one is done",
+		words += fmt.Sprintf("; the next level has about %s more, at a time that is unknown until a node is done",
 			render.Number(math.Round(o.Expected.Next()*10)/10))
 	}
 	floor := d.Floor

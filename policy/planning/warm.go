@@ -9,42 +9,46 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// pool is a warm pool as a plan sees it: so many workers are launched from it before others, and take messages after
-// boot seconds.
+// pool is the warm pool of a fleet as the plan needs it. A launch takes an instance from the pool as long as it has
+// one.
 type pool struct {
-	there       bool
+	// exists is true for a fleet with a warm pool, even an empty one.
+	exists bool
+	// ready is how many instances can start now. boot is their boot time in seconds, or that of a cold start while none
+	// from the pool was measured.
 	ready, boot float64
 }
 
-// poolOf is the warm pool, where workers that are started anew boot within cold seconds. Before the first boot from it
-// was measured it promises nothing.
+// poolOf returns the warm pool of o. cold is the boot time of a cold start in seconds. Until the first boot from the
+// pool was measured, the pool counts as no faster than a cold start.
 func poolOf(o muster.Observation, cold float64) pool {
 	if o.Pool == nil {
 		return pool{boot: cold}
 	}
-	p := pool{there: true, ready: float64(o.Pool.Ready), boot: cold}
+	p := pool{exists: true, ready: float64(o.Pool.Ready), boot: cold}
 	if o.Pool.Boot.Known {
 		p.boot = math.Min(cold, bootOf(o.Pool.Boot))
 	}
 	return p
 }
 
-// soonest is the boot time of the next worker that is launched.
-func (p *plan) soonest() float64 {
+// soonestBoot returns the boot time in seconds of the next worker launched: from the pool if it has one.
+func (p *plan) soonestBoot() float64 {
 	if p.pool.ready > 0 {
 		return p.pool.boot
 	}
 	return p.boot
 }
 
-// begins tells whether workers from the pool that are launched so many seconds before begin that many messages.
-func (w pool) begins(p *plan, messages, before float64) bool {
+// canBegin tells whether workers from the pool alone, launched so many seconds before the last moment, begin that many
+// messages in time.
+func (w pool) canBegin(p *plan, messages, before float64) bool {
 	return w.ready > 0 && before >= w.boot && messages <= w.ready*p.slots*p.starts(before-w.boot, p.varied)
 }
 
-// toBegin is how many workers that are launched after the delay begin so many messages by the latest moment: those of
-// the pool first. Where others come too late it is all that the pool has.
-func (p *plan) toBegin(messages, latest, delay float64) float64 {
+// workersToBegin returns how many workers, launched after delay, begin so many messages by latest; instances of the
+// pool first. It is a fraction. If cold starts are too late for the rest, it returns all that the pool has.
+func (p *plan) workersToBegin(messages, latest, delay float64) float64 {
 	workers := 0.0
 	if in := latest - delay - p.pool.boot; p.pool.ready > 0 && in >= 0 {
 		each := p.slots * p.starts(in, p.varied)
@@ -60,28 +64,33 @@ func (p *plan) toBegin(messages, latest, delay float64) float64 {
 	return workers + messages/(p.slots*p.starts(in, p.varied))
 }
 
-// inTime is how many workers of the pool are in time for a message that is already there: so many need not be kept.
-func (p *plan) inTime() float64 {
-	if p.latency-p.Usual-p.pool.boot-p.step-p.lag <= 0 {
+// poolInTime returns how many instances of the pool are in time for a message that has arrived: so many workers need
+// not be kept.
+func (p *plan) poolInTime() float64 {
+	if p.latency-p.LongTermTail-p.pool.boot-p.step-p.lag <= 0 {
 		return 0
 	}
 	return p.pool.ready
 }
 
-// standIn is for how many workers that are kept the pool stands in. It begins a boot time later: of the time that a
-// message may wait it has so much less.
-func (p *plan) standIn() float64 {
-	spare := p.latency - p.Settled
-	return reserve * p.inTime() * math.Max(0, 1-p.pool.boot/math.Max(p.pool.boot, spare))
+// poolReplaces returns how many kept workers the pool replaces:
+//
+//	0.9 n max(0, 1 - b' / max(b', x))
+//
+// n is the number of instances in time, b' their boot time, x the time in seconds that a message may wait. An instance
+// from the pool begins b' later than a kept worker, so it works off less of a burst. 0.9 is busiestShare.
+func (p *plan) poolReplaces() float64 {
+	spare := p.latency - p.LongTermMean
+	return busiestShare * p.poolInTime() * math.Max(0, 1-p.pool.boot/math.Max(p.pool.boot, spare))
 }
 
-// hurried tells whether the objective leaves no time to put off a launch of those that are needed.
-func (p *plan) hurried(n need) bool {
-	return n.sooner || p.slack() <= 0 && float64(rules.Ceil(n.workers)) > p.inTime()
+// mustLaunchNow tells whether the objective leaves no time to postpone the launch of the needed workers.
+func (p *plan) mustLaunchNow(n need) bool {
+	return n.sooner || p.slack() <= 0 && float64(rules.Ceil(n.workers)) > p.poolInTime()
 }
 
-// boots says in words why so many workers are launched now and not later.
-func (p *plan) boots(launch int) string {
+// bootText says why so many workers are launched now: how long they boot, and from where.
+func (p *plan) bootText(launch int) string {
 	seconds := func(s float64) string { return render.Seconds(math.Round(s)) }
 	warm := min(launch, int(p.pool.ready))
 	switch {

@@ -39,9 +39,9 @@ func TestWorkersOfTheWarmPoolCountFromTheirOwnBootTime(t *testing.T) {
 		{"of 260 s ago none can be saved", pooled(60, 260), 0, 50.0 / 15, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			n := planOf(row.o).need(row.delay)
-			if !about(n.workers, row.workers) || (n.whom == lateOnes || n.sooner) != row.unsaveable {
-				t.Errorf("%v workers are needed (for %v), want %v", n.workers, n.whom, row.workers)
+			n := planOf(row.o).needAfter(row.delay)
+			if !about(n.workers, row.workers) || (n.cause == forLate || n.sooner) != row.unsaveable {
+				t.Errorf("%v workers are needed (for %v), want %v", n.workers, n.cause, row.workers)
 			}
 		})
 	}
@@ -51,15 +51,8 @@ func TestWorkersThatComeFromThePoolAreExpectedSooner(t *testing.T) {
 	o := pooled(0, 0)
 	o.Capacity.Booting, o.Coming = 3, []muster.Coming{{AgeSeconds: 10, Members: 3, Warm: 2}}
 	p := planOf(o)
-	if len(p.coming) != 2 || p.coming[0] != (arrival{5, 2}) || p.coming[1] != (arrival{80, 1}) {
-		t.Errorf("there come %+v, want 2 in 5 s and 1 in 80 s", p.coming)
-	}
-	w := newWait(o, p.Work, 6)
-	want := []arrival{{5, 2}, {80, 1}, {90, 3}}
-	for i, a := range want {
-		if len(w.coming) != len(want) || w.coming[i] != a {
-			t.Fatalf("the outlook expects %+v, want %+v", w.coming, want)
-		}
+	if len(p.pending) != 2 || p.pending[0] != (pendingSlots{5, 2}) || p.pending[1] != (pendingSlots{80, 1}) {
+		t.Errorf("there come %+v, want 2 in 5 s and 1 in 80 s", p.pending)
 	}
 }
 

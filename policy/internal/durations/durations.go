@@ -1,5 +1,20 @@
-// Package durations estimates how long the work of a message takes, from what was measured, from the last minutes and
-// from what is in hand. [Of] is the estimate; of messages that come in classes it is that of their mixture.
+// Package durations estimates how long the work of a message takes. [Of] returns the estimate as a [Work]: the mean,
+// the deviation and the tail that plans are made with.
+//
+// Three sources go into it:
+//
+//   - measured durations of hours, as an [muster.Estimate];
+//   - the last two minutes ([muster.Pace]), which show a change sooner;
+//   - messages in progress, which show longer work before any of it has ended.
+//
+// If messages come in classes, the estimate is that of their mixture (mixture.go), so that a change of the mix shows at
+// once. The estimate weighs the sources such that one message that hangs moves little, and that chance in few durations
+// is not taken for a change.
+//
+// [GrowthOf] estimates how durations grow with the number of busy slots, on a machine that all members share.
+//
+// Package series computes the measured estimates, package policy/planning uses the result. This package knows nothing
+// of workers to launch or of objectives. docs/arithmetic.md has the formulas.
 package durations
 
 import (
@@ -10,30 +25,44 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Work is what is known of the time that messages take, in seconds.
+// Work is the estimate of the processing duration. All durations are in seconds.
 type Work struct {
-	// Mean is the Mean processing duration, Deviation its standard Deviation, Tail the duration that few messages
-	// exceed, and Usual the same over the whole time that was measured.
-	Mean, Deviation, Tail, Usual float64
+	// Mean and Deviation are the mean and the standard deviation now. Tail is the duration that few messages exceed,
+	// LongTermTail the same over the whole measured time.
+	Mean, Deviation, Tail, LongTermTail float64
 	// Longest is the 99th percentile.
 	Longest float64
-	// Settled is the mean as far as the last minutes differ from the time before by more than chance.
-	Settled float64
-	// Lately is the mean as far as finished work shows it: in hand may be a few long ones.
-	Lately float64
-	// Variation is the deviation over the mean, at most 1, also of durations that are seldom and long.
+	// LongTermMean is the measured mean, until the last minutes differ from it by more than chance. It then follows
+	// them.
+	LongTermMean float64
+	// FinishedMean is Mean without the jump that messages in progress alone can cause: a few long ones may be among
+	// them.
+	FinishedMean float64
+	// Variation is the deviation over the mean, at most 1. It also shows rare, long durations, which Deviation does
+	// not.
 	Variation float64
-	// Classes is how many Classes were told apart; 0 where the work is taken as one.
+	// Classes is the number of known message classes; 0 if all work is treated as one.
 	Classes int
 }
 
-// weightBefore is how many durations the mean from before the last minutes counts for, where all are about the same.
-// The mean of durations that vary more takes so many more to tell a change from chance.
+// CautiousBoot is the boot time assumed before the first measured one: a usual time of a cloud instance.
+const CautiousBoot = 2 * time.Minute
+
+// weightBefore is how many durations the long-term mean counts for against the last minutes, if durations are about
+// equal. If they vary, it counts for more, because more durations are needed to tell a change from chance.
 const weightBefore = 8
 
-// Of estimates how long the work of a message takes: the mean that was measured, as long as it agrees with the work
-// of the last minutes, finished and in hand. What is in hand tells before its end when work begins to take longer. The
-// spread is that of the measured durations, in proportion.
+// Of returns the estimate for o, or false while no duration is known. The mean is
+//
+//	W    = min(8 (1 + v^2), n0)
+//	low  = (W e + y + H j) / (W + f + H)
+//	high = (W e + y + H j) / (W + f)
+//	mean = e, but at least low and at most high
+//
+// e is the measured mean of n0 durations and v their variation. In the last two minutes f messages ended that took y
+// seconds in all. H messages have been in progress for j seconds on average; low counts each as ended now, high as time
+// without an end. A jump shown by messages in progress alone is added by changedWork. Deviation and tail grow in
+// proportion to the mean.
 func Of(o muster.Observation) (Work, bool) {
 	e := o.Processing
 	if !e.Known || e.MeanSeconds <= 0 {
@@ -45,28 +74,33 @@ func Of(o muster.Observation) (Work, bool) {
 	deviation := DeviationOf(e)
 	variation := deviation / e.MeanSeconds
 	weight := math.Min(weightBefore*(1+variation*variation), math.Max(1, float64(e.Count)))
-	// A message in hand counts as finished for the lower bound, and not at all for the upper: it may end now, or have
-	// just begun.
-	inHand := float64(o.Capacity.BusySlots)
-	before := weight*e.MeanSeconds + o.Pace.Seconds + inHand*Held(o.Capacity, math.Max(2*e.MeanSeconds, tailOf(e)))
-	low := before / (weight + o.Pace.Finished + inHand)
+	// A message in progress may end now, or have just begun: the lower bound counts it as finished, the upper does not.
+	inProgress := float64(o.Capacity.BusySlots)
+	before := weight*e.MeanSeconds + o.Pace.Seconds + inProgress*Held(o.Capacity, math.Max(2*e.MeanSeconds, tailOf(e)))
+	low := before / (weight + o.Pace.Finished + inProgress)
 	high := before / (weight + o.Pace.Finished)
 	lately := min(max(e.MeanSeconds, low), high)
-	mean := max(lately, unlike(o, variation))
+	mean := max(lately, changedWork(o, variation))
 	scale := mean / e.MeanSeconds
 	usual := math.Max(e.MeanSeconds, tailOf(e))
 	return Work{
-		Mean: mean, Lately: lately, Settled: settle(e.MeanSeconds, lately, deviation, weight, o.Pace.Finished+inHand),
-		Deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, Tail: usual * scale, Usual: usual,
+		Mean: mean, FinishedMean: lately,
+		LongTermMean: followChange(e.MeanSeconds, lately, deviation, weight, o.Pace.Finished+inProgress),
+		Deviation:    math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, Tail: usual * scale, LongTermTail: usual,
 		Variation: math.Min(1, variation),
 		Longest:   e.P99Seconds * mean / e.MeanSeconds,
 	}, true
 }
 
-// settle returns a mean from before, corrected by a newer one. Up to two of its deviations nothing of the difference
-// counts; beyond them nearly all of it does, the larger it is. The newer is the mean of so many durations, and the one
-// from before counts for as many as weight.
-func settle(before, lately, deviation, weight, durations float64) float64 {
+// followChange returns a mean from before, corrected by a newer mean:
+//
+//	chance = 2 deviation sqrt(durations) / (weight + durations)
+//	result = before                                   while |off| <= chance
+//	       = before + off (1 - chance^2 / off^2)      beyond
+//
+// off is lately - before. lately is the mean of so many durations together with weight earlier ones. Two deviations of
+// it are taken for chance; beyond them nearly all of the difference counts, the larger it is. The result has no jump.
+func followChange(before, lately, deviation, weight, durations float64) float64 {
 	chance := 2 * deviation * math.Sqrt(durations) / (weight + durations)
 	off := lately - before
 	if math.Abs(off) <= chance {
@@ -75,17 +109,20 @@ func settle(before, lately, deviation, weight, durations float64) float64 {
 	return before + off*(1-chance*chance/(off*off))
 }
 
-// DeviationOf is the standard deviation: of the usual shapes, the 95th percentile lies about 1.7 deviations above the
-// mean, the 99th of skewed ones 3.
+// DeviationOf returns the standard deviation that fits the percentiles of e, in seconds. In usual distributions the
+// 95th percentile lies about 1.7 deviations above the mean, in skewed ones the 99th lies 3 above it. The larger value
+// counts.
 func DeviationOf(e muster.Estimate) float64 {
 	return math.Max(0, math.Max((e.P95Seconds-e.MeanSeconds)/1.7, (e.P99Seconds-e.MeanSeconds)/3))
 }
 
-// Held is how long messages in hand have been worked on, on average. Of even work they differ by 0.6 of that, of
-// exponential work by 1.3; three of which one hangs differ by 1.4 and more do by more, and then what it adds is left
-// out: less than one and a half of the deviations that it makes their mean have.
+// Held returns how long messages in progress have taken so far on average, in seconds, without the effect of one that
+// hangs. usual bounds the result for one or two busy workers, where a message that hangs looks like longer work.
+//
+// For even work these times deviate by 0.6 of their mean, for exponential work by 1.3. Three of which one hangs deviate
+// by 1.4, more by more: from there on SurelyHeld replaces the mean.
 func Held(c muster.Capacity, usual float64) float64 {
-	if c.Busy < 3 { // one or two that hang look like work that takes longer
+	if c.Busy < 3 { // one or two messages that hang look like longer work
 		return math.Min(c.HeldMeanSeconds, usual)
 	}
 	if c.HeldDeviationSeconds < 1.4*c.HeldMeanSeconds {
@@ -94,31 +131,33 @@ func Held(c muster.Capacity, usual float64) float64 {
 	return SurelyHeld(c)
 }
 
-// SurelyHeld is how long messages in hand have been worked on for certain, on average: the mean less one and a half of
-// its own deviations, in seconds.
+// SurelyHeld returns a lower bound of how long messages in progress have taken so far on average, in seconds: the mean
+// less one and a half of its own deviations.
 func SurelyHeld(c muster.Capacity) float64 {
 	return math.Max(0, c.HeldMeanSeconds-1.5*c.HeldDeviationSeconds/math.Sqrt(math.Max(1, float64(c.BusySlots))))
 }
 
-// unlike returns the mean of work that the messages in hand show to be unlike what was measured before; 0 where they do
-// not.
+// changedWork returns the mean duration of work that the messages in progress prove to be unlike the measured one; 0 if
+// they do not.
 //
-// At any instant messages in hand have been worked on for m (1 + v^2)/2 on average, with the variance of lognormal work
-// m^2 ((1 + v^2)^3/3 - (1 + v^2)^2/4) (renewal theory). Where they have for so much longer that chance cannot be the
-// reason, and not because of one of them that hangs, their own mean tells that of the work they belong to.
+// At any instant, messages in progress have taken for m (1 + v^2)/2 on average, with the variance m^2 ((1 + v^2)^3/3 -
+// (1 + v^2)^2/4) for lognormal work (renewal theory). If they have taken so much longer that neither chance nor one
+// message that hangs explains it, the mean follows from their own time j:
 //
-// Nor does it count before it has lasted for a poll: where all workers stand still for a moment, so does what measures
-// them.
-func unlike(o muster.Observation, variation float64) float64 {
+//	m = 2 j / (1 + v^2)
+//
+// It takes at least three busy slots, and times of at least a poll: while all workers stand still for a moment, so do
+// their reports.
+func changedWork(o muster.Observation, variation float64) float64 {
 	c, e := o.Capacity, o.Processing
 	if c.BusySlots < 3 || !e.Prior && e.Count < fewDurations ||
 		SurelyHeld(c) < cmp.Or(o.Poll, time.Second).Seconds() {
 		return 0
 	}
 	if e.Prior {
-		variation = math.Max(variation, 0.5) // nobody knows yet how much they differ
+		variation = math.Max(variation, 0.5) // a stated duration does not say how much they vary
 	}
-	// Six deviations of their mean are no chance, also where durations are skewed.
+	// Six deviations of their mean exclude chance, for skewed durations too.
 	const chance = 6
 	mean, square, each := e.MeanSeconds, 1+variation*variation, math.Sqrt(float64(c.BusySlots))
 	usual := mean * square / 2
@@ -129,14 +168,15 @@ func unlike(o muster.Observation, variation float64) float64 {
 	return 2 * c.HeldMeanSeconds / square
 }
 
-// fewDurations say little of how much all differ: of those that were begun, the short ones are known first.
+// fewDurations is the number of durations below which their variation is unknown: of messages that began together, the
+// short ones are measured first.
 const fewDurations = 100
 
-// manyDurations is how many durations it takes to tell their 99th percentile from chance.
+// manyDurations is the number of durations from which on their 99th percentile means something.
 const manyDurations = 200
 
-// tailOf is the duration that a message is planned to need at the most: between the 95th and the 99th percentile,
-// because few messages begin at the last moment. Of few durations the highest ones say little.
+// tailOf returns the duration that the plan allows for one message: halfway between the 95th and the 99th percentile,
+// because few messages begin at the last moment. With few measurements it is the 95th.
 func tailOf(e muster.Estimate) float64 {
 	if e.Prior || e.Count >= manyDurations {
 		return (e.P95Seconds + e.P99Seconds) / 2

@@ -8,23 +8,23 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// mixture is the work of a fleet whose messages come in classes: how much of each comes now, and how long each takes.
+// mixture is the work of a fleet whose messages come in classes: the share of each class now, and how long it takes.
 type mixture struct {
-	// shares are those of now, ever those of all that was measured.
+	// shares are the shares of the classes now, ever those of all measured messages. Both add up to 1.
 	shares, ever []float64
 	of           []muster.Class
 }
 
 const (
-	// sharesBefore is how many messages the shares from before the last minutes count for.
+	// sharesBefore is how many messages the long-term shares count for against the last minutes.
 	sharesBefore = 8
-	// Often and seldomest are the shares of messages that are longer than the 97th and the 99th percentile.
-	Often, seldomest = 0.03, 0.01
+	// RareShare and rarestShare are the shares of messages above the 97th and the 99th percentile.
+	RareShare, rarestShare = 0.03, 0.01
 )
 
-// mixtureOf returns the mixture; false for a fleet of which fewer than two classes are known. How long a class takes
-// was measured over hours. The shares are those of the last minutes, and those from before for as many messages as
-// sharesBefore says: a shift of the mix shows in them sooner, and with less chance, than in the durations of all.
+// mixtureOf returns the mixture, or false while fewer than two classes are known. The durations of a class are those of
+// hours. The shares are those of the last minutes, with the long-term ones counting for sharesBefore messages: a change
+// of the mix shows sooner in the shares than in the durations of all messages, and with less chance.
 func mixtureOf(o muster.Observation) (mixture, bool) {
 	m := mixture{of: o.Classes, shares: make([]float64, len(o.Classes)), ever: make([]float64, len(o.Classes))}
 	ever, lately := 0.0, 0.0
@@ -46,7 +46,7 @@ func mixtureOf(o muster.Observation) (mixture, bool) {
 	return m, mean > 0
 }
 
-// mean is the mean duration in seconds, deviation its standard deviation.
+// mean returns the mean duration and its standard deviation, in seconds.
 func (m mixture) mean() (mean, deviation float64) {
 	square := 0.0
 	for i, c := range m.of {
@@ -57,10 +57,10 @@ func (m mixture) mean() (mean, deviation float64) {
 	return mean, math.Sqrt(math.Max(0, square-mean*mean))
 }
 
-// tail is what few messages exceed, as [tailOf] has it of one class: the durations in the mean over the messages from
-// the 97th to the 99th percentile, the messages of the longest classes last. So no class comes in or goes out at once,
-// and of a class that is that rare itself the usual messages count, not its own rare ones. longest is the 99th
-// percentile of all.
+// tail returns the duration that few messages exceed, as tailOf does for one class, and longest, the 99th percentile of
+// all. The tail is the mean duration of the messages between the 97th and the 99th percentile, with the longest classes
+// last. So it changes gradually as the share of a class does; and of a class that is itself that rare, its usual
+// messages count, not its own rare ones.
 func (m mixture) tail(shares []float64) (tail, longest float64) {
 	order := make([]int, len(m.of))
 	for i := range order {
@@ -73,27 +73,30 @@ func (m mixture) tail(shares []float64) (tail, longest float64) {
 		e, until := m.of[i].Processing, above+shares[i]
 		within := func(share float64) float64 {
 			d := durationAt(e, 1-(share-above)/shares[i])
-			for j, c := range m.of { // so many of any one class alone are so long
+			for j, c := range m.of { // each class alone reaches at least this duration
 				if shares[j] > share {
 					d = math.Max(d, durationAt(c.Processing, 1-share/shares[j]))
 				}
 			}
 			return d
 		}
-		if low, high := math.Max(above, seldomest), math.Min(until, Often); low < high {
-			tail += within((low+high)/2) * (high - low) / (Often - seldomest)
+		if low, high := math.Max(above, rarestShare), math.Min(until, RareShare); low < high {
+			tail += within((low+high)/2) * (high - low) / (RareShare - rarestShare)
 		}
-		if above <= seldomest && seldomest < until {
-			longest = within(seldomest)
+		if above <= rarestShare && rarestShare < until {
+			longest = within(rarestShare)
 		}
 		above = until
 	}
 	return tail, longest
 }
 
-// durationAt is about how long the share u of the messages of a class take at the most. Over -ln(1-u) it is a line
-// through the mean at 1 and the 95th percentile, and another one from there through the 99th: what it is of equal and
-// of exponential work, and nearly of what lies between.
+// durationAt returns the duration that the share u of the messages of a class do not exceed. Over
+//
+//	x = -ln(1 - u)
+//
+// it is a line through the mean at x = 1 and the 95th percentile, and from there another one through the 99th. That is
+// exact for equal and for exponential durations, and close for those in between.
 func durationAt(e muster.Estimate, u float64) float64 {
 	at, p95, p99 := -math.Log(math.Max(1e-6, 1-u)), -math.Log(0.05), -math.Log(0.01)
 	high := math.Max(e.P95Seconds, e.MeanSeconds)
@@ -103,7 +106,7 @@ func durationAt(e muster.Estimate, u float64) float64 {
 	return math.Max(0, e.MeanSeconds+(high-e.MeanSeconds)*(at-1)/(p95-1))
 }
 
-// finished is how many messages ended during the last minutes.
+// finished returns how many messages ended during the last minutes.
 func (m mixture) finished() (n float64) {
 	for _, c := range m.of {
 		n += c.Finished
@@ -111,23 +114,25 @@ func (m mixture) finished() (n float64) {
 	return n
 }
 
-// workOfMixture is [workOf] by class. What is in hand still tells before its end when work begins to take longer.
+// workOfMixture returns what [Of] returns, by class. Messages in progress show longer work before any of it has ended,
+// as they do without classes.
 func workOfMixture(o muster.Observation, m mixture) Work {
 	e := o.Processing
 	mean, deviation := m.mean()
 	variation := deviation / mean
 	weight := sharesBefore*(1+variation*variation) + m.finished()
-	inHand := float64(o.Capacity.BusySlots)
-	lately := math.Max(mean, (weight*mean+inHand*Held(o.Capacity, math.Max(2*mean, e.P99Seconds)))/(weight+inHand))
-	now := max(lately, unlike(o, variation))
+	inProgress := float64(o.Capacity.BusySlots)
+	held := Held(o.Capacity, math.Max(2*mean, e.P99Seconds))
+	lately := math.Max(mean, (weight*mean+inProgress*held)/(weight+inProgress))
+	now := max(lately, changedWork(o, variation))
 	scale := now / mean
 	tail, longest := m.tail(m.shares)
 	usual, _ := m.tail(m.ever)
-	// The tail does not grow with the mean: more long messages are no longer ones.
+	// The tail does not grow with the mean: more long messages are not longer messages.
 	return Work{
-		Mean: now, Lately: lately, Settled: settle(e.MeanSeconds, lately, deviation, weight-m.finished(),
-			m.finished()+inHand), Deviation: deviation * scale, Tail: math.Max(now, tail), Longest: math.Max(now,
-			longest),
-		Usual: math.Max(e.MeanSeconds, usual), Variation: math.Min(1, variation), Classes: len(m.of),
+		Mean: now, FinishedMean: lately,
+		LongTermMean: followChange(e.MeanSeconds, lately, deviation, weight-m.finished(), m.finished()+inProgress),
+		Deviation:    deviation * scale, Tail: math.Max(now, tail), Longest: math.Max(now, longest),
+		LongTermTail: math.Max(e.MeanSeconds, usual), Variation: math.Min(1, variation), Classes: len(m.of),
 	}
 }

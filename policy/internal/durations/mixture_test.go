@@ -81,7 +81,7 @@ func TestAMeanSettlesOnWhatIsNoChance(t *testing.T) {
 		{"nothing was measured lately", 5, 5, 2, 10, 0, 5},
 		{"work that is all alike leaves nothing to chance", 5, 5.3, 0, 10, 100, 5.3},
 	} {
-		if got := settle(row.before, row.lately, row.deviation, row.weight,
+		if got := followChange(row.before, row.lately, row.deviation, row.weight,
 			row.durations); math.Abs(got-row.want) > 1e-3 {
 			t.Errorf("%s: found %.4f, want %v", row.name, got, row.want)
 		}

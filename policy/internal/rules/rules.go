@@ -10,7 +10,8 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// Begin returns the decision to leave o's fleet as it is, for the policy of the given name and revision.
+// Begin returns the decision to keep the size of o's fleet. policy is the name and revision of the deciding policy, as
+// in "exact/2".
 func Begin(o muster.Observation, policy string) muster.Decision {
 	desired := o.Capacity.Desired
 	return muster.Decision{
@@ -20,12 +21,13 @@ func Begin(o muster.Observation, policy string) muster.Decision {
 	}
 }
 
-// Unknown returns d as a hold because the signal called what is unknown.
+// Unknown returns d as a hold because the signal s is unknown. what names the signal in the sentence.
 func Unknown(d muster.Decision, reason muster.Reason, rule, what string, s muster.Sample) muster.Decision {
 	return d.Held(reason, muster.Term{Rule: rule, Why: "the " + what + " is " + s.String()})
 }
 
-// Ceil rounds up, forgiving the rounding error of a division that should have been whole. What is no number is 0.
+// Ceil rounds up. A result up to 1e-9 above a whole number counts as that number: a quotient that should be whole often
+// is not, in binary. NaN gives 0.
 func Ceil(v float64) int {
 	if math.IsNaN(v) {
 		return 0
@@ -33,13 +35,13 @@ func Ceil(v float64) int {
 	return int(min(math.Ceil(v-1e-9), math.MaxInt32))
 }
 
-// Value is a named number of a term.
+// Value returns a named number of a term.
 func Value(name string, v float64) muster.Value { return muster.Value{Name: name, Value: v} }
 
-// Seconds is an instant in seconds since 1970, to the millisecond.
+// Seconds returns an instant in seconds since 1970, to the millisecond.
 func Seconds(at time.Time) float64 { return float64(at.UnixMilli()) / 1e3 }
 
-// Because is a reason behind a sentence; empty for none.
+// Because returns ": " and the reason, or "" without a reason.
 func Because(reason string) string {
 	if reason == "" {
 		return ""
@@ -47,15 +49,15 @@ func Because(reason string) string {
 	return ": " + reason
 }
 
-// Clock is the time of day so many seconds after the instant of o.
+// Clock returns the time of day so many seconds after the instant of o.
 func Clock(o muster.Observation, seconds float64) string {
 	return o.At.Add(time.Duration(seconds * float64(time.Second))).Format("15:04:05")
 }
 
-// Round3 rounds to three decimals, as terms show their values.
+// Round3 rounds to three decimals, the precision of the values of terms.
 func Round3(v float64) float64 { return math.Round(v*1000) / 1000 }
 
-// Launches counts launches in words.
+// Launches returns "1 launch" or "3 launches".
 func Launches(n int) string {
 	if n == 1 {
 		return "1 launch"
@@ -63,8 +65,8 @@ func Launches(n int) string {
 	return fmt.Sprintf("%d launches", n)
 }
 
-// NothingWaits says that no message can be received now, and how many wait for their retry, so that a fleet whose work
-// fails does not read as one that has none.
+// NothingWaits says that no message can be received now. It also says how many wait for retry, so that a fleet whose
+// work fails does not look like one without work.
 func NothingWaits(o muster.Observation) string {
 	retrying := o.Progress.Value().Retrying
 	switch {
@@ -76,8 +78,8 @@ func NothingWaits(o muster.Observation) string {
 	return fmt.Sprintf("no message can be received now, %s wait for their retry", render.Number(retrying.Value))
 }
 
-// Retries says how many messages wait for their retry, behind a sentence about others; empty where none does or that is
-// not known.
+// Retries says how many messages wait for retry, as a clause after a sentence about others; "" if none does or their
+// number is unknown.
 func Retries(o muster.Observation) string {
 	retrying := o.Progress.Value().Retrying
 	n := math.Round(retrying.Value)
@@ -90,9 +92,8 @@ func Retries(o muster.Observation) string {
 	return fmt.Sprintf("; %s messages wait for their retry", render.Number(n))
 }
 
-// WithoutRetries returns the observation with the messages in flight that workers hold alone, as far as the queues
-// themselves count them. What waits for its retry is in flight too, but it takes no slot, and no worker can receive it
-// yet.
+// WithoutRetries returns the observation without the messages in flight that wait for retry, as far as the queues count
+// those themselves. They take no slot, and no worker can receive them yet.
 func WithoutRetries(o muster.Observation) muster.Observation {
 	o.Queues = slices.Clone(o.Queues)
 	for i := range o.Queues {
@@ -103,8 +104,8 @@ func WithoutRetries(o muster.Observation) muster.Observation {
 	return o
 }
 
-// Failing says how many attempts failed in the last minutes, of how many; empty when none did. What is said of the
-// future holds if the work succeeds.
+// Failing says how many attempts failed in the last minutes, as a clause after a sentence; "" if none did. Statements
+// about the future hold only if the work succeeds.
 func Failing(o muster.Observation) string {
 	w := o.Progress.Value()
 	failed := math.Round(w.Failed)
