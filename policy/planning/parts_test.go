@@ -526,3 +526,28 @@ func TestWhatWillComeIsNoSpikeThatIsOver(t *testing.T) {
 		t.Errorf("of a spike come %v in half a minute, want 146.667", got)
 	}
 }
+
+// Near the maximum a launch is postponed less, and the last worker that fits not at all: no other makes up for one that
+// comes late.
+func TestTheLastWorkerIsNotPostponed(t *testing.T) {
+	for _, row := range []struct {
+		name        string
+		active, max int
+		rate        float64 // messages a second of 10 s each
+		latency     float64
+	}{
+		{"far below the maximum all of the objective is planned with", 0, 10, 0.2, 291},
+		{"at half of it, less", 2, 10, 0.5, 291 * 0.5 / 0.7},
+		{"the last one is launched at once", 9, 10, 0.5, 10 + 90 + 2},
+		{"so is the only one", 0, 1, 0.05, 10 + 90 + 2},
+		{"but not under a load that leaves room", 0, 1, 0.02, 291},
+	} {
+		o := s0(10, 0)
+		o.Capacity.Idle, o.Limits.Max = row.active, row.max
+		o.Arrivals = muster.Arrivals{Known: true, Minute: row.rate, FiveMinutes: row.rate, TwentyMinutes: row.rate,
+			Hour: row.rate, TenSeconds: row.rate, WatchedSeconds: 3600}
+		if got := planOf(o).latency; !about(got, row.latency) {
+			t.Errorf("%s: found a latency of %v s, want %v", row.name, got, row.latency)
+		}
+	}
+}

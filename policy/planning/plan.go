@@ -213,6 +213,8 @@ func shareLonger(e muster.Estimate, middle, than float64) float64 {
 // P is the latency before, y the load as a share of the maximum, D the long-term tail, b the boot time. Up to y = free
 // nothing changes. At y = 1 no launch is postponed. The load is the larger one of the last minute and of the window of
 // offeredLoad: until that window shows a rise, its messages would be postponed too.
+//
+// Above free the last worker that fits is never postponed: no other one makes up for a launch that comes late.
 func (p *plan) nearMax(o muster.Observation) {
 	if !o.Arrivals.Known || o.Limits.Max <= 0 {
 		return
@@ -230,6 +232,10 @@ func (p *plan) nearMax(o muster.Observation) {
 	share := busy * math.Min(1, o.Arrivals.WatchedSeconds/minute) / p.slots / float64(o.Limits.Max)
 	if share > free {
 		least := math.Min(p.latency, p.LongTermTail+p.boot+p.step)
+		if o.Capacity.Active()+1 >= o.Limits.Max {
+			p.latency = least
+			return
+		}
 		p.latency = math.Max(least, p.latency*math.Max(0, (1-share)/(1-free)))
 	}
 }
