@@ -19,7 +19,7 @@ SEEDS ?= 20000
 WORLDS ?= 200
 
 help: ## show the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build bin/muster
 	@mkdir -p bin
@@ -58,6 +58,13 @@ cross: ## build for linux and darwin on amd64 and arm64
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) build -trimpath $(CROSSFLAGS) -o /dev/null ./cmd/muster || exit 1; \
 	done
 
+release: ## build archives, packages, image, bills of materials and checksums of the last commit for all platforms, into dist/
+	@$(GO) build -C tools -o ../bin/release ./release
+	@bin/release -out dist
+
+release-test: ## build the last commit for this machine twice, compare, and install and use the results; needs Linux, and root for a part
+	MUSTER_RELEASE=1 $(GO) test -C tools -count=1 -v -run OnThisMachine ./release
+
 interop: ## run third-party SQS clients against the embedded queue; needs Python, Node and their registries
 	@interop/run
 
@@ -83,4 +90,4 @@ tidy: ## update go.mod of the product and of its tools to their imports
 	$(GO) mod tidy
 	cd tools && $(GO) mod tidy
 
-.PHONY: help build demo test fuzz powercuts races proofs cross interop bench bench-math score validate fmt tidy
+.PHONY: help build demo test fuzz powercuts races proofs cross interop bench release release-test bench-math score validate fmt tidy

@@ -24,12 +24,18 @@ type Console struct {
 	// logs is the directory of the fleets' logs. failing holds, by fleet, the failed attempts not printed yet.
 	logs    string
 	failing map[string]*failing
+	// hideKeys keeps the keys of the embedded queue out of the output.
+	hideKeys bool
 }
 
 // New returns a console that prints to out. It reads errors from the fleets' logs in the directory logs.
 func New(out io.Writer, logs, version string) *Console {
 	return &Console{out: out, logs: logs, version: version}
 }
+
+// HideKeys makes [Console.Start] print no keys. A service calls it first: its output is stored in a log, which more
+// people read than the data directory.
+func (s *Console) HideKeys() { s.hideKeys = true }
 
 // Printf prints a text without a time.
 func (s *Console) Printf(format string, args ...any) {
@@ -38,7 +44,8 @@ func (s *Console) Printf(format string, args ...any) {
 	fmt.Fprintf(s.out, format, args...)
 }
 
-// Start prints the addresses, and the lines to paste into a shell.
+// Start prints the addresses, and the lines to paste into a shell: they have the keys of the embedded queue, unless
+// [Console.HideKeys] was called.
 func (s *Console) Start(a *app.App) {
 	// The first queue of a fleet is the one to try; without a fleet, any queue.
 	url := ""
@@ -68,6 +75,10 @@ func (s *Console) Start(a *app.App) {
 	}
 	for _, b := range a.Beyond() {
 		s.Printf("  open to other machines, with TLS: %s\n", b)
+	}
+	if s.hideKeys {
+		s.Printf("muster env prints the keys of the queue, for the AWS SDKs and the AWS command line\n")
+		return
 	}
 	s.Printf("for the AWS SDKs and the AWS command line, in place of the AWS keys and profile of a shell (muster " +
 		"env prints this, too):\n")

@@ -20,6 +20,7 @@ import (
 // with 1 when the data, a port or a server failed.
 func newUp(g *global) *cobra.Command {
 	var o app.Options
+	var hideKeys bool
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run the embedded queue, the controller and the fleets of a configuration",
@@ -45,7 +46,11 @@ stays in force.`,
 			// An App reloads this file; without a file, nothing is watched.
 			o.Watch = g.file()
 			o.Cores = host.SparePlace()
-			return up(cmd.Context(), c, o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			said := console.New(cmd.OutOrStdout(), app.LogsDir(c.Data), thisProgram().Version)
+			if hideKeys {
+				said.HideKeys()
+			}
+			return up(cmd.Context(), c, o, said, cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().BoolVar(&o.Ephemeral, "ephemeral", false, "keep the queue and the history in memory; they are lost "+
@@ -56,6 +61,8 @@ stays in force.`,
 	cmd.Flags().BoolVar(&o.Strict, "strict", false,
 		"as AWS does, refuse for 60 s a second purge of a queue, and a new queue with the name of a deleted one")
 	cmd.Flags().BoolVar(&o.AnyCredentials, "any-credentials", false, "accept any signature at the SQS endpoint")
+	cmd.Flags().BoolVar(&hideKeys, "hide-keys", false, "do not print the keys of the embedded queue, for a service "+
+		"whose output is stored; muster env prints them")
 	return cmd
 }
 
@@ -63,13 +70,12 @@ stays in force.`,
 // is missed. The console exists before the app, which reports damage to it while it opens. The default queue is made
 // only when the configuration names neither queues nor fleets. At the interrupt, the busy workers are printed at once,
 // because [app.App.Run] returns only when they have finished.
-func up(ctx context.Context, c *config.Config, o app.Options, out, errOut io.Writer) error {
+func up(ctx context.Context, c *config.Config, o app.Options, said *console.Console, errOut io.Writer) error {
 	o.Logger = newLogger(errOut, slog.LevelInfo)
 	// Programs that a killed worker leaves behind become children of this process, which can then end them.
 	if err := descendants.Adopt(); err != nil {
 		o.Logger.Warn("programs that a killed worker started may go on", "error", err)
 	}
-	said := console.New(out, app.LogsDir(c.Data), thisProgram().Version)
 	o.Notify = said.Outcome
 	o.Told = func(text string) { said.Printf("%s\n", text) }
 	o.Version = thisProgram().Version
