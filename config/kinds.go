@@ -24,6 +24,8 @@ type Kinds struct {
 	Signals []SignalKind
 	// Sizers are the kinds of systems that can size a fleet instead of Muster.
 	Sizers []SizerKind
+	// Channels are the kinds of channels that are told of incidents.
+	Channels []ChannelKind
 }
 
 // MembersKind is one kind of fleet.
