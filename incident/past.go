@@ -8,9 +8,14 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 const (
+	// reportedFor is how long the report of a problem counts. Workers repeat one that goes on every minute.
+	reportedFor = 90 * time.Second
+	// maxReports bounds the reports that are kept.
+	maxReports = 200
 	// maxActions bounds the actions whose results are awaited.
 	maxActions = 64
 	// failedFor is how long a failure counts without another result. An action that is still needed is repeated sooner.
@@ -29,6 +34,14 @@ type Past struct {
 	failed map[string]failure
 	// letters are the counts of dead letters by queue, replaced and never changed.
 	letters map[string]letters
+	// reported are the problems that workers reported within reportedFor, oldest first.
+	reported []report
+}
+
+// report is a problem that a worker reported.
+type report struct {
+	at time.Time
+	protocol.Incident
 }
 
 // action is an effect, and what it does in words.
@@ -56,6 +69,15 @@ func (p Past) With(o controller.Outcome) Past {
 	}
 	if more := len(p.awaited) - maxActions; more > 0 {
 		p.awaited = p.awaited[more:]
+	}
+	for _, c := range o.Changes {
+		if c.Incident != nil {
+			p.reported = append(slices.Clip(p.reported), report{o.Observation.At, *c.Incident})
+		}
+	}
+	for len(p.reported) > 0 && (len(p.reported) > maxReports ||
+		o.Observation.At.Sub(p.reported[0].at) >= reportedFor) {
+		p.reported = p.reported[1:]
 	}
 	for _, r := range o.Records {
 		if r.Kind == muster.Resulted {

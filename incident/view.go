@@ -10,7 +10,6 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/policy/planning"
-	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
@@ -42,18 +41,13 @@ type Fleet struct {
 	// Trouble says why the fleet is not sized, or not as configured; Unrecorded why nothing can be recorded. Both are
 	// empty if all is well.
 	Trouble, Unrecorded string
-	// Reported are the last problems of its workers.
-	Reported []roster.Incident
-	Past     Past
+	// Past is what its steps have told.
+	Past Past
 }
 
-const (
-	// enoughFailures is how many attempts must have failed before work counts as failing, and how many launches in a
-	// row as a crash loop.
-	enoughFailures = 3
-	// reportedFor is how long the report of a problem counts. Workers repeat one that goes on every minute.
-	reportedFor = 90 * time.Second
-)
+// enoughFailures is how many attempts must have failed before work counts as failing, and how many launches in a row as
+// a crash loop.
+const enoughFailures = 3
 
 // Conditions returns what is wrong in v. No two of them have the same kind, fleet and subject.
 func (v View) Conditions() []Condition {
@@ -68,10 +62,10 @@ func (v View) Conditions() []Condition {
 		all = append(all, Condition{Kind: f.Kind, Sentence: f.Text, Command: commandOf(f.Kind)})
 	}
 	for queue, n := range v.Damaged {
-		all = append(all, Condition{Kind: QueueDamaged, Subject: queue, Evidence: numbers("damaged", float64(n)),
+		all = append(all, Condition{Kind: QueueDamaged, Subject: "queue " + queue, Evidence: numbers("damaged", float64(n)),
 			Sentence: fmt.Sprintf("%s of the queue %s had damaged content and %s set aside", render.Plural(n, "message"),
 				queue, was(n)),
-			Command: "muster status"})
+			Command: "muster queue peek " + queue + " --from damaged"})
 	}
 	for i := range all {
 		all[i].Sentence = Line(all[i].Sentence, MaxSentence)
@@ -237,8 +231,8 @@ func (f Fleet) work(now time.Time, add adder) {
 func (f Fleet) reported(now time.Time, add adder) {
 	told := map[protocol.IncidentKind]int{}
 	away := ""
-	for _, r := range f.Reported {
-		if now.Sub(r.At) >= reportedFor {
+	for _, r := range f.Past.reported {
+		if now.Sub(r.at) >= reportedFor {
 			continue
 		}
 		if told[r.Kind]++; r.Kind == protocol.EndpointDown && away == "" {
@@ -248,15 +242,15 @@ func (f Fleet) reported(now time.Time, add adder) {
 	for k, n := range told {
 		if k == protocol.EndpointDown {
 			add(EndpointAway, "", "muster status", "the endpoint that does the work is away, and its workers receive "+
-				"nothing: "+away, value("workers", float64(n)))
+				"nothing: "+away, value("reports", float64(n)))
 			continue
 		}
 		what := string(k)
 		if named, ok := troubles(k); ok {
 			what = named
 		}
-		add(WorkerTrouble, strings.ToLower(string(k)), "muster status", fmt.Sprintf("%s reported in the last minute: %s",
-			render.Plural(n, "worker"), what), value("workers", float64(n)))
+		add(WorkerTrouble, strings.ToLower(string(k)), "muster status", fmt.Sprintf("its workers sent %s in the last minutes: %s",
+			render.Plural(n, "report"), what), value("reports", float64(n)))
 	}
 }
 
