@@ -72,7 +72,7 @@ func (p program) Send(ctx context.Context, n incident.Notice) (answer string, er
 	}
 	run := exec.CommandContext(ctx, p.argv[0], p.argv[1:]...)
 	var output bounded
-	run.Stdin, run.Stdout, run.Stderr = bytes.NewReader(body), &output, &output
+	run.Stdin, run.Stdout, run.Stderr = bytes.NewReader(append(body, '\n')), &output, &output
 	run.Dir, run.Env, run.WaitDelay = p.dir, append(os.Environ(), variables(n)...), patience
 	err = run.Run()
 	said := incident.Line(string(output), 200)
