@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config/channels"
 	"github.com/muster-scale/muster/config/keys"
 	"github.com/muster-scale/muster/policy"
 )
@@ -36,7 +37,7 @@ type Config struct {
 	// AWS says how AWS is called.
 	AWS AWS
 	// Notify are the channels that are told of incidents. They have distinct names.
-	Notify []Channel
+	Notify []channels.Channel
 	// Queues are the embedded queues whose attributes are stated; one that only a fleet names has the defaults.
 	Queues []Queue
 	// Fleets have distinct names, and no queue is served by two of them.

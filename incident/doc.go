@@ -13,7 +13,7 @@
 // each. [Tracker] makes one from the other by two times that each rule states:
 //
 //   - It opens after its condition stood for [Rule].After: the time for which the condition was present, less the time
-//     for which it was not. Short blips therefore never open one, and a condition that is present most of the time does.
+//     for which it was not. Short blips therefore never open one. A condition that is present most of the time does.
 //   - It ends after its condition was away for [Rule].Away without a break. A condition that flaps is one incident.
 //
 // A fleet that is not observed at present, because it starts or its loop failed, is unknown: none of its incidents

@@ -45,7 +45,8 @@ func (t Tracker) Step(v View) (Tracker, []Notice) {
 	rules, present := Rules(), v.Conditions()
 	var notices []Notice
 	for _, s := range t.Standing {
-		i, found := slices.BinarySearchFunc(present, s.key(), func(c Condition, k key) int { return c.key().compare(k) })
+		i, found := slices.BinarySearchFunc(present, s.key(),
+			func(c Condition, k key) int { return c.key().compare(k) })
 		switch {
 		case found:
 			s.Condition = present[i]
@@ -95,7 +96,8 @@ func (v View) unknown(c Condition) bool {
 	if c.Kind == FleetStopped || c.Kind == HistoryStuck {
 		return false
 	}
-	return c.Fleet != "" && slices.ContainsFunc(v.Fleets, func(f Fleet) bool { return f.Name == c.Fleet && !f.Observed })
+	return c.Fleet != "" && slices.ContainsFunc(v.Fleets,
+		func(f Fleet) bool { return f.Name == c.Fleet && !f.Observed })
 }
 
 // Open returns the open incidents, by fleet, kind and subject.

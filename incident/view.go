@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -62,10 +61,12 @@ func (v View) Conditions() []Condition {
 		all = append(all, Condition{Kind: f.Kind, Sentence: f.Text, Command: commandOf(f.Kind)})
 	}
 	for queue, n := range v.Damaged {
-		all = append(all, Condition{Kind: QueueDamaged, Subject: "queue " + queue, Evidence: numbers("damaged", float64(n)),
-			Sentence: fmt.Sprintf("%s of the queue %s had damaged content and %s set aside", render.Plural(n, "message"),
-				queue, was(n)),
-			Command: "muster queue peek " + queue + " --from damaged"})
+		all = append(all, Condition{
+			Kind: QueueDamaged, Subject: "queue " + queue, Evidence: numbers("damaged", float64(n)),
+			Sentence: fmt.Sprintf("%s of the queue %s had damaged content and %s set aside",
+				render.Plural(n, "message"), queue, was(n)),
+			Command: "muster queue peek " + queue + " --from damaged",
+		})
 	}
 	for i := range all {
 		all[i].Sentence = Line(all[i].Sentence, MaxSentence)
@@ -213,8 +214,8 @@ func (f Fleet) work(now time.Time, add adder) {
 	}
 	p := f.Observation.Progress.Value()
 	if p.Failed >= enoughFailures && p.Finished == 0 {
-		add(AllFailing, "", command, fmt.Sprintf("%s attempts failed in the last %d minutes and no message was finished",
-			render.Number(p.Failed), int(muster.FailedOver.Minutes())), value("failed", p.Failed))
+		add(AllFailing, "", command, fmt.Sprintf("%s attempts failed in the last %d minutes and no message was "+
+			"finished", render.Number(p.Failed), int(muster.FailedOver.Minutes())), value("failed", p.Failed))
 	}
 	for queue, l := range f.Past.letters {
 		if l.grewAt.IsZero() || now.Sub(l.grewAt) >= grewFor {
@@ -249,7 +250,7 @@ func (f Fleet) reported(now time.Time, add adder) {
 		if named, ok := troubles(k); ok {
 			what = named
 		}
-		add(WorkerTrouble, strings.ToLower(string(k)), "muster status", fmt.Sprintf("its workers sent %s in the last minutes: %s",
+		add(WorkerTrouble, string(k), "muster status", fmt.Sprintf("its workers sent %s in the last minutes: %s",
 			render.Plural(n, "report"), what), value("reports", float64(n)))
 	}
 }

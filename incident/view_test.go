@@ -79,7 +79,8 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			"5 launches in a row ended before they were of use", "muster explain thumbs"},
 		DeadLetters: {func(_ *View, f *Fleet) {
 			f.Past = f.Past.With(letterCount(3, start().Add(-time.Minute))).With(letterCount(17, start()))
-		}, "the dead letters of the queue jobs grew from 3 to 17 since 2026-03-01T12:00:00Z", "muster logs thumbs --failed"},
+		}, "the dead letters of the queue jobs grew from 3 to 17 since 2026-03-01T12:00:00Z",
+			"muster logs thumbs --failed"},
 		Contested: {func(_ *View, f *Fleet) {
 			f.Decision.Reason = muster.Contested
 			for i := range muster.ContestedBy {
@@ -97,11 +98,14 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		HistoryDamaged: {func(v *View, _ *Fleet) { v.Faults = []Fault{{HistoryDamaged, "the history is damaged"}} },
 			"damaged", "muster status"},
 		QueueDamaged: {func(v *View, _ *Fleet) { v.Damaged = map[string]int{"jobs": 2} },
-			"2 messages of the queue jobs had damaged content and were set aside", "muster queue peek jobs --from damaged"},
+			"2 messages of the queue jobs had damaged content and were set aside",
+			"muster queue peek jobs --from damaged"},
 		ConfigurationInvalid: {func(v *View, _ *Fleet) {
 			v.Faults = []Fault{{ConfigurationInvalid, "muster.yaml:3:1: found\n x"}}
 		}, "muster.yaml:3:1: found x", "muster check"},
-		ConnectionsRefused: {func(v *View, _ *Fleet) { v.Faults = []Fault{{ConnectionsRefused, "too many open files"}} },
+		ConnectionsRefused: {func(v *View, _ *Fleet) {
+			v.Faults = []Fault{{ConnectionsRefused, "too many open files"}}
+		},
 			"too many open files", "muster status"},
 	} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -190,15 +194,15 @@ func TestALineIsShortAndVisible(t *testing.T) {
 
 func TestANoticeIsASentenceWithItsCommand(t *testing.T) {
 	i := Incident{ID: "at_maximum/thumbs/x", BeganAt: start(), OpenedAt: start(), Condition: Condition{
-		Kind: AtMaximum, Fleet: "thumbs", Sentence: "fleet thumbs: it is at its maximum", Command: "muster explain thumbs"}}
+		Kind: AtMaximum, Fleet: "thumbs", Sentence: "fleet thumbs: it is full", Command: "muster explain thumbs"}}
 	n := newNotice(i, Opened, start()).From("web-1")
-	if want := "Muster on web-1: fleet thumbs: it is at its maximum. See: muster explain thumbs"; n.Text != want {
+	if want := "Muster on web-1: fleet thumbs: it is full. See: muster explain thumbs"; n.Text != want {
 		t.Errorf("found %q, want %q", n.Text, want)
 	}
 	i.EndedAt = start().Add(12 * time.Minute)
 	n = newNotice(i, Ended, i.EndedAt).From("web-1")
-	if want := "Muster on web-1: ended: fleet thumbs: it is at its maximum (12m0s in all). See: muster explain thumbs"; n.Text !=
-		want {
+	want := "Muster on web-1: ended: fleet thumbs: it is full (12m0s in all). See: muster explain thumbs"
+	if n.Text != want {
 		t.Errorf("found %q, want %q", n.Text, want)
 	}
 }

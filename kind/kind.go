@@ -10,6 +10,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/awsrules/tracking"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/config/channels"
 	"github.com/muster-scale/muster/metrics"
 	"github.com/muster-scale/muster/notice"
 )
@@ -163,7 +164,7 @@ type SizerRow struct {
 
 // Channel is a destination of notices.
 type Channel interface {
-	config.Destination
+	channels.Destination
 	// Open returns what sends to it. It makes no call. Relative paths start from dir.
 	Open(h *Host, dir string) notice.Channel
 }
@@ -179,7 +180,8 @@ func ChannelsOf(h *Host, c *config.Config) []notice.Destination {
 	var all []notice.Destination
 	for _, x := range c.Notify {
 		if to, ok := x.To.(Channel); ok {
-			all = append(all, notice.Destination{Name: x.Name, Retry: x.Retry, Tells: x.Tells, Channel: to.Open(h, c.Dir)})
+			all = append(all, notice.Destination{Name: x.Name, Retry: x.Retry, Tells: x.Tells,
+				Channel: to.Open(h, c.Dir)})
 		}
 	}
 	return all
@@ -243,7 +245,7 @@ func (t Table) Config() config.Kinds {
 	}
 	for _, r := range t.Channels {
 		k.Channels = append(k.Channels,
-			config.ChannelKind{Key: r.Key, What: r.What, New: func() config.Destination { return r.New() }})
+			channels.Kind{Key: r.Key, What: r.What, New: func() channels.Destination { return r.New() }})
 	}
 	return k
 }

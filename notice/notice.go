@@ -34,6 +34,7 @@ type Destination struct {
 	Channel
 }
 
+// The bounds of delivery.
 const (
 	// MaxWaiting bounds the notices that wait for one channel.
 	MaxWaiting = 100

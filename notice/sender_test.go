@@ -187,7 +187,9 @@ func TestAChannelIsToldOfItsKindsAlone(t *testing.T) {
 func TestATryAsksEachChannelOnce(t *testing.T) {
 	answers := notice.Try(t.Context(), []notice.Destination{
 		{Name: "works", Channel: &channel{}},
-		{Name: "fails", Channel: &channel{send: func(context.Context, int) error { return errors.New("down\nfor good") }}},
+		{Name: "fails", Channel: &channel{send: func(context.Context, int) error {
+			return errors.New("down\nfor good")
+		}}},
 	}, incident.NewTest(time.Unix(0, 0)))
 	want := []notice.Answer{{Channel: "works", Answer: "ok"}, {Channel: "fails", Error: "down for good"}}
 	if answers[0] != want[0] || answers[1] != want[1] {

@@ -47,13 +47,13 @@ func CollectIncidents(p *exposition.Page, all Incidents) {
 		open[[2]string{i.Fleet, string(i.Kind)}]++
 	}
 	for of, n := range open {
-		p.Add(exposition.Gauge, desc("muster_incidents_open", "Open incidents, by fleet and kind. muster incidents lists "+
-			"them.", "fleet", "kind"), n, of[0], of[1])
+		p.Add(exposition.Gauge, desc("muster_incidents_open", "Open incidents, by fleet and kind. muster incidents "+
+			"lists them.", "fleet", "kind"), n, of[0], of[1])
 	}
 	for _, c := range all.Channels {
-		sent := desc("muster_notices_sent_total", "Notices of incidents, by channel and result: delivered ones are sent, "+
-			"failed counts attempts, lost notices were refused or tried for too long, dropped ones did not fit into the "+
-			"queue.", "channel", "result")
+		sent := desc("muster_notices_sent_total", "Notices of incidents, by channel and result: delivered ones are "+
+			"sent, failed counts attempts, lost notices were refused or tried for too long, dropped ones did not fit "+
+			"into the queue.", "channel", "result")
 		for _, r := range []struct {
 			result string
 			n      int64

@@ -29,17 +29,18 @@ type Config struct {
 
 // Kind is the row of the kind.
 func Kind() kind.ChannelRow {
-	return kind.ChannelRow{Key: "command", What: "the program and its arguments, run for each notice; there is no shell",
+	return kind.ChannelRow{Key: "command", What: "the program and its arguments, run for each notice; there is no " +
+		"shell",
 		New: func() kind.Channel { return &Config{} }}
 }
 
-// Keys implements [config.Destination]. A command is a list and has no keys.
+// Keys implements [channels.Destination]. A command is a list and has no keys.
 func (*Config) Keys() []keys.Key { return nil }
 
-// Set implements [config.Listed].
+// Set implements [channels.Listed].
 func (c *Config) Set(command []string) { c.Command = command }
 
-// Verify implements [config.Destination].
+// Verify implements [channels.Destination].
 func (c *Config) Verify(s *keys.Source, path string) {
 	if len(c.Command) == 0 || c.Command[0] == "" {
 		s.Fault(path, "found no program, allowed is a program and its arguments", "")

@@ -43,7 +43,7 @@ func Kind() kind.ChannelRow {
 		New: func() kind.Channel { return &Config{} }}
 }
 
-// Keys implements [config.Destination].
+// Keys implements [channels.Destination].
 func (c *Config) Keys() []keys.Key {
 	return []keys.Key{
 		keys.Text("host", &c.Host, "the mail server").Required(),
@@ -59,7 +59,7 @@ func (c *Config) Keys() []keys.Key {
 	}
 }
 
-// Verify implements [config.Destination].
+// Verify implements [channels.Destination].
 func (c *Config) Verify(s *keys.Source, path string) {
 	if at := keys.Join(path, "host"); c.Host == "" || strings.ContainsAny(c.Host, " \r\n\t/@") {
 		s.Fault(at, s.Missing(at, keys.Quote(c.Host), "the name or address of a mail server"), "")

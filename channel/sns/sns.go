@@ -47,13 +47,13 @@ func Kind() kind.ChannelRow {
 		New: func() kind.Channel { return &Config{} }}
 }
 
-// Keys implements [config.Destination].
+// Keys implements [channels.Destination].
 func (c *Config) Keys() []keys.Key {
 	return []keys.Key{keys.Text("topic", &c.Topic, "the ARN of the topic").Required().
 		Must("the ARN of a topic, as in arn:aws:sns:eu-west-1:123456789012:alarms", arn.MatchString)}
 }
 
-// Verify implements [config.Destination]. The declaration of the topic has checked everything.
+// Verify implements [channels.Destination]. The declaration of the topic has checked everything.
 func (*Config) Verify(*keys.Source, string) {}
 
 // Open implements [kind.Channel].

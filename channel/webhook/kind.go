@@ -53,7 +53,7 @@ func Kind() kind.ChannelRow {
 		New: func() kind.Channel { return &Config{} }}
 }
 
-// Keys implements [config.Destination].
+// Keys implements [channels.Destination].
 func (c *Config) Keys() []keys.Key {
 	return []keys.Key{
 		keys.Text("url", &c.URL, "where to POST, as in ${SLACK_URL}; over https, or to this machine"),
@@ -66,7 +66,7 @@ func (c *Config) Keys() []keys.Key {
 	}
 }
 
-// Verify implements [config.Destination].
+// Verify implements [channels.Destination].
 func (c *Config) Verify(s *keys.Source, path string) {
 	at := keys.Join(path, "url")
 	switch {

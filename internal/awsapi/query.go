@@ -38,10 +38,10 @@ func (e *QueryError) Final() bool {
 		!strings.Contains(e.Code, "Throttl") && !strings.Contains(e.Code, "Expired")
 }
 
-// Query makes one call in the Query protocol of AWS and returns the body of the answer. The form holds the action, the
-// version of the API and the parameters. It is for a service of which one action is needed: a whole client of the SDK
-// adds hundreds of kilobytes to the program. It is signed as of now. The call counts against the limit of the account and is not retried. A
-// refusal is a [*QueryError].
+// Query makes one call in the Query protocol of AWS, signed as of now, and returns the body of the answer. The form
+// holds the action, the version of the API and the parameters. It is for a service of which one action is needed: a
+// client of the SDK adds hundreds of kilobytes to the program. The call counts against the limit of the account and is
+// not retried. A refusal is a [*QueryError].
 func (a *Account) Query(ctx context.Context, now time.Time, service, region string, form url.Values) ([]byte, error) {
 	cfg, err := a.Region(region)
 	if err != nil {
