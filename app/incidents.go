@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -186,7 +187,7 @@ func (a *App) view(now time.Time) incident.View {
 func (f *fleets) view() []incident.Fleet {
 	served, standing := f.served(), f.standing()
 	f.mu.Lock()
-	phases := f.phases
+	phases := slices.Clone(f.phases)
 	f.mu.Unlock()
 	var all []incident.Fleet
 	for _, p := range phases {

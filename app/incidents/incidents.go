@@ -99,3 +99,17 @@ func PrintAnswers(w io.Writer, answers []notice.Answer) {
 		fmt.Fprintf(w, "%s: delivered: %s\n", a.Channel, terminal.Escape(a.Answer, ""))
 	}
 }
+
+// Failed returns an error that counts the channels that did not deliver; nil if all did.
+func Failed(answers []notice.Answer) error {
+	failed := 0
+	for _, a := range answers {
+		if a.Error != "" {
+			failed++
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	return fmt.Errorf("test the channels: %d of %s failed", failed, render.Plural(len(answers), "channel"))
+}

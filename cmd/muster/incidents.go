@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 
 	"github.com/muster-scale/muster/app/client"
 	"github.com/muster-scale/muster/app/incidents"
-	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/server"
 )
 
@@ -21,13 +19,9 @@ func newIncidents(g *global) *cobra.Command {
 	test := false
 	cmd := &cobra.Command{
 		Use: "incidents", Short: "List open and recent incidents, or test the channels that are told of them",
-		Long: `Incidents lists what is wrong now and what was wrong lately, as the running muster up saw it: when each incident
-began and ended, the numbers behind it, and the command that shows more. Then it lists the channels of notify: in the
-configuration, with what they could not deliver.
-
-With --test it sends a test notice to each channel and prints what each answered. This needs no running muster up.
-
-Exit codes: 0 done, 1 failed, also if a channel failed with --test, 2 wrong usage or configuration.`,
+		Long: `Incidents lists what is wrong now and what was wrong lately, as the running muster up saw it, and the channels
+that are told (notify: in the configuration). --test sends a test notice to each channel and prints what it answered;
+it needs no running muster up, and its exit code is 1 if a channel failed.`,
 		Example: `  muster incidents
   muster incidents --test`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -67,19 +61,10 @@ func testChannels(ctx context.Context, g *global, out io.Writer) error {
 		return usage(errors.New("incidents --test: the configuration has no notify; docs/notices.md shows one"))
 	}
 	answers := incidents.Test(ctx, c, time.Now().UTC())
-	failed := 0
-	for _, a := range answers {
-		if a.Error != "" {
-			failed++
-		}
-	}
-	if g.json() {
-		err = printJSON(out, map[string]any{"answers": answers})
-	} else {
+	if !g.json() {
 		incidents.PrintAnswers(out, answers)
+	} else if err := printJSON(out, map[string]any{"answers": answers}); err != nil {
+		return err
 	}
-	if err == nil && failed > 0 {
-		err = &exitError{exitFailed, fmt.Errorf("incidents --test: %s failed", render.Plural(failed, "channel"))}
-	}
-	return err
+	return incidents.Failed(answers)
 }

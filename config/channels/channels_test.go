@@ -1,4 +1,4 @@
-package config_test
+package channels_test
 
 import (
 	"strings"
