@@ -102,7 +102,8 @@ func TestAnIncidentsFileThatCannotBeReadIsReplaced(t *testing.T) {
 	a.faults.set(queueFault, "disk full")
 	a.incidents.step(second(0))
 	a.incidents.write()
-	if kept, err := readIncidents(path); err != nil || len(kept.Tracker.Open()) != 1 || len(kept.Waiting["pager"]) != 1 {
+	kept, err := readIncidents(path)
+	if err != nil || len(kept.Tracker.Open()) != 1 || len(kept.Waiting["pager"]) != 1 {
 		t.Errorf("kept %+v, %v", kept, err)
 	}
 }

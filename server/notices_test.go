@@ -45,7 +45,8 @@ func TestIncidentsNeedTheToken(t *testing.T) {
 	var found server.Incidents
 	w := got(api, "/v1/incidents", token)
 	if err := json.Unmarshal(w.Body.Bytes(), &found); err != nil || len(found.Open) != 1 ||
-		found.Open[0].Sentence != all.Open[0].Sentence || len(found.Recent) != 1 || found.Channels[1] != all.Channels[1] {
+		found.Open[0].Sentence != all.Open[0].Sentence || len(found.Recent) != 1 ||
+		found.Channels[1] != all.Channels[1] {
 		t.Errorf("found %s, %v", w.Body, err)
 	}
 }

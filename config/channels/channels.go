@@ -180,8 +180,8 @@ func (l list) check(s *keys.Source, path string) {
 			at = path
 		}
 		if line, ok := lines[x.Name]; ok && x.Name != "" {
-			s.Fault(at, fmt.Sprintf("found %s, allowed is another name: the channel on line %d has it", keys.Quote(x.Name),
-				line), "")
+			s.Fault(at, fmt.Sprintf("found %s, allowed is another name: the channel on line %d has it",
+				keys.Quote(x.Name), line), "")
 		}
 		lines[x.Name] = s.Line(at)
 		var all, stated []string

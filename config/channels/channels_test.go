@@ -1,6 +1,7 @@
 package channels_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +81,31 @@ func TestAWrongChannelIsAFaultWithoutItsSecret(t *testing.T) {
 		}
 		if strings.Contains(err.Error(), "S3CRET") {
 			t.Errorf("%s\na fault shows a secret: %v", list, err)
+		}
+	}
+}
+
+// TestThePageShowsConfigurationsThatAreAllowed reads the lists of channels in docs/notices.md.
+func TestThePageShowsConfigurationsThatAreAllowed(t *testing.T) {
+	page, err := os.ReadFile("../../docs/notices.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(page), "```yaml\n")[1:]
+	if len(blocks) < 2 {
+		t.Fatalf("found %d configurations: the test looks in the wrong place", len(blocks))
+	}
+	for _, block := range blocks {
+		text, _, _ := strings.Cut(block, "```")
+		if strings.HasPrefix(text, "   ") { // a block within a numbered step is indented
+			text = strings.ReplaceAll("\n"+text, "\n   ", "\n")
+		}
+		if !strings.Contains(text, "version: 1") {
+			text = "version: 1\n" + text
+		}
+		lookup := func(string) (string, bool) { return "https://hooks.example.com/x", true }
+		if _, err := config.Parse("notices.md", []byte(text), lookup, kinds.Table().Config()); err != nil {
+			t.Errorf("%v\n%s", err, text)
 		}
 	}
 }
