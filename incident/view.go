@@ -8,7 +8,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
-	"github.com/muster-scale/muster/policy/planning"
+	"github.com/muster-scale/muster/policy/outlook"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
@@ -192,7 +192,7 @@ func missed(o muster.Observation, d muster.Decision) (why string, evidence []mus
 		return "the oldest message has waited for " + render.Seconds(math.Round(age.Value)),
 			numbers("oldest_age_s", age.Value)
 	}
-	if e := planning.ArrivingNow(o, d.Desired); e.Known && e.InTime < o.Objective.Quantile/2 {
+	if e := outlook.ArrivingNow(o, d.Desired); e.Known && e.InTime < o.Objective.Quantile/2 {
 		return fmt.Sprintf("a message that arrives now is in time with a probability of %s %%",
 			render.Number(math.Round(100*e.InTime))), numbers("in_time", e.InTime)
 	}
