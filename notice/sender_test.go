@@ -64,6 +64,7 @@ func TestAFailingChannelIsRetriedWithGrowingPauses(t *testing.T) {
 		s := running(t, notice.Options{Destinations: []notice.Destination{{Name: "a", Retry: time.Hour, Channel: c}}})
 		s.Tell(named("1"))
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if len(c.calls) != 12 {
 			t.Fatalf("found %d attempts, want 12", len(c.calls))
 		}
@@ -85,6 +86,7 @@ func TestANoticeIsGivenUpAfterItsRetryTime(t *testing.T) {
 		s := running(t, notice.Options{Destinations: []notice.Destination{{Name: "a", Retry: time.Minute, Channel: c}}})
 		s.Tell(named("1"))
 		time.Sleep(2 * time.Minute)
+		synctest.Wait()
 		if x := s.Status()[0]; x.Lost != 1 || x.Waiting != 0 || x.LastError != "down" {
 			t.Errorf("status %+v", x)
 		}

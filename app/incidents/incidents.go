@@ -37,6 +37,7 @@ func Print(w io.Writer, all server.Incidents, now time.Time) {
 	if len(all.Recent) > 0 {
 		fmt.Fprintln(w, "\nended:")
 	}
+	// The server sends them newest first.
 	for _, i := range all.Recent[:min(len(all.Recent), maxPrinted)] {
 		lasted := render.Rounded(i.EndedAt.Sub(i.BeganAt))
 		fmt.Fprintf(w, "%s to %s (%s): %s\n", moment(i.BeganAt, now), moment(i.EndedAt, now), lasted,
@@ -45,6 +46,7 @@ func Print(w io.Writer, all server.Incidents, now time.Time) {
 	if more := len(all.Recent) - maxPrinted; more > 0 {
 		fmt.Fprintf(w, "and %d earlier; -o json lists all\n", more)
 	}
+	// Without a channel the list is all there is, which a reader may not expect.
 	if len(all.Channels) == 0 {
 		fmt.Fprintln(w, "\nno channel is told: the configuration has no notify (docs/notices.md)")
 		return
@@ -62,6 +64,7 @@ func Print(w io.Writer, all server.Incidents, now time.Time) {
 
 // printEvidence prints the numbers behind an incident and the command that shows more.
 func printEvidence(w io.Writer, i incident.Incident) {
+	// The kind is shown because only: in the configuration takes it.
 	text := "  " + string(i.Kind)
 	for _, v := range i.Evidence {
 		text += fmt.Sprintf(", %s %s", v.Name, render.Number(v.Value))

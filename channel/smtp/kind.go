@@ -76,6 +76,7 @@ func (c *Config) Verify(s *keys.Source, path string) {
 			s.Fault(keys.Element(at, i), "found "+keys.Quote(to)+", allowed is an address, as in ops@example.com", "")
 		}
 	}
+	// Without encryption a password could be read on the way, except within this machine.
 	at = keys.Join(path, "password")
 	password := c.Password != "" || c.PasswordFile != ""
 	switch {

@@ -53,6 +53,7 @@ func (s *sender) Send(ctx context.Context, n incident.Notice) (answer string, er
 // send sends one mail. The connection ends with ctx.
 func (s *sender) send(ctx context.Context, where, password string, n incident.Notice) error {
 	var dialer net.Dialer
+	// Package net/smtp knows no context, so the end of ctx closes the connection below it.
 	conn, err := dialer.DialContext(ctx, "tcp", where)
 	if err != nil {
 		return err
@@ -68,6 +69,8 @@ func (s *sender) send(ctx context.Context, where, password string, n incident.No
 		return err
 	}
 	defer c.Close()
+	// The server must offer STARTTLS: going on without it would send the notice, and the password, in the clear to
+	// whoever removed the offer.
 	if s.config.StartTLS && s.config.Port != submissions {
 		if offered, _ := c.Extension("STARTTLS"); !offered {
 			return errors.New("the server offers no STARTTLS; state starttls: false to send without encryption")
@@ -77,10 +80,12 @@ func (s *sender) send(ctx context.Context, where, password string, n incident.No
 		}
 	}
 	if s.config.Username != "" {
+		// PlainAuth itself refuses a connection without encryption to any other machine.
 		if err := c.Auth(smtp.PlainAuth("", s.config.Username, password, s.config.Host)); err != nil {
 			return fmt.Errorf("log in as %s: %w", s.config.Username, err)
 		}
 	}
+	// One refused recipient refuses the mail, so that a wrong address shows in a test notice.
 	if err := c.Mail(s.config.From); err != nil {
 		return err
 	}
@@ -103,7 +108,8 @@ func (s *sender) send(ctx context.Context, where, password string, n incident.No
 	return nil
 }
 
-// mail renders a notice as a mail.
+// mail renders a notice as a mail. Package incident has removed line breaks from all its texts, so none can add a
+// header; the subject is encoded all the same.
 func (s *sender) mail(n incident.Notice) []byte {
 	var b bytes.Buffer
 	subject := fmt.Sprintf("[muster] %s: %s", n.Event, n.Incident.Sentence)
@@ -128,6 +134,7 @@ func (s *sender) mail(n incident.Notice) []byte {
 	for _, v := range i.Evidence {
 		text = append(text, fmt.Sprintf("%s: %g", v.Name, v.Value))
 	}
+	// Lines of any length pass in this encoding; servers need not take more than 998 bytes otherwise.
 	body := quotedprintable.NewWriter(&b) // a buffer never fails
 	body.Write([]byte(strings.Join(text, "\r\n") + "\r\n"))
 	body.Close()

@@ -32,6 +32,7 @@ func (w *Webhook) Send(ctx context.Context, n incident.Notice) (answer string, e
 	if err != nil {
 		return "", err
 	}
+	// A URL from a file is checked here, because Verify reads no file.
 	if target = cmp.Or(target, pagerDutyURL); !secure(target) {
 		return "", fmt.Errorf("POST the notice: found a URL that is not allowed in %s, allowed is one over https, or "+
 			"over http to this machine: %w", w.config.URLFile, notice.ErrRefused)
@@ -51,6 +52,7 @@ func (w *Webhook) Send(ctx context.Context, n incident.Notice) (answer string, e
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "muster")
+	// These come last, so that a configuration may replace the two above.
 	for _, text := range w.config.Headers {
 		name, value, _ := header(text)
 		req.Header.Set(name, value)
@@ -76,6 +78,7 @@ func (w *Webhook) post(req *http.Request) (string, error) {
 	switch code := resp.StatusCode; {
 	case code >= 200 && code < 300:
 		return said, nil
+	// These answers may change; all others say that the request itself is wrong.
 	case code == http.StatusRequestTimeout || code == http.StatusTooEarly || code == http.StatusTooManyRequests ||
 		code >= 500:
 		return "", fmt.Errorf("%s: it answered %s", where, said)
