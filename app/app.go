@@ -44,7 +44,8 @@ type App struct {
 	conns  *accept.Pool // the connections of all listeners
 	fleets *fleets
 	// faults are the problems that status shows and that concern no single fleet.
-	faults faults
+	faults    faults
+	incidents *incidents
 	// host is what this App offers to the kinds of fleets.
 	host *kind.Host
 	// reloads carries configurations from [App.Reload] to the goroutine that applies them.
@@ -182,6 +183,7 @@ func (a *App) Run(ctx context.Context) error {
 	loops.Go(func() error { a.fleets.run(working, a.shadowed(a.config.Fleets)); return nil })
 	loops.Go(func() error { return a.prune(working) })
 	loops.Go(func() error { return collectZombies(working) })
+	loops.Go(func() error { a.incidents.run(working); return nil })
 	loops.Go(func() error {
 		defer close(a.followed)
 		return a.follow(working)

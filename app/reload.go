@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/incident"
 	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/internal/lifecycle"
 	"github.com/muster-scale/muster/internal/render"
@@ -167,6 +168,7 @@ func restartNeeded(began, c *config.Config) string {
 	}{
 		{"listen", reflect.DeepEqual(c.Listen, began.Listen)}, {"data", c.Data == began.Data},
 		{"strict", c.Strict == began.Strict}, {"aws", c.AWS == began.AWS},
+		{"notify", reflect.DeepEqual(c.Notify, began.Notify)},
 	} {
 		if !k.same {
 			keys = append(keys, k.name)
@@ -234,6 +236,20 @@ func (f *faults) set(kind int, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all[kind] = text
+}
+
+// kinds returns the present faults with their kinds of incidents.
+func (f *faults) kinds() (all []incident.Fault) {
+	of := [faultKinds]incident.Kind{configFault: incident.ConfigurationInvalid, queueFault: incident.QueueDamaged,
+		historyFault: incident.HistoryDamaged}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for kind, text := range f.all {
+		if text != "" {
+			all = append(all, incident.Fault{Kind: of[kind], Text: text})
+		}
+	}
+	return all
 }
 
 // list returns the present faults, in the order of their kinds.

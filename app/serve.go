@@ -46,16 +46,19 @@ func (a *App) openServers() error {
 	before := a.options.Notify
 	a.options.Notify = func(o controller.Outcome) {
 		metrics.Count(o)
+		a.incidents.see(o)
 		before(o)
 	}
 	collect := func(p *exposition.Page) {
 		metrics.Collect(p)
 		server.CollectQueues(p, a.queues)
+		server.CollectIncidents(p, a.incidents.served())
 	}
+	a.incidents = newIncidents(a)
 	a.conns = accept.NewPool(accept.Limit(accept.OpenFiles()), a.options.Logger)
 	a.servers.api = server.NewServer(server.New(server.Options{
 		Accepting: a.conns.Failing, Token: a.token, Fleets: a.fleets.served, Standing: a.fleets.standing,
-		Faults:    a.faults.list,
+		Faults: a.faults.list, Incidents: a.incidents.served,
 		Decisions: a.history, Queues: a.queues, LastFailures: LastFailures(a.config.Data), Metrics: collect,
 		Version: a.options.Version, Hosts: a.config.Listen.Beyond.Hosts,
 	}))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config/channels"
 	"github.com/muster-scale/muster/config/keys"
 	"github.com/muster-scale/muster/policy"
 )
@@ -35,6 +36,8 @@ type Config struct {
 	Strict bool
 	// AWS says how AWS is called.
 	AWS AWS
+	// Notify are the channels that are told of incidents. They have distinct names.
+	Notify []channels.Channel
 	// Queues are the embedded queues whose attributes are stated; one that only a fleet names has the defaults.
 	Queues []Queue
 	// Fleets have distinct names, and no queue is served by two of them.

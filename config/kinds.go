@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/muster-scale/muster/config/channels"
 	"github.com/muster-scale/muster/config/keys"
 	"github.com/muster-scale/muster/policy"
 )
@@ -24,6 +25,8 @@ type Kinds struct {
 	Signals []SignalKind
 	// Sizers are the kinds of systems that can size a fleet instead of Muster.
 	Sizers []SizerKind
+	// Channels are the kinds of channels that are told of incidents.
+	Channels []channels.Kind
 }
 
 // MembersKind is one kind of fleet.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-scale/muster/config/channels"
 	"github.com/muster-scale/muster/config/keys"
 )
 
@@ -50,6 +51,7 @@ func (c *Config) rows(kinds Kinds) []keys.Key {
 		keys.Truth("strict", &c.Strict, "whether embedded queues refuse, as AWS does, a second purge and the name "+
 			"of a deleted queue for 60s; false by default"),
 		keys.Into("aws", &c.AWS, (*AWS).rows, "how AWS is called, for all fleets together"),
+		channels.Keys(&c.Notify, kinds.Channels),
 		keys.List("queues", &c.Queues, maxQueues, (*Queue).rows, "attributes of embedded queues").Check(c.checkQueues),
 		keys.List("fleets", &c.Fleets, maxFleets, fleet, "the fleets").Fill(c.settleFleets).
 			Check(func(s *keys.Source, path string) { c.checkFleets(s, path, kinds) }),

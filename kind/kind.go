@@ -10,7 +10,9 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/awsrules/tracking"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/config/channels"
 	"github.com/muster-scale/muster/metrics"
+	"github.com/muster-scale/muster/notice"
 )
 
 // This file has the interfaces that a kind implements and the rows that describe it.
@@ -160,12 +162,39 @@ type SizerRow struct {
 	Adapters  []Adapter
 }
 
+// Channel is a destination of notices.
+type Channel interface {
+	channels.Destination
+	// Open returns what sends to it. It makes no call. Relative paths start from dir.
+	Open(h *Host, dir string) notice.Channel
+}
+
+// ChannelRow is one row of the destinations of notices.
+type ChannelRow struct {
+	Key, What string
+	New       func() Channel
+}
+
+// ChannelsOf returns the channels of a configuration, ready to send.
+func ChannelsOf(h *Host, c *config.Config) []notice.Destination {
+	var all []notice.Destination
+	for _, x := range c.Notify {
+		if to, ok := x.To.(Channel); ok {
+			all = append(all, notice.Destination{Name: x.Name, Retry: x.Retry, Tells: x.Tells,
+				Channel: to.Open(h, c.Dir)})
+		}
+	}
+	return all
+}
+
 // Table has all kinds of a program, one row each. Nothing changes it, so several goroutines may use it.
 type Table struct {
 	Members []MembersRow
 	Queues  []QueueRow
 	Signals []SignalRow
 	Sizers  []SizerRow
+	// Channels are the kinds of destinations of notices.
+	Channels []ChannelRow
 	// Meter returns a reader of the metrics that a fleet's policy names. It makes no call before it reads.
 	Meter func(h *Host, f config.Fleet) metrics.Meter
 	// Publisher returns a publisher of a fleet's metrics for systems that track them. Unless lines is nil, they are
@@ -213,6 +242,10 @@ func (t Table) Config() config.Kinds {
 	for _, r := range t.Sizers {
 		k.Sizers = append(k.Sizers,
 			config.SizerKind{Key: r.Key, What: r.What, New: func() config.Sizer { return r.New() }})
+	}
+	for _, r := range t.Channels {
+		k.Channels = append(k.Channels,
+			channels.Kind{Key: r.Key, What: r.What, New: func() channels.Destination { return r.New() }})
 	}
 	return k
 }

@@ -3,6 +3,10 @@ package kinds
 import (
 	"os"
 
+	"github.com/muster-scale/muster/channel/command"
+	"github.com/muster-scale/muster/channel/smtp"
+	"github.com/muster-scale/muster/channel/sns"
+	"github.com/muster-scale/muster/channel/webhook"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/fleet/delegate"
@@ -34,6 +38,12 @@ func Table() kind.Table {
 		},
 		Sizers: []kind.SizerRow{
 			delegate.Kind(),
+		},
+		Channels: []kind.ChannelRow{
+			webhook.Kind(),
+			sns.Kind(),
+			smtp.Kind(),
+			command.Kind(),
 		},
 		Meter:     cloudwatch.MeterOf,
 		Publisher: delegate.PublisherOf,

@@ -63,6 +63,12 @@ func TestEachRowIsWhole(t *testing.T) {
 	for _, r := range table.Sizers {
 		once(r.Key)
 	}
+	for _, r := range table.Channels {
+		once(r.Key)
+		if r.What == "" || r.New() == r.New() {
+			t.Errorf("the channel %s has no description, or two channels would share one statement", r.Key)
+		}
+	}
 	for _, text := range []string{"jobs", "jobs.fifo", "https://sqs.eu-west-1.amazonaws.com/1/jobs",
 		"http://127.0.0.1:9324/0/jobs", ""} {
 		takes := 0

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/internal/accept"
 	"github.com/muster-scale/muster/internal/lifecycle"
+	"github.com/muster-scale/muster/notice"
 	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/worker/protocol"
 )
@@ -33,6 +34,10 @@ type Status struct {
 	// DamagedMessages counts, by queue, the messages of embedded queues that were set aside since the start because
 	// their content is damaged; absent if there are none.
 	DamagedMessages map[string]int `json:"damaged_messages,omitzero"`
+	// OpenIncidents counts the open incidents: see [Incidents].
+	OpenIncidents int `json:"open_incidents,omitzero"`
+	// Notices are the channels of notices that could not deliver; absent if there are none.
+	Notices []notice.Status `json:"notices,omitzero"`
 }
 
 // FleetStatus is one fleet in [Status].
@@ -146,6 +151,7 @@ func (a *api) status(w http.ResponseWriter, _ *http.Request) {
 	}
 	damaged, faults := a.damagedMessages()
 	s.DamagedMessages, s.Faults = damaged, append(s.Faults, faults...)
+	a.addIncidents(&s)
 	answer(w, s)
 }
 

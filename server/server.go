@@ -49,6 +49,8 @@ type Options struct {
 	Standing func() map[string]Standing
 	// Faults returns the problems that concern no single fleet; may be nil.
 	Faults func() []string
+	// Incidents returns the incidents; may be nil.
+	Incidents func() Incidents
 	// Accepting returns why the endpoints cannot accept connections at the moment, or nil; may itself be nil.
 	Accepting func() error
 	// Decisions is the history.
@@ -102,6 +104,7 @@ func New(o Options) http.Handler {
 		{"GET /metrics", scrape(o.Metrics)},
 		{"POST /v1/events", a.event},
 		{"GET /v1/status", a.status},
+		{"GET /v1/incidents", a.incidents},
 		{"GET /v1/decisions", a.decisions},
 		{"GET /v1/queues", a.queues},
 		{"GET /v1/queues/{queue}/messages", a.peek},

@@ -30,8 +30,8 @@ const seenWithin = time.Minute
 // stopping tells whether the fleet is about to end.
 func (s Standing) stopping() bool { return s.Phase == string(lifecycle.Stopping) }
 
-// trouble describes the fleet's problem; empty for none.
-func (s Standing) trouble() string {
+// Trouble says since when and why the fleet is not sized, or not as configured, and what comes next; empty if it is.
+func (s Standing) Trouble() string {
 	since := ""
 	if !s.Since.IsZero() {
 		since = " since " + s.Since.UTC().Format(time.RFC3339)
@@ -62,7 +62,7 @@ func troubleOf(s Standing, o controller.Outcome) string {
 	if o.Decision.Reason == muster.Contested {
 		contested = "the fleet is not sized: " + o.Observation.Drift.String()
 	}
-	return cmp.Or(s.trouble(), o.Unrecorded, contested)
+	return cmp.Or(s.Trouble(), o.Unrecorded, contested)
 }
 
 // standing returns the phase of the named fleet.

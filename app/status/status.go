@@ -18,6 +18,7 @@ import (
 	"github.com/muster-scale/muster/internal/joblog"
 	"github.com/muster-scale/muster/internal/lifecycle"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/internal/terminal"
 	"github.com/muster-scale/muster/server"
 )
 
@@ -55,6 +56,7 @@ func Print(w io.Writer, s server.Status, failed func(fleet string) string) error
 	for _, fault := range s.Faults {
 		fmt.Fprintf(w, "\n%s\n", fault)
 	}
+	printNotices(w, s)
 	for _, f := range s.Fleets {
 		if !f.Sized() {
 			fmt.Fprintf(w, "\n%s: %s\n", f.Name, cmp.Or(f.Trouble, Lifeline(f)))
@@ -214,4 +216,27 @@ func printIncidents(w io.Writer, f server.FleetStatus, now time.Time) {
 	if more := len(lines) - maxIncidents; more > 0 {
 		fmt.Fprintf(w, "  and %d more incidents within the hour\n", more)
 	}
+}
+
+// printNotices prints how many incidents are open, and the channels of notices that could not deliver.
+func printNotices(w io.Writer, s server.Status) {
+	if s.OpenIncidents > 0 {
+		fmt.Fprintf(w, "\n%s open; see muster incidents\n", isOrAre(s.OpenIncidents, "incident"))
+	}
+	for _, c := range s.Notices {
+		fmt.Fprintf(w, "\nnotices to %s: %d wait, %d were given up, %d were dropped", c.Channel, c.Waiting, c.Lost,
+			c.Dropped)
+		if c.LastError != "" {
+			fmt.Fprintf(w, "; the last attempt failed: %s", terminal.Escape(c.LastError, ""))
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// isOrAre counts a noun and adds the verb.
+func isOrAre(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return render.Plural(n, noun) + " are"
 }

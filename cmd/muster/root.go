@@ -27,7 +27,8 @@ type global struct {
 func commands() []command {
 	return []command{
 		{"up", newUp}, {"demo", newDemo}, {"work", newWork}, {"send", newSend}, {"check", newCheck}, {"plan", newPlan},
-		{"explain", newExplain}, {"status", newStatus}, {"logs", newLogs}, {"queue", newQueue}, {"tree", newTree},
+		{"explain", newExplain}, {"status", newStatus}, {"incidents", newIncidents},
+		{"logs", newLogs}, {"queue", newQueue}, {"tree", newTree},
 		{"trace", newTrace},
 		{"simulate", newSimulate}, {"compare", newCompare}, {"worlds", newWorlds}, {"import", newImport},
 		{"schema", newSchema},

@@ -9,6 +9,7 @@ package amazon_test
 import (
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -27,11 +28,14 @@ import (
 	"github.com/aws/smithy-go/transport/http/protocol/awsquery"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/channel/sns"
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/fleet/delegate"
 	"github.com/muster-scale/muster/fleet/ecs"
+	"github.com/muster-scale/muster/incident"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/internal/awsmetrics"
+	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/metricmath"
 	"github.com/muster-scale/muster/source/sqs"
 )
@@ -349,5 +353,41 @@ func TestDelegatedService(t *testing.T) {
 		len(policies.ScalingPolicies) != 1 ||
 		*policies.ScalingPolicies[0].TargetTrackingScalingPolicyConfiguration.TargetValue != 0.7 {
 		t.Errorf("found the targets %+v and the policies %+v", targets.ScalableTargets, policies.ScalingPolicies)
+	}
+}
+
+// TestANoticeReachesTheSubscribersOfATopic publishes to a standard and to a FIFO topic, each with a queue subscribed.
+func TestANoticeReachesTheSubscribersOfATopic(t *testing.T) {
+	d := open(t)
+	queues := awssqs.NewFromConfig(d.config)
+	for _, suffix := range []string{"", ".fifo"} {
+		ask := func(form url.Values) string {
+			form.Set("Version", "2010-03-31")
+			body, err := d.account.Query(t.Context(), time.Now(), "sns", "us-east-1", form)
+			d.must(err)
+			return string(body)
+		}
+		create := url.Values{"Action": {"CreateTopic"}, "Name": {"notices" + suffix}}
+		attributes := map[string]string{}
+		if suffix != "" {
+			create.Set("Attributes.entry.1.key", "FifoTopic")
+			create.Set("Attributes.entry.1.value", "true")
+			attributes["FifoQueue"] = "true"
+		}
+		_, rest, _ := strings.Cut(ask(create), "<TopicArn>")
+		topic, _, _ := strings.Cut(rest, "</TopicArn>")
+		made, err := queues.CreateQueue(t.Context(), &awssqs.CreateQueueInput{
+			QueueName: aws.String("notices" + suffix), Attributes: attributes})
+		d.must(err)
+		arn := strings.Replace(topic, ":sns:", ":sqs:", 1) // queue and topic have the same name
+		ask(url.Values{"Action": {"Subscribe"}, "TopicArn": {topic}, "Protocol": {"sqs"}, "Endpoint": {arn}})
+		n := incident.NewTest(time.Now()).From("web-1")
+		_, err = (&sns.Config{Topic: topic}).Open(kind.NewHost(kind.HostOptions{}), "").Send(t.Context(), n)
+		d.must(err)
+		got, err := queues.ReceiveMessage(t.Context(), &awssqs.ReceiveMessageInput{QueueUrl: made.QueueUrl})
+		d.must(err)
+		if len(got.Messages) != 1 || !strings.Contains(*got.Messages[0].Body, n.Text) {
+			t.Errorf("the subscriber of %s got %+v, want %q", topic, got.Messages, n.Text)
+		}
 	}
 }

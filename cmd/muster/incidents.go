@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-scale/muster/app/client"
+	"github.com/muster-scale/muster/app/incidents"
+	"github.com/muster-scale/muster/server"
+)
+
+// newIncidents makes muster incidents. The list comes from the running muster up. --test needs none: it sends from this
+// process, with the channels of the configuration.
+func newIncidents(g *global) *cobra.Command {
+	test := false
+	cmd := &cobra.Command{
+		Use: "incidents", Short: "List open and recent incidents, or test the channels that are told of them",
+		Long: `Incidents lists what is wrong now and what was wrong lately, as the running muster up saw it, and the channels
+that are told (notify: in the configuration). --test sends a test notice to each channel and prints what it answered;
+it needs no running muster up, and its exit code is 1 if a channel failed.`,
+		Example: `  muster incidents
+  muster incidents --test`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if test {
+				return testChannels(cmd.Context(), g, cmd.OutOrStdout())
+			}
+			c, err := g.place()
+			if err != nil {
+				return err
+			}
+			var all server.Incidents
+			if err := client.Get(cmd.Context(), c, "/v1/incidents", &all); err != nil {
+				return err
+			}
+			g.printFault(cmd.ErrOrStderr())
+			if g.json() {
+				return printJSON(cmd.OutOrStdout(), all)
+			}
+			incidents.Print(cmd.OutOrStdout(), all, time.Now())
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&test, "test", false, "send a test notice to each channel and print what it answered")
+	return cmd
+}
+
+// testChannels sends a test notice to each channel of the configuration.
+func testChannels(ctx context.Context, g *global, out io.Writer) error {
+	if _, err := g.needFile("incidents --test"); err != nil {
+		return err
+	}
+	c, err := g.load()
+	if err != nil {
+		return err
+	}
+	if len(c.Notify) == 0 {
+		return usage(errors.New("incidents --test: the configuration has no notify; docs/notices.md shows one"))
+	}
+	answers := incidents.Test(ctx, c, time.Now().UTC())
+	if !g.json() {
+		incidents.PrintAnswers(out, answers)
+	} else if err := printJSON(out, map[string]any{"answers": answers}); err != nil {
+		return err
+	}
+	return incidents.Failed(answers)
+}
