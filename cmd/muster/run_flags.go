@@ -14,6 +14,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/app/simulation"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/sim/contest"
@@ -48,7 +49,7 @@ type runFlags struct {
 	// The limits of the fleet, in workers.
 	min, max int
 	// stated is what the configuration says about durations, true or not.
-	stated statedDurations
+	stated simulation.Durations
 	// poll is the interval of the controller. world holds the values of --world, in order; a later one wins.
 	poll  time.Duration
 	world []string
@@ -80,7 +81,7 @@ func (r *runFlags) flags(cmd *cobra.Command) {
 		"than cores are busy, each takes longer in proportion; 0 means enough cores")
 	f.IntVar(&r.min, "min", 0, "the fewest workers")
 	f.IntVar(&r.max, "max", 500, "the most workers")
-	r.stated.flags(cmd)
+	addDurationFlags(cmd, &r.stated)
 	f.DurationVar(&r.poll, "poll", time.Second, "the time between two polls of the queue")
 	f.StringArrayVar(&r.world, "world", nil, "parameters of the world as KEY=VALUE,KEY=VALUE; muster simulate --help "+
 		"lists them")
@@ -145,20 +146,10 @@ func (r *runFlags) event(cmd *cobra.Command, name string) (contest.Event, error)
 			return trace.Load(name, o)
 		},
 	}
-	switch {
-	case r.latency < time.Millisecond || r.latency > 14*24*time.Hour:
-		return e, usage(fmt.Errorf("--objective: found %s, allowed is 1ms to 336h", r.latency))
-	case !(r.quantile > 0 && r.quantile <= 1):
-		return e, usage(fmt.Errorf("--quantile: found %v, allowed is above 0 and at most 1", r.quantile))
-	case r.min < 0 || r.max < r.min || r.max < 1 || r.max > 100_000:
-		return e, usage(fmt.Errorf("--min and --max: found %d and %d, allowed is 0 <= min <= max, and max from 1 to "+
-			"100000", r.min, r.max))
-	case r.poll < 50*time.Millisecond || r.poll > time.Hour:
-		return e, usage(fmt.Errorf("--poll: found %s, allowed is 50ms to 1h", r.poll))
-	case r.late < 0 || r.late > 14*24*time.Hour:
-		return e, usage(fmt.Errorf("--late: found %s, allowed is 0s to 336h", r.late))
+	if err := simulation.Check(e); err != nil {
+		return e, err
 	}
-	if err := r.stated.addTo(&e); err != nil {
+	if err := r.stated.AddTo(&e); err != nil {
 		return e, err
 	}
 	if r.fleet != nil {
@@ -169,38 +160,12 @@ func (r *runFlags) event(cmd *cobra.Command, name string) (contest.Event, error)
 		r.missing = missing
 	}
 	// These come after the facts of the fleet, so that a user can overrule them.
-	for _, text := range r.world {
-		for _, pair := range strings.Split(text, ",") {
-			key, value, ok := strings.Cut(pair, "=")
-			if !ok {
-				return e, usage(fmt.Errorf("--world: found %q, write KEY=VALUE", pair))
-			}
-			if err := e.World.Set(key, value); err != nil {
-				return e, usage(fmt.Errorf("--world: %w", explainWorldError(key, err)))
-			}
-		}
-	}
-	if _, err := e.World.Check(); err != nil {
-		return e, usage(err)
+	if err := simulation.SetWorld(&e.World, r.world); err != nil {
+		return e, err
 	}
 	// A file is opened here and read later; opening finds a wrong name or a wrong setting.
 	_, err := e.Trace(1)
 	return e, traceUsage(err)
-}
-
-// explainWorldError suggests the parameter that was probably meant, for an unknown one.
-func explainWorldError(key string, err error) error {
-	var names []string
-	for _, p := range world.Parameters() {
-		if p.Name == key {
-			return err
-		}
-		names = append(names, p.Name)
-	}
-	if hint := config.Suggest(key, names); hint != "" {
-		return fmt.Errorf("there is no world parameter %q; %s", key, hint)
-	}
-	return err
 }
 
 // traceUsage makes an error of opening a trace a usage error.
@@ -250,7 +215,7 @@ func (r *runFlags) configuredPolicy(cmd *cobra.Command, fleet string) (contest.C
 		"poll":      func() { r.poll = f.Poll },
 		"processing": func() {
 			if f.Policy.Processing > 0 {
-				r.stated.processing = f.Policy.Processing.String()
+				r.stated.Processing = f.Policy.Processing.String()
 			}
 		},
 	} {
@@ -259,7 +224,7 @@ func (r *runFlags) configuredPolicy(cmd *cobra.Command, fleet string) (contest.C
 		}
 	}
 	// The policy knows what the file states, even when --boot makes the true boot time another.
-	r.stated.boot = f.Workers.Boot
+	r.stated.Boot = f.Workers.Boot
 	r.fleet = &f
 	played := f
 	played.Policy.Processing = 0 // the event states it

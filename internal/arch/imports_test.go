@@ -42,7 +42,7 @@ var layers = []string{
 	"mustertest", "mustertest/fakeaws", "app",
 	"sim/threshold", "sim/tables", "sim/comparison", "sim/tournament",
 	"app/client", "app/logs", "app/queuetool", "app/treetool", "app/work", "app/testload", "app/importing",
-	"app/status", "app/incidents", "app/doctor", "app/explain", "app/plan", "app/publish", "app/console", "app/demo",
+	"app/status", "app/incidents", "app/doctor", "app/explain", "app/plan", "app/publish", "app/simulation", "app/console", "app/demo",
 	"app/validate",
 	"cmd/", "tools/score/scoretest", "tools/score/report", "tools/score/arena", "tools/score/box", "tools/score/prior",
 	"tools/", "internal/", "examples/", "interop", "interop/",
