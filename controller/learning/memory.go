@@ -43,13 +43,14 @@ type Rules struct {
 // that a restart changes nothing. It is a value: a copy may be changed without the original. Make it with [New].
 type Memory struct {
 	processing, boots series.Window
-	// warmBoots are the boot times of members from a warm pool.
-	warmBoots series.Window
+	// warmBoots are the boot times of members from a warm pool; nil before the first. It is replaced, never changed.
+	warmBoots *series.Window
 	// classes are the classes with measurements, by name. It is replaced, never changed.
 	classes []class
 	// crowding has the durations by messages in progress, for members that share a machine.
 	crowding crowding
-	// arrivals and finished count messages; spent counts the seconds of work on finished ones.
+	// arrivals counts messages, finished the measured durations, which are nearly all finished messages, of the last
+	// hour; spent counts their seconds.
 	arrivals, finished, spent series.Counts
 	progress                  progress
 	// busiest are the busiest times at busiestAt, with all arrivals counted since; nil if they must be computed. It is
@@ -72,10 +73,8 @@ type Memory struct {
 func New(r Rules) Memory {
 	m := Memory{
 		processing: series.Window{Length: r.Learn}, boots: series.Window{Length: r.Learn},
-		warmBoots: series.Window{Length: r.Learn},
-		arrivals:  series.Counts{Length: r.LookBack}, finished: series.Counts{Length: PaceOver},
-		spent:    series.Counts{Length: PaceOver},
-		progress: newProgress(r.Learn),
+		arrivals: series.Counts{Length: r.LookBack}, finished: series.Counts{Length: shareOver},
+		spent: series.Counts{Length: PaceOver},
 	}
 	if r.Seasonal {
 		m.seasonal = &seasonal{}
@@ -201,13 +200,26 @@ func (m *Memory) count(at time.Time, l Learned) {
 	m.learnedAt = at
 	m.processing = m.processing.Add(at, l.Processing)
 	m.boots = m.boots.Add(at, l.Boots)
-	m.warmBoots = m.warmBoots.Add(at, l.WarmBoots)
+	m.warmBoots = addWarm(m.warmBoots, at, l.WarmBoots, m.boots.Length)
 	m.crowding.learn(since, at, l, m.processing.Length)
 	m.classes = classify(m.classes, since, at, l, m.processing.Length)
 	m.arrivals = m.arrivals.Add(l.Since, at, l.Arrived)
 	m.finished = m.finished.Add(since, at, float64(l.Processing.Count))
 	m.spent = m.spent.Add(since, at, l.Processing.SumSeconds)
-	m.progress.count(since, at, l)
+	m.progress.count(since, at, l, m.processing.Length)
+}
+
+// addWarm returns warm with more boot times, or warm itself without any.
+func addWarm(warm *series.Window, at time.Time, boots series.Durations, learn time.Duration) *series.Window {
+	if boots.Count == 0 {
+		return warm
+	}
+	w := series.Window{Length: learn}
+	if warm != nil {
+		w = *warm
+	}
+	w, _ = w.Add(at, boots).At(at) // with its estimate
+	return &w
 }
 
 // Processing estimates the processing duration. Without a measurement in the window it returns the last recorded
@@ -229,7 +241,9 @@ func (m *Memory) Boot(now time.Time, last muster.Estimate, prior time.Duration) 
 
 // WarmBoot estimates the boot time of members from a warm pool. It is unknown without a measurement in the window.
 func (m *Memory) WarmBoot(now time.Time) (e muster.Estimate) {
-	m.warmBoots, e = m.warmBoots.At(now)
+	if m.warmBoots != nil {
+		_, e = m.warmBoots.At(now)
+	}
 	return e
 }
 
