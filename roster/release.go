@@ -32,7 +32,7 @@ func (r Roster) Offers(now time.Time, rules Rules) (asked, offered []string) {
 func (m *Member) releasable(now time.Time, rules Rules) bool {
 	for i := range m.Workers {
 		w := &m.Workers[i]
-		if w.Stored || w.State != protocol.Idle || w.Token == "" || w.Busy != 0 || w.Token == w.Refused ||
+		if w.Stored || w.State != protocol.Idle || w.Token == "" || w.Busy != 0 || w.Refused ||
 			w.Repeated != w.Challenge || now.Sub(w.ReportedAt) > rules.Silence {
 			return false
 		}

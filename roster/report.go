@@ -293,17 +293,14 @@ func (w *Worker) store(stored bool) {
 // reported applies a report of w. anew means that its earlier state does not count.
 func (w *Worker) reported(rep *protocol.Report, anew bool) {
 	t := Terms{ID: w.ID, Stored: w.Stored, Epoch: rep.Epoch, State: rep.State, Cause: rep.Cause, Slots: rep.Slots,
-		Token:   rep.Token,
-		Refused: w.Refused, Challenge: w.Challenge, Repeated: rep.Challenge, RoundTrip: w.RoundTrip}
+		Token: rep.Token, Refused: w.Refused && rep.Token == w.Token,
+		Challenge: w.Challenge, Repeated: rep.Challenge, RoundTrip: w.RoundTrip}
 	switch {
 	case anew:
 		// A worker from before may have reported anything meanwhile: only an answer to this challenge counts.
 		t.Challenge = rep.At.UnixMicro()
 	case t.Challenge != 0 && t.Repeated == t.Challenge && w.Repeated != w.Challenge:
 		t.RoundTrip = max(0, rep.At.Sub(time.UnixMicro(t.Challenge)))
-	}
-	if rep.Token == "" || rep.Token != w.Refused {
-		t.Refused = ""
 	}
 	if t != *w.Terms {
 		own := t // allocate only for a change
@@ -367,7 +364,7 @@ func (m *Member) ask(w *Worker) protocol.Directive {
 	switch {
 	case !m.ReleasedAt.IsZero() && w.Token != "":
 		return protocol.Directive{Ask: protocol.Leave, Token: w.Token}
-	case m.ReleasedAt.IsZero() && w.Token != "" && w.Refused == w.Token:
+	case m.ReleasedAt.IsZero() && w.Refused:
 		// The worker may have obeyed the refusal already, so this token is void: it works, then drains with a new one.
 		// Naming the token refuses it also if the worker has repeated it since.
 		return protocol.Directive{Ask: protocol.Work, Token: w.Token}

@@ -68,17 +68,18 @@ func (p *progress) count(since, at time.Time, l Learned, learn time.Duration) {
 	p.exceptions = &x
 }
 
-// addDead adds to l the dead letters since the last poll. A smaller number than before means that a person moved or
-// deleted some: then none is added.
-func (p *progress) addDead(l *Learned, queues []muster.QueueObservation) {
+// addDead returns the number of dead letters since the last poll. A smaller sum than before means that a person moved
+// or deleted some: then there are none.
+func (p *progress) addDead(queues []muster.QueueObservation) (dead float64) {
 	letters, known := DeadLetters(queues)
 	if !known {
-		return
+		return 0
 	}
 	if p.counted {
-		l.Dead += max(0, letters.Value-p.letters)
+		dead = max(0, letters.Value-p.letters)
 	}
 	p.letters, p.counted = letters.Value, true
+	return dead
 }
 
 // recall takes the number of dead letters and the last failure from a recorded decision.
