@@ -102,6 +102,9 @@ func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 // Exchange sends stop requests to members that are surely idle, and withdraws as many from busy ones: a member that
 // looked idle when the desired count fell may just have received a message. It returns the names of both.
 func (r *Roster) Exchange(now time.Time, rules Rules) (kept, asked []string) {
+	if !slices.ContainsFunc(r.members, func(m Member) bool { return !m.DrainAt.IsZero() }) {
+		return nil, nil // the usual case
+	}
 	var idle, busy []int
 	for i := range r.members {
 		m := &r.members[i]
