@@ -243,8 +243,8 @@ func (r *Roster) take(rep *protocol.Report, stored bool) (taken bool, news News)
 	return true, news
 }
 
-// counted returns the repeated counts in a report of w that no earlier report had, and whether its own are new. Each report repeats all unanswered counts, so
-// those up to the number of the last processed report are known.
+// counted returns the repeated counts in a report of w that no earlier report had, and whether its own are new. Each
+// report repeats all unanswered counts, so those up to the number of the last processed report are known.
 func (w *Worker) counted(rep *protocol.Report) (repeated []protocol.Tally, own bool) {
 	told := w.Seq
 	if w.Stored {

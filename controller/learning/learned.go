@@ -39,8 +39,8 @@ type Learned struct {
 	Dead float64 `json:"dead,omitzero"`
 }
 
-// unrecorded are the measurements since the last record, as a [Learned] in little memory: a step copies them. The fields
-// of the same names are those that most fleets measure.
+// unrecorded are the measurements since the last record, as a [Learned] in little memory: a step copies them. The
+// fields of the same names are those that most fleets measure.
 type unrecorded struct {
 	Processing    series.Durations
 	Arrived       float64

@@ -163,8 +163,8 @@ func (f *feed) begin(i int, now time.Time) {
 	}
 }
 
-// look makes the inputs of one poll, since which every worker finished so many messages of 0.5 to 2 s. Reports have what
-// those of the runner have: the time of each message in the system, and the retries.
+// look makes the inputs of one poll, since which every worker finished so many messages of 0.5 to 2 s. Reports have
+// what those of the runner have: the time of each message in the system, and the retries.
 func (f *feed) look(now time.Time, finished int) {
 	measured := func(v float64) muster.Sample { return muster.Measured(now, v) }
 	f.in = append(f.in[:0], controller.Measured{QueueObservation: muster.QueueObservation{
