@@ -348,8 +348,10 @@ func (s *Settings) progress(st *State, now time.Time, o *muster.Observation) *mu
 // exact. Otherwise the count comes from worker reports, and from messages in flight that no worker holds.
 func (s *Settings) retries(st *State, now time.Time, o *muster.Observation, w *muster.Progress) {
 	inFlight := o.InFlight()
-	w.Retrying = o.Total(func(q muster.QueueObservation) muster.Sample { return q.Retrying })
-	if w.Retrying.Known {
+	// Most queues do not count them; the sum is formed only where all do.
+	unknown := slices.IndexFunc(o.Queues, func(q muster.QueueObservation) bool { return !q.Retrying.Known })
+	if unknown < 0 && len(o.Queues) > 0 {
+		w.Retrying = o.Total(func(q muster.QueueObservation) muster.Sample { return q.Retrying })
 		w.OldestRetry = muster.Measured(w.Retrying.At, 0)
 		for i := range o.Queues {
 			w.OldestRetry.Value = max(w.OldestRetry.Value, o.Queues[i].OldestRetry.Value)

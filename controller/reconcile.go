@@ -76,19 +76,19 @@ func (w *write) learned(l learning.Flush) {
 // another reason, or a minute has passed since the last record. A changed recommendation alone is recorded for policies
 // that read it later, at most once a second. Only what is recorded is remembered, so that a restart remembers the same.
 func (w *write) decision() {
-	d, last := &w.out.Decision, &w.state.last().decision
+	d, last := &w.out.Decision, w.state.last()
 	if d.Verdict != muster.Shadow {
 		w.state.desired = d.Desired
 	}
 	age := w.now().Sub(w.state.recordedAt)
 	memory := w.settings.memory
-	same := d.Policy == last.Policy && d.Previous == last.Previous && d.Desired == last.Desired &&
-		d.Verdict == last.Verdict && d.Reason == last.Reason
+	same := d.Policy == last.policy && d.Previous == last.previous && d.Desired == last.desired &&
+		d.Verdict == last.verdict && d.Reason == last.reason
 	// The start, the end and a failed reading of trees are recorded, whatever the size.
-	now, before := w.out.Observation.Expected, w.state.last().expected
+	now, before := w.out.Observation.Expected, last.expected
 	same = same && now.None() == before.None() && (now.None() || now.Known == before.Known)
-	same = same && w.out.Observation.Drift.Last() == w.state.last().drift.Last()
-	wished := memory > 0 && (d.Wish != last.Wish || !slices.Equal(d.Kept, last.Kept)) && age >= wishEvery
+	same = same && w.out.Observation.Drift.Last() == last.drift.Last()
+	wished := memory > 0 && (d.Wish != last.wish || !slices.Equal(d.Kept, last.kept)) && age >= wishEvery
 	if same && !wished && age < holdEvery && age >= 0 && !w.settings.newPeriod(w.state.recordedAt, w.now()) {
 		return
 	}
@@ -239,6 +239,15 @@ func (w *write) exchange() {
 type serviceWrites struct {
 	// changedAt is when an effect last ended: an older listing does not show it.
 	changedAt time.Time
+	// open are the ids of effects without a result, issued at openAt. It is replaced, never changed.
+	open   []string
+	openAt time.Time
+	// service is nil for a fleet without a service of its own. It is replaced, never changed.
+	service *serviceSize
+}
+
+// serviceSize is the memory of the sizes of a fleet's own service.
+type serviceSize struct {
 	// statedAt is when a size without a launch was last set, protectedAt when members were last protected.
 	statedAt, protectedAt time.Time
 	// trimmedAt is when machines were last ended.
@@ -250,9 +259,21 @@ type serviceWrites struct {
 	set    int
 	known  bool
 	seenAt time.Time
-	// open are the ids of effects without a result, issued at openAt. It is replaced, never changed.
-	open   []string
-	openAt time.Time
+}
+
+// size returns the memory of the service's sizes.
+func (a *serviceWrites) size() serviceSize {
+	if a.service == nil {
+		return serviceSize{}
+	}
+	return *a.service
+}
+
+// change returns that memory, which the caller may change.
+func (a *serviceWrites) change() *serviceSize {
+	s := a.size()
+	a.service = &s
+	return &s
 }
 
 const (
@@ -317,11 +338,13 @@ func (w *write) restate() {
 		return
 	}
 	more := s.Desired < total && (c.Ordered > 0 || w.settings.Unreported)
-	recent := w.now().Sub(w.state.writes.statedAt) < stateEvery
-	if s.Desired < total && !more || recent && (total == w.state.writes.stated || !w.settings.Unreported) {
+	last := w.state.writes.size()
+	recent := w.now().Sub(last.statedAt) < stateEvery
+	if s.Desired < total && !more || recent && (total == last.stated || !w.settings.Unreported) {
 		return
 	}
-	w.state.writes.statedAt, w.state.writes.stated = w.now(), total
+	own := w.state.writes.change()
+	own.statedAt, own.stated = w.now(), total
 	e := SetDesired{muster.Order{ID: w.id(), Desired: w.state.desired, Total: total, Shrink: w.settings.Unreported}}
 	w.state.order, w.state.orderAt = &e, w.now()
 	w.record(muster.Intended, Intended{SetDesired: &e})
@@ -330,14 +353,14 @@ func (w *write) restate() {
 
 // protect asks for the protection of members that the fleet's own service could end.
 func (w *write) protect() {
-	if !w.settings.Protect || w.service() == nil || w.now().Sub(w.state.writes.protectedAt) < protectEvery {
+	if !w.settings.Protect || w.service() == nil || w.now().Sub(w.state.writes.size().protectedAt) < protectEvery {
 		return
 	}
 	exposed := w.state.roster.Exposed()
 	if len(exposed) == 0 {
 		return
 	}
-	w.state.writes.protectedAt = w.now()
+	w.state.writes.change().protectedAt = w.now()
 	e := Protect{ID: w.id(), Members: slices.Clip(exposed[:min(len(exposed), maxMoves)])}
 	w.record(muster.Intended, Intended{Protect: &e})
 	w.out.Effects = append(w.out.Effects, e)
@@ -348,14 +371,14 @@ func (w *write) protect() {
 func (w *write) trim() {
 	s := w.service()
 	if s == nil || s.Spare == 0 || w.state.order != nil || len(w.out.Effects) > 0 ||
-		w.now().Sub(w.state.writes.trimmedAt) < trimEvery {
+		w.now().Sub(w.state.writes.size().trimmedAt) < trimEvery {
 		return
 	}
 	if c := w.state.roster.Capacity(w.now(), w.rules, w.settings.Slots); !w.out.Observation.Capacity.Known ||
 		c.Ordered > 0 || c.Active() < w.state.desired {
 		return
 	}
-	w.state.writes.trimmedAt = w.now()
+	w.state.writes.change().trimmedAt = w.now()
 	e := Trim{ID: w.id()}
 	w.record(muster.Intended, Intended{Trim: &e})
 	w.out.Effects = append(w.out.Effects, e)
@@ -423,7 +446,9 @@ func (w *write) departures(members []string) {
 func (st *State) written(x Resulted) {
 	a := &st.writes
 	a.resulted(x)
-	a.known = false
+	if a.size().known {
+		a.change().known = false
+	}
 	a.open = without(a.open, x.Effect)
 	service := st.listed.Service
 	if st.order == nil || st.order.ID != x.Effect || x.Failure != "" || service == nil || service.Set == nil ||
@@ -431,7 +456,8 @@ func (st *State) written(x Resulted) {
 		return
 	}
 	if o := st.order; o.Total >= o.Desired && !o.Shrink {
-		a.set, a.known = max(o.Total, service.Least), true
+		own := a.change()
+		own.set, own.known = max(o.Total, service.Least), true
 	}
 }
 
@@ -465,14 +491,14 @@ func (s *Settings) contest(st *State, now time.Time) {
 	if s.Spec.Shadow || s.Spec.Delegate != nil || l.Service == nil || l.Service.Set == nil || l.Failure != "" {
 		return
 	}
-	if len(a.open) > 0 || st.order != nil || l.At.Sub(a.changedAt) < settles || !l.At.After(a.seenAt) {
+	if len(a.open) > 0 || st.order != nil || l.At.Sub(a.changedAt) < settles || !l.At.After(a.size().seenAt) {
 		return
 	}
-	set := *l.Service.Set
-	if a.known && set != a.set {
-		st.drift = st.drift.With(muster.DriftChange{At: l.At, From: a.set, To: set})
+	set, own := *l.Service.Set, a.change()
+	if own.known && set != own.set {
+		st.drift = st.drift.With(muster.DriftChange{At: l.At, From: own.set, To: set})
 	}
-	a.set, a.known, a.seenAt = set, true, l.At
+	own.set, own.known, own.seenAt = set, true, l.At
 }
 
 // record returns a record with an encoded body.
@@ -506,7 +532,12 @@ func encode(body any) ([]byte, error) {
 
 // remembered are the parts of a recorded decision that later steps need.
 type remembered struct {
-	decision         muster.Decision
+	policy                  string
+	previous, desired, wish int
+	verdict                 muster.Verdict
+	reason                  muster.Reason
+	kept                    []muster.Value
+
 	processing, boot muster.Estimate
 	expected         *muster.Expected
 	drift            *muster.Drift
@@ -517,9 +548,10 @@ type remembered struct {
 
 // remember returns the parts of a recorded decision that later steps need.
 func (s *Settings) remember(d Decided) *remembered {
-	r := &remembered{decision: d.Decision, processing: d.Observation.Processing, boot: d.Observation.Boot,
+	r := &remembered{policy: d.Decision.Policy, previous: d.Decision.Previous, desired: d.Decision.Desired,
+		wish: d.Decision.Wish, verdict: d.Decision.Verdict, reason: d.Decision.Reason, kept: d.Decision.Kept,
+		processing: d.Observation.Processing, boot: d.Observation.Boot,
 		expected: d.Observation.Expected, drift: d.Observation.Drift, pool: d.Observation.Pool}
-	r.decision.Trail = nil // saves memory: no step reads it
 	if len(s.uses) > 0 {
 		whole := d.Observation
 		r.whole = &whole

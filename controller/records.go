@@ -96,8 +96,8 @@ func (w *write) unrecordable(why error) {
 
 // counting tells whether the number of messages sent to every queue is known.
 func counting(o muster.Observation) bool {
-	for _, q := range o.Queues {
-		if !q.Sent.Known {
+	for i := range o.Queues {
+		if !o.Queues[i].Sent.Known {
 			return false
 		}
 	}

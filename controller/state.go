@@ -136,7 +136,7 @@ func (s *Settings) start(at muster.Position) State {
 }
 
 // Directive returns the answer to a worker's report.
-func (st State) Directive(member, worker string) protocol.Directive {
+func (st *State) Directive(member, worker string) protocol.Directive {
 	return st.roster.Directive(member, worker)
 }
 

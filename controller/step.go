@@ -234,8 +234,12 @@ func (x *findings) report(st *State, r *protocol.Report, stored bool, processing
 	} else {
 		taken, news = st.roster.Reported(*r)
 	}
-	for i := range news.Counted {
-		processing = x.count(&news.Counted[i], processing)
+	for i := range news.Repeated {
+		processing = x.count(&news.Repeated[i], processing)
+	}
+	if news.Counts {
+		own := r.Tally()
+		processing = x.count(&own, processing)
 	}
 	if taken {
 		st.learned.Failed(r.LastFailure)

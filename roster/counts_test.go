@@ -22,8 +22,9 @@ type counts struct {
 	seconds                                       float64
 }
 
-func (c *counts) add(tallies []protocol.Tally) {
-	for _, t := range tallies {
+// add adds what a report brought that no earlier one had.
+func (c *counts) add(rep protocol.Report, news roster.News) {
+	for _, t := range brought(rep, news) {
 		c.finished, c.failed = c.finished+t.Finished, c.failed+t.Failed
 		c.durations, c.seconds = c.durations+t.Processing.Count, c.seconds+t.Processing.SumSeconds
 		c.failing += t.Failing.Count
@@ -31,6 +32,14 @@ func (c *counts) add(tallies []protocol.Tally) {
 			c.classed += d.Count
 		}
 	}
+}
+
+// brought are the new counts of a report: first those that it repeats, then its own.
+func brought(rep protocol.Report, news roster.News) []protocol.Tally {
+	if !news.Counts {
+		return news.Repeated
+	}
+	return append(news.Repeated, rep.Tally())
 }
 
 // repeats has a report repeat those with the given numbers, each of which counted one message.
@@ -78,7 +87,7 @@ func TestWhatAReportRepeatsCountsOnce(t *testing.T) {
 			var c counts
 			for _, rep := range row.reports {
 				_, news := r.Reported(rep)
-				c.add(news.Counted)
+				c.add(rep, news)
 			}
 			if c.finished != row.want {
 				t.Errorf("counted %d messages, want %d", c.finished, row.want)
@@ -97,12 +106,12 @@ func TestWhatAMemberFinishedCountsAfterItsEnd(t *testing.T) {
 	for n, want := range []int64{2, 0} {
 		taken, news := r.Reported(late)
 		var c counts
-		if c.add(news.Counted); taken || c.finished != want {
+		if c.add(late, news); taken || c.finished != want {
 			t.Errorf("delivery %d: counted %d messages, want %d; it brought the member back: %t", n+1, c.finished, want,
 				taken)
 		}
 	}
-	if _, news := before.Reported(late); len(news.Counted) != 2 {
+	if _, news := before.Reported(late); len(brought(late, news)) != 2 {
 		t.Error("a clone changed with the roster")
 	}
 	if len(r.Members()) != 0 {
@@ -190,7 +199,7 @@ func (p *post) finish(ok bool, seconds int, class string) {
 func (p *post) deliver(r protocol.Report) {
 	r.At = at(p.now)
 	_, news := p.roster.Reported(r)
-	p.counted.add(news.Counted)
+	p.counted.add(r, news)
 	d := p.roster.Directive("m", "m")
 	if !p.ended { // one that is gone hears nothing
 		p.answers = append(p.answers, posted{r, d})

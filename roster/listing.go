@@ -42,15 +42,14 @@ func (r *Roster) Launched(now time.Time, ids []string) {
 func (r *Roster) NotLaunched(at time.Time, ids []string, why string) {
 	for _, id := range ids {
 		if i, ok := r.find(id); ok {
-			f := r.members[i].change()
-			f.doubtAt, f.doubt = at, why
+			r.members[i].change().doubt = &doubt{at, why}
 		}
 	}
 }
 
 // doubted tells whether a listing without m proves that m was never launched.
 func (m *Member) doubted(at time.Time) bool {
-	return !m.doubtAt.IsZero() && !at.Before(m.doubtAt) && !m.Listed && len(m.Workers) == 0
+	return m.doubt != nil && !at.Before(m.doubt.at) && !m.Listed && len(m.Workers) == 0
 }
 
 // Listed applies a listing and returns the members that have ended. It adopts unknown members. A member that was listed
@@ -69,7 +68,7 @@ func (r *Roster) Listed(l muster.Listing) (gone []Gone) {
 		case at > 0:
 			m.listed(l.At, &l.Members[at-1])
 		case m.doubted(l.At):
-			gone = append(gone, r.end(i, l.At, m.doubt))
+			gone = append(gone, r.end(i, l.At, m.doubt.why))
 		case m.failed && !m.Listed && len(m.Workers) == 0:
 			gone = append(gone, r.end(i, l.At, "the fleet never listed it"))
 		case m.recalled:

@@ -54,11 +54,16 @@ type Facts struct {
 	recalled bool
 	// timed is true when its boot time is known: it was ordered here, or was listed and reported that it is starting.
 	timed bool
-	// doubtAt is when its order failed, for the reason doubt; zero if it did not.
-	doubtAt time.Time
-	doubt   string
+	// doubt is set if its order failed. It is never changed.
+	doubt *doubt
 	// told are its notified incidents. The elements never change.
 	told []told
+}
+
+// doubt is when and why the order of a member failed.
+type doubt struct {
+	at  time.Time
+	why string
 }
 
 // change gives m a copy of its facts, which the caller may change.
@@ -93,8 +98,8 @@ type Terms struct {
 	Slots int
 	// Token is its release token while it is idle.
 	Token string
-	// Refused is the token whose release was refused: the worker is told to work.
-	Refused string
+	// Refused is true if the release of Token was refused: the worker is told to work.
+	Refused bool
 	// Challenge is the number it must repeat, Repeated the last one that it repeated. Its token counts while they are
 	// equal.
 	Challenge, Repeated int64
@@ -107,13 +112,13 @@ type Terms struct {
 
 // refuse tells w to work. news is true when w has a token that was not refused before.
 func (w *Worker) refuse() (news bool) {
-	if w.Token == w.Refused {
+	if w.Token == "" || w.Refused {
 		return false
 	}
 	t := *w.Terms
-	t.Refused = t.Token
+	t.Refused = true
 	w.Terms = &t
-	return t.Token != ""
+	return true
 }
 
 // Clone returns a copy that may be changed without changing r.

@@ -65,7 +65,7 @@ func (r *Roster) Rename(from, to string) {
 	}
 	m := r.members[i]
 	f := m.change()
-	f.ID, f.named, f.doubt, f.doubtAt = to, true, "", time.Time{} // it exists, so it was launched
+	f.ID, f.named, f.doubt = to, true, nil // it exists, so it was launched
 	r.members = slices.Delete(r.members, i, i+1)
 	r.reindex(0)
 	r.insert(m) // members of the same launch time are sorted by name

@@ -171,7 +171,7 @@ func (s *story) obeyed(t *rapid.T, m roster.Member, w roster.Worker) {
 	if d.Ask == protocol.Leave && (m.ReleasedAt.IsZero() || d.Token == "" || d.Token != w.Token) {
 		t.Fatalf("%s is told to leave: %+v, %+v", m.ID, d, m)
 	}
-	if d.Ask == protocol.Work && d.Token != "" && (d.Token != w.Token || d.Token != w.Refused) {
+	if d.Ask == protocol.Work && d.Token != "" && (d.Token != w.Token || !w.Refused) {
 		t.Fatalf("%s is told that a token is refused: %+v, %+v", m.ID, d, m)
 	}
 	if d.Ask == protocol.Drain && d.Token != "" || !m.ReleasedAt.IsZero() && d.Ask == protocol.Work {

@@ -32,7 +32,7 @@ func (r Roster) Offers(now time.Time, rules Rules) (asked, offered []string) {
 func (m *Member) releasable(now time.Time, rules Rules) bool {
 	for i := range m.Workers {
 		w := &m.Workers[i]
-		if w.Stored || w.State != protocol.Idle || w.Token == "" || w.Busy != 0 || w.Token == w.Refused ||
+		if w.Stored || w.State != protocol.Idle || w.Token == "" || w.Busy != 0 || w.Refused ||
 			w.Repeated != w.Challenge || now.Sub(w.ReportedAt) > rules.Silence {
 			return false
 		}
@@ -102,6 +102,9 @@ func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 // Exchange sends stop requests to members that are surely idle, and withdraws as many from busy ones: a member that
 // looked idle when the desired count fell may just have received a message. It returns the names of both.
 func (r *Roster) Exchange(now time.Time, rules Rules) (kept, asked []string) {
+	if !slices.ContainsFunc(r.members, func(m Member) bool { return !m.DrainAt.IsZero() }) {
+		return nil, nil // the usual case
+	}
 	var idle, busy []int
 	for i := range r.members {
 		m := &r.members[i]

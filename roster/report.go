@@ -97,7 +97,7 @@ func checkCounts(r *protocol.Report) error {
 			return err
 		}
 	}
-	own := tallyOf(r)
+	own := r.Tally()
 	return checkTally(r.Worker, &own)
 }
 
@@ -165,8 +165,10 @@ func checkState(r *protocol.Report) error {
 // News is what a report showed of its member for the first time.
 type News struct {
 	Member string
-	// Counted holds the counts that no earlier report had: first those that the report repeats, then its own.
-	Counted []protocol.Tally
+	// Repeated are the counts that the report repeats and that no earlier report had. They share its memory. Counts is
+	// true if the report's own counts are new, too.
+	Repeated []protocol.Tally
+	Counts   bool
 	// Joined is true when it received for the first time; Boot is then the time since the launch order. For a member
 	// whose boot time is unknown, Joined stays false.
 	Joined bool
@@ -184,11 +186,11 @@ type News struct {
 
 // Reported applies a report, received at rep.At. It returns false for a report that is late, repeated, invalid, or from
 // a member that has ended. The counts of an ended member's worker are still in news.
-func (r *Roster) Reported(rep protocol.Report) (taken bool, news News) { return r.take(rep, false) }
+func (r *Roster) Reported(rep protocol.Report) (taken bool, news News) { return r.take(&rep, false) }
 
 // take implements [Roster.Reported] and [Roster.Stored].
-func (r *Roster) take(rep protocol.Report, stored bool) (taken bool, news News) {
-	if check(&rep) != nil {
+func (r *Roster) take(rep *protocol.Report, stored bool) (taken bool, news News) {
+	if check(rep) != nil {
 		return false, news
 	}
 	news.Member = rep.Member
@@ -196,7 +198,7 @@ func (r *Roster) take(rep protocol.Report, stored bool) (taken bool, news News) 
 	if !ok {
 		k, over := r.buried(rep.Member)
 		if over && !stored {
-			news.Counted = r.countsOfEnded(k, &rep)
+			news.Repeated, news.Counts = r.countsOfEnded(k, rep)
 		}
 		if over || r.full() || stored {
 			return false, news
@@ -210,14 +212,15 @@ func (r *Roster) take(rep protocol.Report, stored bool) (taken bool, news News) 
 		return false, news
 	}
 	anew := w.Seq == 0 || w.Stored && !stored
-	news.Counted = w.counted(&rep)
+	news.Repeated, news.Counts = w.counted(rep)
 	if w.store(stored); stored {
-		rep = m.unanswered(rep)
+		own := m.unanswered(*rep)
+		rep = &own
 	}
-	w.reported(&rep, anew)
+	w.reported(rep, anew)
 	news.Departed = m.leavesUnasked() && m.depart()
 	if len(rep.Incidents) > 0 {
-		news.Incidents, news.More = m.incidents(&rep)
+		news.Incidents, news.More = m.incidents(rep)
 	}
 	if !m.timed && m.Listed && rep.State == protocol.Starting {
 		m.change().timed = true
@@ -228,7 +231,8 @@ func (r *Roster) take(rep protocol.Report, stored bool) (taken bool, news News) 
 			news.Joined, news.Boot, news.Warm = true, rep.At.Sub(m.LaunchedAt), m.Warm
 		}
 	}
-	finished := slices.ContainsFunc(news.Counted, func(t protocol.Tally) bool { return t.Finished > 0 })
+	finished := news.Counts && rep.Finished > 0 ||
+		slices.ContainsFunc(news.Repeated, func(t protocol.Tally) bool { return t.Finished > 0 })
 	if finished && !m.used {
 		m.change().used = true
 	}
@@ -239,17 +243,9 @@ func (r *Roster) take(rep protocol.Report, stored bool) (taken bool, news News) 
 	return true, news
 }
 
-// tallyOf returns the counts of a report, without repeated ones.
-func tallyOf(r *protocol.Report) protocol.Tally {
-	return protocol.Tally{
-		Seq: r.Seq, Finished: r.Finished, Failed: r.Failed, Processing: r.Processing,
-		Failing: r.Failing, InSystem: r.InSystem, Classes: r.Classes,
-	}
-}
-
-// counted returns the counts in a report of w that no earlier report had. Each report repeats all unanswered counts, so
-// those up to the number of the last processed report are known.
-func (w *Worker) counted(rep *protocol.Report) []protocol.Tally {
+// counted returns the repeated counts in a report of w that no earlier report had, and whether its own are new. Each
+// report repeats all unanswered counts, so those up to the number of the last processed report are known.
+func (w *Worker) counted(rep *protocol.Report) (repeated []protocol.Tally, own bool) {
 	told := w.Seq
 	if w.Stored {
 		told = 0 // stored reports have other numbers
@@ -258,27 +254,24 @@ func (w *Worker) counted(rep *protocol.Report) []protocol.Tally {
 	for len(again) > 0 && again[0].Seq <= told {
 		again = again[1:]
 	}
-	if rep.Finished == 0 && rep.Failed == 0 && rep.Processing.Count == 0 {
-		return slices.Clip(again)
-	}
-	return append(slices.Clip(again), tallyOf(rep))
+	return slices.Clip(again), rep.Finished != 0 || rep.Failed != 0 || rep.Processing.Count != 0
 }
 
-// countsOfEnded returns the counts in a report of an ended member that no earlier report had.
-func (r *Roster) countsOfEnded(k int, rep *protocol.Report) []protocol.Tally {
+// countsOfEnded is [Worker.counted] for a report of an ended member.
+func (r *Roster) countsOfEnded(k int, rep *protocol.Report) (repeated []protocol.Tally, own bool) {
 	m := *r.ended[k].Member
 	m.Workers = slices.Clone(m.Workers)
 	w := m.worker(rep.Worker)
-	if w == nil || !w.follows(*rep, false) {
-		return nil
+	if w == nil || !w.follows(rep, false) {
+		return nil, false
 	}
-	counted := w.counted(rep)
-	if len(counted) > 0 {
+	repeated, own = w.counted(rep)
+	if own || len(repeated) > 0 {
 		w.Seq = rep.Seq
 		r.ended = slices.Clone(r.ended) // clones of the roster share it
 		r.ended[k].Member = &m
 	}
-	return counted
+	return repeated, own
 }
 
 // store records whether the reports of w come from a store.
@@ -293,17 +286,14 @@ func (w *Worker) store(stored bool) {
 // reported applies a report of w. anew means that its earlier state does not count.
 func (w *Worker) reported(rep *protocol.Report, anew bool) {
 	t := Terms{ID: w.ID, Stored: w.Stored, Epoch: rep.Epoch, State: rep.State, Cause: rep.Cause, Slots: rep.Slots,
-		Token:   rep.Token,
-		Refused: w.Refused, Challenge: w.Challenge, Repeated: rep.Challenge, RoundTrip: w.RoundTrip}
+		Token: rep.Token, Refused: w.Refused && rep.Token == w.Token,
+		Challenge: w.Challenge, Repeated: rep.Challenge, RoundTrip: w.RoundTrip}
 	switch {
 	case anew:
 		// A worker from before may have reported anything meanwhile: only an answer to this challenge counts.
 		t.Challenge = rep.At.UnixMicro()
 	case t.Challenge != 0 && t.Repeated == t.Challenge && w.Repeated != w.Challenge:
 		t.RoundTrip = max(0, rep.At.Sub(time.UnixMicro(t.Challenge)))
-	}
-	if rep.Token == "" || rep.Token != w.Refused {
-		t.Refused = ""
 	}
 	if t != *w.Terms {
 		own := t // allocate only for a change
@@ -331,7 +321,7 @@ func (m *Member) worker(id string) *Worker {
 }
 
 // Directive returns what the given worker of the given member must do now.
-func (r Roster) Directive(member, worker string) protocol.Directive {
+func (r *Roster) Directive(member, worker string) protocol.Directive {
 	if i, ok := r.find(member); ok {
 		return r.members[i].directive(worker)
 	}
@@ -342,7 +332,7 @@ func (r Roster) Directive(member, worker string) protocol.Directive {
 }
 
 // Answer is [Roster.Directive] for a member in service; false for any other.
-func (r Roster) Answer(member, worker string) (protocol.Directive, bool) {
+func (r *Roster) Answer(member, worker string) (protocol.Directive, bool) {
 	i, ok := r.find(member)
 	if !ok || !r.members[i].inService() {
 		return protocol.Directive{}, false
@@ -367,7 +357,7 @@ func (m *Member) ask(w *Worker) protocol.Directive {
 	switch {
 	case !m.ReleasedAt.IsZero() && w.Token != "":
 		return protocol.Directive{Ask: protocol.Leave, Token: w.Token}
-	case m.ReleasedAt.IsZero() && w.Token != "" && w.Refused == w.Token:
+	case m.ReleasedAt.IsZero() && w.Refused:
 		// The worker may have obeyed the refusal already, so this token is void: it works, then drains with a new one.
 		// Naming the token refuses it also if the worker has repeated it since.
 		return protocol.Directive{Ask: protocol.Work, Token: w.Token}

@@ -203,15 +203,13 @@ func (r *Roster) HeldBeyond(
 ) (messages int, longest float64, member string) {
 	for i := range r.members {
 		m := &r.members[i]
-		switch m.State(now, rules) {
-		case Busy, Draining:
-		default:
-			continue
-		}
 		for k := range m.Workers {
 			w := &m.Workers[k]
 			if w.Busy == 0 || w.HeldSeconds/float64(w.Busy) <= limit.Seconds() {
-				continue
+				continue // the usual case, which needs no state
+			}
+			if s := m.State(now, rules); s != Busy && s != Draining {
+				break
 			}
 			messages++
 			if each := w.HeldSeconds / float64(w.Busy); each > longest {
@@ -317,6 +315,9 @@ func (r Roster) Coming(now time.Time, rules Rules) []muster.Coming {
 	var groups []muster.Coming
 	for i := range r.members {
 		m := &r.members[i]
+		if len(m.Workers) > 0 && m.Workers[0].State != protocol.Starting && !rules.Unreported {
+			continue // the usual case: a worker has begun
+		}
 		if s := m.State(now, rules); s != Ordered && s != Booting {
 			continue
 		}

@@ -13,10 +13,10 @@ const answeredFor = time.Minute
 // Stored is [Roster.Reported] for a report that was read from a store, written at rep.At. It gets no answer, so a
 // worker known only by such reports gets no stop request and is never released. Stored does not adopt unknown members,
 // because a stored report outlives its worker.
-func (r *Roster) Stored(rep protocol.Report) (taken bool, news News) { return r.take(rep, true) }
+func (r *Roster) Stored(rep protocol.Report) (taken bool, news News) { return r.take(&rep, true) }
 
 // follows tells whether a report is newer than the state of w.
-func (w *Worker) follows(rep protocol.Report, stored bool) bool {
+func (w *Worker) follows(rep *protocol.Report, stored bool) bool {
 	switch {
 	case w.Seq == 0:
 		return true

@@ -188,9 +188,9 @@ func Valid(h Durations) bool {
 // Within returns how many durations of h are at most the given one. The whole bucket of that duration counts, so
 // durations up to 2*[Accuracy] above it may be included.
 func Within(h Durations, most time.Duration) float64 {
-	n := int64(0)
+	n, last := int64(0), index(max(0, most.Seconds()))
 	for _, b := range h.Buckets {
-		if b.Index <= index(max(0, most.Seconds())) {
+		if b.Index <= last {
 			n += b.Count
 		}
 	}

@@ -47,8 +47,10 @@ func (w Window) Add(at time.Time, h Durations) Window {
 		w.newest.histogram = w.newest.plus(h)
 		return w
 	case start > w.newest.start:
-		w.steps = append(append(make([]step, 0, len(w.steps)+1), w.steps...), w.newest)
+		last := w.newest
 		w.newest = step{start, histogram{}.plus(h)}
+		kept := w.trimmed()
+		w.steps = append(append(make([]step, 0, len(kept)+1), kept...), last)
 	default:
 		w.steps = addLate(w.steps, start, h)
 	}

@@ -319,10 +319,11 @@ func (r *run) happen(e kernel.Event) error {
 	case evRestart:
 		return r.restart()
 	case evReport:
-		r.take(r.arrive(e.What).call)
+		l := r.arrive(e.What)
+		r.take(&l.call)
 	case evAnswer:
 		l := r.arrive(e.What)
-		r.answered(l.call, l.directive)
+		r.answered(&l.call, l.directive)
 	case evTimeout:
 		r.unanswered(e.Who, int64(e.What))
 	case evVisible:

@@ -132,7 +132,8 @@ func (r *run) step() {
 	waiting := s.Done(&o)
 	r.decided(o)
 	r.stepped(o)
-	for _, c := range waiting {
+	for i := range waiting {
+		c := &waiting[i]
 		r.answer(c, o.Next.Directive(c.report.Member, c.report.Worker))
 	}
 	for _, e := range o.Effects {
@@ -185,13 +186,13 @@ func (r *run) order(l transit) {
 }
 
 // take gathers a report that has arrived, and answers it unless its answer depends on the next step.
-func (r *run) take(c call) {
+func (r *run) take(c *call) {
 	s := &r.shell
 	if s.down {
 		return
 	}
 	c.report.At = r.time()
-	d, reply, poll := s.Report(time.Duration(r.now), s.spare.report(&c.report), &c.report, c)
+	d, reply, poll := s.Report(time.Duration(r.now), s.spare.report(&c.report), &c.report, *c)
 	if reply == controller.Answered {
 		r.answer(c, d)
 		return

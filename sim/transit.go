@@ -88,7 +88,7 @@ func (r *run) report(i int32, m *member) {
 		if way := r.world.Report.Next(r.chance.Reports); way > 0 || times > 1 {
 			r.after(way, evReport, kernel.None, r.dispatch(transit{call: c}))
 		} else {
-			r.take(c)
+			r.take(&c)
 		}
 	}
 }
@@ -102,20 +102,20 @@ func (r *run) mayBeUnanswered() bool {
 }
 
 // answer sends the controller's answer to a worker.
-func (r *run) answer(c call, d protocol.Directive) {
+func (r *run) answer(c *call, d protocol.Directive) {
 	if r.faulty() && kernel.Hit(r.chance.Reports, r.world.LoseReports) {
 		return
 	}
 	way := r.world.Report.Next(r.chance.Reports)
 	if way > 0 || d.Ask != protocol.Work || c.report.State != protocol.Receiving {
-		r.after(way, evAnswer, kernel.None, r.dispatch(transit{call: c, directive: d}))
+		r.after(way, evAnswer, kernel.None, r.dispatch(transit{call: *c, directive: d}))
 		return
 	}
 	r.answered(c, d)
 }
 
 // answered makes a worker obey an answer, unless it came too late.
-func (r *run) answered(c call, d protocol.Directive) {
+func (r *run) answered(c *call, d protocol.Directive) {
 	m := r.members[c.member]
 	if m.generation != c.generation || m.stage != working || r.time().Sub(c.report.SentAt) >= reportTimeout {
 		return

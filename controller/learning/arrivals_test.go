@@ -33,7 +33,7 @@ func TestWhatWaitsIsWhatCameLast(t *testing.T) {
 		for _, x := range []struct{ at, n float64 }{{100, 10}, {200, 20}, {240, 5}} {
 			m.arrivals = m.arrivals.Add(after(x.at), after(x.at), x.n)
 		}
-		m.measured = Learned{Arrived: 4, Since: after(243)}
+		m.measured = unrecorded{Arrived: 4, Since: after(243)}
 		return m
 	}
 	for _, row := range []struct {

@@ -39,6 +39,41 @@ type Learned struct {
 	Dead float64 `json:"dead,omitzero"`
 }
 
+// unrecorded are the measurements since the last record, as a [Learned] in little memory: a step copies them. The
+// fields of the same names are those that most fleets measure.
+type unrecorded struct {
+	Processing    series.Durations
+	Arrived       float64
+	Since         time.Time
+	Ended, InTime float64
+	// others has the other fields; nil while they are empty. It is replaced, never changed.
+	others *Learned
+}
+
+// change returns the other fields, which the caller may change.
+func (u *unrecorded) change() *Learned {
+	var l Learned
+	if u.others != nil {
+		l = *u.others
+	}
+	u.others = &l
+	return &l
+}
+
+// empty tells whether there is nothing to record.
+func (u *unrecorded) empty() bool {
+	return u.Processing.Count == 0 && u.Arrived == 0 && u.Ended == 0 && (u.others == nil || u.others.empty())
+}
+
+// learned returns the measurements for a record.
+func (u *unrecorded) learned() (l Learned) {
+	if u.others != nil {
+		l = *u.others
+	}
+	l.Processing, l.Arrived, l.Since, l.Ended, l.InTime = u.Processing, u.Arrived, u.Since, u.Ended, u.InTime
+	return l
+}
+
 // empty tells whether there is nothing to record.
 func (l Learned) empty() bool {
 	return l.Processing.Count == 0 && l.Boots.Count == 0 && l.WarmBoots.Count == 0 && l.Arrived == 0 && !l.Counted &&

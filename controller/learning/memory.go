@@ -43,13 +43,15 @@ type Rules struct {
 // that a restart changes nothing. It is a value: a copy may be changed without the original. Make it with [New].
 type Memory struct {
 	processing, boots series.Window
-	// warmBoots are the boot times of members from a warm pool.
-	warmBoots series.Window
+	// warmBoots are the boot times of members from a warm pool; nil before the first. It is replaced, never changed.
+	warmBoots *series.Window
 	// classes are the classes with measurements, by name. It is replaced, never changed.
 	classes []class
-	// crowding has the durations by messages in progress, for members that share a machine.
-	crowding crowding
-	// arrivals and finished count messages; spent counts the seconds of work on finished ones.
+	// crowding has the durations by messages in progress; nil for members that do not share a machine. It is replaced,
+	// never changed.
+	crowding *crowding
+	// arrivals counts messages, finished the measured durations, which are nearly all finished messages, of the last
+	// hour; spent counts their seconds.
 	arrivals, finished, spent series.Counts
 	progress                  progress
 	// busiest are the busiest times at busiestAt, with all arrivals counted since; nil if they must be computed. It is
@@ -64,7 +66,7 @@ type Memory struct {
 	// retrying is the excess of messages in flight over those that workers hold.
 	retrying lowWater
 	// measured is not recorded and not counted yet. learnedAt is the time of the last record.
-	measured  Learned
+	measured  unrecorded
 	learnedAt time.Time
 }
 
@@ -72,10 +74,8 @@ type Memory struct {
 func New(r Rules) Memory {
 	m := Memory{
 		processing: series.Window{Length: r.Learn}, boots: series.Window{Length: r.Learn},
-		warmBoots: series.Window{Length: r.Learn},
-		arrivals:  series.Counts{Length: r.LookBack}, finished: series.Counts{Length: PaceOver},
-		spent:    series.Counts{Length: PaceOver},
-		progress: newProgress(r.Learn),
+		arrivals: series.Counts{Length: r.LookBack}, finished: series.Counts{Length: shareOver},
+		spent: series.Counts{Length: PaceOver},
 	}
 	if r.Seasonal {
 		m.seasonal = &seasonal{}
@@ -93,9 +93,10 @@ func (m *Memory) Queue(now time.Time, r Rules, queues []muster.QueueObservation,
 
 // Booted adds the boot time of a member, from a warm pool or not.
 func (m *Memory) Booted(took time.Duration, warm bool) {
-	boots := &m.measured.Boots
+	l := m.measured.change()
+	boots := &l.Boots
 	if warm {
-		boots = &m.measured.WarmBoots
+		boots = &l.WarmBoots
 	}
 	*boots = series.Add(*boots, took)
 }
@@ -116,17 +117,20 @@ type Reports struct {
 func (m *Memory) Reported(r Rules, reports Reports, queues []muster.QueueObservation) {
 	m.balance.soon += float64(reports.Finished)
 	if r.Cores > 0 {
-		for _, d := range reports.Processing {
-			m.crowding.messages, m.crowding.seconds = m.crowding.messages+d.Count, m.crowding.seconds+d.SumSeconds
-		}
+		m.changeCrowding().add(reports.Processing)
 	}
-	l := &m.measured
-	l.Processing = series.MergeAll(l.Processing, reports.Processing...)
-	l.Classes = mergeClasses(l.Classes, reports.Classes)
-	l.Failing = series.MergeAll(l.Failing, reports.Failing...)
-	l.Failed += reports.Failed
-	l.Ended, l.InTime = l.Ended+reports.Ended, l.InTime+reports.InTime
-	m.progress.addDead(l, queues)
+	u := &m.measured
+	u.Processing = series.MergeAll(u.Processing, reports.Processing...)
+	u.Ended, u.InTime = u.Ended+reports.Ended, u.InTime+reports.InTime
+	if len(reports.Classes) > 0 || len(reports.Failing) > 0 || reports.Failed > 0 {
+		l := u.change()
+		l.Classes = mergeClasses(l.Classes, reports.Classes)
+		l.Failing = series.MergeAll(l.Failing, reports.Failing...)
+		l.Failed += reports.Failed
+	}
+	if dead := m.progress.addDead(queues); dead > 0 {
+		u.change().Dead += dead
+	}
 }
 
 // Flush is what [Memory.Flush] counted just now; the zero Flush is nothing. The totals of the queues are in sent, not
@@ -145,16 +149,16 @@ func (l Flush) None() bool { return l.sent == nil }
 // recorded too, every few minutes, if counting says that the totals of all queues are known.
 func (m *Memory) Flush(now time.Time, counting bool) Flush {
 	// The first durations of all count at once: until then the policy has only the prior.
-	_, known := m.processing.At(now)
-	first := m.measured.Processing.Count > 0 && !known.Known
+	first := m.measured.Processing.Count > 0 && !m.MeasuresProcessing(now)
 	if age := now.Sub(m.learnedAt); age >= 0 && age < Every && !first {
 		return Flush{}
 	}
-	flushed := Flush{Learned: m.measured}
-	flushed.Counted, flushed.Finished = counting && m.seasonal != nil, m.balance.settled()
-	if m.measured.empty() && !m.balance.corrected && !(flushed.Counted && m.seasonal.overdue(now)) {
+	counting = counting && m.seasonal != nil
+	if m.measured.empty() && !m.balance.corrected && !(counting && m.seasonal.overdue(now)) {
 		return Flush{}
 	}
+	flushed := Flush{Learned: m.measured.learned()}
+	flushed.Counted, flushed.Finished = counting, m.balance.settled()
 	sent := make(totals, len(m.sent))
 	for i, c := range m.sent {
 		sent[i] = total{c.queue, counted{n: m.balance.record(c.n), at: now}}
@@ -163,7 +167,7 @@ func (m *Memory) Flush(now time.Time, counting bool) Flush {
 	m.balance.corrected = false
 	m.count(now, flushed.Learned)
 	m.busiest = nil
-	m.measured = Learned{}
+	m.measured = unrecorded{}
 	return flushed
 }
 
@@ -201,13 +205,28 @@ func (m *Memory) count(at time.Time, l Learned) {
 	m.learnedAt = at
 	m.processing = m.processing.Add(at, l.Processing)
 	m.boots = m.boots.Add(at, l.Boots)
-	m.warmBoots = m.warmBoots.Add(at, l.WarmBoots)
-	m.crowding.learn(since, at, l, m.processing.Length)
+	m.warmBoots = addWarm(m.warmBoots, at, l.WarmBoots, m.boots.Length)
+	if len(l.Crowded) > 0 {
+		m.changeCrowding().learn(since, at, l, m.processing.Length)
+	}
 	m.classes = classify(m.classes, since, at, l, m.processing.Length)
 	m.arrivals = m.arrivals.Add(l.Since, at, l.Arrived)
 	m.finished = m.finished.Add(since, at, float64(l.Processing.Count))
 	m.spent = m.spent.Add(since, at, l.Processing.SumSeconds)
-	m.progress.count(since, at, l)
+	m.progress.count(since, at, l, m.processing.Length)
+}
+
+// addWarm returns warm with more boot times, or warm itself without any.
+func addWarm(warm *series.Window, at time.Time, boots series.Durations, learn time.Duration) *series.Window {
+	if boots.Count == 0 {
+		return warm
+	}
+	w := series.Window{Length: learn}
+	if warm != nil {
+		w = *warm
+	}
+	w, _ = w.Add(at, boots).At(at) // with its estimate
+	return &w
 }
 
 // Processing estimates the processing duration. Without a measurement in the window it returns the last recorded
@@ -229,7 +248,9 @@ func (m *Memory) Boot(now time.Time, last muster.Estimate, prior time.Duration) 
 
 // WarmBoot estimates the boot time of members from a warm pool. It is unknown without a measurement in the window.
 func (m *Memory) WarmBoot(now time.Time) (e muster.Estimate) {
-	m.warmBoots, e = m.warmBoots.At(now)
+	if m.warmBoots != nil {
+		_, e = m.warmBoots.At(now)
+	}
 	return e
 }
 

@@ -17,14 +17,10 @@ const (
 	knownShare = 0.75
 )
 
-// progress has the counts of finished, failed and late work. They derive from the records.
+// progress has the counts of failed and late work. They derive from the records.
 type progress struct {
-	// failing are the durations of failed attempts.
-	failing series.Window
-	// attempts counts failed attempts, finished the finished messages.
-	attempts, finished series.Counts
-	// ended counts finished messages whose sending time is known, inTime those of them in time, dead the dead letters.
-	ended, inTime, dead series.Counts
+	// exceptions is nil until a record has some. It is replaced, never changed.
+	exceptions *exceptions
 	// letters is the number of dead letters at the last poll or record; it is valid once counted is true.
 	letters float64
 	counted bool
@@ -32,38 +28,58 @@ type progress struct {
 	failure *protocol.LastFailure
 }
 
-// newProgress returns empty windows.
-func newProgress(learn time.Duration) progress {
-	lately, hour := series.Counts{Length: muster.FailedOver}, series.Counts{Length: shareOver}
-	return progress{
-		failing: series.Window{Length: learn}, attempts: lately, finished: hour, ended: hour, inTime: hour, dead: hour,
-	}
+// exceptions are the messages that did not finish in time at the first attempt. Most fleets have none for hours, so
+// they are counted apart from the finished messages:
+//
+//	finished messages                  = durations - blended
+//	those with a known time in system  = durations - blended - untold
+//	those in time                      = durations - blended - untold - late
+type exceptions struct {
+	// failing are the durations of failed attempts, attempts their number.
+	failing  series.Window
+	attempts series.Counts
+	// blended counts failed attempts of older workers, which have them among the durations of finished messages.
+	blended series.Counts
+	// untold counts finished messages whose sending time is unknown, late those that were not in time, dead the dead
+	// letters.
+	untold, late, dead series.Counts
 }
 
-// count adds a record to the windows.
-func (p *progress) count(since, at time.Time, l Learned) {
-	p.finished = p.finished.Add(since, at, float64(l.Processing.Count-max(0, l.Failed-l.Failing.Count)))
-	p.ended = p.ended.Add(since, at, l.Ended)
-	p.inTime = p.inTime.Add(since, at, l.InTime)
-	if l.Failed == 0 && l.Failing.Count == 0 && l.Dead == 0 {
+// count adds a record to the windows, which are as long as learn for durations.
+func (p *progress) count(since, at time.Time, l Learned, learn time.Duration) {
+	blended := max(0, l.Failed-l.Failing.Count)
+	untold, late := float64(l.Processing.Count-blended)-l.Ended, l.Ended-l.InTime
+	if l.Failed == 0 && l.Failing.Count == 0 && l.Dead == 0 && untold == 0 && late == 0 {
 		return
 	}
-	p.failing = p.failing.Add(at, l.Failing)
-	p.attempts = p.attempts.Add(since, at, float64(l.Failed))
-	p.dead = p.dead.Add(since, at, l.Dead)
+	hour := series.Counts{Length: shareOver}
+	x := exceptions{
+		failing: series.Window{Length: learn}, attempts: series.Counts{Length: muster.FailedOver}, blended: hour,
+		untold: hour, late: hour, dead: hour,
+	}
+	if p.exceptions != nil {
+		x = *p.exceptions
+	}
+	x.failing, _ = x.failing.Add(at, l.Failing).At(at) // with its estimate, because a step does not change x
+	x.attempts = x.attempts.Add(since, at, float64(l.Failed))
+	x.blended = x.blended.Add(since, at, float64(blended))
+	x.untold, x.late = x.untold.Add(since, at, untold), x.late.Add(since, at, late)
+	x.dead = x.dead.Add(since, at, l.Dead)
+	p.exceptions = &x
 }
 
-// addDead adds to l the dead letters since the last poll. A smaller number than before means that a person moved or
-// deleted some: then none is added.
-func (p *progress) addDead(l *Learned, queues []muster.QueueObservation) {
+// addDead returns the number of dead letters since the last poll. A smaller sum than before means that a person moved
+// or deleted some: then there are none.
+func (p *progress) addDead(queues []muster.QueueObservation) (dead float64) {
 	letters, known := DeadLetters(queues)
 	if !known {
-		return
+		return 0
 	}
 	if p.counted {
-		l.Dead += max(0, letters.Value-p.letters)
+		dead = max(0, letters.Value-p.letters)
 	}
 	p.letters, p.counted = letters.Value, true
+	return dead
 }
 
 // recall takes the number of dead letters and the last failure from a recorded decision.
@@ -117,16 +133,18 @@ type Ends struct {
 
 // Ends returns how attempts ended.
 func (m *Memory) Ends(now time.Time) Ends {
-	p := &m.progress
-	e := Ends{
-		Failed:   math.Round(p.attempts.Over(now, muster.FailedOver)), // steps at the edge count in part
-		Finished: math.Round(p.finished.Over(now, muster.FailedOver)),
-		Last:     p.failure,
-		Ended:    p.ended.Over(now, shareOver),
-		InTime:   p.inTime.Over(now, shareOver),
-		Dead:     p.dead.Over(now, shareOver),
+	hour, lately := m.finished.Over(now, shareOver), m.finished.Over(now, muster.FailedOver)
+	e := Ends{Last: m.progress.failure, Ended: hour, InTime: hour}
+	if x := m.progress.exceptions; x != nil {
+		hour -= x.blended.Over(now, shareOver)
+		lately -= x.blended.Over(now, muster.FailedOver)
+		e.Ended = max(0, hour-x.untold.Over(now, shareOver))
+		e.InTime = max(0, e.Ended-x.late.Over(now, shareOver))
+		e.Failed = math.Round(x.attempts.Over(now, muster.FailedOver)) // steps at the edge count in part
+		_, e.Failing = x.failing.At(now)
+		e.Dead = x.dead.Over(now, shareOver)
 	}
-	p.failing, e.Failing = p.failing.At(now)
-	e.Told = e.Ended >= knownShare*p.finished.Over(now, shareOver)
+	e.Finished = math.Round(max(0, lately))
+	e.Told = e.Ended >= knownShare*hour
 	return e
 }

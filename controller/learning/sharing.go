@@ -52,6 +52,23 @@ type crowding struct {
 	messages int64
 }
 
+// changeCrowding returns a copy of m.crowding, which takes its place and which the caller may change.
+func (m *Memory) changeCrowding() *crowding {
+	var c crowding
+	if m.crowding != nil {
+		c = *m.crowding
+	}
+	m.crowding = &c
+	return &c
+}
+
+// add adds the durations in the reports of a step.
+func (c *crowding) add(all []series.Durations) {
+	for _, d := range all {
+		c.messages, c.seconds = c.messages+d.Count, c.seconds+d.SumSeconds
+	}
+}
+
 // turn is a time from which on a number of slots were busy.
 type turn struct {
 	at   time.Time
@@ -69,8 +86,9 @@ type crowd struct {
 // Crowd notes at the end of a step how many slots are busy, and assigns the step's durations to a level.
 func (m *Memory) Crowd(now time.Time, r Rules, busy int) {
 	if r.Cores > 0 {
-		m.crowding.watch(now, busy)
-		m.crowding.assign(now, &m.measured)
+		c := m.changeCrowding()
+		c.watch(now, busy)
+		c.assign(now, &m.measured)
 	}
 }
 
@@ -106,9 +124,9 @@ func (c *crowding) spentBy(at time.Time) (float64, bool) {
 	return t.spent + float64(t.busy)*at.Sub(t.at).Seconds(), true
 }
 
-// assign adds the durations of a step's reports to l, at the level of the mean number of busy slots while these
+// assign adds the durations of a step's reports to u, at the level of the mean number of busy slots while these
 // messages were in progress. Messages that began before the first remembered change are dropped.
-func (c *crowding) assign(now time.Time, l *Learned) {
+func (c *crowding) assign(now time.Time, u *unrecorded) {
 	n, seconds := c.messages, c.seconds
 	c.messages, c.seconds = 0, 0
 	if n == 0 {
@@ -122,6 +140,7 @@ func (c *crowding) assign(now time.Time, l *Learned) {
 	}
 	ended, _ := c.spentBy(now)
 	busy := math.Max(1, (ended-began)/span.Seconds())
+	l := u.change()
 	l.Crowded = addCrowded(l.Crowded, Crowded{Level: levelOf(busy), Messages: float64(n), Seconds: seconds,
 		Busy: busy * float64(n)})
 }
@@ -141,9 +160,6 @@ func addCrowded(all []Crowded, more Crowded) []Crowded {
 
 // learn adds the groups of a record to the windows.
 func (c *crowding) learn(since, at time.Time, l Learned, length time.Duration) {
-	if len(l.Crowded) == 0 {
-		return
-	}
 	crowds := slices.Clone(c.crowds)
 	for _, x := range l.Crowded {
 		if x.Level < 0 || x.Level >= muster.MaxCrowds {
@@ -168,6 +184,9 @@ func (m *Memory) Sharing(now time.Time, r Rules) *muster.Sharing {
 		return nil
 	}
 	w := &muster.Sharing{Cores: r.Cores}
+	if m.crowding == nil {
+		return w
+	}
 	for i := range m.crowding.crowds {
 		x := &m.crowding.crowds[i]
 		n := x.messages.Over(now, r.Learn)

@@ -163,7 +163,8 @@ func (f *feed) begin(i int, now time.Time) {
 	}
 }
 
-// look makes the inputs of one poll, since which every worker finished so many messages of 0.5 to 2 s.
+// look makes the inputs of one poll, since which every worker finished so many messages of 0.5 to 2 s. Reports have
+// what those of the runner have: the time of each message in the system, and the retries.
 func (f *feed) look(now time.Time, finished int) {
 	measured := func(v float64) muster.Sample { return muster.Measured(now, v) }
 	f.in = append(f.in[:0], controller.Measured{QueueObservation: muster.QueueObservation{
@@ -175,10 +176,11 @@ func (f *feed) look(now time.Time, finished int) {
 		// Reports are numbered; the roster ignores one that it has seen.
 		r.Seq++
 		r.At = now
-		r.Finished, r.Processing = int64(finished), series.Durations{}
+		r.Finished, r.Processing, r.InSystem = int64(finished), series.Durations{}, series.Durations{}
+		r.Retries = &protocol.Retries{}
 		for n := range int64(finished) {
-			r.Processing = series.Add(r.Processing,
-				time.Duration(500+(r.Seq*271+int64(i)*97+n*619)%1500)*time.Millisecond)
+			took := time.Duration(500+(r.Seq*271+int64(i)*97+n*619)%1500) * time.Millisecond
+			r.Processing, r.InSystem = series.Add(r.Processing, took), series.Add(r.InSystem, took+20*time.Millisecond)
 		}
 		f.in = append(f.in, controller.Reported{Report: *r})
 	}

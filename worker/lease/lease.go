@@ -400,7 +400,7 @@ func (l *Lease) Obey(now time.Time, r protocol.Report, d protocol.Directive) {
 		l.Leave()
 	case d.Ask == protocol.Drain && (l.state == protocol.Starting || l.state == protocol.Receiving):
 		l.drain(protocol.Asked)
-	case d.Ask == protocol.Work && l.mayResume(r, refused):
+	case d.Ask == protocol.Work && l.mayResume(&r, refused):
 		l.receive(now)
 	}
 }
@@ -415,7 +415,7 @@ func (l *Lease) confirm(seq int64) {
 // mayResume tells whether the answer Work to the report r lets the worker receive again. The answer must be about the
 // current state. A report from before the draining says nothing about it. Once the worker has a token, a later report
 // than r may have been granted already, unless the token was refused.
-func (l *Lease) mayResume(r protocol.Report, refused bool) bool {
+func (l *Lease) mayResume(r *protocol.Report, refused bool) bool {
 	if !l.ready || l.cause == protocol.Signalled || r.Epoch != l.epoch {
 		return false
 	}

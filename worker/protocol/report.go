@@ -105,6 +105,14 @@ type LastFailure struct {
 // MaxErrorBytes bounds [LastFailure.Error].
 const MaxErrorBytes = 400
 
+// Tally returns the counts of r, without those of earlier reports.
+func (r *Report) Tally() Tally {
+	return Tally{
+		Seq: r.Seq, Finished: r.Finished, Failed: r.Failed, Processing: r.Processing,
+		Failing: r.Failing, InSystem: r.InSystem, Classes: r.Classes,
+	}
+}
+
 // Tally holds the counts of one report.
 type Tally struct {
 	// Seq is the number of the first report with these counts.
