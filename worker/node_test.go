@@ -102,7 +102,7 @@ func TestAProgramNamesTheChildrenOfANode(t *testing.T) {
 			`{"type":"done","delivery":"D","ok":false,"error":"no disk"}`, nil, "a=", 0, "no disk", false},
 		{"children are refused", `{"type":"child","delivery":"D","key":"a"}` + "\n" +
 			`{"type":"child","delivery":"D","key":"b"}` + "\n" + `{"type":"done","delivery":"D","ok":true}`,
-			tree.ErrDepth, "a=", 0, "depth is used up", false},
+			tree.ErrDepth, "a=", 0, "limit of depth is reached", false},
 		{"a child without a key", `{"type":"child","delivery":"D"}` + "\n" + `{"type":"done","delivery":"D","ok":true}`,
 			nil, "", 0, "a key of 0 bytes", false},
 		{"a child of an unknown delivery", `{"type":"child","delivery":"99D","key":"a"}`, nil, "", 0,
@@ -164,7 +164,7 @@ func TestAnEndpointNamesTheChildrenOfANode(t *testing.T) {
 		{"none", "", "", "", nil},
 		{"two", "{\"key\":\"a\"}\n\n{\"key\":\"b\",\"body\":\"c\"}", "a= b=c", "", nil},
 		{"no child", "thank you", "", "line 1 of what it says", nil},
-		{"refused", "{\"key\":\"a\"}\n{\"key\":\"b\"}", "a=", "depth is used up", tree.ErrDepth},
+		{"refused", "{\"key\":\"a\"}\n{\"key\":\"b\"}", "a=", "limit of depth is reached", tree.ErrDepth},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			e := endpoint(t, execution.EndpointOptions{}, func(w http.ResponseWriter, r *http.Request) {

@@ -1,7 +1,7 @@
 // Package simulation turns what a user states about a simulated run into an event of package sim/contest: the durations
 // that a policy is told, the settings of the world, the objective and the limits.
 //
-// Stated durations are separate from the true ones of the world. A policy may know less, or be told something wrong, and
+// Stated durations are separate from the true ones of the world. A policy may know less, or be told something wrong:
 // both are what simulations are about.
 //
 //	e := contest.Event{...}
