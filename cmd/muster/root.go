@@ -32,7 +32,8 @@ func commands() []command {
 		{"simulate", newSimulate}, {"compare", newCompare}, {"worlds", newWorlds}, {"import", newImport},
 		{"schema", newSchema},
 		{"version", newVersion}, {"init", newInit}, {"env", newEnv}, {"sleep-body", newSleepBody},
-		{"validate", newValidate}, {"publish", newPublish}, {"doctor", newDoctor},
+		{"validate", newValidate}, {"publish", newPublish}, {"doctor", newDoctor}, {"iam", newIAM},
+		{"template", templateCommand},
 	}
 }
 

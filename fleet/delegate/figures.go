@@ -27,6 +27,9 @@ const (
 // dimension is the only dimension of all published metrics; its value is the fleet's name.
 const dimension = "Fleet"
 
+// defaultNamespace is where metrics are published unless another namespace is stated.
+const defaultNamespace = "Muster"
+
 // figure is one metric with its value.
 type figure struct {
 	name  string
