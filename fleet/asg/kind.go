@@ -147,19 +147,18 @@ func GroupARN(at kind.Place, region, name string) string {
 	return at.ARN("autoscaling", region, "autoScalingGroup:*:autoScalingGroupName/"+name)
 }
 
-// ReadPermissions are those for reading any group: IAM cannot restrict them. A launch that failed and an instance
-// refresh only matter to a controller that runs.
+// ReadPermissions are those for reading any group: IAM cannot restrict them. Only a controller looks for the reasons of
+// failed launches, because only it has ordered some.
 func ReadPermissions() []kind.Permission {
-	return append(kind.Allow(kind.Reading(), nil, "autoscaling:DescribeAutoScalingGroups"),
-		kind.Allow([]kind.Mode{kind.ModeUp}, nil, "autoscaling:DescribeScalingActivities",
-			"autoscaling:DescribeInstanceRefreshes")...)
+	return append(kind.Allow(kind.Reading(), nil, "autoscaling:DescribeAutoScalingGroups",
+		"autoscaling:DescribeInstanceRefreshes", "autoscaling:DescribeWarmPool"),
+		kind.Allow([]kind.Mode{kind.ModeUp}, nil, "autoscaling:DescribeScalingActivities")...)
 }
 
 // permissions returns what Muster itself needs on the group with this ARN.
 func (c *Config) permissions(group string, delegated bool) []kind.Permission {
 	up, on := []kind.Mode{kind.ModeUp}, []string{group}
-	all := append(ReadPermissions(), kind.Allow(kind.Reading(), nil, "autoscaling:DescribeWarmPool")...)
-	all = append(all, kind.Allow([]kind.Mode{kind.ModeDoctor}, nil, "autoscaling:DescribePolicies")...)
+	all := append(ReadPermissions(), kind.Allow([]kind.Mode{kind.ModeDoctor}, nil, "autoscaling:DescribePolicies")...)
 	if !delegated {
 		all = append(all, kind.AllowWrites(up, on, "autoscaling:SetDesiredCapacity",
 			"autoscaling:TerminateInstanceInAutoScalingGroup", "autoscaling:SetInstanceProtection",

@@ -48,6 +48,7 @@ func (c *Config) permissions(at kind.Place, region string, delegated bool) []kin
 	if c.Service == "" {
 		return append(all, c.runPermissions(at, region, tasks)...)
 	}
+	all = append(all, kind.Allow(kind.Reading(), tasks, "ecs:GetTaskProtection")...)
 	up, service := []kind.Mode{kind.ModeUp}, []string{c.resource(at, region, "service", last(c.Service))}
 	all = append(all, kind.Allow(kind.Reading(), service, "ecs:DescribeServices")...)
 	all = append(all, kind.Allow(kind.Reading(), nil, "application-autoscaling:DescribeScalableTargets",
@@ -59,7 +60,6 @@ func (c *Config) permissions(at kind.Place, region string, delegated bool) []kin
 		return all
 	}
 	all = append(all, kind.AllowWrites(up, service, "ecs:UpdateService")...)
-	all = append(all, kind.Allow(kind.Reading(), tasks, "ecs:GetTaskProtection")...)
 	return append(all, kind.AllowWrites(up, tasks, "ecs:UpdateTaskProtection")...)
 }
 
@@ -85,7 +85,7 @@ func (c *Config) runPermissions(at kind.Place, region string, tasks []string) []
 
 // underPermissions are those for the instances under the service.
 func (c *Config) underPermissions(at kind.Place, region string, delegated bool) []kind.Permission {
-	all := kind.Allow(kind.Reading(), nil, "autoscaling:DescribeAutoScalingGroups")
+	all := asg.ReadPermissions()
 	all = append(all, kind.Allow(kind.Reading(), []string{c.cluster(at, region)}, "ecs:ListContainerInstances")...)
 	all = append(all, kind.Allow(kind.Reading(), []string{c.resource(at, region, "container-instance", "*")},
 		"ecs:DescribeContainerInstances")...)
