@@ -63,6 +63,8 @@ explains each permission.`,
 	cmd.Flags().StringVar(&mode, "mode", mode, "what the role runs: "+strings.Join(modes, ", "))
 	cmd.Flags().StringVar(&o.Account, "account", "", "the account's number (default: that of the fleet's queue)")
 	cmd.Flags().StringVar(&o.Region, "region", "", "the region of what names none")
+	cmd.Flags().StringSliceVar(&o.PassRoles, "pass-role", nil, "the ARNs of the roles of task definitions (default: "+
+		"any role that is passed to tasks)")
 	cmd.Flags().StringSliceVar(&o.Workers.Reports, "report", nil, "for work: as the flag of muster work, "+
 		"cloudwatch[:NAMESPACE] or dynamodb:TABLE")
 	cmd.Flags().BoolVar(&o.Workers.LifecycleHook, "lifecycle-hook", false, "for work: the workers have a lifecycle "+

@@ -25,6 +25,8 @@ type Options struct {
 	Account, Region string
 	// Fleets are the names of the fleets; none means all.
 	Fleets []string
+	// PassRoles are the ARNs of the roles of task definitions; none means any role that is passed to tasks.
+	PassRoles []string
 	// Workers are the flags of muster work on other machines, which the configuration does not have.
 	Workers Flags
 }
@@ -75,6 +77,11 @@ func Make(c *config.Config, table kind.Table, o Options) (Policy, error) {
 			return Policy{}, err
 		}
 		one = slices.DeleteFunc(one, func(p kind.Permission) bool { return !slices.Contains(p.Modes, o.Mode) })
+		for i := range one {
+			if one[i].Action == "iam:PassRole" && len(o.PassRoles) > 0 {
+				one[i].On = o.PassRoles
+			}
+		}
 		if err := complete(f.Name, one); err != nil {
 			return Policy{}, err
 		}
