@@ -201,6 +201,17 @@ type Publisher interface {
 	Publish(ctx context.Context, h muster.Handover) error
 }
 
+// DefaultNamespace is the CloudWatch namespace of a fleet's metrics, unless its sizer states another.
+const DefaultNamespace = "Muster"
+
+// NamespaceOf returns the CloudWatch namespace in which the metrics of a fleet are published.
+func NamespaceOf(f config.Fleet) string {
+	if s, ok := f.Sizer.(interface{ PublishedIn() string }); ok {
+		return s.PublishedIn()
+	}
+	return DefaultNamespace
+}
+
 // Config returns the part of the table that package config needs: keys, facts and checks, without what opens a kind.
 func (t Table) Config() config.Kinds {
 	var k config.Kinds

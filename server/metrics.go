@@ -168,6 +168,10 @@ func collectOutlook(o controller.Outcome, gauge func(exposition.Family, float64,
 // capacity is unknown.
 func collectFleet(o muster.Observation, gauge func(exposition.Family, float64, ...string)) {
 	gauge(desc("muster_objective_latency_seconds", "The latency objective.", "fleet"), o.Objective.Latency.Seconds())
+	gauge(desc("muster_objective_quantile", "The share of messages, 0 to 1, that the latency objective is for.",
+		"fleet"), o.Objective.Quantile)
+	gauge(desc("muster_limit_min", "The smallest allowed size.", "fleet"), float64(o.Limits.Min))
+	gauge(desc("muster_limit_max", "The largest allowed size.", "fleet"), float64(o.Limits.Max))
 	if o.Processing.Known {
 		gauge(desc("muster_processing_mean_seconds",
 			"Mean processing duration of finished messages, measured or prior.", "fleet"), o.Processing.MeanSeconds)

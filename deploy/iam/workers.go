@@ -20,9 +20,6 @@ type Flags struct {
 	LifecycleHook, Protection bool
 }
 
-// defaultNamespace is the namespace of the metrics that workers publish, unless they name another.
-const defaultNamespace = "Muster"
-
 // check returns an error for a report that needs no permission or that no worker knows.
 func (x Flags) check() error {
 	for _, to := range x.Reports {
@@ -69,7 +66,7 @@ func reportPermissions(at kind.Place, f config.Fleet, reports []string) []kind.P
 		case "cloudwatch":
 			p := kind.AllowWrites([]kind.Mode{kind.ModeWork}, nil, "cloudwatch:PutMetricData")
 			p[0].When = []kind.Condition{{Test: "StringEquals", Key: "cloudwatch:namespace",
-				Value: cmp.Or(name, defaultNamespace)}}
+				Value: cmp.Or(name, kind.DefaultNamespace)}}
 			all = append(all, p...)
 		case "dynamodb":
 			all = append(all, kind.AllowWrites([]kind.Mode{kind.ModeWork}, tableARN(at, f, name),

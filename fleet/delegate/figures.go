@@ -22,13 +22,11 @@ const (
 	MetricTotalWorkers     = "TotalWorkers"
 	MetricInService        = "WorkersInService"
 	MetricUtilization      = "WorkerUtilization"
+	MetricInTime           = "InTimeRatio"
 )
 
 // dimension is the only dimension of all published metrics; its value is the fleet's name.
 const dimension = "Fleet"
-
-// defaultNamespace is where metrics are published unless another namespace is stated.
-const defaultNamespace = "Muster"
 
 // figure is one metric with its value.
 type figure struct {
@@ -56,6 +54,9 @@ func (d *Publisher) figures(h muster.Handover) (all []figure) {
 	}
 	if v, known := policy.TrackedUtilization(h, d.o.Formula == InFlight); known {
 		add(MetricUtilization, types.StandardUnitNone, v)
+	}
+	if h.InTime.Known {
+		add(MetricInTime, types.StandardUnitNone, h.InTime.Value)
 	}
 	return all
 }

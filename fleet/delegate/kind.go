@@ -66,7 +66,7 @@ func (c *Config) Keys() []keys.Key {
 			"CloudWatch computes from those of the queue and the fleet").Default(MetricPublished).OneOf(MetricPublished,
 			MetricMath),
 		keys.Text("namespace", &c.Namespace,
-			"where Muster publishes metrics, by default Muster").Default(defaultNamespace).Check(checkNamespace),
+			"where Muster publishes metrics, by default Muster").Default(kind.DefaultNamespace).Check(checkNamespace),
 		keys.Duration("period", &c.Period, "the period of the metric: 10s, 30s or 60s (the default); a group with a "+
 			"published metric alone has the shorter ones").Default(time.Minute),
 		keys.Number("change", &c.ChangePercent, "by how many per hundred the target must move before it is set "+
@@ -202,8 +202,11 @@ func publishing(namespace string, modes []kind.Mode) kind.Permission {
 
 // PublisherPermissions returns what a publisher of [PublisherOf] needs.
 func PublisherPermissions(config.Fleet) []kind.Permission {
-	return []kind.Permission{publishing(defaultNamespace, []kind.Mode{kind.ModePublish})}
+	return []kind.Permission{publishing(kind.DefaultNamespace, []kind.Mode{kind.ModePublish})}
 }
+
+// PublishedIn returns the namespace of the published metrics, for [kind.NamespaceOf].
+func (c *Config) PublishedIn() string { return c.Namespace }
 
 // Open implements [kind.Sizer].
 func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, lines io.Writer) (muster.Delegator, error) {
