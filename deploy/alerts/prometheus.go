@@ -108,8 +108,7 @@ func workRules() []Rule {
 		{Name: "MusterDeadLettersGrow", For: "0m", Severity: "ticket",
 			Expr:    "sum by (fleet, queue) (delta(muster_queue_dead_letters{}[15m])) > 0",
 			Summary: "{{ $labels.fleet }}: messages of {{ $labels.queue }} became dead letters",
-			Todo: "Run muster queue peek {{ $labels.queue }} --from dead-letter, repair the cause, and " +
-				"muster queue redrive."},
+			Todo:    "Look at them with muster queue peek, repair the cause, and move them back with muster queue redrive."},
 	}
 }
 
