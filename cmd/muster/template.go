@@ -6,6 +6,6 @@ import "github.com/spf13/cobra"
 // system and calls nothing.
 func templateCommand(g *global) *cobra.Command {
 	cmd := &cobra.Command{Use: "template", Short: "Print templates of other systems for a configuration"}
-	cmd.AddCommand()
+	cmd.AddCommand(newTemplateDashboard(g), newTemplateAlerts(g))
 	return cmd
 }
