@@ -198,6 +198,10 @@ func TestWhatIsUnknownIsNotPublished(t *testing.T) {
 			"BacklogPerWorker": 150, "AcceptableBacklogPerWorker": 12, "MeanProcessingDuration": 25, "TotalWorkers": 10,
 			"WorkersInService": 10, "WorkerUtilization": 151,
 		}},
+		{"the share in time too", func(h *muster.Handover) { h.InTime = muster.Measured(h.At, 0.875) },
+			map[string]float64{
+				"BacklogPerWorker": 150, "AcceptableBacklogPerWorker": 12, "MeanProcessingDuration": 25,
+				"TotalWorkers": 10, "WorkersInService": 10, "WorkerUtilization": 151, "InTimeRatio": 0.875}},
 		{"no backlog", func(h *muster.Handover) { h.Backlog = muster.Unknown(h.At, "no answer") },
 			map[string]float64{"AcceptableBacklogPerWorker": 12, "MeanProcessingDuration": 25, "TotalWorkers": 10,
 				"WorkersInService": 10}},
