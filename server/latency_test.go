@@ -125,8 +125,8 @@ func TestMessagesCountBeforeTheFleetCanBeSized(t *testing.T) {
 	}
 }
 
-// TestNothingFallsWhenTheObjectiveChanges holds that earlier messages stay what they were, and that the histogram counts
-// all of them by the new bounds.
+// TestNothingFallsWhenTheObjectiveChanges holds that earlier messages stay what they were, and that the histogram
+// counts all of them by the new bounds.
 func TestNothingFallsWhenTheObjectiveChanges(t *testing.T) {
 	s := newLatencyStage(t, time.Minute)
 	s.step(reported(finished(1, 50*time.Second, 70*time.Second)))

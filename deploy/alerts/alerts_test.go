@@ -160,7 +160,8 @@ func TestFleetsWithSimilarNamesHaveTheirOwnAlarms(t *testing.T) {
 	}
 	i := strings.Index(fleets, "  - name: web-images")
 	j := strings.Index(fleets, "  - {name: local")
-	again := strings.NewReplacer("web-images", "web_images", "group: web", "group: web2", "/work", "/more").Replace(fleets[i:j])
+	again := strings.NewReplacer("web-images", "web_images", "group: web", "group: web2", "/work",
+		"/more").Replace(fleets[i:j])
 	two, err := template(t, fleets+again)
 	if err != nil {
 		t.Fatal(err)

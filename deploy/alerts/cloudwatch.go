@@ -151,13 +151,14 @@ func (a *alarms) objective() {
 				"LessThanThreshold", least, "missing"))
 			parts = append(parts, map[string]string{"Ref": a.id + w.name + part.name})
 		}
-		a.template.Resources[a.id+w.name] = Resource{Type: "AWS::CloudWatch::CompositeAlarm", Properties: map[string]any{
+		composite := Resource{Type: "AWS::CloudWatch::CompositeAlarm", Properties: map[string]any{
 			"AlarmName":        "muster-" + a.fleet.Name + "-" + w.name,
 			"AlarmDescription": a.fleet.Name + ": too many messages are late: " + w.description,
 			"AlarmActions":     []any{map[string]string{"Ref": topic}},
 			"AlarmRule": map[string]any{"Fn::Sub": []any{`ALARM("${Now}") AND ALARM("${ForLong}")`,
 				map[string]any{"Now": parts[0], "ForLong": parts[1]}}},
 		}}
+		a.template.Resources[a.id+w.name] = composite
 	}
 }
 

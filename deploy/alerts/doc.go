@@ -10,8 +10,8 @@
 //     error budget, which is 1 less the quantile of the objective. The long window shows that the loss matters, and the
 //     short one that it still goes on. The factors 14.4 and 6 spend a fiftieth of a budget of 30 days in an hour, and a
 //     twentieth in six hours.
-//   - Alerts for causes that a person can remove: a source that cannot be read, a fleet at its maximum, work that always
-//     fails, dead letters, a controller that is gone.
+//   - Alerts for causes that a person can remove: a source that cannot be read, a fleet at its maximum, work that
+//     always fails, dead letters, a controller that is gone.
 //
 // A budget above a fourteenth would give a limit above 1, which nothing exceeds; so a limit is at most [mostLate].
 //

@@ -88,7 +88,7 @@ func objectiveRules() []Rule {
 			Expr: "max by (fleet, queue) (muster_queue_oldest_age_seconds{})\n" +
 				"> on (fleet) group_left max by (fleet) (muster_objective_latency_seconds{})",
 			Summary: "{{ $labels.fleet }}: a message waits in {{ $labels.queue }} for {{ $value | humanizeDuration }}",
-			Todo:    "It is late before its work begins. Run muster explain {{ $labels.fleet }} for what limits the size."},
+			Todo:    "It is late before its work begins. Run muster explain {{ $labels.fleet }} to see why."},
 	}
 }
 
@@ -108,7 +108,7 @@ func workRules() []Rule {
 		{Name: "MusterDeadLettersGrow", For: "0m", Severity: "ticket",
 			Expr:    "sum by (fleet, queue) (delta(muster_queue_dead_letters{}[15m])) > 0",
 			Summary: "{{ $labels.fleet }}: messages of {{ $labels.queue }} became dead letters",
-			Todo:    "Look at them with muster queue peek, repair the cause, and move them back with muster queue redrive."},
+			Todo:    "See them with muster queue peek, repair the cause, and return them with muster queue redrive."},
 	}
 }
 
@@ -166,16 +166,16 @@ func selected(expr string, fleets []string) string {
 // Prometheus returns the rule file for the named fleets, in YAML; none means all fleets.
 func Prometheus(fleets []string) string {
 	var b strings.Builder
-	b.WriteString("# Alert rules for Muster, by muster template alerts --prometheus. docs/monitoring.md explains each.\n" +
+	b.WriteString("# Alert rules for Muster, by muster template alerts --prometheus. See docs/monitoring.md.\n" +
 		"groups:\n  - name: muster-objective\n    rules:\n")
 	for _, r := range records(fleets) {
 		fmt.Fprintf(&b, "      - record: %s\n        expr: |\n%s", r.name, indented(r.expr))
 	}
 	b.WriteString("  - name: muster-alerts\n    rules:\n")
 	for _, r := range Rules(fleets) {
-		fmt.Fprintf(&b, "      - alert: %s\n        expr: |\n%s        for: %s\n        labels:\n          severity: %s\n"+
-			"        annotations:\n          summary: %q\n          description: %q\n", r.Name, indented(r.Expr), r.For,
-			r.Severity, r.Summary, r.Todo)
+		fmt.Fprintf(&b, "      - alert: %s\n        expr: |\n%s        for: %s\n        labels:\n"+
+			"          severity: %s\n        annotations:\n          summary: %q\n          description: %q\n",
+			r.Name, indented(r.Expr), r.For, r.Severity, r.Summary, r.Todo)
 	}
 	return b.String()
 }

@@ -55,8 +55,8 @@ const (
 	height  = 6
 )
 
-// CloudWatch returns the dashboard of the fleets with a queue on SQS. The region is for fleets that state none. It fails
-// if no fleet has such a queue.
+// CloudWatch returns the dashboard of the fleets with a queue on SQS. The region is for fleets that state none. It
+// fails if no fleet has such a queue.
 func CloudWatch(c *config.Config, region string) (CloudWatchDashboard, error) {
 	var d CloudWatchDashboard
 	y := 0
@@ -140,7 +140,8 @@ func desiredOf(f config.Fleet) []any {
 		return []any{"AWS/AutoScaling", "GroupDesiredCapacity", "AutoScalingGroupName", of.Group, rest}
 	case of.Service != "":
 		cluster := of.Cluster[strings.LastIndexByte(of.Cluster, '/')+1:] // an ARN ends with the name
-		return []any{"ECS/ContainerInsights", "DesiredTaskCount", "ClusterName", cluster, "ServiceName", of.Service, rest}
+		return []any{"ECS/ContainerInsights", "DesiredTaskCount", "ClusterName", cluster, "ServiceName", of.Service,
+			rest}
 	}
 	return nil
 }

@@ -3,9 +3,9 @@
 //	d := dashboard.Grafana(nil)                // all fleets, with a variable to choose
 //	d, err := dashboard.CloudWatch(config)     // fleets with a queue on SQS
 //
-// Both show the four metrics that a fleet is sized by: the visible messages, the workers in service, the mean processing
-// duration, and the backlog per worker against the acceptable one. They add what tells whether that works: messages in
-// time and late, the oldest age against the objective, the desired count and the cost.
+// Both show the four metrics that a fleet is sized by: the visible messages, the workers in service, the mean
+// processing duration, and the backlog per worker against the acceptable one. They add what tells whether that works:
+// messages in time and late, the oldest age against the objective, the desired count and the cost.
 //
 // The main types are what the two systems read: [GrafanaDashboard] is the JSON model of Grafana, [CloudWatchDashboard]
 // the body of PutDashboard. Both have only the fields that are used.

@@ -105,8 +105,8 @@ const inService = `sum by (fleet) (muster_members{state=~"idle|busy"})`
 // queuePanels are those of the metrics that a fleet is sized by.
 func queuePanels() []panel {
 	return []panel{
-		{"Messages", "Visible messages wait to be received. Messages in flight are at a worker, or wait for a retry.", "short",
-			[]line{
+		{"Messages", "Visible messages wait to be received. Messages in flight are at a worker, or wait for a retry.",
+			"short", []line{
 				{"sum by (fleet) (muster_queue_backlog{})", "{{fleet}} visible"},
 				{"sum by (fleet) (muster_queue_in_flight{})", "{{fleet}} in flight"},
 				{"sum by (fleet) (muster_queue_delayed{})", "{{fleet}} delayed"}}},
@@ -126,6 +126,10 @@ func queuePanels() []panel {
 // objectivePanels are those that tell whether the objective is met, and at what cost.
 func objectivePanels() []panel {
 	rate := func(metric string) string { return "sum by (fleet) (rate(" + metric + "{}[$__rate_interval]))" }
+	quantile := func(q string) string {
+		return "histogram_quantile(" + q + ", sum by (fleet, le) (rate(muster_message_latency_seconds_bucket{}" +
+			"[$__rate_interval])))"
+	}
 	hour := func(metric string) string { return "sum by (fleet) (rate(" + metric + "{}[1h]))" }
 	return []panel{
 		{"Oldest message", "Above the objective, it is late before its work begins.", "s", []line{
@@ -134,17 +138,15 @@ func objectivePanels() []panel {
 		{"Messages finished", "In time means that sent to finished took no longer than the objective.", "ops", []line{
 			{rate("muster_messages_in_time_total"), "{{fleet}} in time"},
 			{rate("muster_messages_late_total"), "{{fleet}} late"}}},
-		{"Share in time, last hour", "Below the quantile of the objective, the error budget is overspent.", "percentunit",
-			[]line{
+		{"Share in time, last hour", "Below the quantile of the objective, the error budget is overspent.",
+			"percentunit", []line{
 				{hour("muster_messages_in_time_total") + "\n/ (" + hour("muster_messages_in_time_total") + " + " +
 					hour("muster_messages_late_total") + ")", "{{fleet}}"},
 				{"max by (fleet) (muster_objective_quantile{})", "{{fleet}} objective"}}},
-		{"Time from sent to finished", "The median and the 95th percentile. The buckets are exact around the objective.", "s",
-			[]line{
-				{"histogram_quantile(0.5, sum by (fleet, le) (rate(muster_message_latency_seconds_bucket{}[$__rate_interval])))",
-					"{{fleet}} median"},
-				{"histogram_quantile(0.95, sum by (fleet, le) (rate(muster_message_latency_seconds_bucket{}[$__rate_interval])))",
-					"{{fleet}} p95"},
+		{"Time from sent to finished", "The median and the 95th percentile. Buckets are narrow around the objective.",
+			"s", []line{
+				{quantile("0.5"), "{{fleet}} median"},
+				{quantile("0.95"), "{{fleet}} p95"},
 				{"max by (fleet) (muster_objective_latency_seconds{})", "{{fleet}} objective"}}},
 		{"Failures", "Failed attempts are retried. A dead letter needs a person.", "short", []line{
 			{"sum by (fleet) (increase(muster_messages_total{result=\"failed\"}[$__rate_interval]))",

@@ -517,8 +517,8 @@ func reportAll(t *testing.T, instance string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := worker.Digest{Period: time.Now(), Every: time.Minute, Started: time.Now(), Report: protocol.Report{Fleet: "web",
-		Member: "m", Worker: "w", Seq: 1, State: protocol.Receiving, Slots: 1, Finished: 1,
+	d := worker.Digest{Period: time.Now(), Every: time.Minute, Started: time.Now(), Report: protocol.Report{
+		Fleet: "web", Member: "m", Worker: "w", Seq: 1, State: protocol.Receiving, Slots: 1, Finished: 1,
 		Processing: series.Add(series.Durations{}, time.Second)}}
 	metrics, err := cloudwatch.New(awscloudwatch.NewFromConfig(cfg), cloudwatch.Options{Fleet: "web"})
 	if err != nil {
