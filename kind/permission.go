@@ -30,6 +30,15 @@ const (
 // Modes returns all modes, in the order of the documentation.
 func Modes() []Mode { return []Mode{ModeUp, ModeWork, ModePlan, ModePublish, ModeDoctor} }
 
+// ModeNames returns the names of all modes.
+func ModeNames() []string {
+	var names []string
+	for _, m := range Modes() {
+		names = append(names, string(m))
+	}
+	return names
+}
+
 // Reading returns the modes that read queues and members.
 func Reading() []Mode { return []Mode{ModeUp, ModePlan, ModePublish, ModeDoctor} }
 

@@ -28,12 +28,11 @@ func commands() []command {
 	return []command{
 		{"up", newUp}, {"demo", newDemo}, {"work", newWork}, {"send", newSend}, {"check", newCheck}, {"plan", newPlan},
 		{"explain", newExplain}, {"status", newStatus}, {"logs", newLogs}, {"queue", newQueue}, {"tree", newTree},
-		{"trace", newTrace},
+		{"trace", newTrace}, {"iam", newIAM}, {"template", templateCommand},
 		{"simulate", newSimulate}, {"compare", newCompare}, {"worlds", newWorlds}, {"import", newImport},
 		{"schema", newSchema},
 		{"version", newVersion}, {"init", newInit}, {"env", newEnv}, {"sleep-body", newSleepBody},
-		{"validate", newValidate}, {"publish", newPublish}, {"doctor", newDoctor}, {"iam", newIAM},
-		{"template", templateCommand},
+		{"validate", newValidate}, {"publish", newPublish}, {"doctor", newDoctor},
 	}
 }
 

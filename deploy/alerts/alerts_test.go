@@ -177,4 +177,8 @@ func TestWithoutAQueueOnSQSThereIsNoAlarm(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "use --prometheus") {
 		t.Errorf("found %v, want an error that names --prometheus", err)
 	}
+	if _, err := alerts.Make("datadog", nil); err == nil ||
+		!strings.Contains(err.Error(), "allowed is prometheus or cloudwatch") {
+		t.Errorf("found %v, want an error that names the systems", err)
+	}
 }

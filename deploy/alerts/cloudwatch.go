@@ -2,6 +2,7 @@ package alerts
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -41,6 +42,27 @@ type Resource struct {
 // topic is the parameter with the SNS topic of all alarms.
 const topic = "TopicArn"
 
+// Make returns the alerts for a system, for the fleets of a configuration: the rule file of prometheus, or the template
+// of cloudwatch in JSON. For Prometheus a configuration without fleets stands for all fleets.
+func Make(system string, c *config.Config) ([]byte, error) {
+	switch system {
+	case "prometheus":
+		var names []string
+		for _, f := range c.Fleets {
+			names = append(names, f.Name)
+		}
+		return []byte(Prometheus(names)), nil
+	case "cloudwatch":
+		t, err := CloudWatch(c)
+		if err != nil {
+			return nil, fmt.Errorf("make alarms: %w", err)
+		}
+		text, err := json.MarshalIndent(t, "", "  ")
+		return append(text, '\n'), err
+	}
+	return nil, fmt.Errorf("make alerts: found the system %q, allowed is prometheus or cloudwatch", system)
+}
+
 // CloudWatch returns the alarms for the fleets of a configuration that have a queue on SQS. It fails if none has one.
 func CloudWatch(c *config.Config) (Template, error) {
 	t := Template{
@@ -63,7 +85,8 @@ func CloudWatch(c *config.Config) (Template, error) {
 		a.size()
 	}
 	if len(t.Resources) == 0 {
-		return t, errors.New("found no fleet with a queue on SQS; CloudWatch measures no other, so use --prometheus")
+		return t, errors.New("found no fleet with a queue on SQS; CloudWatch measures no other, so use --prometheus, or name the " +
+			"configuration with -f FILE")
 	}
 	return t, nil
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -55,9 +56,32 @@ const (
 	height  = 6
 )
 
-// CloudWatch returns the dashboard of the fleets with a queue on SQS. The region is for fleets that state none. It
-// fails if no fleet has such a queue.
-func CloudWatch(c *config.Config, region string) (CloudWatchDashboard, error) {
+// Make returns the JSON of the dashboard of a system, grafana or cloudwatch, for the fleets of a configuration. For
+// Grafana a configuration without fleets stands for all fleets.
+func Make(system string, c *config.Config) ([]byte, error) {
+	var d any
+	var err error
+	switch system {
+	case "grafana":
+		var names []string
+		for _, f := range c.Fleets {
+			names = append(names, f.Name)
+		}
+		d = Grafana(names)
+	case "cloudwatch":
+		d, err = CloudWatch(c)
+	default:
+		err = fmt.Errorf("found the system %q, allowed is grafana or cloudwatch", system)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make a dashboard: %w", err)
+	}
+	text, err := json.MarshalIndent(d, "", "  ")
+	return append(text, '\n'), err
+}
+
+// CloudWatch returns the dashboard of the fleets with a queue on SQS. It fails if no fleet has such a queue.
+func CloudWatch(c *config.Config) (CloudWatchDashboard, error) {
 	var d CloudWatchDashboard
 	y := 0
 	for _, f := range c.Fleets {
@@ -67,10 +91,7 @@ func CloudWatch(c *config.Config, region string) (CloudWatchDashboard, error) {
 		}
 		in := kind.HomeOf(f)
 		if in == "" {
-			in = region
-		}
-		if in == "" {
-			return d, fmt.Errorf("nothing names the region of the fleet %s: give it with --region", f.Name)
+			return d, fmt.Errorf("nothing names the region of the fleet %s: state it in the configuration", f.Name)
 		}
 		d.Widgets = append(d.Widgets, Widget{Type: "text", Y: y, Width: columns, Height: 1,
 			Properties: Properties{Markdown: "## " + f.Name}})
@@ -83,7 +104,8 @@ func CloudWatch(c *config.Config, region string) (CloudWatchDashboard, error) {
 		y += (len(graphs) + 1) / 2 * height
 	}
 	if len(d.Widgets) == 0 {
-		return d, errors.New("found no fleet with a queue on SQS; CloudWatch measures no other, so use --grafana")
+		return d, errors.New("found no fleet with a queue on SQS; CloudWatch measures no other, so use --grafana, or name the " +
+			"configuration with -f FILE")
 	}
 	return d, nil
 }

@@ -138,17 +138,17 @@ fleets:
 `
 
 // cloudWatch returns the dashboard of a configuration.
-func cloudWatch(t *testing.T, text, region string) (dashboard.CloudWatchDashboard, error) {
+func cloudWatch(t *testing.T, text string) (dashboard.CloudWatchDashboard, error) {
 	t.Helper()
 	c, err := kinds.Parse("m.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dashboard.CloudWatch(c, region)
+	return dashboard.CloudWatch(c)
 }
 
 func TestTheWidgetsAreWhatTheyWere(t *testing.T) {
-	d, err := cloudWatch(t, fleets, "")
+	d, err := cloudWatch(t, fleets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestTheWidgetsAreWhatTheyWere(t *testing.T) {
 
 // TestWidgetsDoNotOverlap holds the grid of CloudWatch, and that expressions use ids of their own widget.
 func TestWidgetsDoNotOverlap(t *testing.T) {
-	d, err := cloudWatch(t, fleets, "")
+	d, err := cloudWatch(t, fleets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,11 @@ func TestWidgetsDoNotOverlap(t *testing.T) {
 func TestWhatCloudWatchCannotShowIsSaid(t *testing.T) {
 	local := "version: 1\nfleets: [{name: local, queue: jobs, max: 3, objective: {latency: 1m}, " +
 		"workers: {command: [./x]}}]"
-	if _, err := cloudWatch(t, local, ""); err == nil || !strings.Contains(err.Error(), "use --grafana") {
+	if _, err := cloudWatch(t, local); err == nil || !strings.Contains(err.Error(), "use --grafana") {
 		t.Errorf("found %v, want an error that names --grafana", err)
+	}
+	if _, err := dashboard.Make("datadog", nil); err == nil ||
+		!strings.Contains(err.Error(), "allowed is grafana or cloudwatch") {
+		t.Errorf("found %v, want an error that names the systems", err)
 	}
 }

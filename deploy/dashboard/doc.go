@@ -1,7 +1,7 @@
 // Package dashboard writes dashboards for fleets: for Grafana over Prometheus, and for CloudWatch.
 //
 //	d := dashboard.Grafana(nil)                // all fleets, with a variable to choose
-//	d, err := dashboard.CloudWatch(config)     // fleets with a queue on SQS
+//	d, err := dashboard.CloudWatch(config)  // fleets with a queue on SQS
 //
 // Both show the four metrics that a fleet is sized by: the visible messages, the workers in service, the mean
 // processing duration, and the backlog per worker against the acceptable one. They add what tells whether that works:

@@ -3,7 +3,7 @@
 //
 // [Make] returns a [Policy] for a [kind.Mode]. Its JSON is what IAM accepts as a policy document:
 //
-//	p, err := iam.Make(config, kinds.Table(), iam.Options{Mode: kind.ModeUp, Account: "123456789012"})
+//	p, err := iam.Make(config, kinds.Table(), iam.Options{Mode: kind.ModeUp})
 //	text, err := json.MarshalIndent(p, "", "  ")
 //
 // The permissions come from three places:

@@ -13,8 +13,9 @@ import (
 	"github.com/muster-scale/muster/kind"
 )
 
-// MaxSize is the largest size of a managed policy in characters, without white space.
-const MaxSize = 6144
+// MaxSize is the largest size of the policies of a role together in characters, without white space. A managed policy
+// may have 6,144.
+const MaxSize = 10_240
 
 // Options say what a policy is for.
 type Options struct {
@@ -23,8 +24,6 @@ type Options struct {
 	// Account is the number of the account, twelve digits. It may be empty if the URL of a queue or the ARN of a
 	// cluster has it. Region is for what names no region; it may be empty if everything does.
 	Account, Region string
-	// Fleets are the names of the fleets; none means all.
-	Fleets []string
 	// PassRoles are the ARNs of the roles of task definitions; none means any role that is passed to tasks.
 	PassRoles []string
 	// Workers are the flags of muster work on other machines, which the configuration does not have.
@@ -47,6 +46,19 @@ type Statement struct {
 	Condition map[string]map[string][]string `json:",omitempty"`
 }
 
+// Help describes the modes for the help of muster iam.
+const Help = `Iam prints the policy that the role of a program needs: the actions that it calls, on the resources that the
+configuration names. It calls nothing. The modes are
+
+  up       muster up, also with the workers of its local fleets
+  work     muster work: the workers on instances and in tasks
+  plan     muster plan and other commands that only read
+  publish  muster publish
+  doctor   muster doctor
+
+Some actions cannot be restricted to resources; the Sid of their statement ends with NoResourceLevel. docs/iam.md
+explains each permission.`
+
 // Size returns the size of the policy as IAM counts it, to compare with [MaxSize].
 func (p Policy) Size() int {
 	text, err := json.Marshal(p)
@@ -56,16 +68,24 @@ func (p Policy) Size() int {
 	return len(text)
 }
 
-// Make returns the policy for a configuration. An error says which option is missing or wrong. A configuration that
-// calls nothing on AWS in the mode gives a policy without statements, which IAM refuses.
-func Make(c *config.Config, table kind.Table, o Options) (Policy, error) {
+// Make returns the policy for the named fleets of a configuration; no name means all. An error says which option is missing or wrong, or that the
+// configuration calls nothing on AWS in the mode: IAM refuses a policy without statements.
+func Make(c *config.Config, table kind.Table, o Options, fleets ...string) (Policy, error) {
+	p, err := made(c, table, o, fleets)
+	if err != nil {
+		return p, fmt.Errorf("make an IAM policy: %w", err)
+	}
+	return p, nil
+}
+
+func made(c *config.Config, table kind.Table, o Options, names []string) (Policy, error) {
 	if !slices.Contains(kind.Modes(), o.Mode) {
-		return Policy{}, fmt.Errorf("--mode: found %q, allowed is %s", o.Mode, words(kind.Modes()))
+		return Policy{}, fmt.Errorf("--mode: found %q, allowed is %s", o.Mode, words(kind.ModeNames()))
 	}
 	if err := o.Workers.check(); err != nil {
 		return Policy{}, err
 	}
-	fleets, err := chosen(c, o.Fleets)
+	fleets, err := chosen(c, names)
 	if err != nil {
 		return Policy{}, err
 	}
@@ -87,15 +107,20 @@ func Make(c *config.Config, table kind.Table, o Options) (Policy, error) {
 		}
 		all = append(all, one...)
 	}
-	return Policy{Version: "2012-10-17", Statement: statements(all)}, nil
+	if len(all) == 0 {
+		return Policy{}, fmt.Errorf("in the mode %s the configuration calls nothing on AWS, so no policy is needed; "+
+			"name the configuration with -f FILE", o.Mode)
+	}
+	p := Policy{Version: "2012-10-17", Statement: statements(all)}
+	if n := p.Size(); n > MaxSize {
+		return Policy{}, fmt.Errorf("the policy would have %d characters, a role may have %d: make one for each role, "+
+			"by naming its fleets", n, MaxSize)
+	}
+	return p, nil
 }
 
-// words joins modes for a message.
-func words(modes []kind.Mode) string {
-	var names []string
-	for _, m := range modes {
-		names = append(names, string(m))
-	}
+// words joins names for a message.
+func words(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 

@@ -186,25 +186,50 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	for _, row := range []struct {
 		name, queue, fleet string
 		o                  iam.Options
-		want               string
+		named, want        string
 	}{
-		{"an unknown mode", onSQS, fleets["group"], iam.Options{Mode: "down"},
+		{"an unknown mode", onSQS, fleets["group"], iam.Options{Mode: "down"}, "",
 			`--mode: found "down", allowed is up, work, plan, publish or doctor`},
-		{"an unknown fleet", onSQS, fleets["group"], iam.Options{Mode: kind.ModeUp, Fleets: []string{"x"}},
+		{"an unknown fleet", onSQS, fleets["group"], iam.Options{Mode: kind.ModeUp}, "x",
 			`found no fleet "x" in the configuration`},
-		{"no account", "work", "asg: {group: web, region: eu-west-1}", iam.Options{Mode: kind.ModeUp},
+		{"no account", "work", "asg: {group: web, region: eu-west-1}", iam.Options{Mode: kind.ModeUp}, "",
 			"nothing names the account: give its twelve digits with --account"},
 		{"a wrong account", "work", "asg: {group: web, region: eu-west-1}", iam.Options{Mode: kind.ModeUp,
-			Account: "12"}, "nothing names the account"},
-		{"no region", "work", "asg: {group: web}", iam.Options{Mode: kind.ModeUp, Account: account},
+			Account: "12"}, "", "nothing names the account"},
+		{"no region", "work", "asg: {group: web}", iam.Options{Mode: kind.ModeUp, Account: account}, "",
 			"nothing names the region: give it with --region"},
 		{"a report that is none", onSQS, fleets["group"], iam.Options{Mode: kind.ModeWork, Workers: iam.Flags{
-			Reports: []string{"http"}}}, `--report: found "http", allowed is cloudwatch[:NAMESPACE] or dynamodb:TABLE`},
+			Reports: []string{"http"}}}, "", `--report: found "http", allowed is cloudwatch[:NAMESPACE] or dynamodb:TABLE`},
 	} {
-		_, err := iam.Make(parse(t, row.queue, row.fleet), kinds.Table(), row.o)
+		var named []string
+		if row.named != "" {
+			named = []string{row.named}
+		}
+		_, err := iam.Make(parse(t, row.queue, row.fleet), kinds.Table(), row.o, named...)
 		if err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: found %v, want %q", row.name, err, row.want)
 		}
+	}
+}
+
+func TestAPolicyThatNoRoleMayHaveIsRefused(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("version: 1\nfleets:\n")
+	for i := range 200 {
+		fmt.Fprintf(&b, "  - {name: f%d, queue: '%s%d', max: 9, objective: {latency: 300s}, asg: {group: g%d}}\n", i, onSQS,
+			i, i)
+	}
+	c, err := kinds.Parse("m.yaml", []byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = iam.Make(c, kinds.Table(), iam.Options{Mode: kind.ModeUp})
+	if err == nil || !strings.Contains(err.Error(), "a role may have 10240: make one for each role") {
+		t.Errorf("found %v", err)
+	}
+	p, err := iam.Make(c, kinds.Table(), iam.Options{Mode: kind.ModeUp}, "f7")
+	if err != nil || p.Size() > iam.MaxSize/5 {
+		t.Errorf("found %d characters for one fleet, %v", p.Size(), err)
 	}
 }
 
@@ -231,8 +256,9 @@ func TestOnlyNamedRolesArePassedToTasks(t *testing.T) {
 
 func TestAConfigurationOffAWSNeedsNoPolicy(t *testing.T) {
 	for _, queue := range []string{"work", "http://127.0.0.1:9324/000000000000/work"} {
-		if p := policy(t, kind.ModeUp, queue, "workers: {command: [./x]}", iam.Options{}); len(p.Statement) != 0 {
-			t.Errorf("%s: found %+v", queue, p.Statement)
+		_, err := iam.Make(parse(t, queue, "workers: {command: [./x]}"), kinds.Table(), iam.Options{Mode: kind.ModeUp})
+		if err == nil || !strings.Contains(err.Error(), "calls nothing on AWS, so no policy is needed") {
+			t.Errorf("%s: found %v", queue, err)
 		}
 	}
 }
