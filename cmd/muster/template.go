@@ -30,7 +30,7 @@ func newMonitoring(g *global, name, other, short string, make func(system string
 			"configuration is for all fleets. --cloudwatch contains the numbers of the configuration.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if plain == cloudWatch {
-				return usage(fmt.Errorf("%s: allowed is exactly one of --%s and --cloudwatch", cmd.CommandPath(), other))
+				return usage(fmt.Errorf("%s: allowed is one of --%s and --cloudwatch", cmd.CommandPath(), other))
 			}
 			c, err := g.load()
 			if err != nil {

@@ -73,7 +73,7 @@ func CloudWatch(c *config.Config) (Template, error) {
 		Conditions: map[string]any{}, Resources: map[string]Resource{},
 	}
 	for _, f := range c.Fleets {
-		queues := QueuesOnSQS(f)
+		queues := queuesOnSQS(f)
 		if len(queues) == 0 {
 			continue
 		}
@@ -85,14 +85,14 @@ func CloudWatch(c *config.Config) (Template, error) {
 		a.size()
 	}
 	if len(t.Resources) == 0 {
-		return t, errors.New("found no fleet with a queue on SQS; CloudWatch measures no other, so use --prometheus, or name the " +
+		return t, errors.New("found no fleet with a queue on SQS; use --prometheus for others, or name the " +
 			"configuration with -f FILE")
 	}
 	return t, nil
 }
 
-// QueuesOnSQS returns the names of the queues of a fleet that CloudWatch measures.
-func QueuesOnSQS(f config.Fleet) []string {
+// queuesOnSQS returns the names of the queues of a fleet that CloudWatch measures.
+func queuesOnSQS(f config.Fleet) []string {
 	var names []string
 	for _, q := range f.Queues {
 		if q.Remote {

@@ -104,7 +104,7 @@ func CloudWatch(c *config.Config) (CloudWatchDashboard, error) {
 		y += (len(graphs) + 1) / 2 * height
 	}
 	if len(d.Widgets) == 0 {
-		return d, errors.New("found no fleet with a queue on SQS; CloudWatch measures no other, so use --grafana, or name the " +
+		return d, errors.New("found no fleet with a queue on SQS; use --grafana for others, or name the " +
 			"configuration with -f FILE")
 	}
 	return d, nil

@@ -68,8 +68,8 @@ func (p Policy) Size() int {
 	return len(text)
 }
 
-// Make returns the policy for the named fleets of a configuration; no name means all. An error says which option is missing or wrong, or that the
-// configuration calls nothing on AWS in the mode: IAM refuses a policy without statements.
+// Make returns the policy for the named fleets of a configuration; no name means all. An error says which option is
+// missing or wrong, or that the configuration calls nothing on AWS in the mode: IAM refuses a policy without statements.
 func Make(c *config.Config, table kind.Table, o Options, fleets ...string) (Policy, error) {
 	p, err := made(c, table, o, fleets)
 	if err != nil {
@@ -78,6 +78,7 @@ func Make(c *config.Config, table kind.Table, o Options, fleets ...string) (Poli
 	return p, nil
 }
 
+// made is Make without the words that every error begins with.
 func made(c *config.Config, table kind.Table, o Options, names []string) (Policy, error) {
 	if !slices.Contains(kind.Modes(), o.Mode) {
 		return Policy{}, fmt.Errorf("--mode: found %q, allowed is %s", o.Mode, words(kind.ModeNames()))

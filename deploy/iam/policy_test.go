@@ -216,8 +216,8 @@ func TestAPolicyThatNoRoleMayHaveIsRefused(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("version: 1\nfleets:\n")
 	for i := range 200 {
-		fmt.Fprintf(&b, "  - {name: f%d, queue: '%s%d', max: 9, objective: {latency: 300s}, asg: {group: g%d}}\n", i, onSQS,
-			i, i)
+		fmt.Fprintf(&b, "  - {name: f%d, queue: '%s%d', max: 9, objective: {latency: 300s}, asg: {group: g%d}}\n", i,
+			onSQS, i, i)
 	}
 	c, err := kinds.Parse("m.yaml", []byte(b.String()))
 	if err != nil {
