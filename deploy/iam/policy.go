@@ -69,7 +69,8 @@ func (p Policy) Size() int {
 }
 
 // Make returns the policy for the named fleets of a configuration; no name means all. An error says which option is
-// missing or wrong, or that the configuration calls nothing on AWS in the mode: IAM refuses a policy without statements.
+// missing or wrong, or that the configuration calls nothing on AWS in the mode: IAM refuses a policy without
+// statements.
 func Make(c *config.Config, table kind.Table, o Options, fleets ...string) (Policy, error) {
 	p, err := made(c, table, o, fleets)
 	if err != nil {
