@@ -28,9 +28,8 @@ func commands() []command {
 	return []command{
 		{"up", newUp}, {"demo", newDemo}, {"work", newWork}, {"send", newSend}, {"check", newCheck}, {"plan", newPlan},
 		{"explain", newExplain}, {"status", newStatus}, {"logs", newLogs}, {"queue", newQueue}, {"tree", newTree},
-		{"trace", newTrace}, {"iam", newIAM}, {"template", templateCommand},
+		{"trace", newTrace}, {"iam", newIAM}, {"template", templateCommand}, {"schema", newSchema},
 		{"simulate", newSimulate}, {"compare", newCompare}, {"worlds", newWorlds}, {"import", newImport},
-		{"schema", newSchema},
 		{"version", newVersion}, {"init", newInit}, {"env", newEnv}, {"sleep-body", newSleepBody},
 		{"validate", newValidate}, {"publish", newPublish}, {"doctor", newDoctor},
 	}

@@ -15,19 +15,16 @@ import (
 // templateCommand makes muster template. Its commands print text for other systems and call nothing.
 func templateCommand(g *global) *cobra.Command {
 	cmd := &cobra.Command{Use: "template", Short: "Print templates of other systems for a configuration"}
-	cmd.AddCommand(newMonitoring(g, "dashboard", "grafana", "Print a dashboard of fleets", dashboard.Make),
-		newMonitoring(g, "alerts", "prometheus", "Print alert rules for fleets", alerts.Make))
+	cmd.AddCommand(newMonitoring(g, "dashboard", "grafana", dashboard.Make),
+		newMonitoring(g, "alerts", "prometheus", alerts.Make))
 	return cmd
 }
 
-// newMonitoring makes a command that prints what make returns for CloudWatch or for the other system.
-func newMonitoring(g *global, name, other, short string, make func(system string, c *config.Config) ([]byte, error),
-) *cobra.Command {
+// newMonitoring makes a command that prints what f returns for CloudWatch or for the other system.
+func newMonitoring(g *global, name, other string, f func(string, *config.Config) ([]byte, error)) *cobra.Command {
 	var plain, cloudWatch bool
 	cmd := &cobra.Command{
-		Use: name + " --" + other + "|--cloudwatch [-f FILE]", Short: short + " for " + other + " or cloudwatch",
-		Long: short + ". docs/monitoring.md shows how to use it. --" + other + " without a\n" +
-			"configuration is for all fleets. --cloudwatch contains the numbers of the configuration.",
+		Use: name + " --" + other + "|--cloudwatch [-f FILE]", Short: "Print " + name + ": see docs/monitoring.md",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if plain == cloudWatch {
 				return usage(fmt.Errorf("%s: allowed is one of --%s and --cloudwatch", cmd.CommandPath(), other))
@@ -36,7 +33,7 @@ func newMonitoring(g *global, name, other, short string, make func(system string
 			if err != nil {
 				return err
 			}
-			text, err := make(map[bool]string{true: other, false: "cloudwatch"}[plain], c)
+			text, err := f(map[bool]string{true: other, false: "cloudwatch"}[plain], c)
 			cmd.OutOrStdout().Write(text)
 			return usage(err)
 		},
@@ -57,11 +54,9 @@ func newIAM(g *global) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, err := iam.Make(c, kinds.Table(), o, fleets...)
-			if err != nil {
-				return usage(err)
-			}
-			return printJSON(cmd.OutOrStdout(), p)
+			text, err := iam.Text(c, kinds.Table(), o, fleets...)
+			cmd.OutOrStdout().Write(text)
+			return usage(err)
 		},
 	}
 	f := cmd.Flags()

@@ -79,6 +79,16 @@ func Make(c *config.Config, table kind.Table, o Options, fleets ...string) (Poli
 	return p, nil
 }
 
+// Text returns the policy of [Make] as JSON, ready for IAM.
+func Text(c *config.Config, table kind.Table, o Options, fleets ...string) ([]byte, error) {
+	p, err := Make(c, table, o, fleets...)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.MarshalIndent(p, "", "  ")
+	return append(text, '\n'), err
+}
+
 // made is Make without the words that every error begins with.
 func made(c *config.Config, table kind.Table, o Options, names []string) (Policy, error) {
 	if !slices.Contains(kind.Modes(), o.Mode) {
