@@ -14,6 +14,8 @@ type Handover struct {
 	Backlog, InFlight Sample
 	Capacity          Capacity
 	Processing        Estimate
+	// InTime is [Progress].InTime; its zero value is unknown.
+	InTime Sample
 }
 
 // HandoverOf returns the handover of an observation with the target that a decision kept. A doubted empty queue counts
@@ -28,6 +30,7 @@ func HandoverOf(id string, o Observation, target float64) Handover {
 	}
 	return Handover{
 		ID: id, At: o.At, Target: target, Capacity: o.Capacity, Processing: o.Processing,
+		InTime:   o.Progress.Value().InTime,
 		Backlog:  o.Total(func(q QueueObservation) Sample { return believed(q.Backlog) }),
 		InFlight: o.Total(func(q QueueObservation) Sample { return believed(q.InFlight) }),
 	}

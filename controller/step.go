@@ -27,6 +27,8 @@ type Outcome struct {
 	Changes []Changed
 	// Finished counts the messages, and Failed the failed attempts, that workers reported since the step before.
 	Finished, Failed int64
+	// InSystem holds the times from sent to finished of those of the Finished messages whose send time is known.
+	InSystem series.Durations
 	// Incidents counts the problems of workers since the step before, by kind; nil for none.
 	Incidents map[protocol.IncidentKind]int64
 	// PricePerHour is the configured price of a worker for an hour; zero is unknown.
@@ -80,7 +82,7 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 	// Flush after Decide: a measurement counts from the next step on, when it is in the history. Otherwise a restart
 	// between the two would decide differently.
 	seen.flushed = next.learned.Flush(now, counting(o.Observation))
-	o.Finished, o.Failed, o.Incidents = seen.finished, seen.failed, seen.incidents
+	o.Finished, o.Failed, o.InSystem, o.Incidents = seen.finished, seen.failed, seen.inSystem, seen.incidents
 	w := write{settings: s, rules: rules, state: next, out: o}
 	w.recordFindings(seen)
 	switch {
@@ -213,6 +215,7 @@ type findings struct {
 	failing          []series.Durations // one for each report
 	objective        time.Duration
 	ended, inTime    float64                       // finished messages with a known age, and those in time
+	inSystem         series.Durations              // the times from sent to finished of these messages
 	classes          map[string][]series.Durations // by class
 	// incidents counts the problems of workers by kind; nil for none.
 	incidents map[protocol.IncidentKind]int64
@@ -259,6 +262,7 @@ func (x *findings) count(t *protocol.Tally, processing []series.Durations) []ser
 	}
 	if t.InSystem.Count > 0 {
 		x.ended, x.inTime = x.ended+float64(t.InSystem.Count), x.inTime+series.Within(t.InSystem, x.objective)
+		x.inSystem = series.Merge(x.inSystem, t.InSystem)
 	}
 	for name, d := range t.Classes { // the order of the map does not matter: classes are independent
 		if x.classes == nil {

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/queue"
@@ -33,6 +35,8 @@ type HostOptions struct {
 	Queues *queue.Service
 	// Local starts workers as processes of this machine; nil in a program that starts none.
 	Local Local
+	// HTTP sends the requests to AWS; nil means the SDK's own client. Tests use one that needs no network.
+	HTTP aws.HTTPClient
 	// Logger gets messages for an operator; nil discards them.
 	Logger *slog.Logger
 }
@@ -84,7 +88,8 @@ func (h *Host) Account(ctx context.Context) (*awsapi.Account, error) {
 		return h.account, nil
 	}
 	c := h.o.AWS
-	account, err := awsapi.Open(ctx, awsapi.Options{Region: c.Region, PerSecond: c.CallsPerSecond, Burst: c.Burst})
+	account, err := awsapi.Open(ctx, awsapi.Options{Region: c.Region, PerSecond: c.CallsPerSecond, Burst: c.Burst,
+		HTTP: h.o.HTTP})
 	if err == nil {
 		h.account = account
 	}

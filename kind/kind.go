@@ -115,6 +115,9 @@ type QueueRow struct {
 	// World has the delays and rules of polling a queue of the kind; see [World].
 	World    World
 	Adapters []Adapter
+	// Permissions returns what polling the i-th queue of a fleet needs, and its workers, by [Permitted]. Nil means
+	// nothing.
+	Permissions func(at Place, aws config.AWS, f config.Fleet, i int) []Permission
 }
 
 // Signal is a measurement of a fleet in addition to its queue, or instead of it.
@@ -200,6 +203,8 @@ type Table struct {
 	// Publisher returns a publisher of a fleet's metrics for systems that track them. Unless lines is nil, they are
 	// written there instead of being sent.
 	Publisher func(ctx context.Context, h *Host, f config.Fleet, lines io.Writer) (Publisher, error)
+	// MeterPermissions and PublisherPermissions return what Meter and Publisher need for a fleet.
+	MeterPermissions, PublisherPermissions func(f config.Fleet) []Permission
 }
 
 // Adapters returns the adapters of all kinds, sources first.
@@ -223,6 +228,17 @@ func (t Table) Adapters() []Adapter {
 // Publisher publishes the metrics of a fleet. It is safe for use by several goroutines.
 type Publisher interface {
 	Publish(ctx context.Context, h muster.Handover) error
+}
+
+// DefaultNamespace is the CloudWatch namespace of a fleet's metrics, unless its sizer states another.
+const DefaultNamespace = "Muster"
+
+// NamespaceOf returns the CloudWatch namespace in which the metrics of a fleet are published.
+func NamespaceOf(f config.Fleet) string {
+	if s, ok := f.Sizer.(interface{ PublishedIn() string }); ok {
+		return s.PublishedIn()
+	}
+	return DefaultNamespace
 }
 
 // Config returns the part of the table that package config needs: keys, facts and checks, without what opens a kind.

@@ -47,6 +47,9 @@ func Table() kind.Table {
 		},
 		Meter:     cloudwatch.MeterOf,
 		Publisher: delegate.PublisherOf,
+
+		MeterPermissions:     cloudwatch.MeterPermissions,
+		PublisherPermissions: delegate.PublisherPermissions,
 	}
 }
 

@@ -22,6 +22,7 @@ type Metrics struct {
 	decisions *exposition.Counts
 	ended     *exposition.Counts
 	messages  *exposition.Counts
+	latency   *latencies
 	incidents *exposition.Counts
 }
 
@@ -36,6 +37,7 @@ func NewMetrics(fleets func() map[string]Fleet, standing func() map[string]Stand
 		messages: exposition.NewCounts(desc("muster_messages_total", "Messages that workers have reported, by how "+
 			"their work ended.",
 			"fleet", "result")),
+		latency: newLatencies(),
 		incidents: exposition.NewCounts(desc("muster_worker_incidents_total", "What went wrong at workers, by kind.",
 			"fleet", "kind")),
 	}
@@ -43,20 +45,22 @@ func NewMetrics(fleets func() map[string]Fleet, standing func() map[string]Stand
 
 // Count counts the outcome of a step. It may be called from any goroutine.
 func (m *Metrics) Count(o controller.Outcome) {
-	if !o.Ready {
-		return
-	}
-	m.decisions.Add(1, o.Decision.Fleet, string(o.Decision.Verdict), string(o.Decision.Reason))
-	m.messages.Add(float64(o.Finished), o.Decision.Fleet, "finished")
-	m.messages.Add(float64(o.Failed), o.Decision.Fleet, "failed")
+	fleet := o.Observation.Fleet
+	// What workers report counts even while the fleet cannot be sized: no later step repeats it.
+	m.messages.Add(float64(o.Finished), fleet, "finished")
+	m.messages.Add(float64(o.Failed), fleet, "failed")
+	m.latency.add(fleet, o.Observation.Objective.Latency, o.InSystem)
 	for kind, n := range o.Incidents {
-		m.incidents.Add(float64(n), o.Decision.Fleet, incidentLabel(kind))
+		m.incidents.Add(float64(n), fleet, incidentLabel(kind))
 	}
 	for _, c := range o.Changes {
 		if c.Incident != nil {
 			continue // counted above
 		}
-		m.ended.Add(1, o.Decision.Fleet, string(c.What))
+		m.ended.Add(1, fleet, string(c.What))
+	}
+	if o.Ready {
+		m.decisions.Add(1, fleet, string(o.Decision.Verdict), string(o.Decision.Reason))
 	}
 }
 
@@ -81,6 +85,7 @@ func (m *Metrics) Collect(p *exposition.Page) {
 	for _, c := range []*exposition.Counts{m.decisions, m.ended, m.messages, m.incidents} {
 		c.Collect(p)
 	}
+	m.latency.collect(p)
 	standing := map[string]Standing{}
 	if m.standing != nil {
 		standing = m.standing()
@@ -125,21 +130,23 @@ func known() exposition.Family {
 func collectQueues(o muster.Observation, gauge func(exposition.Family, float64, ...string)) {
 	for _, q := range o.Queues {
 		for _, s := range []struct {
-			name, help string
-			sample     muster.Sample
+			name, metric, help string
+			sample             muster.Sample
 		}{
-			{"backlog", "Messages waiting to be received.", q.Backlog},
-			{"in_flight", "Messages received and not yet deleted.", q.InFlight},
-			{"delayed", "Messages not yet visible.", q.Delayed},
-			{"oldest_age_seconds", "Age of the oldest waiting message.", q.OldestAge},
-			{"dead_letters", "Messages in the queues for dead letters of the queue.", q.DeadLetters},
+			{"backlog", "muster_queue_backlog", "Messages waiting to be received.", q.Backlog},
+			{"in_flight", "muster_queue_in_flight", "Messages received and not yet deleted.", q.InFlight},
+			{"delayed", "muster_queue_delayed", "Messages not yet visible.", q.Delayed},
+			{"oldest_age_seconds", "muster_queue_oldest_age_seconds", "Age of the oldest waiting message.",
+				q.OldestAge},
+			{"dead_letters", "muster_queue_dead_letters", "Messages in the queues for dead letters of the queue.",
+				q.DeadLetters},
 		} {
 			if !s.sample.Known {
 				gauge(known(), 0, q.Queue, s.name)
 				continue
 			}
 			gauge(known(), 1, q.Queue, s.name)
-			gauge(desc("muster_queue_"+s.name, s.help, "fleet", "queue"), s.sample.Value, q.Queue)
+			gauge(desc(s.metric, s.help, "fleet", "queue"), s.sample.Value, q.Queue)
 		}
 	}
 }
@@ -162,6 +169,10 @@ func collectOutlook(o controller.Outcome, gauge func(exposition.Family, float64,
 // capacity is unknown.
 func collectFleet(o muster.Observation, gauge func(exposition.Family, float64, ...string)) {
 	gauge(desc("muster_objective_latency_seconds", "The latency objective.", "fleet"), o.Objective.Latency.Seconds())
+	gauge(desc("muster_objective_quantile", "The share of messages, 0 to 1, that the latency objective is for.",
+		"fleet"), o.Objective.Quantile)
+	gauge(desc("muster_limit_min", "The smallest allowed size.", "fleet"), float64(o.Limits.Min))
+	gauge(desc("muster_limit_max", "The largest allowed size.", "fleet"), float64(o.Limits.Max))
 	if o.Processing.Known {
 		gauge(desc("muster_processing_mean_seconds",
 			"Mean processing duration of finished messages, measured or prior.", "fleet"), o.Processing.MeanSeconds)

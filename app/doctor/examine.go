@@ -141,7 +141,7 @@ func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 		writes = append(sizer.Writes(f.Facts().Tracked), writes...)
 	}
 	// A permission shows only when it is used, and a test write would change something.
-	e.add(f.Name, "permissions", Unchecked, "%s: only a write could tell; docs/aws.md lists them",
+	e.add(f.Name, "permissions", Unchecked, "%s: only a write could tell; docs/iam.md lists them",
 		strings.Join(writes, ", "))
 }
 

@@ -27,11 +27,10 @@ type global struct {
 func commands() []command {
 	return []command{
 		{"up", newUp}, {"demo", newDemo}, {"work", newWork}, {"send", newSend}, {"check", newCheck}, {"plan", newPlan},
-		{"explain", newExplain}, {"status", newStatus}, {"incidents", newIncidents},
-		{"logs", newLogs}, {"queue", newQueue}, {"tree", newTree},
-		{"trace", newTrace},
-		{"simulate", newSimulate}, {"compare", newCompare}, {"worlds", newWorlds}, {"import", newImport},
+		{"explain", newExplain}, {"status", newStatus}, {"incidents", newIncidents}, {"logs", newLogs},
+		{"queue", newQueue}, {"tree", newTree}, {"trace", newTrace}, {"iam", newIAM}, {"template", templateCommand},
 		{"schema", newSchema},
+		{"simulate", newSimulate}, {"compare", newCompare}, {"worlds", newWorlds}, {"import", newImport},
 		{"version", newVersion}, {"init", newInit}, {"env", newEnv}, {"sleep-body", newSleepBody},
 		{"validate", newValidate}, {"publish", newPublish}, {"doctor", newDoctor},
 	}

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
@@ -64,7 +66,25 @@ func inTime(t *testing.T, change func(*groupapi.CreateGroup), o asg.Options, tes
 			t.Fatal(err)
 		}
 		test(stage{t, server, f})
+		permitted(t, server)
 	})
+}
+
+// permitted holds that the policy of muster up, or that of muster doctor, allows each call that arrived.
+func permitted(t *testing.T, server *fakeaws.Server) {
+	t.Helper()
+	c := &asg.Config{Group: "web", WarmPool: &asg.WarmPool{}}
+	allowed := map[string]bool{}
+	for _, p := range c.Permissions(kind.Place{}, config.Fleet{Members: c}) {
+		if !slices.Equal(p.Modes, []kind.Mode{kind.ModeWork}) {
+			allowed[p.Action] = true
+		}
+	}
+	for _, action := range server.Called() {
+		if !allowed[action] {
+			t.Errorf("%s is called, and no policy of a group allows it", action)
+		}
+	}
 }
 
 func (s stage) order(total int, launch ...string) error {

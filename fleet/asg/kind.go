@@ -126,13 +126,46 @@ func (c *Config) World() kind.World {
 
 // Writes implements [kind.Members].
 func (c *Config) Writes(delegated bool) []string {
-	var all []string
+	return kind.WritesOf(c.permissions("", delegated), kind.ModeUp)
+}
+
+// Permissions implements [kind.Permitted]. Instances that do not report may protect themselves, so their workers may.
+func (c *Config) Permissions(at kind.Place, f config.Fleet) []kind.Permission {
+	group := GroupARN(at, kind.HomeOf(f), c.Group)
+	all := c.permissions(group, f.Sizer != nil)
+	if c.Reports == config.ReportsNone {
+		work := []kind.Mode{kind.ModeWork}
+		all = append(all, kind.Allow(work, nil, "autoscaling:DescribeAutoScalingInstances")...)
+		all = append(all, kind.AllowWrites(work, []string{group}, "autoscaling:SetInstanceProtection")...)
+	}
+	return all
+}
+
+// GroupARN returns the ARN of the named group. The identifier in the middle is unknown, and the name is unique in its
+// region.
+func GroupARN(at kind.Place, region, name string) string {
+	return at.ARN("autoscaling", region, "autoScalingGroup:*:autoScalingGroupName/"+name)
+}
+
+// ReadPermissions are those for reading any group: IAM cannot restrict them. Only a controller looks for the reasons of
+// failed launches, because only it has ordered some.
+func ReadPermissions() []kind.Permission {
+	return append(kind.Allow(kind.Reading(), nil, "autoscaling:DescribeAutoScalingGroups",
+		"autoscaling:DescribeInstanceRefreshes", "autoscaling:DescribeWarmPool"),
+		kind.Allow([]kind.Mode{kind.ModeUp}, nil, "autoscaling:DescribeScalingActivities")...)
+}
+
+// permissions returns what Muster itself needs on the group with this ARN.
+func (c *Config) permissions(group string, delegated bool) []kind.Permission {
+	up, on := []kind.Mode{kind.ModeUp}, []string{group}
+	all := append(ReadPermissions(), kind.Allow([]kind.Mode{kind.ModeDoctor}, nil, "autoscaling:DescribePolicies")...)
 	if !delegated {
-		all = append(all, "autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup",
-			"autoscaling:SetInstanceProtection", "autoscaling:LaunchInstances")
+		all = append(all, kind.AllowWrites(up, on, "autoscaling:SetDesiredCapacity",
+			"autoscaling:TerminateInstanceInAutoScalingGroup", "autoscaling:SetInstanceProtection",
+			"autoscaling:LaunchInstances")...)
 	}
 	if c.WarmPool != nil {
-		all = append(all, "autoscaling:PutWarmPool", "autoscaling:DeleteWarmPool")
+		all = append(all, kind.AllowWrites(up, on, "autoscaling:PutWarmPool", "autoscaling:DeleteWarmPool")...)
 	}
 	return all
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/kind"
 )
 
 // Formula is the metric that AWS tracks.
@@ -76,7 +77,7 @@ func NewPublisher(o Options) (*Publisher, error) {
 	if o.Account == nil || o.Fleet == "" {
 		return nil, fmt.Errorf("publish the metrics of the fleet %q: an account and a name are needed", o.Fleet)
 	}
-	o.Namespace, o.Period = cmp.Or(o.Namespace, "Muster"), cmp.Or(o.Period, time.Minute)
+	o.Namespace, o.Period = cmp.Or(o.Namespace, kind.DefaultNamespace), cmp.Or(o.Period, time.Minute)
 	cfg, err := o.Account.Region(o.Region)
 	if err != nil {
 		return nil, fmt.Errorf("publish the metrics of the fleet %s: %w", o.Fleet, err)

@@ -10,8 +10,12 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/fleet/delegate"
+	"github.com/muster-scale/muster/fleet/ecs"
 	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
@@ -68,7 +72,25 @@ func inTime(t *testing.T, test func(s stage)) {
 			return err
 		})
 		test(s)
+		permitted(t, server)
 	})
+}
+
+// permitted holds that the policies of a delegated group or service allow each call that arrived.
+func permitted(t *testing.T, server *fakeaws.Server) {
+	t.Helper()
+	allowed := map[string]bool{}
+	for _, members := range []config.Members{&asg.Config{Group: "web"}, &ecs.Config{Cluster: "prod", Service: "web"}} {
+		c := &delegate.Config{Namespace: "Muster"}
+		for _, p := range c.Permissions(kind.Place{}, config.Fleet{Members: members}) {
+			allowed[p.Action] = p.For == "" || allowed[p.Action]
+		}
+	}
+	for _, action := range server.Called() {
+		if !allowed[action] {
+			t.Errorf("%s is called, and no policy of a delegated fleet allows it", action)
+		}
+	}
 }
 
 func (s stage) do(f func(w *model.World) error) {
@@ -176,6 +198,10 @@ func TestWhatIsUnknownIsNotPublished(t *testing.T) {
 			"BacklogPerWorker": 150, "AcceptableBacklogPerWorker": 12, "MeanProcessingDuration": 25, "TotalWorkers": 10,
 			"WorkersInService": 10, "WorkerUtilization": 151,
 		}},
+		{"the share in time too", func(h *muster.Handover) { h.InTime = muster.Measured(h.At, 0.875) },
+			map[string]float64{
+				"BacklogPerWorker": 150, "AcceptableBacklogPerWorker": 12, "MeanProcessingDuration": 25,
+				"TotalWorkers": 10, "WorkersInService": 10, "WorkerUtilization": 151, "InTimeRatio": 0.875}},
 		{"no backlog", func(h *muster.Handover) { h.Backlog = muster.Unknown(h.At, "no answer") },
 			map[string]float64{"AcceptableBacklogPerWorker": 12, "MeanProcessingDuration": 25, "TotalWorkers": 10,
 				"WorkersInService": 10}},

@@ -22,6 +22,7 @@ const (
 	MetricTotalWorkers     = "TotalWorkers"
 	MetricInService        = "WorkersInService"
 	MetricUtilization      = "WorkerUtilization"
+	MetricInTime           = "InTimeRatio"
 )
 
 // dimension is the only dimension of all published metrics; its value is the fleet's name.
@@ -53,6 +54,9 @@ func (d *Publisher) figures(h muster.Handover) (all []figure) {
 	}
 	if v, known := policy.TrackedUtilization(h, d.o.Formula == InFlight); known {
 		add(MetricUtilization, types.StandardUnitNone, v)
+	}
+	if h.InTime.Known {
+		add(MetricInTime, types.StandardUnitNone, h.InTime.Value)
 	}
 	return all
 }

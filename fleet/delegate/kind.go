@@ -66,7 +66,7 @@ func (c *Config) Keys() []keys.Key {
 			"CloudWatch computes from those of the queue and the fleet").Default(MetricPublished).OneOf(MetricPublished,
 			MetricMath),
 		keys.Text("namespace", &c.Namespace,
-			"where Muster publishes metrics, by default Muster").Default("Muster").Check(checkNamespace),
+			"where Muster publishes metrics, by default Muster").Default(kind.DefaultNamespace).Check(checkNamespace),
 		keys.Duration("period", &c.Period, "the period of the metric: 10s, 30s or 60s (the default); a group with a "+
 			"published metric alone has the shorter ones").Default(time.Minute),
 		keys.Number("change", &c.ChangePercent, "by how many per hundred the target must move before it is set "+
@@ -135,12 +135,78 @@ func (c *Config) Owner(f config.Fleet) string { return PolicyName(f.Name) }
 
 // Writes implements [kind.Sizer].
 func (c *Config) Writes(tracked config.Tracked) []string {
-	if tracked.Group != "" {
-		return []string{"autoscaling:PutScalingPolicy", "cloudwatch:PutMetricData"}
-	}
-	return []string{"application-autoscaling:RegisterScalableTarget", "application-autoscaling:PutScalingPolicy",
-		"cloudwatch:PutMetricData"}
+	return kind.WritesOf(c.permissions(kind.Place{}, "", tracked), kind.ModePublish)
 }
+
+// Permissions implements [kind.Permitted].
+func (c *Config) Permissions(at kind.Place, f config.Fleet) []kind.Permission {
+	tracked := f.Facts().Tracked
+	all := c.permissions(at, kind.HomeOf(f), tracked)
+	if tracked.Group != "" {
+		return all
+	}
+	return append(all, checked(at, kind.HomeOf(f), tracked)...)
+}
+
+// delegating are the modes that maintain the scaling policy.
+func delegating() []kind.Mode { return []kind.Mode{kind.ModeUp, kind.ModePublish} }
+
+// permissions returns what Muster itself calls.
+func (c *Config) permissions(at kind.Place, region string, tracked config.Tracked) []kind.Permission {
+	publish := publishing(c.Namespace, delegating())
+	if tracked.Group != "" {
+		group := []string{at.ARN("autoscaling", region, "autoScalingGroup:*:autoScalingGroupName/"+tracked.Group)}
+		put := kind.AllowWrites(delegating(), group, "autoscaling:PutScalingPolicy")
+		return append(append(kind.Allow(delegating(), nil, "autoscaling:DescribePolicies"), put...), publish)
+	}
+	all := kind.Allow(delegating(), nil, "application-autoscaling:DescribeScalableTargets",
+		"application-autoscaling:DescribeScalingPolicies")
+	// The identifier of a target is made when it is registered.
+	put := kind.AllowWrites(delegating(), []string{at.ARN("application-autoscaling", region, "scalable-target/*")},
+		"application-autoscaling:RegisterScalableTarget", "application-autoscaling:PutScalingPolicy")
+	for i := range put {
+		put[i].When = []kind.Condition{{Test: "StringEquals", Key: "application-autoscaling:service-namespace",
+			Value: "ecs"}}
+	}
+	return append(append(all, put...), publish)
+}
+
+// checked returns what Application Auto Scaling requires of its caller. It checks these permissions before it
+// registers a service or creates the alarms of a policy, and then acts by a role of its own.
+func checked(at kind.Place, region string, tracked config.Tracked) []kind.Permission {
+	allow := func(action, on, of string) kind.Permission {
+		return kind.Permission{Action: action, On: []string{on}, Modes: delegating(), Write: true, For: of}
+	}
+	register, put := "application-autoscaling:RegisterScalableTarget", "application-autoscaling:PutScalingPolicy"
+	cluster := tracked.Cluster[strings.LastIndexByte(tracked.Cluster, '/')+1:]
+	service := at.ARN("ecs", region, "service/"+cluster+"/"+tracked.Service)
+	role := allow("iam:CreateServiceLinkedRole", at.ARN("iam", region, "role/aws-service-role/"+
+		"ecs.application-autoscaling.amazonaws.com/AWSServiceRoleForApplicationAutoScaling_ECSService"), register)
+	role.When = []kind.Condition{{Test: "StringEquals", Key: "iam:AWSServiceName",
+		Value: "ecs.application-autoscaling.amazonaws.com"}}
+	alarms := at.ARN("cloudwatch", region, "alarm:*")
+	return []kind.Permission{
+		role, allow("ecs:DescribeServices", service, register), allow("ecs:UpdateService", service, register),
+		allow("cloudwatch:DescribeAlarms", alarms, put), allow("cloudwatch:PutMetricAlarm", alarms, put),
+		allow("cloudwatch:DeleteAlarms", alarms, put),
+	}
+}
+
+// publishing returns the permission to publish metrics. IAM restricts it by namespace and not by resource.
+func publishing(namespace string, modes []kind.Mode) kind.Permission {
+	return kind.Permission{
+		Action: "cloudwatch:PutMetricData", Modes: modes, Write: true,
+		When: []kind.Condition{{Test: "StringEquals", Key: "cloudwatch:namespace", Value: namespace}},
+	}
+}
+
+// PublisherPermissions returns what a publisher of [PublisherOf] needs.
+func PublisherPermissions(config.Fleet) []kind.Permission {
+	return []kind.Permission{publishing(kind.DefaultNamespace, []kind.Mode{kind.ModePublish})}
+}
+
+// PublishedIn returns the namespace of the published metrics, for [kind.NamespaceOf].
+func (c *Config) PublishedIn() string { return c.Namespace }
 
 // Open implements [kind.Sizer].
 func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, lines io.Writer) (muster.Delegator, error) {

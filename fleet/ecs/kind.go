@@ -227,16 +227,7 @@ func (c *Config) World() kind.World {
 
 // Writes implements [kind.Members].
 func (c *Config) Writes(delegated bool) []string {
-	switch {
-	case delegated:
-		return nil
-	case c.Service == "":
-		return []string{"ecs:RunTask", "ecs:StopTask", "iam:PassRole"}
-	case c.Under != nil:
-		return []string{"ecs:UpdateService", "ecs:UpdateTaskProtection", "autoscaling:SetDesiredCapacity",
-			"autoscaling:TerminateInstanceInAutoScalingGroup"}
-	}
-	return []string{"ecs:UpdateService", "ecs:UpdateTaskProtection"}
+	return kind.WritesOf(c.permissions(kind.Place{}, "", delegated), kind.ModeUp)
 }
 
 // Open implements [kind.Members].

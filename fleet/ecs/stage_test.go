@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/fleet/ecs"
 	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
@@ -58,7 +60,29 @@ func inTime(t *testing.T, s model.Settings, test func(s stage)) {
 			return err
 		})
 		test(st)
+		permitted(t, server)
 	})
+}
+
+// permitted holds that the policies of muster up allow each call that arrived.
+func permitted(t *testing.T, server *fakeaws.Server) {
+	t.Helper()
+	allowed := map[string]bool{}
+	for _, c := range []*ecs.Config{
+		{Cluster: "prod", Service: "web", Under: &ecs.Under{Group: "hosts", TasksPerInstance: 2}},
+		{Cluster: "prod", TaskDefinition: "work"},
+	} {
+		for _, p := range c.Permissions(kind.Place{}, config.Fleet{Members: c}) {
+			if slices.Contains(p.Modes, kind.ModeUp) {
+				allowed[p.Action] = true
+			}
+		}
+	}
+	for _, action := range server.Called() {
+		if !allowed[action] {
+			t.Errorf("%s is called, and no policy of a service or of tasks allows it", action)
+		}
+	}
 }
 
 func (s stage) must(err error) {

@@ -1,16 +1,16 @@
 // Package exposition writes metrics in the text format of Prometheus, version 0.0.4.
 //
-// A [Page] gathers gauges and counters for one answer: [Page.Add] adds a number of a [Family],
-// [Page.Bytes] renders them. [Counts] are counters that live as long as the program and are added to
-// each page.
+// A [Page] gathers metrics for one answer: [Page.Add] adds a gauge or a counter of a [Family],
+// [Page.AddHistogram] a histogram, and [Page.Bytes] renders them. [Counts] are counters that live as long as the
+// program and are added to each page.
 //
 //	var page exposition.Page
 //	page.Add(exposition.Gauge, backlog, 40, "thumbs")
 //	w.Header().Set("Content-Type", exposition.ContentType)
 //	w.Write(page.Bytes())
 //
-// It has only gauges and counters, because Muster exports nothing else. The usual library would add
-// protocol buffers, over a megabyte, to the program, which every worker runs too.
+// It has no summaries and no native histograms, because Muster exports none. The usual library would add protocol
+// buffers, over a megabyte, to the program, which every worker runs too.
 package exposition
 
 import (
@@ -33,6 +33,8 @@ type Kind string
 const (
 	Gauge   Kind = "gauge"
 	Counter Kind = "counter"
+	// histogram is the kind of [Page.AddHistogram].
+	histogram Kind = "histogram"
 )
 
 // Family describes numbers with the same name and different labels. Names and labels are ASCII letters,
@@ -48,22 +50,68 @@ type Page struct{ families map[string]*family }
 type family struct {
 	Family
 	kind  Kind
-	lines map[string]float64 // by rendered labels
+	lines map[string]string // one line, or all of one histogram, by rendered labels
 }
 
 // Add adds a number of a family, with a value for each label in order. It replaces a number with the
 // same labels.
 func (p *Page) Add(k Kind, f Family, v float64, values ...string) {
+	of, labels := p.family(k, f), written(f.Labels, values)
+	of.lines[labels] = line(f.Name, labels, v)
+}
+
+// Bucket is a bucket of a [Histogram].
+type Bucket struct {
+	// AtMost is the upper bound of the bucket, in the unit of the metric.
+	AtMost float64
+	// Count counts all values up to that bound, so also those of the buckets below.
+	Count float64
+}
+
+// Histogram is a distribution of values. Buckets ascend by their bounds; the bucket without a bound is not among them.
+type Histogram struct {
+	Buckets    []Bucket
+	Count, Sum float64
+}
+
+// AddHistogram adds a histogram of a family, with a value for each label in order. It replaces one with the same
+// labels. No label may be named le: that is the bound of a bucket.
+func (p *Page) AddHistogram(f Family, h Histogram, values ...string) {
+	of := p.family(histogram, f)
+	values = slices.Clone(values)[:min(len(values), len(f.Labels))]
+	for len(values) < len(f.Labels) {
+		values = append(values, "")
+	}
+	names := append(slices.Clone(f.Labels), "le")
+	var b strings.Builder
+	// Buckets stay in the order of their bounds, which is not that of their texts.
+	for _, one := range h.Buckets {
+		b.WriteString(line(f.Name+"_bucket", written(names, append(values, number(one.AtMost))), one.Count))
+	}
+	b.WriteString(line(f.Name+"_bucket", written(names, append(values, "+Inf")), h.Count))
+	labels := written(f.Labels, values)
+	b.WriteString(line(f.Name+"_sum", labels, h.Sum) + line(f.Name+"_count", labels, h.Count))
+	of.lines[labels] = b.String()
+}
+
+// family returns the family of a page, which it makes at the first call.
+func (p *Page) family(k Kind, f Family) *family {
 	if p.families == nil {
 		p.families = map[string]*family{}
 	}
 	of := p.families[f.Name]
 	if of == nil {
-		of = &family{Family: f, kind: k, lines: map[string]float64{}}
+		of = &family{Family: f, kind: k, lines: map[string]string{}}
 		p.families[f.Name] = of
 	}
-	of.lines[written(f.Labels, values)] = v
+	return of
 }
+
+// line renders one number.
+func line(name, labels string, v float64) string { return name + labels + " " + number(v) + "\n" }
+
+// number renders v with the fewest digits that read back as v.
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // Bytes renders the page: families by name, numbers by labels, so that equal numbers give equal bytes.
 func (p *Page) Bytes() []byte {
@@ -73,7 +121,7 @@ func (p *Page) Bytes() []byte {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name,
 			strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(f.Help), name, f.kind)
 		for _, labels := range slices.Sorted(maps.Keys(f.lines)) {
-			b.WriteString(name + labels + " " + strconv.FormatFloat(f.lines[labels], 'g', -1, 64) + "\n")
+			b.WriteString(f.lines[labels])
 		}
 	}
 	return b.Bytes()

@@ -57,3 +57,34 @@ func TestOthersReadWhatWasWritten(t *testing.T) {
 		}
 	})
 }
+
+func TestAHistogramIsWrittenByItsBounds(t *testing.T) {
+	var p exposition.Page
+	took := exposition.Family{Name: "took_seconds", Help: "Took.", Labels: []string{"fleet"}}
+	p.AddHistogram(took, exposition.Histogram{Buckets: []exposition.Bucket{{9, 1}, {10, 3}}, Count: 4, Sum: 50.5}, "b")
+	p.AddHistogram(took, exposition.Histogram{}, "a")
+	const want = `# HELP took_seconds Took.
+# TYPE took_seconds histogram
+took_seconds_bucket{fleet="a",le="+Inf"} 0
+took_seconds_sum{fleet="a"} 0
+took_seconds_count{fleet="a"} 0
+took_seconds_bucket{fleet="b",le="9"} 1
+took_seconds_bucket{fleet="b",le="10"} 3
+took_seconds_bucket{fleet="b",le="+Inf"} 4
+took_seconds_sum{fleet="b"} 50.5
+took_seconds_count{fleet="b"} 4
+`
+	if got := string(p.Bytes()); got != want {
+		t.Errorf("found\n%s\nwant\n%s", got, want)
+	}
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	read, err := parser.TextToMetricFamilies(bytes.NewReader(p.Bytes()))
+	if err != nil || len(read["took_seconds"].GetMetric()) != 2 {
+		t.Fatalf("the library of Prometheus reads %v, %v", read, err)
+	}
+	h := read["took_seconds"].GetMetric()[1].GetHistogram()
+	if h.GetSampleCount() != 4 || h.GetSampleSum() != 50.5 || len(h.GetBucket()) != 3 ||
+		h.GetBucket()[1].GetCumulativeCount() != 3 {
+		t.Errorf("the library of Prometheus reads %v", h)
+	}
+}

@@ -38,7 +38,7 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, c call, body []
 	if s.clock != nil {
 		s.world.Advance(s.clock())
 	}
-	s.count(c.action)
+	s.count(c)
 	admission := s.world.Admit(c.service, c.action)
 	s.mu.Unlock()
 	switch f := admission.Fault; {

@@ -38,11 +38,14 @@ type Server struct {
 	requests   int              // numbers the request ids
 	closed     chan struct{}    // ends calls that hang
 	once       sync.Once
+	// permissions are the actions that arrived, by their names in IAM.
+	permissions map[string]bool
 }
 
 // New returns a server for a world. The world belongs to the server from now on: reach it through Do.
 func New(w *model.World) *Server {
-	return &Server{world: w, calls: map[string]int{}, unmodelled: map[string]bool{}, closed: make(chan struct{})}
+	return &Server{world: w, calls: map[string]int{}, unmodelled: map[string]bool{},
+		permissions: map[string]bool{}, closed: make(chan struct{})}
 }
 
 // Follow advances the world to the time of a clock before each request. Nil makes time stand still again.
@@ -86,6 +89,14 @@ func (s *Server) Calls(action string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls[action]
+}
+
+// Called returns the actions that arrived, refused ones included, by their names in IAM such as
+// "autoscaling:SetDesiredCapacity", sorted.
+func (s *Server) Called() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.permissions))
 }
 
 // Unmodelled returns the members that calls stated and the model does not have, as ACTION.MEMBER, sorted, at most
@@ -172,7 +183,7 @@ func (s *Server) run(c call, members tree) (result any, lost bool, f *account.Fa
 	if !known {
 		return nil, false, unknown(c)
 	}
-	s.count(c.action)
+	s.count(c)
 	admission := s.world.Admit(c.service, c.action)
 	if admission.Fault != nil {
 		return nil, false, admission.Fault
@@ -191,9 +202,14 @@ func (s *Server) run(c call, members tree) (result any, lost bool, f *account.Fa
 }
 
 // count counts a call. Names that no service has are counted only up to a bound.
-func (s *Server) count(action string) {
-	if _, known := s.calls[action]; known || len(s.calls) < maxUnmodelled {
-		s.calls[action]++
+func (s *Server) count(c call) {
+	if _, known := s.calls[c.action]; known || len(s.calls) < maxUnmodelled {
+		s.calls[c.action]++
+		service := string(c.service)
+		if c.service == account.CloudWatchService {
+			service = "cloudwatch" // its signatures say monitoring
+		}
+		s.permissions[service+":"+c.action] = true
 	}
 }
 

@@ -221,6 +221,26 @@ func (m *Stated) check(s *keys.Source, path string) {
 // Place implements [kind.Signal].
 func (c *Config) Place() string { return "CloudWatch" }
 
+// Permissions implements [kind.Permitted].
+func (c *Config) Permissions(kind.Place, config.Fleet) []kind.Permission { return reading() }
+
+// reading is the permission to read metrics, which IAM cannot restrict.
+func reading() []kind.Permission { return kind.Allow(kind.Reading(), nil, "cloudwatch:GetMetricData") }
+
+// MeterPermissions returns what a reader of [MeterOf] needs.
+func MeterPermissions(f config.Fleet) []kind.Permission {
+	var queues []string
+	for _, q := range f.Queues {
+		queues = append(queues, q.Name)
+	}
+	for _, u := range f.Policy.Metrics(f.Name, queues) {
+		if !u.Own { // the others are what Muster itself measures
+			return reading()
+		}
+	}
+	return nil
+}
+
 // Open implements [kind.Signal].
 func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, base muster.Source) (muster.Source, error) {
 	reader, err := readerOf(ctx, h)

@@ -21,7 +21,8 @@ func Kind() kind.QueueRow {
 			Refer: refer,
 		},
 		Open: open, Elsewhere: true, World: kind.World{Lag: settles, CountsOnly: true, Random: true},
-		Adapters: []kind.Adapter{kind.AdapterFor[*Source]("queues of Amazon SQS")},
+		Adapters:    []kind.Adapter{kind.AdapterFor[*Source]("queues of Amazon SQS")},
+		Permissions: permissions,
 	}
 }
 
@@ -40,6 +41,26 @@ func refer(text string) (q config.QueueRef, found, allowed string) {
 	q.Name, q.Region, q.Remote = u.Path[strings.LastIndexByte(u.Path, '/')+1:], awsapi.QueueRegion(text), !here
 	found, allowed = config.WrongQueueName(q.Name)
 	return q, found, allowed
+}
+
+// permissions implements the field of [kind.QueueRow]. A queue of this machine is not on AWS.
+func permissions(at kind.Place, aws config.AWS, f config.Fleet, i int) []kind.Permission {
+	q := f.Queues[i]
+	if !q.Remote {
+		return nil
+	}
+	// The account of the queue may be another than that of the fleet. Only names of Amazon's own hosts hold it.
+	if path := strings.Split(q.URL, "/"); q.Region != "" && len(path) > 2 {
+		at.Account = path[len(path)-2]
+	}
+	on := []string{at.ARN("sqs", q.Region, q.Name)}
+	all := kind.Allow(kind.Reading(), on, "sqs:GetQueueAttributes")
+	all = append(all, kind.AllowWrites([]kind.Mode{kind.ModeWork}, on, "sqs:ReceiveMessage", "sqs:DeleteMessage",
+		"sqs:ChangeMessageVisibility")...)
+	if aws.QueueMetrics {
+		all = append(all, kind.Allow(kind.Reading(), nil, "cloudwatch:GetMetricData")...)
+	}
+	return all
 }
 
 func open(ctx context.Context, h *kind.Host, f config.Fleet, i int) (kind.Queue, error) {

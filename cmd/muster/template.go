@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/deploy/alerts"
+	"github.com/muster-scale/muster/deploy/dashboard"
+	"github.com/muster-scale/muster/deploy/iam"
+	"github.com/muster-scale/muster/kinds"
+)
+
+// templateCommand makes muster template. Its commands print text for other systems and call nothing.
+func templateCommand(g *global) *cobra.Command {
+	cmd := &cobra.Command{Use: "template", Short: "Print templates of other systems for a configuration"}
+	cmd.AddCommand(newMonitoring(g, "dashboard", "grafana", dashboard.Make),
+		newMonitoring(g, "alerts", "prometheus", alerts.Make))
+	return cmd
+}
+
+// newMonitoring makes a command that prints what f returns for CloudWatch or for the other system.
+func newMonitoring(g *global, name, other string, f func(string, *config.Config) ([]byte, error)) *cobra.Command {
+	var plain, cloudWatch bool
+	cmd := &cobra.Command{
+		Use: name + " --" + other + "|--cloudwatch [-f FILE]", Short: "Print " + name + ": see docs/monitoring.md",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if plain == cloudWatch {
+				return usage(fmt.Errorf("%s: allowed is one of --%s and --cloudwatch", cmd.CommandPath(), other))
+			}
+			c, err := g.load()
+			if err != nil {
+				return err
+			}
+			text, err := f(map[bool]string{true: other, false: "cloudwatch"}[plain], c)
+			cmd.OutOrStdout().Write(text)
+			return usage(err)
+		},
+	}
+	cmd.Flags().BoolVar(&plain, other, false, "for "+other)
+	cmd.Flags().BoolVar(&cloudWatch, "cloudwatch", false, "for CloudWatch")
+	return cmd
+}
+
+// newIAM makes muster iam. The output is JSON with either -o, because that is what IAM takes.
+func newIAM(g *global) *cobra.Command {
+	var o iam.Options
+	cmd := &cobra.Command{
+		Use: "iam --mode MODE -f FILE [FLEET...]", Short: "Print the least-privilege IAM policy for a configuration",
+		Long: iam.Help, Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, fleets []string) error {
+			c, err := g.load()
+			if err != nil {
+				return err
+			}
+			text, err := iam.Text(c, kinds.Table(), o, fleets...)
+			cmd.OutOrStdout().Write(text)
+			return usage(err)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar((*string)(&o.Mode), "mode", "up", "what the role runs: up, work, plan, publish or doctor")
+	f.StringVar(&o.Account, "account", "", "the account's number (default: that of the fleet's queue)")
+	f.StringVar(&o.Region, "region", "", "the region of what names none")
+	f.StringSliceVar(&o.PassRoles, "pass-role", nil, "the ARNs of the roles of task definitions (default: any)")
+	f.StringSliceVar(&o.Workers.Reports, "report", nil, "for work: cloudwatch[:NAMESPACE] or dynamodb:TABLE")
+	f.BoolVar(&o.Workers.LifecycleHook, "lifecycle-hook", false, "for work: the workers have a lifecycle hook")
+	f.BoolVar(&o.Workers.Protection, "protect-instance", false, "for work: they run with --protection instance")
+	return cmd
+}
