@@ -81,7 +81,7 @@ func New(o Options) *Sender {
 	return s
 }
 
-// Tell queues a notice for each destination that is told of its kind. It never blocks.
+// Tell queues a notice for each channel that accepts its kind of incident. It never blocks.
 func (s *Sender) Tell(n incident.Notice) {
 	for _, q := range s.queues {
 		if q.Tells != nil && n.Event != incident.Test && !q.Tells(n.Incident.Kind) {

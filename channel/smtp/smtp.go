@@ -69,8 +69,8 @@ func (s *sender) send(ctx context.Context, where, password string, n incident.No
 		return err
 	}
 	defer c.Close()
-	// The server must offer STARTTLS: going on without it would send the notice, and the password, in the clear to
-	// whoever removed the offer.
+	// The server must offer STARTTLS. Without encryption an attacker who removed the offer would read the notice and
+	// the password.
 	if s.config.StartTLS && s.config.Port != submissions {
 		if offered, _ := c.Extension("STARTTLS"); !offered {
 			return errors.New("the server offers no STARTTLS; state starttls: false to send without encryption")

@@ -178,7 +178,7 @@ func TestNothingIsSentWithoutTheEncryptionThatWasAskedFor(t *testing.T) {
 	c = s.to()
 	c.StartTLS = true
 	if _, err := (&sender{config: c}).Send(t.Context(), told()); err == nil {
-		t.Error("a certificate that nobody trusts was accepted")
+		t.Error("a certificate of an unknown authority was accepted")
 	}
 	<-s.ended
 	if s.mail != "" {

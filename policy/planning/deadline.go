@@ -51,7 +51,7 @@ const (
 // Decide implements [muster.Policy].
 func (p Deadline) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	if silent(o) {
-		return p.grow(o, recent)
+		return decideUntimed(p.grow(o, recent), o)
 	}
 	if o.Sharing != nil {
 		return p.decideShared(o)

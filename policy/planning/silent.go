@@ -22,8 +22,9 @@ const (
 	keptBefore  = "busiest_before"
 )
 
-// window is one measurement of a silent fleet: the change of the backlog between two times, between which no worker
-// joined or left. Each decision keeps its window for the next one, because a policy has no state.
+// window is one measurement of a silent fleet: the change of the backlog between two times, between which at most the
+// share [churn] of the workers joined or left. Each decision keeps its window for the next one, because a policy has no
+// state.
 type window struct {
 	from, backlog, serving float64
 	busiest, before        float64
@@ -35,6 +36,10 @@ const (
 	shortestWindow = 30 * time.Second
 	longestWindow  = 5 * time.Minute
 )
+
+// churn is the share of the workers that may leave, join or boot without an end of the window. Workers of a large fleet
+// are replaced all the time, and a window that each of them ended would never be over.
+const churn = 0.25
 
 // windowOf returns the window that the newest decision kept, or false if there is none.
 func windowOf(recent muster.Recent) (w window, ok bool) {
@@ -83,7 +88,7 @@ func silent(o muster.Observation) bool {
 //	backlog / (fall of the backlog per second)
 //
 // seconds. If that is later than the objective allows, or the backlog grows, the fleet doubles, once in a window.
-// Doubling reaches any size in a few windows, and exceeds the need by less than twice.
+// Doubling reaches any size in a few windows. It exceeds what clears the backlog in time by less than twice.
 //
 // While nothing waits, as many workers stay as were busy at once in this window or the one before. The messages in
 // flight are the load, because nothing else keeps messages in flight.
@@ -103,7 +108,7 @@ func (p Deadline) grow(o muster.Observation, recent muster.Recent) muster.Decisi
 	case !known || now < w.from:
 		begin.before = inFlight
 		w = begin
-	case w.serving != float64(c.InService()):
+	case math.Abs(float64(c.InService())-w.serving) > churn*w.serving:
 		begin.before = math.Max(w.before, w.busiest)
 		w = begin
 	case inFlight > w.busiest:
@@ -119,7 +124,7 @@ func (p Deadline) grow(o muster.Observation, recent muster.Recent) muster.Decisi
 	}
 	term := muster.Term{Rule: deadlineRule, In: in, Out: max(active, 1)}
 	switch {
-	case c.Pending() > 0:
+	case float64(c.Pending()) > churn*float64(active):
 		term.Why = unknown + "; workers are on their way"
 	case !over || w.from == now:
 		term.Why = fmt.Sprintf("%s; whether %s are enough shows in how the backlog changes within %s", unknown,

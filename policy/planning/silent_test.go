@@ -63,6 +63,10 @@ func TestASilentFleetDoublesUntilTheBacklogFalls(t *testing.T) {
 			{75 * time.Second, 8, 0, 0, 2, 8, "so many were busy lately"},
 			{76 * time.Second, 8, 0, 0, 2, 2, ""},
 		}},
+		{"workers that are replaced do not end the window", []look{
+			{0, 40, 0, 400, 40, 40, ""}, {15 * time.Second, 38, 2, 420, 38, 40, "whether 40 workers are enough"},
+			{30 * time.Second, 39, 1, 440, 39, 80, "the fleet doubles"},
+		}},
 		{"the clock of a restored decision may be ahead", []look{
 			{time.Minute, 4, 0, 100, 4, 4, ""}, {0, 4, 0, 100, 4, 4, "whether 4 workers are enough"},
 		}},
@@ -105,5 +109,18 @@ func TestOnlyFleetsThatNeverReportAreSilent(t *testing.T) {
 		if got := silent(o); got != row.want {
 			t.Errorf("%s: found silent %t, want %t", row.name, got, row.want)
 		}
+	}
+}
+
+// While the trees cannot be read, no worker of a silent fleet is stopped: what they will send is unknown.
+func TestASilentFleetKeepsItsWorkersWhileTreesAreUnknown(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	o := unheard(at, 8, 0, 0, 2)
+	if d := (Deadline{}).Decide(o, nil); d.Desired != 2 {
+		t.Fatalf("without trees: found %q, want the 2 busy workers", d.Sentence())
+	}
+	o.Expected = &muster.Expected{Reason: "the store is away"}
+	if d := (Deadline{}).Decide(o, nil); d.Desired != 8 || d.Verdict != muster.Hold {
+		t.Errorf("with unknown trees: found %q, want a hold at 8", d.Sentence())
 	}
 }
