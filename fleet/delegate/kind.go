@@ -14,7 +14,6 @@ import (
 	"github.com/muster-scale/muster/awsrules/tracking"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/config/keys"
-	"github.com/muster-scale/muster/fleet/ecs"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/policy"
@@ -282,7 +281,7 @@ func (c *Config) Notes(ctx context.Context, f config.Fleet, ports *kind.Ports) [
 	}
 	ours := PolicyName(f.Name)
 	if all[ours] = c.Cooldown; c.Cooldown == 0 {
-		all[ours] = ecs.DefaultCooldown
+		all[ours] = tracking.DefaultCooldown
 	}
 	boot, shows := f.Workers.Boot, f.Workers.Boot+c.Period+arrives
 	in := func(d time.Duration) string { return render.Seconds(d.Seconds()) }

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/awsrules/tracking"
 )
 
 // This file collects notes: settings and events that a person should know because they keep Muster from sizing the
@@ -133,16 +134,13 @@ func (f *Service) Owners(ctx context.Context) ([]string, error) {
 	return owners, err
 }
 
-// DefaultCooldown is the default cooldown of Application Auto Scaling after a scale-out of a service.
-const DefaultCooldown = 5 * time.Minute
-
 // Cooldowns returns the scale-out cooldown of each scaling policy that tracks a target, by name.
 func (f *Service) Cooldowns(ctx context.Context) (map[string]time.Duration, error) {
 	policies, err := f.policies(ctx)
 	all := map[string]time.Duration{}
 	for _, p := range policies {
 		if c := p.TargetTrackingScalingPolicyConfiguration; c != nil {
-			wait := DefaultCooldown
+			wait := tracking.DefaultCooldown
 			if c.ScaleOutCooldown != nil {
 				wait = time.Duration(*c.ScaleOutCooldown) * time.Second
 			}

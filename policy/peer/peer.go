@@ -39,6 +39,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/awsrules/stepscaling"
+	"github.com/muster-scale/muster/awsrules/tracking"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -110,7 +111,7 @@ func idleSeconds(setting float64) time.Duration {
 }
 
 // instanceWarmup is EC2 Auto Scaling's default cooldown, which is also the warm-up of an instance if none is set.
-const instanceWarmup = 300 * time.Second
+const instanceWarmup = tracking.DefaultCooldown
 
 // awsPeers are target tracking on three metrics, each with slow and fast alarms, and step scaling.
 func awsPeers() []Peer {
