@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/internal/render"
@@ -20,7 +21,7 @@ import (
 
 // newCheck makes muster check. It loads the configuration as muster up would, so that both accept the same files, and
 // looks up the programs of local fleets. The exit code is 2 with faults and 0 without, whatever the remarks say.
-func newCheck(g *global) *cobra.Command {
+func newCheck(g *command.Global) *cobra.Command {
 	return &cobra.Command{
 		Use: "check -f FILE", Short: "Check a configuration, and show every fault at once",
 		Long: `Check reads a configuration as muster up would and shows every fault with its place. It also checks that the
@@ -32,7 +33,7 @@ author expected.
 Exit codes: 0 no faults, with or without remarks; 2 faults.`,
 		Example: "  muster check -f muster.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			path, err := g.needFile("check")
+			path, err := g.NeedFile("check")
 			if err != nil {
 				return err
 			}
@@ -43,27 +44,27 @@ Exit codes: 0 no faults, with or without remarks; 2 faults.`,
 			// Anything but faults, such as a missing file, is an error without a place.
 			faults, isFaults := errors.AsType[config.Faults](err)
 			if err != nil && !isFaults {
-				return usage(err)
+				return command.Usage(err)
 			}
 			// Remarks need a configuration without faults, because they follow from its values.
 			var remarks []config.Fault
 			if err == nil {
 				remarks = allRemarks(c, host.Cores())
 			}
-			if g.json() {
-				if err := printJSON(cmd.OutOrStdout(),
+			if g.JSON() {
+				if err := command.PrintJSON(cmd.OutOrStdout(),
 					map[string]any{"valid": err == nil, "faults": append([]config.Fault{}, faults...),
 						"remarks": append([]config.Fault{}, remarks...)}); err != nil {
 					return err
 				}
 				// The faults are printed as part of the result, so the error has no text.
 				if isFaults {
-					return &exitError{code: exitUsage}
+					return &command.Exit{Code: command.ExitUsage}
 				}
 				return nil
 			}
 			if err != nil {
-				return usage(err)
+				return command.Usage(err)
 			}
 			printChecked(cmd.OutOrStdout(), path, c, remarks)
 			return nil

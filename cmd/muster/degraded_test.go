@@ -14,6 +14,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app/doctor"
 	"github.com/muster-scale/muster/app/status"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/internal/built"
@@ -49,7 +50,7 @@ func TestAFleetThatDoesNotRunIsSaidByStatusAndDoctor(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &config.Config{Data: dir, Listen: config.Listen{API: strings.TrimPrefix(api.URL, "http://")}}
-	found := fmt.Sprint(running(t.Context(), &global{}, c))
+	found := fmt.Sprint(running(t.Context(), &command.Global{}, c))
 	if !strings.Contains(found, "{others muster up wrong the fleet is not sized since") ||
 		!strings.Contains(found, "sizes 1 of 2 fleets") {
 		t.Errorf("doctor finds %s", found)

@@ -7,11 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster/app/demo"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 )
 
 // newDemo makes muster demo. It prints the results even when they break the demo's promises, and then ends with exit
 // code 1: a message that was lost, processed twice, or late under exact or deadline ([demo.Failure]).
-func newDemo(g *global) *cobra.Command {
+func newDemo(g *command.Global) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Watch Muster size real worker processes for two test loads, in under a minute",
@@ -27,15 +28,15 @@ it scales out, and for fifteen before it scales in. deadline runs with a scale o
 not twenty times as fast as booting a machine.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// With -o json the view goes to standard error, because standard output is for the result.
-			view := demo.NewView(cmd.OutOrStdout(), g.json(), cmd.ErrOrStderr())
+			view := demo.NewView(cmd.OutOrStdout(), g.JSON(), cmd.ErrOrStderr())
 			tally, err := demo.Play(cmd.Context(), view)
 			if err != nil {
 				return err
 			}
 			// They are printed also when a promise is broken, because the figures show which.
 			results := tally.Results()
-			if g.json() {
-				err = printJSON(cmd.OutOrStdout(), map[string]any{"tests": results})
+			if g.JSON() {
+				err = command.PrintJSON(cmd.OutOrStdout(), map[string]any{"tests": results})
 			} else {
 				err = demo.Print(cmd.OutOrStdout(), results)
 			}
@@ -46,7 +47,7 @@ not twenty times as fast as booting a machine.`,
 
 // newSleepBody is the work of the demo and of test load: it sleeps for the duration in the message. It is hidden and a
 // command of this program because a fleet needs a program to run, and this one exists on every machine that has Muster.
-func newSleepBody(*global) *cobra.Command {
+func newSleepBody(*command.Global) *cobra.Command {
 	return &cobra.Command{
 		Use: "sleep-body", Hidden: true,
 		Short: "Sleep for the duration that standard input holds",

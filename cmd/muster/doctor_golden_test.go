@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	model "github.com/muster-scale/muster/sim/cloud"
 	"github.com/muster-scale/muster/sim/cloud/account"
 	"github.com/muster-scale/muster/sim/cloud/queues"
@@ -25,8 +26,8 @@ func TestWhatDoctorPrintsAsJSON(t *testing.T) {
 		w.Inject(account.Injection{Trouble: account.AccessDenied, Action: "GetMetricData"})
 	}, strings.Replace(groupWeb, "max: 10", "max: 2", 1)+service)
 	code, out, _ := runMuster(t, "doctor", "-f", file, "-o", "json")
-	if code != exitFailed {
-		t.Errorf("ended with %d, want %d: a fleet has more members than its max", code, exitFailed)
+	if code != command.ExitFailed {
+		t.Errorf("ended with %d, want %d: a fleet has more members than its max", code, command.ExitFailed)
 	}
 	golden := filepath.Join("testdata", "doctor.json")
 	if *update {

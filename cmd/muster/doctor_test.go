@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/app/doctor"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	model "github.com/muster-scale/muster/sim/cloud"
@@ -271,7 +272,7 @@ func TestPublishDoesOneRound(t *testing.T) {
 		})
 	}
 	_, file := onFakeECS(t, nil, groupWeb)
-	if code, _, errOut := runMuster(t, "publish", "-f", file, "nothing"); code != exitUsage ||
+	if code, _, errOut := runMuster(t, "publish", "-f", file, "nothing"); code != command.ExitUsage ||
 		!strings.Contains(errOut, `no fleet "nothing"`) {
 		t.Errorf("an unknown fleet ended with %d: %s", code, errOut)
 	}

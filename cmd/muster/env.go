@@ -13,13 +13,14 @@ import (
 
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/app/client"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/server"
 	"github.com/muster-scale/muster/sqsapi"
 )
 
 // newEnv makes muster env. It reads the keys that muster up has made and never makes any itself: keys that no endpoint
 // knows would be refused. Standard output holds only shell lines, for eval; warnings go to standard error.
-func newEnv(g *global) *cobra.Command {
+func newEnv(g *command.Global) *cobra.Command {
 	var unset bool
 	cmd := &cobra.Command{
 		Use:   "env",
@@ -33,7 +34,7 @@ The lines replace the AWS keys and the profile of that shell. With --unset, env 
 the embedded queue again. Set your own keys anew after that, or open another shell.`,
 		Example: "  eval \"$(muster env)\"\n  aws sqs list-queues\n  eval \"$(muster env --unset)\"",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := g.place()
+			c, err := g.Place()
 			if err != nil {
 				return err
 			}
@@ -55,7 +56,7 @@ the embedded queue again. Set your own keys anew after that, or open another she
 			}
 			// With port 0 only the running muster up knows its port.
 			if strings.HasSuffix(c.Listen.Queue, ":0") {
-				return usage(fmt.Errorf("found listen.queue %s, where the port is another at every start; "+
+				return command.Usage(fmt.Errorf("found listen.queue %s, where the port is another at every start; "+
 					"state one, or take the lines that muster up prints", c.Listen.Queue))
 			}
 			warnReplaced(cmd.ErrOrStderr(), keys)
@@ -93,8 +94,8 @@ func warnReplaced(errOut io.Writer, keys sqsapi.Keys) {
 
 // printEnv prints shell lines that set the variables, or the variables as JSON: set by name, and unset for those that
 // would make clients ignore the keys.
-func printEnv(cmd *cobra.Command, g *global, set []client.Variable) error {
-	if !g.json() {
+func printEnv(cmd *cobra.Command, g *command.Global, set []client.Variable) error {
+	if !g.JSON() {
 		_, err := fmt.Fprint(cmd.OutOrStdout(), client.ShellLines(set))
 		return err
 	}
@@ -102,12 +103,12 @@ func printEnv(cmd *cobra.Command, g *global, set []client.Variable) error {
 	for _, v := range set {
 		values[v.Name] = v.Value
 	}
-	return printJSON(cmd.OutOrStdout(), map[string]any{"set": values, "unset": client.Competing()})
+	return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"set": values, "unset": client.Competing()})
 }
 
 // printUnset prints the line that unsets the variables. If the shell has other keys than ours, it prints nothing: unset
 // would remove the keys of the user.
-func printUnset(cmd *cobra.Command, g *global, set []client.Variable) error {
+func printUnset(cmd *cobra.Command, g *command.Global, set []client.Variable) error {
 	var names []string
 	// The lines belong to a shell: only its own variables tell whether eval "$(muster env)" ran in it.
 	ours := false
@@ -123,8 +124,8 @@ func printUnset(cmd *cobra.Command, g *global, set []client.Variable) error {
 			"muster env: this shell does not have the keys of the embedded queue, so nothing is unset",
 		)
 	}
-	if g.json() {
-		return printJSON(cmd.OutOrStdout(), map[string]any{"set": map[string]string{}, "unset": names})
+	if g.JSON() {
+		return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"set": map[string]string{}, "unset": names})
 	}
 	if !ours {
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/app/explain"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/history"
 )
 
@@ -23,7 +24,7 @@ type explainCommand struct {
 
 // newExplain makes muster explain. It reads the history of the data directory, which needs no running muster up, and
 // opens it read-only, so that it never waits for the writer.
-func newExplain(g *global) *cobra.Command {
+func newExplain(g *command.Global) *cobra.Command {
 	var x explainCommand
 	cmd := &cobra.Command{
 		Use:   "explain [FLEET]",
@@ -51,15 +52,15 @@ in shadow mode (muster up --shadow), when its size differed from what Muster wou
 // run explains one decision, or does what --verify or --against ask. The recorded decision is found first, because the
 // explanation of the current one also shows the last recorded one; [explain.Explained.Present] then replaces it by the
 // current decision if muster up runs and the user chose none.
-func (x explainCommand) run(cmd *cobra.Command, g *global, args []string) error {
+func (x explainCommand) run(cmd *cobra.Command, g *command.Global, args []string) error {
 	if x.against && (x.verify || x.at != "" || x.seq != 0) {
-		return usage(errors.New("--against shows all times at once; leave out --at, --seq and --verify"))
+		return command.Usage(errors.New("--against shows all times at once; leave out --at, --seq and --verify"))
 	}
-	c, err := g.place()
+	c, err := g.Place()
 	if err != nil {
 		return err
 	}
-	g.printFault(cmd.ErrOrStderr())
+	g.PrintFault(cmd.ErrOrStderr())
 	path := filepath.Join(c.Data, app.HistoryFile)
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("there is no history in %s yet; muster up keeps it there", c.Data)
@@ -96,36 +97,36 @@ func (x explainCommand) run(cmd *cobra.Command, g *global, args []string) error 
 	if err != nil {
 		return err
 	}
-	if g.json() {
-		return printJSON(cmd.OutOrStdout(), e)
+	if g.JSON() {
+		return command.PrintJSON(cmd.OutOrStdout(), e)
 	}
 	e.Print(cmd.OutOrStdout())
 	return nil
 }
 
 // showAgainst shows when a fleet had another size than Muster would have set.
-func showAgainst(cmd *cobra.Command, g *global, h *history.Reader, fleet string) error {
+func showAgainst(cmd *cobra.Command, g *command.Global, h *history.Reader, fleet string) error {
 	c, err := explain.Against(cmd.Context(), h, fleet)
 	if err != nil {
 		return err
 	}
-	if g.json() {
-		return printJSON(cmd.OutOrStdout(), c)
+	if g.JSON() {
+		return command.PrintJSON(cmd.OutOrStdout(), c)
 	}
 	return explain.PrintContrast(cmd.OutOrStdout(), c)
 }
 
 // verifyAll recomputes the recorded decisions of all fleets, and prints the results. The exit code is 1 when a decision
 // differs from its record. Decisions that cannot be recomputed are counted and change nothing.
-func verifyAll(cmd *cobra.Command, g *global, h *history.Reader, fleets []string) error {
+func verifyAll(cmd *cobra.Command, g *command.Global, h *history.Reader, fleets []string) error {
 	out := cmd.OutOrStdout()
 	all, err := explain.Verify(cmd.Context(), h, fleets, func(v explain.Verified) {
-		if !g.json() {
+		if !g.JSON() {
 			v.Print(out)
 		}
 	})
-	if all != nil && g.json() {
-		if err := printJSON(out, all); err != nil {
+	if all != nil && g.JSON() {
+		if err := command.PrintJSON(out, all); err != nil {
 			return err
 		}
 	}

@@ -10,12 +10,13 @@ import (
 
 	"github.com/muster-scale/muster/app/client"
 	"github.com/muster-scale/muster/app/incidents"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/server"
 )
 
 // newIncidents makes muster incidents. The list comes from the running muster up. --test needs none: it sends from this
 // process, with the channels of the configuration.
-func newIncidents(g *global) *cobra.Command {
+func newIncidents(g *command.Global) *cobra.Command {
 	test := false
 	cmd := &cobra.Command{
 		Use: "incidents", Short: "List open and recent incidents, or test the channels that are told of them",
@@ -28,7 +29,7 @@ it needs no running muster up, and its exit code is 1 if a channel failed.`,
 			if test {
 				return testChannels(cmd.Context(), g, cmd.OutOrStdout())
 			}
-			c, err := g.place()
+			c, err := g.Place()
 			if err != nil {
 				return err
 			}
@@ -36,9 +37,9 @@ it needs no running muster up, and its exit code is 1 if a channel failed.`,
 			if err := client.Get(cmd.Context(), c, "/v1/incidents", &all); err != nil {
 				return err
 			}
-			g.printFault(cmd.ErrOrStderr())
-			if g.json() {
-				return printJSON(cmd.OutOrStdout(), all)
+			g.PrintFault(cmd.ErrOrStderr())
+			if g.JSON() {
+				return command.PrintJSON(cmd.OutOrStdout(), all)
 			}
 			incidents.Print(cmd.OutOrStdout(), all, time.Now())
 			return nil
@@ -49,21 +50,21 @@ it needs no running muster up, and its exit code is 1 if a channel failed.`,
 }
 
 // testChannels sends a test notice to each channel of the configuration.
-func testChannels(ctx context.Context, g *global, out io.Writer) error {
-	if _, err := g.needFile("incidents --test"); err != nil {
+func testChannels(ctx context.Context, g *command.Global, out io.Writer) error {
+	if _, err := g.NeedFile("incidents --test"); err != nil {
 		return err
 	}
-	c, err := g.load()
+	c, err := g.Load()
 	if err != nil {
 		return err
 	}
 	if len(c.Notify) == 0 {
-		return usage(errors.New("incidents --test: the configuration has no notify; docs/notices.md shows one"))
+		return command.Usage(errors.New("incidents --test: the configuration has no notify; docs/notices.md shows one"))
 	}
 	answers := incidents.Test(ctx, c, time.Now().UTC())
-	if !g.json() {
+	if !g.JSON() {
 		incidents.PrintAnswers(out, answers)
-	} else if err := printJSON(out, map[string]any{"answers": answers}); err != nil {
+	} else if err := command.PrintJSON(out, map[string]any{"answers": answers}); err != nil {
 		return err
 	}
 	return incidents.Failed(answers)

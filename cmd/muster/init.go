@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/spf13/cobra"
 )
 
@@ -17,7 +18,7 @@ var starter string
 // newInit makes muster init. It creates the file exclusively, so that it can never overwrite a configuration: an
 // existing file is exit code 2. The text itself is starter.yaml; the script test init checks it and runs muster up with
 // it.
-func newInit(g *global) *cobra.Command {
+func newInit(g *command.Global) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [FILE]",
 		Short: "Write a commented configuration that works at once",
@@ -27,14 +28,15 @@ file.`,
 		Example: "  muster init && muster up",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path := defaultFile
+			path := command.DefaultFile
 			if len(args) == 1 {
 				path = args[0]
 			}
 			// O_EXCL: of two calls at once, one finds the file of the other.
 			f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 			if errors.Is(err, os.ErrExist) {
-				return usage(fmt.Errorf("init: %s is there already and stays as it is; name another file, or remove it",
+				return command.Usage(fmt.Errorf(
+					"init: %s is there already and stays as it is; name another file, or remove it",
 					path))
 			}
 			if err != nil {
@@ -44,11 +46,11 @@ file.`,
 			if err = errors.Join(err, f.Close()); err != nil {
 				return fmt.Errorf("init: %w", err)
 			}
-			if g.json() {
-				return printJSON(cmd.OutOrStdout(), map[string]string{"file": path})
+			if g.JSON() {
+				return command.PrintJSON(cmd.OutOrStdout(), map[string]string{"file": path})
 			}
 			named := ""
-			if path != defaultFile {
+			if path != command.DefaultFile {
 				named = " -f " + path
 			}
 			_, err = fmt.Fprintf(

@@ -12,13 +12,14 @@ import (
 
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/app/logs"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/internal/joblog"
 )
 
 // logsCommand is muster logs with its flags. since is parsed when the command runs, because a duration counts back from
 // then.
 type logsCommand struct {
-	g *global
+	g *command.Global
 	// since is the text of --since; all shows repeated lines one by one.
 	since string
 	all   bool
@@ -28,7 +29,7 @@ type logsCommand struct {
 // newLogs makes muster logs. It reads the log files of the data directory, so it works while muster up runs and after
 // it has ended. It needs a valid configuration, to tell a remote fleet, whose output is elsewhere, from a name that
 // does not exist.
-func newLogs(g *global) *cobra.Command {
+func newLogs(g *command.Global) *cobra.Command {
 	r := &logsCommand{g: g}
 	cmd := &cobra.Command{
 		Use: "logs [FLEET]", Short: "Show what the jobs of a local fleet printed, and why attempts failed",
@@ -43,7 +44,7 @@ describes.`, joblog.Files*joblog.FileMegabytes),
 		Example: `  muster logs thumbnails --follow
   muster logs thumbnails --failed --since 1h
   muster logs thumbnails --message 6f9619ff`,
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: g.completeLogs,
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeLogs(g),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.run(cmd.Context(), append(args, "")[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -70,14 +71,16 @@ describes.`, joblog.Files*joblog.FileMegabytes),
 	return cmd
 }
 
-// completeLogs completes the name of a local fleet. A fault in the configuration completes nothing: a completion cannot
-// show an error.
-func (g *global) completeLogs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	c, err := g.load()
-	if err != nil || len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+// completeLogs returns what completes the name of a local fleet. A fault in the configuration completes nothing: a
+// completion cannot show an error.
+func completeLogs(g *command.Global) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		c, err := g.Load()
+		if err != nil || len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return logs.Fleets(c), cobra.ShellCompDirectiveNoFileComp
 	}
-	return logs.Fleets(c), cobra.ShellCompDirectiveNoFileComp
 }
 
 // run shows the selected records. A log without one is no failure: a line on standard error says so, with the
@@ -87,9 +90,9 @@ func (r *logsCommand) run(ctx context.Context, fleet string, out, errOut io.Writ
 		return err
 	}
 	if r.o.Tail < 0 || r.o.Tail > logs.MaxTail {
-		return usage(fmt.Errorf("--tail: found %d, allowed is 0, for all, to %d", r.o.Tail, logs.MaxTail))
+		return command.Usage(fmt.Errorf("--tail: found %d, allowed is 0, for all, to %d", r.o.Tail, logs.MaxTail))
 	}
-	c, err := r.g.load()
+	c, err := r.g.Load()
 	if err != nil {
 		return err
 	}
@@ -98,14 +101,14 @@ func (r *logsCommand) run(ctx context.Context, fleet string, out, errOut io.Writ
 	}
 	// Times of today are printed without a date.
 	show := logs.NewPrinter(out, time.Now(), r.o.Failed, r.all)
-	if r.g.json() {
+	if r.g.JSON() {
 		// One record per line, so that jq and grep work on a log that is followed.
 		lines := json.NewEncoder(out)
 		lines.SetEscapeHTML(false)
 		show = jsonLines{lines}
 	}
 	shown, err := logs.Read(ctx, app.LogsDir(c.Data), fleet, r.o, show)
-	if err == nil && shown == 0 && !r.o.Follow && !r.g.json() {
+	if err == nil && shown == 0 && !r.o.Follow && !r.g.JSON() {
 		fmt.Fprintf(errOut, "the log of %s has no record%s\n", fleet, r.selectionText())
 	}
 	return err

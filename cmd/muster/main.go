@@ -22,6 +22,9 @@
 //	worlds                sim/worlds, sim/tournament
 //	import                app/importing, config/foreign
 //
+// Three groups of commands are packages below this one: internal/queues, internal/trees and internal/simulations. All
+// share internal/command: the flags -f and -o, the configuration, exit codes, and how results are printed.
+//
 // One file holds one command, and every command follows the same order. Its newNAME function declares flags, help and
 // completion; it reads no file, because muster --help makes every command. Its RunE checks the flags, finds the
 // configuration, calls the package, and prints the result as text or, with -o json, as JSON. Results go to standard
@@ -32,27 +35,13 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // schedules know their zones on every machine
 
-	"github.com/muster-scale/muster/internal/misuse"
-	"github.com/muster-scale/muster/sim/threshold"
-)
-
-// The exit codes, the same for every command. Scripts depend on them, so a new meaning needs a new number. exitUsage
-// means that the same command line fails again until the user changes it or the configuration. exitChanges is for plan
-// --detailed-exitcode. exitThreshold is for a limit that the user stated: --threshold, or --timeout of tree watch.
-const (
-	exitOK        = 0
-	exitFailed    = 1
-	exitUsage     = 2
-	exitChanges   = 3
-	exitThreshold = 4
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 )
 
 func main() { os.Exit(run()) }
@@ -70,7 +59,7 @@ func run() int {
 		<-signals
 		stop()
 		<-signals
-		os.Exit(exitFailed)
+		os.Exit(command.ExitFailed)
 	}()
 	return execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
@@ -85,54 +74,9 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	root.SetErr(errOut)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return exitOK
+		return command.ExitOK
 	}
-	coded := exitCodeOf(err)
-	printFailure(errOut, coded, wantsJSON(args))
-	return coded.code
-}
-
-// exitCodeOf adds the exit code to the error of a command. An error that already has a code keeps it. Packages below
-// cmd know no exit codes: they return a [misuse.Error] for a wrong request and a [threshold.MissedError] for a missed
-// limit. Anything else failed.
-func exitCodeOf(err error) *exitError {
-	if coded, ok := errors.AsType[*exitError](err); ok {
-		return coded
-	}
-	if _, missed := errors.AsType[*threshold.MissedError](err); missed {
-		return &exitError{exitThreshold, err}
-	}
-	wrong, ok := errors.AsType[*misuse.Error](err)
-	switch {
-	case !ok:
-		return &exitError{exitFailed, err}
-	case wrong.Setting != "" && err.Error() == wrong.Error():
-		return &exitError{exitUsage, fmt.Errorf("--%w", err)} // a setting is a flag here
-	}
-	return &exitError{exitUsage, err}
-}
-
-// exitError is an error with an exit code. An exitError without err ends the command with the code and prints nothing:
-// the command has printed its result already.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return ""
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
-
-// usage marks an error as wrong usage or a wrong configuration: exit code 2. It returns nil for nil, so that it can
-// wrap a call.
-func usage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &exitError{exitUsage, err}
+	coded := command.ExitOf(err)
+	command.PrintFailure(errOut, coded, command.WantsJSON(args))
+	return coded.Code
 }

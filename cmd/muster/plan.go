@@ -6,12 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster/app/plan"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 )
 
 // newPlan makes muster plan. A file with a fault is no reason to fail while muster up runs: [plan.Make] then plans with
 // the configuration in force, and the fault is printed. Without --detailed-exitcode the exit code is 0 whether or not a
 // size changes, so that scripts can print plans.
-func newPlan(g *global) *cobra.Command {
+func newPlan(g *command.Global) *cobra.Command {
 	var detailed bool
 	cmd := &cobra.Command{
 		Use:   "plan -f FILE [FLEET]",
@@ -25,19 +26,19 @@ A table shows what to expect for the objective at the decided size, with one wor
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 with --detailed-exitcode: a size would change.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := g.needFile("plan"); err != nil {
+			if _, err := g.NeedFile("plan"); err != nil {
 				return err
 			}
 			// place and not load: a fault in the file is handed to Make, which decides whether it matters.
-			c, err := g.place()
+			c, err := g.Place()
 			if err != nil {
 				return err
 			}
-			plans, err := plan.Make(cmd.Context(), c, g.fault)
+			plans, err := plan.Make(cmd.Context(), c, g.Fault())
 			if err != nil {
 				return err
 			}
-			g.printFault(cmd.ErrOrStderr())
+			g.PrintFault(cmd.ErrOrStderr())
 			// All fleets are planned first, and one is chosen then, so that an unknown name lists the known ones.
 			if len(args) == 1 {
 				if plans, err = plan.Of(plans, args[0]); err != nil {
@@ -52,24 +53,24 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 with --detailed-
 }
 
 // showPlans prints the plans, and returns exit code 3 without a message when a size changes and detailed is true.
-func showPlans(out io.Writer, g *global, plans []plan.Fleet, detailed bool) error {
+func showPlans(out io.Writer, g *command.Global, plans []plan.Fleet, detailed bool) error {
 	changes := false
 	for _, p := range plans {
 		changes = changes || p.Changes
-		if !g.json() {
+		if !g.JSON() {
 			if err := p.Print(out); err != nil {
 				return err
 			}
 		}
 	}
-	if g.json() {
-		if err := printJSON(out, map[string]any{"fleets": plans}); err != nil {
+	if g.JSON() {
+		if err := command.PrintJSON(out, map[string]any{"fleets": plans}); err != nil {
 			return err
 		}
 	}
 	// No text: the plans are printed, and this is no failure.
 	if changes && detailed {
-		return &exitError{code: exitChanges}
+		return &command.Exit{Code: command.ExitChanges}
 	}
 	return nil
 }

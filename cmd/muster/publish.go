@@ -7,12 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster/app/publish"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 )
 
 // newPublish makes muster publish. It prints a line for each fleet even when some failed, and then ends with exit code
 // 1: under cron the other fleets must still be published. With --emf, standard output is for the metrics, so the lines
 // for people go to standard error.
-func newPublish(g *global) *cobra.Command {
+func newPublish(g *command.Global) *cobra.Command {
 	lines := false
 	cmd := &cobra.Command{
 		Use:   "publish -f FILE [FLEET...]",
@@ -29,11 +30,11 @@ minute:
 		Example: "  muster publish -f muster.yaml\n  muster publish -f muster.yaml --emf thumbnails",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := g.needFile("publish"); err != nil {
+			if _, err := g.NeedFile("publish"); err != nil {
 				return err
 			}
 			// place is not enough: the metrics and their names follow from the fleets and their policies.
-			c, err := g.load()
+			c, err := g.Load()
 			if err != nil {
 				return err
 			}
@@ -50,8 +51,8 @@ minute:
 			if lines {
 				resultOut = cmd.ErrOrStderr() // standard output is for the metrics
 			}
-			if g.json() {
-				err = printJSON(resultOut, map[string]any{"fleets": all})
+			if g.JSON() {
+				err = command.PrintJSON(resultOut, map[string]any{"fleets": all})
 			} else {
 				for _, p := range all {
 					p.Print(resultOut)

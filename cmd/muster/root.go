@@ -1,64 +1,76 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
+	"github.com/muster-scale/muster/cmd/muster/internal/queues"
+	"github.com/muster-scale/muster/cmd/muster/internal/simulations"
+	"github.com/muster-scale/muster/cmd/muster/internal/trees"
 	"github.com/muster-scale/muster/kinds"
 	"github.com/spf13/cobra"
 )
 
-// global holds the flags that every command has. Each command gets the same pointer when it is made, before the flags
-// are parsed; so it reads the fields only in RunE.
-type global struct {
-	// config is the value of -f; empty for the default file. Read it with file, needFile, load or place.
-	config string
-	// output is the value of -o: text or json.
-	output string
-	// fault is a fault of the configuration that does not matter to the command: see [global.place].
-	fault error
-}
-
 // commands are all commands; the help sorts them by name. Each row repeats the name, so that [neededCommands] need not
 // make a command to know it; a test compares the names.
-func commands() []command {
-	return []command{
-		{"up", newUp}, {"demo", newDemo}, {"work", newWork}, {"send", newSend}, {"check", newCheck}, {"plan", newPlan},
-		{"explain", newExplain}, {"status", newStatus}, {"incidents", newIncidents}, {"logs", newLogs},
-		{"queue", newQueue}, {"tree", newTree}, {"trace", newTrace}, {"iam", newIAM}, {"template", templateCommand},
+func commands() []entry {
+	return []entry{
+		{"up", newUp},
+		{"demo", newDemo},
+		{"work", newWork},
+		{"send", newSend},
+		{"check", newCheck},
+		{"plan", newPlan},
+		{"explain", newExplain},
+		{"status", newStatus},
+		{"incidents", newIncidents},
+		{"logs", newLogs},
+		{"queue", queues.New},
+		{"tree", trees.New},
+		{"trace", simulations.NewTrace},
+		{"iam", newIAM},
+		{"template", templateCommand},
 		{"schema", newSchema},
-		{"simulate", newSimulate}, {"compare", newCompare}, {"worlds", newWorlds}, {"import", newImport},
-		{"version", newVersion}, {"init", newInit}, {"env", newEnv}, {"sleep-body", newSleepBody},
-		{"validate", newValidate}, {"publish", newPublish}, {"doctor", newDoctor},
+		{"simulate", simulations.NewSimulate},
+		{"compare", simulations.NewCompare},
+		{"worlds", simulations.NewWorlds},
+		{"import", simulations.NewImport},
+		{"version", newVersion},
+		{"init", newInit},
+		{"env", newEnv},
+		{"sleep-body", newSleepBody},
+		{"validate", newValidate},
+		{"publish", newPublish},
+		{"doctor", newDoctor},
 	}
 }
 
-// command is a command that is not made yet, and its name.
-type command struct {
+// entry is a command that is not made yet, and its name.
+type entry struct {
 	name string
-	make func(*global) *cobra.Command
+	make func(*command.Global) *cobra.Command
 }
 
 // neededCommands returns the command that the arguments begin with. If they begin with something else, as for help and
 // completion, it returns all commands. Making all of them takes longer than many a command runs.
-func neededCommands(args []string) []command {
+func neededCommands(args []string) []entry {
 	all := commands()
 	for _, c := range all {
 		if len(args) > 0 && args[0] == c.name {
-			return []command{c}
+			return []entry{c}
 		}
 	}
 	return all
 }
 
 // newRoot returns muster with the commands that the arguments need. It decides what all commands share: -f and -o, the
-// check of -o, and usage errors in one form. cobra prints neither errors nor the usage text: [printFailure] does, once,
-// and a page of flags would hide the error.
+// check of -o, and usage errors in one form. cobra prints neither errors nor the usage text: [command.PrintFailure]
+// does, once, and a page of flags would hide the error.
 func newRoot(args []string) *cobra.Command {
-	g := &global{}
+	g := &command.Global{}
 	root := &cobra.Command{
 		Use:   "muster",
 		Short: "Muster keeps the right number of workers on every queue",
@@ -73,20 +85,20 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 plan has changes
 		SilenceUsage: true, SilenceErrors: true,
 		SuggestionsMinimumDistance: 2,
 	}
-	root.PersistentFlags().StringVarP(&g.config, "file", "f", "", "the configuration file (default: muster.yaml in "+
+	root.PersistentFlags().StringVarP(&g.Config, "file", "f", "", "the configuration file (default: muster.yaml in "+
 		"this "+
 		"directory, if it exists)")
-	root.PersistentFlags().StringVarP(&g.output, "output", "o", "text", "print results as text or json")
+	root.PersistentFlags().StringVarP(&g.Output, "output", "o", "text", "print results as text or json")
 	root.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		if g.output != "text" && g.output != "json" {
-			return usage(fmt.Errorf("--output: found %q, allowed is text or json", g.output))
+		if g.Output != "text" && g.Output != "json" {
+			return command.Usage(fmt.Errorf("--output: found %q, allowed is text or json", g.Output))
 		}
 		return nil
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(fmt.Errorf("%w\nrun %s --help for its arguments and flags", err, cmd.CommandPath()))
+		return command.Usage(fmt.Errorf("%w\nrun %s --help for its arguments and flags", err, cmd.CommandPath()))
 	})
 	// Only muster alone, help and completion need the other commands and the version flag.
 	all := neededCommands(args)
@@ -130,27 +142,16 @@ func withUsageErrors(cmd *cobra.Command) {
 			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 				text += "; did you mean " + strings.Join(near, ", ") + "?"
 			}
-			return usage(fmt.Errorf("%s", text))
+			return command.Usage(fmt.Errorf("%s", text))
 		}
 		if err := check(c, args); err != nil {
-			return usage(fmt.Errorf("%s: %w", c.CommandPath(), err))
+			return command.Usage(fmt.Errorf("%s: %w", c.CommandPath(), err))
 		}
 		return nil
 	}
 	if cmd.RunE == nil && cmd.Run == nil {
 		cmd.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	}
-}
-
-// json tells whether the result is printed as JSON.
-func (g *global) json() bool { return g.output == "json" }
-
-// printJSON prints v as indented JSON. Fields have tags, and the documented ones are part of the contract: see docs/.
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false) // people read it, and it never becomes part of a page
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 // newLogger logs to w, one line per event.
@@ -160,13 +161,15 @@ func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 
 // newSchema makes muster schema. [kinds.Schema] writes the schema from the same declarations that decode the
 // configuration, so the two cannot differ.
-func newSchema(*global) *cobra.Command {
+func newSchema(*command.Global) *cobra.Command {
 	return &cobra.Command{
 		Use: "schema", Short: "Print the JSON schema of the configuration, for editors",
 		Long: `Schema prints the JSON schema of the configuration. An editor with a YAML language server then completes and
 checks the file, if the file begins with
   # yaml-language-server: $schema=muster.schema.json`,
 		Example: "  muster schema >muster.schema.json",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return printJSON(cmd.OutOrStdout(), kinds.Schema()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return command.PrintJSON(cmd.OutOrStdout(), kinds.Schema())
+		},
 	}
 }

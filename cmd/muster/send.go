@@ -8,12 +8,13 @@ import (
 
 	"github.com/muster-scale/muster/app/client"
 	"github.com/muster-scale/muster/app/testload"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 )
 
 // newSend makes muster send. It makes all bodies first, so that a fault in a file is found before anything was sent.
 // Then it finds the queue's URL and its keys, and sends. After a failure the error says how many messages were sent:
 // sending is not undone.
-func newSend(g *global) *cobra.Command {
+func newSend(g *command.Global) *cobra.Command {
 	var (
 		l   testload.Load
 		url string
@@ -30,13 +31,13 @@ muster sleep-body (--duration, with --spread), or the lines of a file (--bodies)
 			// This needs no connection, so a wrong flag fails before anything else.
 			bodies, err := l.Make(cmd.InOrStdin())
 			if err != nil {
-				return usage(err)
+				return command.Usage(err)
 			}
 			// A name is looked up in the configuration; an unknown one is a queue of muster up.
-			if url, err = client.QueueURL(g.place, url); err != nil {
+			if url, err = client.QueueURL(g.Place, url); err != nil {
 				return err
 			}
-			queues, err := client.SQS(cmd.Context(), g.place, url)
+			queues, err := client.SQS(cmd.Context(), g.Place, url)
 			if err != nil {
 				return err
 			}
@@ -47,8 +48,8 @@ muster sleep-body (--duration, with --spread), or the lines of a file (--bodies)
 			if err != nil {
 				return fmt.Errorf("%d of %d messages were sent: %w", sent, len(bodies), client.Explain(err))
 			}
-			if g.json() {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"sent": sent, "seconds": seconds})
+			if g.JSON() {
+				return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"sent": sent, "seconds": seconds})
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "sent %d messages in %.1f s\n", sent, seconds)
 			return err

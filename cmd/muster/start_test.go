@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 )
 
 func TestACommandIsTheSameAloneAndAmongAll(t *testing.T) {
@@ -29,7 +31,7 @@ func TestACommandIsTheSameAloneAndAmongAll(t *testing.T) {
 	whole := help(nil, "--help")
 	seen := map[string]bool{}
 	for _, c := range commands() {
-		made := c.make(&global{})
+		made := c.make(&command.Global{})
 		if made.Name() != c.name || seen[c.name] {
 			t.Errorf("the word %s calls %s", c.name, made.Name())
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/deploy/alerts"
 	"github.com/muster-scale/muster/deploy/dashboard"
@@ -13,7 +14,7 @@ import (
 )
 
 // templateCommand makes muster template. Its commands print text for other systems and call nothing.
-func templateCommand(g *global) *cobra.Command {
+func templateCommand(g *command.Global) *cobra.Command {
 	cmd := &cobra.Command{Use: "template", Short: "Print templates of other systems for a configuration"}
 	cmd.AddCommand(newMonitoring(g, "dashboard", "grafana", dashboard.Make),
 		newMonitoring(g, "alerts", "prometheus", alerts.Make))
@@ -21,21 +22,24 @@ func templateCommand(g *global) *cobra.Command {
 }
 
 // newMonitoring makes a command that prints what f returns for CloudWatch or for the other system.
-func newMonitoring(g *global, name, other string, f func(string, *config.Config) ([]byte, error)) *cobra.Command {
+func newMonitoring(
+	g *command.Global, name, other string, f func(string, *config.Config) ([]byte, error),
+) *cobra.Command {
 	var plain, cloudWatch bool
 	cmd := &cobra.Command{
 		Use: name + " --" + other + "|--cloudwatch [-f FILE]", Short: "Print " + name + ": see docs/monitoring.md",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if plain == cloudWatch {
-				return usage(fmt.Errorf("%s: allowed is one of --%s and --cloudwatch", cmd.CommandPath(), other))
+				return command.Usage(fmt.Errorf(
+					"%s: allowed is one of --%s and --cloudwatch", cmd.CommandPath(), other))
 			}
-			c, err := g.load()
+			c, err := g.Load()
 			if err != nil {
 				return err
 			}
 			text, err := f(map[bool]string{true: other, false: "cloudwatch"}[plain], c)
 			cmd.OutOrStdout().Write(text)
-			return usage(err)
+			return command.Usage(err)
 		},
 	}
 	cmd.Flags().BoolVar(&plain, other, false, "for "+other)
@@ -44,19 +48,19 @@ func newMonitoring(g *global, name, other string, f func(string, *config.Config)
 }
 
 // newIAM makes muster iam. The output is JSON with either -o, because that is what IAM takes.
-func newIAM(g *global) *cobra.Command {
+func newIAM(g *command.Global) *cobra.Command {
 	var o iam.Options
 	cmd := &cobra.Command{
 		Use: "iam --mode MODE -f FILE [FLEET...]", Short: "Print the least-privilege IAM policy for a configuration",
 		Long: iam.Help, Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, fleets []string) error {
-			c, err := g.load()
+			c, err := g.Load()
 			if err != nil {
 				return err
 			}
 			text, err := iam.Text(c, kinds.Table(), o, fleets...)
 			cmd.OutOrStdout().Write(text)
-			return usage(err)
+			return command.Usage(err)
 		},
 	}
 	f := cmd.Flags()

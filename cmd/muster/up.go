@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/app/console"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/descendants"
 	"github.com/muster-scale/muster/internal/host"
@@ -18,7 +19,7 @@ import (
 // newUp makes muster up. It reads the configuration and refuses one with a fault before it opens anything; later
 // faults, in a changed file, leave the running configuration in force. It ends with exit code 0 after an interrupt, and
 // with 1 when the data, a port or a server failed.
-func newUp(g *global) *cobra.Command {
+func newUp(g *command.Global) *cobra.Command {
 	var o app.Options
 	var hideKeys bool
 	cmd := &cobra.Command{
@@ -36,15 +37,15 @@ stays in force.`,
 		Example: `  muster up
   muster up -f muster.yaml`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := g.load()
+			c, err := g.Load()
 			if err != nil {
 				return err
 			}
-			if err := usage(app.CheckCommands(c)); err != nil {
+			if err := command.Usage(app.CheckCommands(c)); err != nil {
 				return err
 			}
 			// An App reloads this file; without a file, nothing is watched.
-			o.Watch = g.file()
+			o.Watch = g.File()
 			o.Cores = host.SparePlace()
 			said := console.New(cmd.OutOrStdout(), app.LogsDir(c.Data), thisProgram().Version)
 			if hideKeys {

@@ -11,12 +11,13 @@ import (
 
 	"github.com/muster-scale/muster/app/demo"
 	"github.com/muster-scale/muster/app/validate"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 )
 
 // newValidate makes muster validate, which is hidden: it is for work on the simulator. It needs an idle machine,
 // because real processes share its cores with everything else. Exit code 1 means that the simulator disagrees with
 // reality by more than allowed.
-func newValidate(g *global) *cobra.Command {
+func newValidate(g *command.Global) *cobra.Command {
 	var o validateOptions
 	cmd := &cobra.Command{
 		Use: "validate", Hidden: true, Args: cobra.NoArgs,
@@ -30,7 +31,7 @@ the launches, the worker-seconds and the share in time with those of the simulat
 the table allows, or if the peak exceeds the load by more than a few workers.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
-				return usage(err)
+				return command.Usage(err)
 			}
 			return runValidate(cmd, g, o)
 		},
@@ -70,7 +71,7 @@ func (o validateOptions) check() error {
 
 // runValidate makes the requested runs, prints them and returns disagreements. A disagreement in the demo does not skip
 // the steady run: its figures may show why.
-func runValidate(cmd *cobra.Command, g *global, o validateOptions) error {
+func runValidate(cmd *cobra.Command, g *command.Global, o validateOptions) error {
 	out := cmd.OutOrStdout()
 	var rows []validate.Figure
 	var steady *validate.Steady
@@ -79,7 +80,7 @@ func runValidate(cmd *cobra.Command, g *global, o validateOptions) error {
 		if rows, err = validate.Demo(cmd.Context(), o.repetitions, cmd.ErrOrStderr()); err != nil {
 			return err
 		}
-		if !g.json() {
+		if !g.JSON() {
 			err = validate.PrintDemo(out, rows, o.repetitions)
 		}
 		err = errors.Join(err, validate.Disagreement(rows, o.within))
@@ -90,13 +91,13 @@ func runValidate(cmd *cobra.Command, g *global, o validateOptions) error {
 		if steady, failed = validate.CompareSteady(cmd.Context(), o.steady, cmd.ErrOrStderr()); failed != nil {
 			return errors.Join(err, failed)
 		}
-		if !g.json() {
+		if !g.JSON() {
 			err = errors.Join(err, steady.Print(out))
 		}
 		err = errors.Join(err, steady.Disagreement())
 	}
-	if g.json() {
-		err = errors.Join(printJSON(out, map[string]any{"demo": rows, "steady": steady}), err)
+	if g.JSON() {
+		err = errors.Join(command.PrintJSON(out, map[string]any{"demo": rows, "steady": steady}), err)
 	}
 	return err
 }

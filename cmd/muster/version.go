@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/internal/built"
 )
 
@@ -19,12 +20,12 @@ func thisProgram() built.Program {
 }
 
 // newVersion makes muster version. The commit comes from the build information that Go embeds.
-func newVersion(g *global) *cobra.Command {
+func newVersion(g *command.Global) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version, and the commit it was built from",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if g.json() {
-				return printJSON(cmd.OutOrStdout(), thisProgram())
+			if g.JSON() {
+				return command.PrintJSON(cmd.OutOrStdout(), thisProgram())
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), thisProgram())
 			return err

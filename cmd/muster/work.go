@@ -14,6 +14,7 @@ import (
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/app/client"
 	"github.com/muster-scale/muster/app/work"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/config/keys"
 	"github.com/muster-scale/muster/worker"
@@ -39,9 +40,9 @@ type workCommand struct {
 //
 // Most flags are the keys of workers: in a configuration. The others say what only a worker on its own needs: its
 // queue, its name, its controller, and the machine that it runs on.
-func newWork(g *global) *cobra.Command {
+func newWork(g *command.Global) *cobra.Command {
 	// These are the defaults of a worker without a fleet. A fleet's worker gets those of its configuration instead.
-	w := &workCommand{Settings: work.Settings{Placement: work.NewPlacement(), Place: g.place}, workers: config.Workers{
+	w := &workCommand{Settings: work.Settings{Placement: work.NewPlacement(), Place: g.Place}, workers: config.Workers{
 		Slots: 1, Batch: 1, Visibility: 30 * time.Second, Retry: 30 * time.Second, StartLimit: time.Minute, Log: "info",
 		ReportEvery: time.Minute,
 	}}
@@ -68,7 +69,7 @@ Work runs with the embedded queue and with Amazon SQS, with a controller (--api)
 	f := cmd.Flags()
 	f.StringArrayVar(&w.Queues, "queue", nil,
 		"the queue's name, or its URL; may be repeated, to receive from several queues in turn")
-	keyFlags(f, w.workers.Keys(), map[string]string{
+	command.KeyFlags(f, w.workers.Keys(), map[string]string{
 		"grace": "; in an ECS task 20s by default",
 		"report": "; also http (the controller at --api, always with it) and emf[:NAMESPACE] (lines on " +
 			"standard output)",
@@ -155,7 +156,7 @@ func (w *workCommand) checkFlags(argv []string) error {
 
 // check reads the flags, the arguments and the environment, and checks that they fit together. A worker that a fleet
 // started gets all its settings from the environment.
-func (w *workCommand) check(g *global, flags *pflag.FlagSet, args []string) error {
+func (w *workCommand) check(g *command.Global, flags *pflag.FlagSet, args []string) error {
 	started, err := false, error(nil)
 	// A fleet starts "muster work" without any argument, because every user of the machine can read command lines.
 	if flags.NFlag() == 0 && len(args) == 0 {
@@ -175,18 +176,18 @@ func (w *workCommand) check(g *global, flags *pflag.FlagSet, args []string) erro
 
 // readFlags takes the settings from the flags and the arguments. Names of queues become URLs here, with the
 // configuration of -f or muster.yaml; the worker itself knows URLs alone.
-func (w *workCommand) readFlags(g *global, flags *pflag.FlagSet, args []string) (err error) {
+func (w *workCommand) readFlags(g *command.Global, flags *pflag.FlagSet, args []string) (err error) {
 	if err := keys.CheckOptions(w.workers.Keys(), flags.Changed); err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
-	if w.Queues, err = client.QueueURLs(g.place, w.Queues); err != nil {
+	if w.Queues, err = client.QueueURLs(g.Place, w.Queues); err != nil {
 		return err
 	}
-	if w.Execution.DeadLetter, err = client.QueueURL(g.place, w.Execution.DeadLetter); err != nil {
+	if w.Execution.DeadLetter, err = client.QueueURL(g.Place, w.Execution.DeadLetter); err != nil {
 		return err
 	}
 	if err := w.checkFlags(args); err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	w.workers.Command = args
 	return w.Take(w.workers)
@@ -194,7 +195,7 @@ func (w *workCommand) readFlags(g *global, flags *pflag.FlagSet, args []string) 
 
 // run works until the worker ends, or checks conformance. MUSTER_TOKEN is a variable and no flag: other users of the
 // machine can read command lines.
-func (w *workCommand) run(g *global, cmd *cobra.Command, args []string) error {
+func (w *workCommand) run(g *command.Global, cmd *cobra.Command, args []string) error {
 	flags := cmd.Flags()
 	if err := w.check(g, flags, args); err != nil {
 		return err
@@ -210,7 +211,7 @@ func (w *workCommand) run(g *global, cmd *cobra.Command, args []string) error {
 
 // conform checks the command or endpoint against the protocol, and prints a line for each rule while the checks run. A
 // broken rule is exit code 1.
-func (w *workCommand) conform(g *global, cmd *cobra.Command) error {
+func (w *workCommand) conform(g *command.Global, cmd *cobra.Command) error {
 	// An empty --bad-sample is a body too, so the flag itself decides and not its value.
 	samples := work.Samples{Good: w.samples}
 	if cmd.Flags().Changed("bad-sample") {
@@ -221,12 +222,12 @@ func (w *workCommand) conform(g *global, cmd *cobra.Command) error {
 	}
 	out := cmd.OutOrStdout()
 	var tell func(execution.Finding)
-	if !g.json() {
+	if !g.JSON() {
 		tell = func(f execution.Finding) { printFinding(out, f) }
 	}
 	all, kept, err := work.Conform(cmd.Context(), w.Settings, samples, tell)
-	if err == nil && g.json() {
-		err = printJSON(out, all)
+	if err == nil && g.JSON() {
+		err = command.PrintJSON(out, all)
 	}
 	if err == nil && !kept {
 		err = errors.New("the protocol is not kept; docs/worker-protocol.md says what each rule demands")

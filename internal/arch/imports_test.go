@@ -45,7 +45,8 @@ var layers = []string{
 	"app/status", "app/incidents", "app/doctor", "app/explain", "app/plan", "app/publish", "app/simulation",
 	"app/console", "app/demo",
 	"app/validate",
-	"cmd/", "tools/score/scoretest", "tools/score/report", "tools/score/arena", "tools/score/box", "tools/score/prior",
+	"cmd/muster/internal/command", "cmd/muster/internal/", "cmd/",
+	"tools/score/scoretest", "tools/score/report", "tools/score/arena", "tools/score/box", "tools/score/prior",
 	"tools/", "internal/", "examples/", "interop", "interop/",
 }
 

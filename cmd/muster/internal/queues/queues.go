@@ -1,4 +1,4 @@
-package main
+package queues
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-scale/muster/app/client"
 	"github.com/muster-scale/muster/app/queuetool"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 )
 
 // The subcommands of muster queue reach queues in two ways. ls, create and purge speak SQS, so they work on any
@@ -17,13 +18,14 @@ import (
 // directory when none runs. redrive does either. check reads the files themselves and needs the data directory for
 // itself.
 
-// newQueue makes muster queue and its subcommands.
-func newQueue(g *global) *cobra.Command {
+// New makes muster queue and its subcommands. Those that only read look for a running muster up first and read the data
+// directory without one; those that write say in their help which of the two they need.
+func New(g *command.Global) *cobra.Command {
 	cmd := &cobra.Command{Use: "queue", Short: "List, create, purge and check queues; peek at messages, redrive, " +
 		"export and import them"}
-	cmd.AddCommand(newQueueList(g), newQueueCreate(g), newQueuePurge(g), newQueuePeek(g), newQueueRedrive(g),
-		newQueueExport(g), newQueueImport(g),
-		newQueueCheck(g))
+	cmd.AddCommand(newList(g), newCreate(g), newPurge(g), newPeek(g), newRedrive(g),
+		newExport(g), newImport(g),
+		newCheck(g))
 	return cmd
 }
 
@@ -40,24 +42,26 @@ func whereFlags(cmd *cobra.Command, w *queuetool.Where) {
 		"the account of the queues, for an embedded queue (default: "+queuetool.DefaultAccount+")")
 }
 
-// completeQueues completes a queue's name as the first argument, from the running muster up or else from the
-// configuration. Further arguments are files.
-func (g *global) completeQueues(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveDefault
+// completeQueues returns what completes a queue's name as the first argument, from the running muster up or else from
+// the configuration. Further arguments are files.
+func completeQueues(g *command.Global) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		names, _ := queuetool.Names(cmd.Context(), g.Place)
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	names, _ := queuetool.Names(cmd.Context(), g.place)
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// newQueueList makes muster queue ls. The counts are those of SQS; a running muster up also knows how many of the
+// newList makes muster queue ls. The counts are those of SQS; a running muster up also knows how many of the
 // messages in flight wait for a retry. Queues in other regions or accounts are mentioned on standard error.
-func newQueueList(g *global) *cobra.Command {
+func newList(g *command.Global) *cobra.Command {
 	var where queuetool.Where
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List the queues with their counts",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := where.Client(cmd.Context(), g.place)
+			c, err := where.Client(cmd.Context(), g.Place)
 			if err != nil {
 				return err
 			}
@@ -66,9 +70,9 @@ func newQueueList(g *global) *cobra.Command {
 				return client.Explain(err)
 			}
 			// Only muster up knows which messages in flight wait for a retry, and which scopes exist.
-			others := queuetool.SplitInFlight(cmd.Context(), g.place, &where, rows)
-			if g.json() {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"queues": rows})
+			others := queuetool.SplitInFlight(cmd.Context(), g.Place, &where, rows)
+			if g.JSON() {
+				return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"queues": rows})
 			}
 			if err := queuetool.PrintRows(cmd.OutOrStdout(), rows); err != nil {
 				return err
@@ -83,8 +87,8 @@ func newQueueList(g *global) *cobra.Command {
 	return cmd
 }
 
-// newQueueCreate makes muster queue create. As in SQS, an existing queue with the same attributes is no error.
-func newQueueCreate(g *global) *cobra.Command {
+// newCreate makes muster queue create. As in SQS, an existing queue with the same attributes is no error.
+func newCreate(g *command.Global) *cobra.Command {
 	var where queuetool.Where
 	var attributes []string
 	cmd := &cobra.Command{
@@ -100,11 +104,11 @@ func newQueueCreate(g *global) *cobra.Command {
 			for _, a := range attributes {
 				name, value, ok := strings.Cut(a, "=")
 				if !ok {
-					return usage(fmt.Errorf("--attribute: found %q, allowed is NAME=VALUE", a))
+					return command.Usage(fmt.Errorf("--attribute: found %q, allowed is NAME=VALUE", a))
 				}
 				in.Attributes[name] = value
 			}
-			c, err := where.Client(cmd.Context(), g.place)
+			c, err := where.Client(cmd.Context(), g.Place)
 			if err != nil {
 				return err
 			}
@@ -112,8 +116,8 @@ func newQueueCreate(g *global) *cobra.Command {
 			if err != nil {
 				return client.Explain(err)
 			}
-			if g.json() {
-				return printJSON(cmd.OutOrStdout(), map[string]string{"url": *out.QueueUrl})
+			if g.JSON() {
+				return command.PrintJSON(cmd.OutOrStdout(), map[string]string{"url": *out.QueueUrl})
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), *out.QueueUrl)
 			return err
@@ -124,23 +128,24 @@ func newQueueCreate(g *global) *cobra.Command {
 	return cmd
 }
 
-// newQueuePurge makes muster queue purge. --yes is required, because nothing brings the messages back, and a prompt
+// newPurge makes muster queue purge. --yes is required, because nothing brings the messages back, and a prompt
 // would hang a script.
-func newQueuePurge(g *global) *cobra.Command {
+func newPurge(g *command.Global) *cobra.Command {
 	var where queuetool.Where
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "purge NAME --yes", Short: "Delete all messages of a queue", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: g.completeQueues,
+		ValidArgsFunction: completeQueues(g),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !yes {
-				return usage(fmt.Errorf("purge deletes all messages of %s for good; say so with --yes", args[0]))
+				return command.Usage(fmt.Errorf(
+					"purge deletes all messages of %s for good; say so with --yes", args[0]))
 			}
 			name, err := where.Name(args[0])
 			if err != nil {
 				return err
 			}
-			c, err := where.Client(cmd.Context(), g.place)
+			c, err := where.Client(cmd.Context(), g.Place)
 			if err != nil {
 				return err
 			}

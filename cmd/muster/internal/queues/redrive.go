@@ -1,4 +1,4 @@
-package main
+package queues
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster/app/queuetool"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/queue"
 )
 
@@ -35,10 +36,10 @@ func (o redriveOptions) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// newQueueRedrive makes muster queue redrive. The move runs in muster up and goes on after this command has ended, even
+// newRedrive makes muster queue redrive. The move runs in muster up and goes on after this command has ended, even
 // when the user interrupts --wait. Without muster up the command moves the messages itself; the move then lasts only as
 // long as the command.
-func newQueueRedrive(g *global) *cobra.Command {
+func newRedrive(g *command.Global) *cobra.Command {
 	var o redriveOptions
 	var where queuetool.Where
 	var to string
@@ -52,10 +53,10 @@ messages in the data directory itself and ends when they are moved.`,
 		Example: `  muster queue redrive thumbnails-dead --wait
   muster queue redrive thumbnails-dead --to thumbnails --rate 10
   muster queue redrive thumbnails-dead --status`,
-		ValidArgsFunction: g.completeQueues,
+		ValidArgsFunction: completeQueues(g),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd); err != nil {
-				return usage(err)
+				return command.Usage(err)
 			}
 			from, err := where.Name(args[0])
 			if err != nil {
@@ -64,7 +65,7 @@ messages in the data directory itself and ends when they are moved.`,
 			if to, err = where.Name(to); err != nil {
 				return err
 			}
-			return queuetool.WithRedrive(cmd.Context(), g.place, &where, from, to, func(r queuetool.Redrive) error {
+			return queuetool.WithRedrive(cmd.Context(), g.Place, &where, from, to, func(r queuetool.Redrive) error {
 				return o.run(cmd, g, r)
 			})
 		},
@@ -80,14 +81,14 @@ messages in the data directory itself and ends when they are moved.`,
 	f.BoolVar(&o.end, "cancel", false, "stop the running move; moved messages stay moved")
 	cmd.RegisterFlagCompletionFunc("to", func(c *cobra.Command, _ []string, word string) ([]string,
 		cobra.ShellCompDirective) {
-		return g.completeQueues(c, nil, word)
+		return completeQueues(g)(c, nil, word)
 	})
 	return cmd
 }
 
 // run shows, cancels or starts a move, and prints the result. A move that failed or was cancelled while --wait waited
 // is exit code 1.
-func (o redriveOptions) run(cmd *cobra.Command, g *global, r queuetool.Redrive) error {
+func (o redriveOptions) run(cmd *cobra.Command, g *command.Global, r queuetool.Redrive) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	switch {
 	case o.status:
@@ -95,8 +96,8 @@ func (o redriveOptions) run(cmd *cobra.Command, g *global, r queuetool.Redrive) 
 		if err != nil {
 			return err
 		}
-		if g.json() {
-			return printJSON(out, map[string]any{"moves": append([]queuetool.Move{}, all...)})
+		if g.JSON() {
+			return command.PrintJSON(out, map[string]any{"moves": append([]queuetool.Move{}, all...)})
 		}
 		return r.PrintMoves(out, all)
 	case o.end:
@@ -104,8 +105,8 @@ func (o redriveOptions) run(cmd *cobra.Command, g *global, r queuetool.Redrive) 
 		if err != nil {
 			return err
 		}
-		if g.json() {
-			return printJSON(out, m)
+		if g.JSON() {
+			return command.PrintJSON(out, m)
 		}
 		_, err = fmt.Fprintf(out, "cancelled after %d of %d messages; moved messages stay moved\n", m.Moved, m.ToMove)
 		return err
@@ -118,13 +119,13 @@ func (o redriveOptions) run(cmd *cobra.Command, g *global, r queuetool.Redrive) 
 	if err != nil {
 		return err
 	}
-	if g.json() {
-		err = printJSON(out, m)
+	if g.JSON() {
+		err = command.PrintJSON(out, m)
 	}
 	if err == nil {
 		err = r.Failed(m)
 	}
-	if err != nil || g.json() {
+	if err != nil || g.JSON() {
 		return err
 	}
 	return r.Print(out, m)

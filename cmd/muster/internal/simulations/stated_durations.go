@@ -1,4 +1,4 @@
-package main
+package simulations
 
 import (
 	"github.com/spf13/cobra"

@@ -1,4 +1,4 @@
-package main
+package simulations
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/sim/comparison"
 	"github.com/muster-scale/muster/sim/contest"
@@ -39,9 +40,9 @@ type compareCommand struct {
 	command []string
 }
 
-// newCompare makes muster compare. The lower bounds and the seeds are the same for all policies, so that their costs
+// NewCompare makes muster compare. The lower bounds and the seeds are the same for all policies, so that their costs
 // can be divided by each other. Exit codes are those of simulate; a threshold holds for every result.
-func newCompare(g *global) *cobra.Command {
+func NewCompare(g *command.Global) *cobra.Command {
 	c := &compareCommand{runFlags: &runFlags{g: g}}
 	cmd := &cobra.Command{
 		Use:   "compare [TRACE] [--policies A,B,...]",
@@ -107,16 +108,16 @@ func (c *compareCommand) run(cmd *cobra.Command, args []string) error {
 	}
 	// Each of Muster's policies is entered a second time, with the true durations stated, unless the user states some.
 	entrants, told, err := comparison.Informed(contenders, events[0], cmd.Flags().Changed("processing"),
-		len(c.policies) > 0 || c.g.config != "")
+		len(c.policies) > 0 || c.g.Config != "")
 	if err != nil {
 		return err
 	}
 	seeds, err := c.seedList(args)
 	if err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	if c.parallel < 1 || c.parallel > 256 {
-		return usage(fmt.Errorf("--parallel: found %d, allowed is 1 to 256", c.parallel))
+		return command.Usage(fmt.Errorf("--parallel: found %d, allowed is 1 to 256", c.parallel))
 	}
 	defer collectLess()()
 	results, runs, err := comparison.Comparison{
@@ -130,8 +131,8 @@ func (c *compareCommand) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	switch {
-	case c.g.json():
-		err = printJSON(cmd.OutOrStdout(), results)
+	case c.g.JSON():
+		err = command.PrintJSON(cmd.OutOrStdout(), results)
 	case c.page:
 		tables.Page(cmd.OutOrStdout(), "muster "+strings.Join(c.command, " "), events, contest.Rows(results))
 	default:
@@ -144,11 +145,11 @@ func (c *compareCommand) run(cmd *cobra.Command, args []string) error {
 // contenders returns the compared policies: that of the fleet of -f first, then those of --policies. Without either,
 // all.
 func (c *compareCommand) contenders(cmd *cobra.Command) ([]contest.Contender, error) {
-	if len(c.policies) == 0 && c.g.config == "" {
+	if len(c.policies) == 0 && c.g.Config == "" {
 		return contest.All(), nil
 	}
 	var all []contest.Contender
-	if c.g.config != "" {
+	if c.g.Config != "" {
 		x, err := c.configuredPolicy(cmd, c.only)
 		if err != nil {
 			return nil, err
@@ -158,7 +159,7 @@ func (c *compareCommand) contenders(cmd *cobra.Command) ([]contest.Contender, er
 	for _, name := range c.policies {
 		x, err := contest.Find(name)
 		if err != nil {
-			return nil, usage(fmt.Errorf("--policies: %w", err))
+			return nil, command.Usage(fmt.Errorf("--policies: %w", err))
 		}
 		all = append(all, x)
 	}
@@ -170,9 +171,9 @@ func (c *compareCommand) events(cmd *cobra.Command, args []string) ([]contest.Ev
 	switch {
 	// A trace beside --suite is more likely a mistake than a wish for both.
 	case c.suite && len(args) > 0:
-		return nil, usage(fmt.Errorf("give a trace or --suite, not both; found %s", args[0]))
+		return nil, command.Usage(fmt.Errorf("give a trace or --suite, not both; found %s", args[0]))
 	case !c.suite && len(args) == 0:
-		return nil, usage(errors.New("give a trace, or --suite for the built-in scenarios"))
+		return nil, command.Usage(errors.New("give a trace, or --suite for the built-in scenarios"))
 	case !c.suite:
 		e, err := c.event(cmd, args[0])
 		return []contest.Event{e}, err
@@ -184,7 +185,7 @@ func (c *compareCommand) events(cmd *cobra.Command, args []string) ([]contest.Ev
 	}
 	for _, name := range names {
 		if _, ok := trace.FindScenario(name); !ok {
-			return nil, usage(fmt.Errorf("--scenarios: there is no scenario %q; %s", name,
+			return nil, command.Usage(fmt.Errorf("--scenarios: there is no scenario %q; %s", name,
 				cmp.Or(config.Suggest(name, trace.ScenarioNames()), "muster trace --help lists them")))
 		}
 		e, err := c.event(cmd, name)

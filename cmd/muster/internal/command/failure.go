@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"errors"
@@ -20,14 +20,14 @@ type failure struct {
 	Faults []config.Fault `json:"faults,omitzero"`
 }
 
-// printFailure prints why a command failed, unless it has printed that already.
-func printFailure(errOut io.Writer, coded *exitError, asJSON bool) {
+// PrintFailure prints why a command failed, unless it has printed that already.
+func PrintFailure(errOut io.Writer, coded *Exit, asJSON bool) {
 	faults, isFaults := errors.AsType[config.Faults](coded)
 	switch {
 	// The command has printed its result, and only the exit code is left to say.
 	case coded.Error() == "":
 	case asJSON:
-		printJSON(errOut, failure{Error: coded.Error(), Code: coded.code, Faults: faults})
+		PrintJSON(errOut, failure{Error: coded.Error(), Code: coded.Code, Faults: faults})
 	case isFaults: // each begins with its file, line and column, so that editors can jump there
 		fmt.Fprintln(errOut, coded)
 	default:
@@ -35,10 +35,10 @@ func printFailure(errOut io.Writer, coded *exitError, asJSON bool) {
 	}
 }
 
-// wantsJSON tells whether the arguments ask for JSON. It reads them itself: when the flags are wrong, cobra stops at
+// WantsJSON tells whether the arguments ask for JSON. It reads them itself: when the flags are wrong, cobra stops at
 // the first fault, and -o json may come after it. The last -o counts, and nothing after -- does, because that is a
 // command of the user.
-func wantsJSON(args []string) bool {
+func WantsJSON(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]
 	}

@@ -1,4 +1,4 @@
-package main
+package queues
 
 import (
 	"errors"
@@ -8,14 +8,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster/app/queuetool"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/queue/check"
 )
 
-// newQueueCheck makes muster queue check. It fails while muster up runs on the data directory ([queue.ErrLocked]):
+// newCheck makes muster queue check. It fails while muster up runs on the data directory ([queue.ErrLocked]):
 // files that change cannot be checked. The exit code says whether anything is still damaged, so that a script can
 // decide on --repair.
-func newQueueCheck(g *global) *cobra.Command {
+func newCheck(g *command.Global) *cobra.Command {
 	var data string
 	var repair bool
 	cmd := &cobra.Command{
@@ -31,7 +32,7 @@ Exit codes: 0 nothing is damaged, or the repair is done; 1 something is damaged;
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// With --data no configuration is read: the directory may be a copy on another machine.
 			if data == "" {
-				c, err := g.place()
+				c, err := g.Place()
 				if err != nil {
 					return err
 				}
@@ -44,14 +45,14 @@ Exit codes: 0 nothing is damaged, or the repair is done; 1 something is damaged;
 				return fmt.Errorf("%w; stop it, then check", err)
 			case err != nil:
 				return err
-			case g.json():
-				err = printJSON(cmd.OutOrStdout(), found)
+			case g.JSON():
+				err = command.PrintJSON(cmd.OutOrStdout(), found)
 			default:
 				err = queuetool.PrintCheckup(cmd.OutOrStdout(), found)
 			}
 			// Kept is the directory of the damaged files after a repair, and empty without one.
 			if err == nil && !found.Whole() && found.Kept == "" {
-				err = &exitError{exitFailed, nil} // the result is printed already
+				err = &command.Exit{Code: command.ExitFailed, Err: nil} // the result is printed already
 			}
 			return err
 		},

@@ -1,4 +1,4 @@
-package main
+package simulations
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/internal/terminal"
 	"github.com/muster-scale/muster/sim/tables"
@@ -30,9 +31,9 @@ type traceCommand struct {
 	out string
 }
 
-// newTrace makes muster trace. It reads the trace once to measure it, and with --out once more to write it. A fault in
+// NewTrace makes muster trace. It reads the trace once to measure it, and with --out once more to write it. A fault in
 // the file is exit code 2, with its line.
-func newTrace(g *global) *cobra.Command {
+func NewTrace(g *command.Global) *cobra.Command {
 	var m traceCommand
 	cmd := &cobra.Command{
 		Use:   "trace FILE|GENERATOR|SCENARIO",
@@ -108,9 +109,9 @@ Generators, with their settings and defaults:
 
 // run measures the trace and writes it if --out asks for it. Writing comes second, so that a faulty trace leaves no
 // file.
-func (m *traceCommand) run(cmd *cobra.Command, g *global, name string) error {
+func (m *traceCommand) run(cmd *cobra.Command, g *command.Global, name string) error {
 	if err := m.check(); err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	// The objective must be known before the measurement; the messages of a scenario come from Load.
 	if s, ok := trace.FindScenario(name); ok {
@@ -119,7 +120,7 @@ func (m *traceCommand) run(cmd *cobra.Command, g *global, name string) error {
 	m.goal.Objective.Quantile = m.quantile
 	t, err := trace.Load(name, m.options)
 	if err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	// From here on an error may be a fault in a line of the file.
 	stats, err := statistics.Measure(t, m.goal)
@@ -134,8 +135,8 @@ func (m *traceCommand) run(cmd *cobra.Command, g *global, name string) error {
 			return traceError(err)
 		}
 	}
-	if g.json() {
-		return printJSON(cmd.OutOrStdout(), struct {
+	if g.JSON() {
+		return command.PrintJSON(cmd.OutOrStdout(), struct {
 			statistics.Statistics
 			// Written is the file that the trace was written to.
 			Written string `json:"written,omitzero"`
@@ -182,7 +183,7 @@ func (m *traceCommand) useScenario(cmd *cobra.Command, s trace.Scenario) {
 // Load, from any step that reads messages.
 func traceError(err error) error {
 	if _, fault := errors.AsType[*trace.Fault](err); fault {
-		return usage(err)
+		return command.Usage(err)
 	}
 	return err
 }

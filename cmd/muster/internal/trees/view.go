@@ -1,4 +1,4 @@
-package main
+package trees
 
 import (
 	"cmp"
@@ -9,19 +9,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster/app/treetool"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/tree"
 	"github.com/muster-scale/muster/tree/runner"
 )
 
-// newTreeStatus makes muster tree status. Without an ID it is muster tree ls.
-func newTreeStatus(f *treeCommand) *cobra.Command {
+// newStatus makes muster tree status. Without an ID it is muster tree ls.
+func newStatus(f *treeCommand) *cobra.Command {
 	var most int
 	cmd := &cobra.Command{
 		Use: "status [ID]", Short: "Show all trees, or one by depth with its failed nodes", Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: f.complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if most < 1 || most > tree.MaxBatch {
-				return usage(fmt.Errorf("--failed: found %d, allowed is 1 to %d", most, tree.MaxBatch))
+				return command.Usage(fmt.Errorf("--failed: found %d, allowed is 1 to %d", most, tree.MaxBatch))
 			}
 			return f.With(cmd.Context(), false, func(store tree.Store, p *runner.Operator) error {
 				if len(args) == 0 {
@@ -31,8 +32,8 @@ func newTreeStatus(f *treeCommand) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if f.json() {
-					return printJSON(cmd.OutOrStdout(), s)
+				if f.JSON() {
+					return command.PrintJSON(cmd.OutOrStdout(), s)
 				}
 				return s.Print(cmd.OutOrStdout(), time.Now())
 			})
@@ -42,8 +43,8 @@ func newTreeStatus(f *treeCommand) *cobra.Command {
 	return cmd
 }
 
-// newTreeList makes muster tree ls.
-func newTreeList(f *treeCommand) *cobra.Command {
+// newList makes muster tree ls.
+func newList(f *treeCommand) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Short: "Show all trees, a line each",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -61,15 +62,15 @@ func (f *treeCommand) printAll(cmd *cobra.Command, store tree.Store) error {
 	if err != nil {
 		return err
 	}
-	if f.json() {
-		return printJSON(cmd.OutOrStdout(), map[string]any{"trees": rows})
+	if f.JSON() {
+		return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"trees": rows})
 	}
 	return treetool.PrintTable(cmd.OutOrStdout(), rows)
 }
 
-// newTreeWatch makes muster tree watch. Its exit code tells a script how the tree ended; a timeout has a code of its
+// newWatch makes muster tree watch. Its exit code tells a script how the tree ended; a timeout has a code of its
 // own, because the tree is still running then.
-func newTreeWatch(f *treeCommand) *cobra.Command {
+func newWatch(f *treeCommand) *cobra.Command {
 	var every, timeout time.Duration
 	cmd := &cobra.Command{
 		Use: "watch ID", Short: "Show the progress of a tree until it ends", Args: cobra.ExactArgs(1),
@@ -82,11 +83,11 @@ goes on).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Each reading queries the store that workers write to.
 			if every < 50*time.Millisecond {
-				return usage(fmt.Errorf("--every: found %s, allowed is 50ms or more", every))
+				return command.Usage(fmt.Errorf("--every: found %s, allowed is 50ms or more", every))
 			}
 			// 0 means no timeout, so a negative one would be read as none.
 			if timeout < 0 {
-				return usage(fmt.Errorf("--timeout: found %s, allowed is 0s (none) or more", timeout))
+				return command.Usage(fmt.Errorf("--timeout: found %s, allowed is 0s (none) or more", timeout))
 			}
 			return f.With(cmd.Context(), false, func(store tree.Store, p *runner.Operator) error {
 				return f.watch(cmd, store, p, args[0], every, timeout)
@@ -106,13 +107,13 @@ func (f *treeCommand) watch(
 	s, err := treetool.Watch(cmd.Context(), store, p, id, every, timeout, cmd.ErrOrStderr())
 	// A threshold in the sense of the exit codes: the time that the user stated.
 	if _, late := errors.AsType[*treetool.UnfinishedError](err); late {
-		return &exitError{exitThreshold, err}
+		return &command.Exit{Code: command.ExitThreshold, Err: err}
 	}
 	if err != nil {
 		return err
 	}
-	if f.json() {
-		err = printJSON(cmd.OutOrStdout(), s)
+	if f.JSON() {
+		err = command.PrintJSON(cmd.OutOrStdout(), s)
 	} else {
 		err = s.Print(cmd.OutOrStdout(), s.FinishedAt)
 	}

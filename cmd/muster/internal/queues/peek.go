@@ -1,4 +1,4 @@
-package main
+package queues
 
 import (
 	"fmt"
@@ -7,13 +7,14 @@ import (
 
 	"github.com/muster-scale/muster/app/client"
 	"github.com/muster-scale/muster/app/queuetool"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
 )
 
-// newQueuePeek makes muster queue peek. The default of --body depends on -o: a table has no room for whole bodies, and
+// newPeek makes muster queue peek. The default of --body depends on -o: a table has no room for whole bodies, and
 // a program that reads JSON wants all of them.
-func newQueuePeek(g *global) *cobra.Command {
+func newPeek(g *command.Global) *cobra.Command {
 	q := server.PeekQuery{}
 	body := ""
 	cmd := &cobra.Command{
@@ -23,39 +24,39 @@ every message stays available to workers. Peek reads from the running muster up,
 runs.`,
 		Example: "  muster queue peek thumbnails-dead\n  muster queue peek thumbnails --from in-flight " +
 			"--limit 100 -o json",
-		ValidArgsFunction: g.completeQueues,
+		ValidArgsFunction: completeQueues(g),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// A queue on Amazon SQS cannot be peeked at: SQS has no such call.
-			name, err := client.OwnQueueName(g.place, args[0])
+			name, err := client.OwnQueueName(g.Place, args[0])
 			if err != nil {
 				return err
 			}
 			if q.Limit < 1 || q.Limit > queue.MaxPeek {
-				return usage(fmt.Errorf("--limit: found %d, allowed is 1 to %d", q.Limit, queue.MaxPeek))
+				return command.Usage(fmt.Errorf("--limit: found %d, allowed is 1 to %d", q.Limit, queue.MaxPeek))
 			}
 			// [server.PeekQuery] checks for the API too, and names its fields like the flags here.
 			if err := q.Check(); err != nil {
-				return usage(fmt.Errorf("--%w", err))
+				return command.Usage(fmt.Errorf("--%w", err))
 			}
 			// The default depends on -o, so the flag has none.
 			if body == "" {
 				body = "short"
-				if g.json() {
+				if g.JSON() {
 					body = "full"
 				}
 			}
 			if body != "short" && body != "full" {
-				return usage(fmt.Errorf("--body: found %q, allowed is full or short", body))
+				return command.Usage(fmt.Errorf("--body: found %q, allowed is full or short", body))
 			}
 			// Short bodies are cut where they are read, so that large messages do not travel.
 			q.Short = body == "short"
-			return queuetool.With(cmd.Context(), g.place, name, func(o *queuetool.Queues) error {
+			return queuetool.With(cmd.Context(), g.Place, name, func(o *queuetool.Queues) error {
 				a, err := o.Peek(cmd.Context(), name, q)
 				if err != nil {
 					return err
 				}
-				if g.json() {
-					return printJSON(cmd.OutOrStdout(), a)
+				if g.JSON() {
+					return command.PrintJSON(cmd.OutOrStdout(), a)
 				}
 				return queuetool.PrintPeek(cmd.OutOrStdout(), a, q)
 			})

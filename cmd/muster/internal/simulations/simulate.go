@@ -1,4 +1,4 @@
-package main
+package simulations
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/internal/terminal"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/report"
@@ -17,9 +18,9 @@ import (
 	"github.com/muster-scale/muster/sim/threshold"
 )
 
-// newSimulate makes muster simulate. Exit code 4 means that a threshold is missed, 1 that the run broke a rule, such as
+// NewSimulate makes muster simulate. Exit code 4 means that a threshold is missed, 1 that the run broke a rule, such as
 // a lost message. The result is printed in both cases.
-func newSimulate(g *global) *cobra.Command {
+func NewSimulate(g *command.Global) *cobra.Command {
 	r := &runFlags{g: g}
 	var policyName, fleet string
 	var seed uint64
@@ -61,7 +62,7 @@ limits, and the delays of its kind and its queue.
 // -f or --fleet is given.
 func (r *runFlags) contender(cmd *cobra.Command, name, fleet string) (contest.Contender, error) {
 	// The fleet also sets the conditions, even when --policy replaces its policy.
-	if r.g.config != "" || fleet != "" {
+	if r.g.Config != "" || fleet != "" {
 		c, err := r.configuredPolicy(cmd, fleet)
 		if err != nil || name == "" {
 			return c, err
@@ -72,7 +73,7 @@ func (r *runFlags) contender(cmd *cobra.Command, name, fleet string) (contest.Co
 	}
 	c, err := contest.Find(name)
 	if err != nil {
-		return c, usage(fmt.Errorf("--policy: %w", err))
+		return c, command.Usage(fmt.Errorf("--policy: %w", err))
 	}
 	return c, nil
 }
@@ -122,8 +123,8 @@ func (r *runFlags) simulate(cmd *cobra.Command, name string, c contest.Contender
 	if err := r.write(runs, func(w io.Writer) error { return report.SVG(w, runs[0]) }); err != nil {
 		return err
 	}
-	if r.g.json() {
-		err = printJSON(cmd.OutOrStdout(), []scoring.Result{result})
+	if r.g.JSON() {
+		err = command.PrintJSON(cmd.OutOrStdout(), []scoring.Result{result})
 	} else {
 		tables.Run(cmd.OutOrStdout(), result, prepared, c)
 	}

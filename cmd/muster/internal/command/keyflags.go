@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"slices"
@@ -8,10 +8,10 @@ import (
 	"github.com/muster-scale/muster/config/keys"
 )
 
-// keyFlags declares a flag for each key of a configuration that can be an option, except those in without. So muster
+// KeyFlags declares a flag for each key of a configuration that can be an option, except those in without. So muster
 // work has the same settings, names, units and checks as workers: in a configuration, and a new key needs no new flag.
 // notes are added, by flag, to the key's description: what differs on a command line.
-func keyFlags(f *pflag.FlagSet, all []keys.Key, notes map[string]string, without ...string) {
+func KeyFlags(f *pflag.FlagSet, all []keys.Key, notes map[string]string, without ...string) {
 	for _, o := range keys.Options(all) {
 		if slices.Contains(without, o.Name) {
 			continue

@@ -1,4 +1,4 @@
-package main
+package queues
 
 import (
 	"errors"
@@ -8,12 +8,13 @@ import (
 
 	"github.com/muster-scale/muster/app/client"
 	"github.com/muster-scale/muster/app/queuetool"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/internal/render"
 )
 
-// newQueueExport makes muster queue export. When the lines go to standard output, the count goes to standard error. An
+// newExport makes muster queue export. When the lines go to standard output, the count goes to standard error. An
 // interrupted export leaves an existing FILE as it was and ends with exit code 1.
-func newQueueExport(g *global) *cobra.Command {
+func newExport(g *command.Global) *cobra.Command {
 	return &cobra.Command{
 		Use: "export NAME [FILE|-]", Short: "Write the messages of a queue to a file, as JSON lines",
 		Args: cobra.RangeArgs(1, 2),
@@ -23,9 +24,9 @@ is complete. Without FILE the lines go to standard output. Export reads from the
 directory if none runs.`,
 		Example: "  muster queue export thumbnails-dead dead.jsonl.gz\n  muster queue export thumbnails | " +
 			"jq -r .body",
-		ValidArgsFunction: g.completeQueues,
+		ValidArgsFunction: completeQueues(g),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := client.OwnQueueName(g.place, args[0])
+			name, err := client.OwnQueueName(g.Place, args[0])
 			if err != nil {
 				return err
 			}
@@ -38,15 +39,15 @@ directory if none runs.`,
 				resultOut = cmd.ErrOrStderr()
 			}
 			var result queuetool.ExportResult
-			err = queuetool.With(cmd.Context(), g.place, name, func(o *queuetool.Queues) (err error) {
+			err = queuetool.With(cmd.Context(), g.Place, name, func(o *queuetool.Queues) (err error) {
 				result, err = o.Export(cmd.Context(), name, file, cmd.OutOrStdout(), cmd.ErrOrStderr())
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			if g.json() {
-				return printJSON(resultOut, result)
+			if g.JSON() {
+				return command.PrintJSON(resultOut, result)
 			}
 			_, err = fmt.Fprintf(resultOut, "exported %s of %s\n", render.Plural(result.Exported, "message"), name)
 			return err
@@ -54,10 +55,10 @@ directory if none runs.`,
 	}
 }
 
-// newQueueImport makes muster queue import. Lines are sent in batches, and each batch is stored whole or not at all. So
+// newImport makes muster queue import. Lines are sent in batches, and each batch is stored whole or not at all. So
 // after a failure the result says exactly where to continue; with -o json it is printed even then. --from-line is
 // checked before the file is opened.
-func newQueueImport(g *global) *cobra.Command {
+func newImport(g *command.Global) *cobra.Command {
 	from := 1
 	cmd := &cobra.Command{
 		Use: "import NAME [FILE|-]", Short: "Send the messages of a file of JSON lines to a queue",
@@ -68,14 +69,14 @@ them or none. Import ends at the first invalid line and says with which --from-l
 is decompressed. Import sends through the running muster up, or into the data directory if none runs.`,
 		Example: "  muster queue import thumbnails dead.jsonl.gz\n  muster queue import thumbnails " +
 			"dead.jsonl --from-line 1201",
-		ValidArgsFunction: g.completeQueues,
+		ValidArgsFunction: completeQueues(g),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := client.OwnQueueName(g.place, args[0])
+			name, err := client.OwnQueueName(g.Place, args[0])
 			if err != nil {
 				return err
 			}
 			if from < 1 {
-				return usage(fmt.Errorf("--from-line: found %d, allowed is 1 or more", from))
+				return command.Usage(fmt.Errorf("--from-line: found %d, allowed is 1 or more", from))
 			}
 			file := "-"
 			if len(args) == 2 {
@@ -84,19 +85,19 @@ is decompressed. Import sends through the running muster up, or into the data di
 			// The file is opened before the queues: a wrong name must not lock a data directory.
 			lines, closeLines, err := queuetool.OpenLines(file, cmd.InOrStdin())
 			if err != nil {
-				return usage(err)
+				return command.Usage(err)
 			}
 			defer closeLines()
 			// The result is valid after an error too, and says where to continue.
 			var result queuetool.ImportResult
-			err = queuetool.With(cmd.Context(), g.place, name, func(o *queuetool.Queues) (err error) {
+			err = queuetool.With(cmd.Context(), g.Place, name, func(o *queuetool.Queues) (err error) {
 				result, err = o.Import(cmd.Context(), name, file, lines, from, cmd.ErrOrStderr())
-				if g.json() {
-					return errors.Join(err, printJSON(cmd.OutOrStdout(), result))
+				if g.JSON() {
+					return errors.Join(err, command.PrintJSON(cmd.OutOrStdout(), result))
 				}
 				return err
 			})
-			if err != nil || g.json() {
+			if err != nil || g.JSON() {
 				return err
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), result.Summary())

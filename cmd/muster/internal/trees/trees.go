@@ -1,4 +1,4 @@
-package main
+package trees
 
 import (
 	"errors"
@@ -11,15 +11,16 @@ import (
 
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/app/treetool"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/tree"
 	"github.com/muster-scale/muster/tree/runner"
 )
 
-// newTree makes muster tree and its subcommands. None needs a running muster up: workers and commands open the same
+// New makes muster tree and its subcommands. None needs a running muster up: workers and commands open the same
 // store.
-func newTree(g *global) *cobra.Command {
-	f := &treeCommand{global: g, Trees: treetool.Trees{Place: g.place}}
+func New(g *command.Global) *cobra.Command {
+	f := &treeCommand{Global: g, Trees: treetool.Trees{Place: g.Place}}
 	cmd := &cobra.Command{
 		Use: "tree", Short: "Recursive work: submit trees, watch them, retry failures",
 		Long: `Tree is for work that finds more work. A message names one node. The command that works on the node prints the
@@ -32,19 +33,21 @@ machines; submit creates the table.`,
 	}
 	cmd.PersistentFlags().StringVar(&f.Path, "trees", os.Getenv(app.TreesVariable),
 		"the file that holds the trees, or dynamodb:TABLE (default: trees.db in the data directory)")
-	cmd.AddCommand(newTreeSubmit(f), newTreeList(f), newTreeStatus(f), newTreeWatch(f), newTreeRetry(f),
-		newTreePause(f), newTreeResume(f), newTreeCancel(f), newTreeRemove(f))
+	cmd.AddCommand(newSubmit(f), newList(f), newStatus(f), newWatch(f), newRetry(f),
+		newPause(f), newResume(f), newCancel(f), newRemove(f))
 	return cmd
 }
 
 // treeCommand is what the subcommands of muster tree share: the global flags, and where the trees are.
 // [treetool.Trees.With] opens the trees, runs one operation and closes them, so that no subcommand keeps the file open.
 type treeCommand struct {
-	*global
+	*command.Global
 	treetool.Trees
 }
 
-func newTreePause(f *treeCommand) *cobra.Command {
+// newPause makes muster tree pause. It changes the state in the store and stops no worker: a worker finishes its node,
+// and reads the state before the next one.
+func newPause(f *treeCommand) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "pause ID", Short: "Pause a tree; work in progress finishes", Args: cobra.ExactArgs(1),
@@ -62,9 +65,9 @@ func newTreePause(f *treeCommand) *cobra.Command {
 	return cmd
 }
 
-// newTreeResume makes muster tree resume. A limit that stopped the tree can be raised at the same time: only the given
+// newResume makes muster tree resume. A limit that stopped the tree can be raised at the same time: only the given
 // limit flags change, the others keep the values of the tree.
-func newTreeResume(f *treeCommand) *cobra.Command {
+func newResume(f *treeCommand) *cobra.Command {
 	var l tree.Limits
 	cmd := &cobra.Command{
 		Use: "resume ID", Short: "Resume a paused tree, optionally with other limits", Args: cobra.ExactArgs(1),
@@ -73,7 +76,7 @@ func newTreeResume(f *treeCommand) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// This checks the ranges of the given limits; the defaults it fills in are not used.
 			if _, err := l.WithDefaults(); err != nil {
-				return usage(err)
+				return command.Usage(err)
 			}
 			return f.With(cmd.Context(), false, func(_ tree.Store, p *runner.Operator) error {
 				if err := p.Resume(cmd.Context(), args[0], func(old tree.Limits) tree.Limits {
@@ -106,8 +109,8 @@ func changedLimits(f *pflag.FlagSet, old, l tree.Limits) tree.Limits {
 	return old
 }
 
-// newTreeRetry makes muster tree retry. --lost is another operation: it changes no state and only sends messages again.
-func newTreeRetry(f *treeCommand) *cobra.Command {
+// newRetry makes muster tree retry. --lost is another operation: it changes no state and only sends messages again.
+func newRetry(f *treeCommand) *cobra.Command {
 	var lost bool
 	cmd := &cobra.Command{
 		Use: "retry ID", Short: "Retry the failed nodes of a tree", Args: cobra.ExactArgs(1),
@@ -128,8 +131,8 @@ a dead-letter queue. Messages that are still in the queue then arrive twice, whi
 				if err != nil {
 					return err
 				}
-				if f.json() {
-					return printJSON(cmd.OutOrStdout(), map[string]any{"id": args[0], "nodes": n})
+				if f.JSON() {
+					return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"id": args[0], "nodes": n})
 				}
 				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %s\n", args[0], render.Plural(n, "node"), what)
 				return err
@@ -140,8 +143,8 @@ a dead-letter queue. Messages that are still in the queue then arrive twice, whi
 	return cmd
 }
 
-// newTreeCancel makes muster tree cancel. It cannot recall messages, so workers delete them when they receive them.
-func newTreeCancel(f *treeCommand) *cobra.Command {
+// newCancel makes muster tree cancel. It cannot recall messages, so workers delete them when they receive them.
+func newCancel(f *treeCommand) *cobra.Command {
 	return &cobra.Command{
 		Use: "cancel ID", Short: "End a tree: open nodes count as failed",
 		Args:              cobra.ExactArgs(1),
@@ -157,9 +160,9 @@ func newTreeCancel(f *treeCommand) *cobra.Command {
 	}
 }
 
-// newTreeRemove makes muster tree rm. It removes the trees one after the other and stops at the first that it cannot
+// newRemove makes muster tree rm. It removes the trees one after the other and stops at the first that it cannot
 // remove; those before it stay removed.
-func newTreeRemove(f *treeCommand) *cobra.Command {
+func newRemove(f *treeCommand) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "rm ID...", Short: "Delete trees that have ended", Args: cobra.MinimumNArgs(1),
@@ -173,12 +176,12 @@ paused tree; with --force it cancels the tree first. Its messages are deleted wh
 					if err := p.Remove(cmd.Context(), id, force); err != nil {
 						return explainRemoval(err)
 					}
-					if !f.json() {
+					if !f.JSON() {
 						fmt.Fprintf(cmd.OutOrStdout(), "%s: removed\n", id)
 					}
 				}
-				if f.json() {
-					return printJSON(cmd.OutOrStdout(), map[string]any{"removed": args})
+				if f.JSON() {
+					return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"removed": args})
 				}
 				return nil
 			})
@@ -195,8 +198,8 @@ func (f *treeCommand) report(cmd *cobra.Command, p *runner.Operator, id, what st
 	if err != nil {
 		return err
 	}
-	if f.json() {
-		return printJSON(cmd.OutOrStdout(), treetool.StatusOf(r, nil, time.Now().UTC()))
+	if f.JSON() {
+		return command.PrintJSON(cmd.OutOrStdout(), treetool.StatusOf(r, nil, time.Now().UTC()))
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s; it is %s\n", id, what, r.State)
 	return err

@@ -1,4 +1,4 @@
-package main
+package trees
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster/app/client"
 	"github.com/muster-scale/muster/app/treetool"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/tree"
 	"github.com/muster-scale/muster/tree/runner"
 )
@@ -27,10 +28,10 @@ func limitFlags(f *pflag.FlagSet, l *tree.Limits) {
 	f.DurationVar(&l.SlotTime, "slot-time", 0, "the most slot time (slots x time) to spend on the tree; 0 is no limit")
 }
 
-// newTreeSubmit makes muster tree submit, the only subcommand that creates a missing store. It checks the tree and
+// newSubmit makes muster tree submit, the only subcommand that creates a missing store. It checks the tree and
 // opens the manifest before it stores anything. With --id it may be repeated after any failure; without --id each call
 // begins another tree. Unless it watches, it prints only the tree's name, for scripts.
-func newTreeSubmit(f *treeCommand) *cobra.Command {
+func newSubmit(f *treeCommand) *cobra.Command {
 	var (
 		s     tree.Spec
 		list  string
@@ -64,11 +65,11 @@ With --manifest the children of the root node are listed in a file, one JSON obj
 				return err
 			}
 			if _, err := s.Check(); err != nil {
-				return usage(err)
+				return command.Usage(err)
 			}
 			m, err := treetool.OpenManifest(list, cmd.InOrStdin())
 			if err != nil {
-				return usage(err)
+				return command.Usage(err)
 			}
 			defer m.Close()
 			return f.With(cmd.Context(), true, func(store tree.Store, p *runner.Operator) error {
@@ -88,8 +89,8 @@ With --manifest the children of the root node are listed in a file, one JSON obj
 				if watch {
 					return f.watch(cmd, store, p, s.ID, time.Second, 0)
 				}
-				if f.json() {
-					return printJSON(cmd.OutOrStdout(), treetool.StatusOf(r, nil, time.Now().UTC()))
+				if f.JSON() {
+					return command.PrintJSON(cmd.OutOrStdout(), treetool.StatusOf(r, nil, time.Now().UTC()))
 				}
 				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", s.ID)
 				return err
@@ -121,8 +122,8 @@ func submitFlags(f *pflag.FlagSet, s *tree.Spec, list, like *string, watch *bool
 // resolveQueues replaces the names of queues by their URLs: workers on other machines have no configuration to find
 // them with.
 func (f *treeCommand) resolveQueues(s *tree.Spec) (err error) {
-	if s.Queue, err = client.QueueURL(f.place, s.Queue); err == nil {
-		s.Final.Queue, err = client.QueueURL(f.place, s.Final.Queue)
+	if s.Queue, err = client.QueueURL(f.Global.Place, s.Queue); err == nil {
+		s.Final.Queue, err = client.QueueURL(f.Global.Place, s.Final.Queue)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package main
+package simulations
 
 import (
 	"errors"
@@ -15,6 +15,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/app/simulation"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/sim/contest"
@@ -32,7 +33,7 @@ import (
 // and what to write. Durations of 0 and empty texts mean that a flag was not given, except where the flag has a
 // default.
 type runFlags struct {
-	g *global
+	g *command.Global
 	// options, format and spread say how to read or generate the trace. format and spread are texts until the flags are
 	// parsed.
 	options trace.Options
@@ -173,7 +174,7 @@ func traceUsage(err error) error {
 	if err == nil {
 		return nil
 	}
-	return usage(err)
+	return command.Usage(err)
 }
 
 // useScenario fills in the scenario's settings, except those given by flags. A fleet of the configuration keeps its
@@ -196,13 +197,13 @@ func (r *runFlags) useScenario(cmd *cobra.Command, s trace.Scenario) {
 // returns the fleet's policy as it would run in production. What the simulation lacks is switched off in a copy: shadow
 // mode and a system of AWS that sizes the fleet.
 func (r *runFlags) configuredPolicy(cmd *cobra.Command, fleet string) (contest.Contender, error) {
-	c, err := r.g.load()
+	c, err := r.g.Load()
 	if err != nil {
 		return contest.Contender{}, err
 	}
 	f, err := fleetOf(c, fleet)
 	if err != nil {
-		return contest.Contender{}, usage(err)
+		return contest.Contender{}, command.Usage(err)
 	}
 	for flag, set := range map[string]func(){
 		"objective": func() { r.latency = f.Objective.Latency },
@@ -278,7 +279,8 @@ func (r *runFlags) checkFiles() error {
 		}
 		dir := filepath.Dir(file.path)
 		if stat, err := os.Stat(dir); err != nil || !stat.IsDir() {
-			return usage(fmt.Errorf("%s: found %s, and there is no directory %s; make it first", file.flag, file.path,
+			return command.Usage(fmt.Errorf(
+				"%s: found %s, and there is no directory %s; make it first", file.flag, file.path,
 				dir))
 		}
 	}

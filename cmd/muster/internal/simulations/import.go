@@ -1,4 +1,4 @@
-package main
+package simulations
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster/app/importing"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/config/foreign"
 	"github.com/muster-scale/muster/internal/durable"
@@ -24,13 +25,13 @@ type importCommand struct {
 	written, trace, fleet string
 }
 
-// newImport makes muster import. Its steps: read the files, interpret them, parse the written configuration again as a
+// NewImport makes muster import. Its steps: read the files, interpret them, parse the written configuration again as a
 // check, print the notes, write the configuration, and with --compare simulate it. Whatever could not be imported is a
 // note and leaves the exit code at 0; a file that cannot be interpreted is exit code 2.
 //
 // It has global flags of its own: -f would name an existing configuration, while compare gets the imported one.
-func newImport(g *global) *cobra.Command {
-	flags := &runFlags{g: &global{output: "text"}}
+func NewImport(g *command.Global) *cobra.Command {
+	flags := &runFlags{g: &command.Global{Output: "text"}}
 	x := &importCommand{compareCommand: compareCommand{runFlags: flags, parallel: runtime.NumCPU()}}
 	cmd := &cobra.Command{
 		Use:   "import FILE...",
@@ -60,7 +61,7 @@ imported policy and under deadline, as muster compare does, and prints the resul
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// The flags are parsed into g; x.g is what the compare flags use.
-			x.g.output = g.output
+			x.g.Output = g.Output
 			return x.run(cmd, args)
 		},
 	}
@@ -74,9 +75,10 @@ imported policy and under deadline, as muster compare does, and prints the resul
 	// FILE.
 	cmd.ValidArgsFunction = nil
 	cmd.PersistentPreRunE = func(*cobra.Command, []string) error {
-		if g.output != "text" && g.output != "json" {
-			return usage(fmt.Errorf("--output: found %q, allowed is text or json; to write the configuration to a "+
-				"file, say --write %s", g.output, g.output))
+		if g.Output != "text" && g.Output != "json" {
+			return command.Usage(fmt.Errorf(
+				"--output: found %q, allowed is text or json; to write the configuration to a "+
+					"file, say --write %s", g.Output, g.Output))
 		}
 		return nil
 	}
@@ -92,14 +94,14 @@ func (x *importCommand) run(cmd *cobra.Command, names []string) error {
 	}
 	r, err := foreign.Read(files...)
 	if err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	written := r.YAML()
 	// A configuration with a fault would be a bug of Muster, which the user cannot repair.
 	if _, err := importing.Parse(written); err != nil {
 		return fmt.Errorf("what was written from %s is no configuration, please report it: %w", names[0], err)
 	}
-	if !x.g.json() {
+	if !x.g.JSON() {
 		for _, n := range r.Notes {
 			fmt.Fprintln(cmd.ErrOrStderr(), n.String())
 		}
@@ -114,8 +116,8 @@ func (x *importCommand) run(cmd *cobra.Command, names []string) error {
 	switch {
 	case x.trace != "":
 		return x.compare(cmd, r, written)
-	case x.g.json():
-		return printJSON(cmd.OutOrStdout(), importing.Describe(r, written))
+	case x.g.JSON():
+		return command.PrintJSON(cmd.OutOrStdout(), importing.Describe(r, written))
 	case x.written == "":
 		_, err := cmd.OutOrStdout().Write(written)
 		return err
@@ -140,7 +142,7 @@ func (x *importCommand) compare(cmd *cobra.Command, r foreign.Result, written []
 	}
 	f, err := fleetOf(c, x.fleet)
 	if err != nil {
-		return usage(fmt.Errorf("--compare: %w", err))
+		return command.Usage(fmt.Errorf("--compare: %w", err))
 	}
 	// The user may not want a file, but the configuration is read from one.
 	dir, err := os.MkdirTemp("", "muster-import-")
@@ -148,8 +150,8 @@ func (x *importCommand) compare(cmd *cobra.Command, r foreign.Result, written []
 		return err
 	}
 	defer os.RemoveAll(dir)
-	x.g.config = filepath.Join(dir, "muster.yaml")
-	if err := os.WriteFile(x.g.config, written, 0o600); err != nil {
+	x.g.Config = filepath.Join(dir, "muster.yaml")
+	if err := os.WriteFile(x.g.Config, written, 0o600); err != nil {
 		return err
 	}
 	// Where the rule of the other system is known as a policy, it is compared as well.
@@ -176,7 +178,7 @@ func (x *importCommand) compare(cmd *cobra.Command, r foreign.Result, written []
 				"deadline",
 		)
 	}
-	if !x.g.json() {
+	if !x.g.JSON() {
 		fmt.Fprintf(
 			cmd.OutOrStdout(), "%s: as it is carried over (%s), beside %s\n\n", f.Name, f.Policy.Name, policy.Default,
 		)

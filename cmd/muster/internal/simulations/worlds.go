@@ -1,4 +1,4 @@
-package main
+package simulations
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/threshold"
 	"github.com/muster-scale/muster/sim/tournament"
@@ -22,7 +23,7 @@ const mostWorlds = 100_000
 
 // worldsCommand is muster worlds with its flags. o has the flags that package tournament takes as they are.
 type worldsCommand struct {
-	g *global
+	g *command.Global
 	// numbers is the text of --numbers. list prints worlds and simulates nothing. named takes the named worlds instead
 	// of drawn ones.
 	numbers     string
@@ -33,9 +34,9 @@ type worldsCommand struct {
 	o          tournament.Options
 }
 
-// newWorlds makes muster worlds. The first policy is judged by the others: --threshold is about it alone, and exit code
+// NewWorlds makes muster worlds. The first policy is judged by the others: --threshold is about it alone, and exit code
 // 4 says that it missed a limit.
-func newWorlds(g *global) *cobra.Command {
+func NewWorlds(g *command.Global) *cobra.Command {
 	x := &worldsCommand{g: g}
 	cmd := &cobra.Command{
 		Use:   "worlds [--numbers 1-20] [--policies A,B,...]",
@@ -114,11 +115,11 @@ func (x *worldsCommand) run(cmd *cobra.Command) error {
 	}
 	drawn, err := numberRanges("--numbers", x.numbers, mostWorlds)
 	if err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	contenders, err := x.contenders()
 	if err != nil {
-		return usage(err)
+		return command.Usage(err)
 	}
 	// 1-3,2 plays each world once.
 	slices.Sort(drawn)
@@ -126,13 +127,14 @@ func (x *worldsCommand) run(cmd *cobra.Command) error {
 	out := cmd.OutOrStdout()
 	switch {
 	case x.o.Timeout <= 0:
-		return usage(fmt.Errorf("--timeout: found %s, allowed is above 0s", x.o.Timeout))
+		return command.Usage(fmt.Errorf("--timeout: found %s, allowed is above 0s", x.o.Timeout))
 	case x.o.Parallel < 1 || x.o.Parallel > 256:
-		return usage(fmt.Errorf("--parallel: found %d, allowed is 1 to 256", x.o.Parallel))
+		return command.Usage(fmt.Errorf("--parallel: found %d, allowed is 1 to 256", x.o.Parallel))
 	case x.named && cmd.Flags().Changed("numbers"):
-		return usage(errors.New("--numbers: the named worlds have no numbers; give it without --named"))
+		return command.Usage(errors.New("--numbers: the named worlds have no numbers; give it without --named"))
 	case x.named && len(thresholds) > 0:
-		return usage(errors.New("--threshold: the named worlds have limits of their own; give it without --named"))
+		return command.Usage(errors.New(
+			"--threshold: the named worlds have limits of their own; give it without --named"))
 	// Listing needs neither policies nor time; it comes after the checks, so that wrong flags fail in any case.
 	case x.list:
 		return x.print(out, drawn)
@@ -145,8 +147,8 @@ func (x *worldsCommand) run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		if x.g.json() {
-			err = printJSON(out, tournament.Played(found))
+		if x.g.JSON() {
+			err = command.PrintJSON(out, tournament.Played(found))
 		} else {
 			err = tournament.PrintNamed(out, found)
 		}
@@ -156,8 +158,8 @@ func (x *worldsCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if x.g.json() {
-		err = printJSON(out, found.Report())
+	if x.g.JSON() {
+		err = command.PrintJSON(out, found.Report())
 	} else {
 		err = found.Print(out)
 	}
@@ -167,12 +169,12 @@ func (x *worldsCommand) run(cmd *cobra.Command) error {
 // print prints a line for each world, drawn or named.
 func (x *worldsCommand) print(out io.Writer, numbers []uint64) error {
 	switch {
-	case x.named && x.g.json():
-		return printJSON(out, tournament.NamedWorlds())
+	case x.named && x.g.JSON():
+		return command.PrintJSON(out, tournament.NamedWorlds())
 	case x.named:
 		return tournament.PrintNamedWorlds(out, tournament.NamedWorlds())
-	case x.g.json():
-		return printJSON(out, tournament.Worlds(numbers))
+	case x.g.JSON():
+		return command.PrintJSON(out, tournament.Worlds(numbers))
 	}
 	return tournament.PrintWorlds(out, tournament.Worlds(numbers))
 }
