@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/awsrules/spot"
+	"github.com/muster-scale/muster/awsrules/warmpool"
 	"github.com/muster-scale/muster/sim/internal/kernel"
 )
 
@@ -94,7 +96,7 @@ func (r *run) start(id string) {
 	if r.warm > 0 {
 		r.warm--
 		m.warm, boot = true, r.world.Warm.Boot.Nth(r.chance.Boot, r.launches-1)
-		r.after(r.world.Warm.Refill, evRefill, kernel.None, 0)
+		r.fillPool()
 	}
 	r.bootTime += boot.Seconds()
 	fails := kernel.Hit(r.chance.Launch, r.world.LaunchFails) && r.faulty()
@@ -112,7 +114,17 @@ func (r *run) start(id string) {
 		r.after(boot+kernel.Wait(r.chance.Life, r.world.Crashes), evDied, i, what)
 	}
 	if m.spot && r.world.Spot.Interruptions > 0 {
-		r.after(kernel.Wait(r.chance.Life, r.world.Spot.Interruptions), evNotice, i, what)
+		r.after(spot.Until(r.world.Spot.Interruptions, r.chance.Life.ExpFloat64()), evNotice, i, what)
+	}
+}
+
+// fillPool launches what the warm pool lacks. It is full at the start, so it lacks as many as members were taken from
+// it and not replaced yet.
+func (r *run) fillPool() {
+	pool := warmpool.Of(r.world.Warm.Size)
+	for range pool.Lacks(r.live, r.warm+r.filling) {
+		r.filling++
+		r.after(r.world.Warm.Refill, evRefill, kernel.None, 0)
 	}
 }
 

@@ -163,7 +163,7 @@ func (r *run) atRest() bool {
 		}
 	}
 	now := r.count()
-	for _, c := range r.past { // a late source must show the present counts by now
+	for c := range r.past.Values() { // a late source must show the present counts by now
 		if c.backlog != now.backlog || c.inFlight != now.inFlight || c.sent != now.sent || c.oldest != now.oldest {
 			r.noteChange(true)
 			return false

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/awsrules/counts"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/sim/internal/kernel"
 	"github.com/muster-scale/muster/sim/internal/messages"
@@ -117,6 +118,7 @@ type run struct {
 	live, ready    int    // members that exist; members whose workers take messages
 	busyMembers    int
 	warm           int     // warm pool instances that are ready
+	filling        int     // warm pool instances on their way there
 	launches       int     // attempts so far
 	serviceRuns    bool    // service is in progress, and must not be entered again
 	serviceDesired int     // desired count of the fleet's own service, where it has one
@@ -128,12 +130,12 @@ type run struct {
 	shell        shell
 	quiet        quiet
 	history      record
-	replaced     []controller.State // the state of the controller that crashed last
-	transits     []transit          // things on their way, by number
-	freeTransits []uint64           // places of transits that may be used again
-	woken        bool               // a wake-up is on its way
-	past         []counts           // counts that a late source still shows, ascending by time
-	seenAt       int64              // when a measurement last succeeded
+	replaced     []controller.State      // the state of the controller that crashed last
+	transits     []transit               // things on their way, by number
+	freeTransits []uint64                // places of transits that may be used again
+	woken        bool                    // a wake-up is on its way
+	past         counts.Past[seenCounts] // counts that a late source still shows
+	seenAt       int64                   // when a measurement last succeeded
 
 	// forest has the trees in progress; treesReadAt is when they were last read successfully.
 	forest      trees.Forest
@@ -345,6 +347,7 @@ func (r *run) happen(e kernel.Event) error {
 		r.track()
 	case evRefill:
 		r.warm++
+		r.filling--
 	case evFinished:
 		r.finished(e.Who, uint32(e.What))
 	case evShared:

@@ -1,17 +1,16 @@
 package sim
 
 import (
-	"math"
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/awsrules/counts"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/sim/internal/kernel"
 )
 
-// counts are the counts of the queue at one time.
-type counts struct {
-	at                int64
+// seenCounts are the counts of the queue at one time.
+type seenCounts struct {
 	backlog, inFlight int
 	retrying          int
 	oldestRetry       float64 // seconds
@@ -21,8 +20,8 @@ type counts struct {
 }
 
 // count reads the true counts.
-func (r *run) count() counts {
-	c := counts{at: r.now, backlog: r.queue.Backlog(), inFlight: r.queue.InFlight(), sent: r.queue.Sent()}
+func (r *run) count() seenCounts {
+	c := seenCounts{backlog: r.queue.Backlog(), inFlight: r.queue.InFlight(), sent: r.queue.Sent()}
 	c.retrying, c.dead = r.queue.Retrying(), r.queue.Dead()
 	if sent, ok := r.queue.OldestRetry(); ok {
 		c.oldestRetry = time.Duration(r.now - sent).Seconds()
@@ -38,10 +37,8 @@ func (r *run) count() counts {
 func (r *run) snapshot() {
 	w := r.world
 	keep := w.Stale + w.MetricDelay
-	r.past = append(r.past, r.count())
-	for len(r.past) > 1 && r.past[1].at <= r.now-int64(keep) {
-		r.past = r.past[1:]
-	}
+	r.past.Add(r.now, r.count())
+	r.past.Forget(r.now-int64(keep), 0)
 	every := time.Second
 	if w.MetricPeriod > 0 {
 		every = w.MetricPeriod
@@ -51,18 +48,13 @@ func (r *run) snapshot() {
 
 // seen returns the counts that the source shows now and the instant that it stamps on them; false while there are none.
 // A late or stale source stamps the present on old counts: that is what makes it hard for a policy.
-func (r *run) seen() (counts, time.Time, bool) {
+func (r *run) seen() (seenCounts, time.Time, bool) {
 	w := r.world
 	if w.MetricPeriod == 0 && w.MetricDelay == 0 && w.Stale == 0 {
 		return r.count(), r.time(), true
 	}
-	latest := r.now - int64(w.Stale+w.MetricDelay)
-	for k := len(r.past) - 1; k >= 0; k-- {
-		if c := r.past[k]; c.at <= latest {
-			return c, r.time(), true
-		}
-	}
-	return counts{}, r.time(), false
+	c, ok := r.past.At(r.now - int64(w.Stale+w.MetricDelay))
+	return c, r.time(), ok
 }
 
 // observe returns what a poll reads: the queue, the trees and the fleet. Each reading fails on its own.
@@ -121,7 +113,5 @@ func (r *run) roughly(n int) float64 {
 	if r.world.Approximate == 0 {
 		return float64(n)
 	}
-	// The error is uniform between minus and plus the largest one.
-	off := (2*r.chance.Source.Float64() - 1) * r.world.Approximate
-	return math.Max(0, math.Round(float64(n)*(1+off)))
+	return float64(counts.Roughly(n, r.world.Approximate, r.chance.Source.Float64()))
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-scale/muster/awsrules/warmpool"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/config/keys"
 	"github.com/muster-scale/muster/kind"
@@ -108,14 +109,16 @@ func (c *Config) Check(s *keys.Source, at string, f *config.Fleet) {
 // Describe implements [kind.Members].
 func (c *Config) Describe() string { return "the Auto Scaling group " + c.Group }
 
-// World implements [kind.Members]. It assumes half a second for a call to the service, half a minute for the start of
-// an instance from a stopped pool, and five seconds from a running pool. docs/simulation.md says how to change that.
+// World implements [kind.Members]. It assumes half a second for a call to the service. For an instance from a warm pool
+// it assumes the time of its start, and ten seconds until the worker takes messages; three where the operating system
+// runs already. docs/simulation.md says how to change that.
 func (c *Config) World() kind.World {
 	w := kind.World{Order: 500 * time.Millisecond}
 	if p := c.WarmPool; p != nil {
-		w.Warm, w.WarmBoot = p.Size, 30*time.Second
-		if p.State == "running" {
-			w.WarmBoot = 5 * time.Second
+		running := p.State == "running"
+		w.Warm, w.WarmBoot = p.Size, warmpool.Start(running)+10*time.Second
+		if running {
+			w.WarmBoot = warmpool.Start(running) + 3*time.Second
 		}
 	}
 	if c.Reports == config.ReportsNone {

@@ -12,8 +12,8 @@ import (
 var layers = []string{
 	"internal/misuse", "internal/render", "internal/terminal", "internal/built",
 	"metrics", "", "series", "worker/protocol", "metricmath/language", "metricmath", "awsrules/alarm",
-	"awsrules/tracking",
-	"awsrules/stepscaling", "policy/internal/rules",
+	"awsrules/tracking", "awsrules/stepscaling", "awsrules/warmpool", "awsrules/spot", "awsrules/counts",
+	"policy/internal/rules",
 	"policy/internal/durations", "policy/outlook", "policy/planning", "policy", "policy/peer", "roster", "tree",
 	"tree/treetest",
 	"worker/lease", "controller/learning", "controller", "controller/audit",
@@ -85,7 +85,8 @@ func TestAPackageImportsOnlyPackagesAboveIt(t *testing.T) {
 // pure lists the packages that compute and do nothing else, and what of the standard library they may use.
 var pure = []string{
 	"", "internal/render", "metrics", "series", "worker/protocol", "metricmath/language", "metricmath",
-	"awsrules/alarm", "awsrules/tracking", "awsrules/stepscaling", "policy/internal/rules",
+	"awsrules/alarm", "awsrules/tracking", "awsrules/stepscaling", "awsrules/warmpool", "awsrules/spot",
+	"awsrules/counts", "policy/internal/rules",
 	"policy/internal/durations", "policy/outlook", "policy/planning", "policy", "policy/peer", "roster",
 	"tree", "tree/treetest", "worker/lease", "internal/lifecycle", "queue/internal/machine", "queue/internal/rules",
 	"sim/cloud/account", "sim/cloud/monitoring", "sim/cloud/queues", "sim/cloud/scaling", "sim/cloud/groupapi",

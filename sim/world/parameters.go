@@ -41,7 +41,7 @@ func memberParameters() []Parameter {
 			numberOf(func(w *World) *float64 { return &w.Spot.Share })},
 		{"spot-rate", rate, "how often each of these is taken back",
 			numberOf(func(w *World) *float64 { return &w.Spot.Interruptions })},
-		{"spot-notice", span, "time from the notice to the end",
+		{"spot-notice", span, "time from the notice to the end; 2m when 0s",
 			spanOf(func(w *World) *time.Duration { return &w.Spot.Notice })},
 		{"launch-fails", share, "share of launches that fail in their boot",
 			numberOf(func(w *World) *float64 { return &w.LaunchFails })},

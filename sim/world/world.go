@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/muster-scale/muster/awsrules/spot"
 	"github.com/muster-scale/muster/awsrules/tracking"
 )
 
@@ -151,7 +152,7 @@ type WarmPool struct {
 // Spot describes members that the cloud may take back.
 type Spot struct {
 	// Share is the share of members that can be interrupted, Interruptions how often an hour each of them is, and
-	// Notice the time from the notice to the end.
+	// Notice the time from the notice to the end, by default that of AWS.
 	Share         float64
 	Interruptions float64
 	Notice        time.Duration
@@ -166,6 +167,9 @@ func (w World) Check() (World, error) {
 	w.Visibility = cmp.Or(w.Visibility, 30*time.Second)
 	w.ReportEvery = cmp.Or(w.ReportEvery, time.Second)
 	w.MaxReceives = cmp.Or(w.MaxReceives, 5)
+	if w.Spot.Interruptions > 0 {
+		w.Spot.Notice = cmp.Or(w.Spot.Notice, spot.Notice)
+	}
 	w.RetryBase = cmp.Or(w.RetryBase, 30*time.Second)
 	w.PricePerHour = cmp.Or(w.PricePerHour, 1)
 	w.Tail = cmp.Or(w.Tail, 30*time.Minute)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/muster-scale/muster/awsrules/spot"
 	"github.com/muster-scale/muster/sim/cloud/account"
 	"github.com/muster-scale/muster/sim/cloud/groupapi"
 )
@@ -318,17 +319,12 @@ func (g *group) capacityOf(l groupapi.Launched) (n int) {
 	return n
 }
 
-// drawInterruption draws, minute by minute, whether Spot interrupts an instance.
+// drawInterruption draws when Spot interrupts an instance. An instance that has ended by then, or that was interrupted
+// by hand, is not interrupted again.
 func (w *AutoScaling) drawInterruption(i *instance) {
-	// Each minute has the same probability, so one number a minute is enough and no lifetime has to be drawn.
-	perMinute := i.group.machines.SpotRate / 60
-	w.acc.After(time.Minute, func() {
-		switch {
-		case w.instances[i.id] == nil || !i.reclaim.IsZero():
-		case w.acc.Hit("spot", perMinute):
+	w.acc.After(spot.Until(i.group.machines.SpotRate, spot.Exponential(w.acc.Draw("spot"))), func() {
+		if w.instances[i.id] == i && i.reclaim.IsZero() {
 			w.interrupt(i)
-		default:
-			w.drawInterruption(i)
 		}
 	})
 }

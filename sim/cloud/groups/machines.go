@@ -1,6 +1,11 @@
 package groups
 
-import "time"
+import (
+	"time"
+
+	"github.com/muster-scale/muster/awsrules/spot"
+	"github.com/muster-scale/muster/awsrules/warmpool"
+)
 
 // This file has the settings of how instances behave in time: AWS publishes none of these numbers, so they are
 // settings.
@@ -47,12 +52,12 @@ func (m Machines) withDefaults(of Machines) Machines {
 	}
 	set(&m.React, of.React, time.Second)
 	set(&m.Boot, of.Boot, time.Minute)
-	set(&m.WarmBoot, of.WarmBoot, 20*time.Second)
-	set(&m.RunningBoot, of.RunningBoot, 2*time.Second)
+	set(&m.WarmBoot, of.WarmBoot, warmpool.Start(false))
+	set(&m.RunningBoot, of.RunningBoot, warmpool.Start(true))
 	set(&m.Prepare, of.Prepare, 30*time.Second)
 	set(&m.Proceed, of.Proceed, time.Second)
 	set(&m.End, of.End, 30*time.Second)
 	set(&m.Retry, of.Retry, 30*time.Second)
-	set(&m.Notice, of.Notice, 2*time.Minute)
+	set(&m.Notice, of.Notice, spot.Notice)
 	return m
 }

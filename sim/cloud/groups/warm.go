@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-scale/muster/awsrules/warmpool"
 	"github.com/muster-scale/muster/sim/cloud/account"
 	"github.com/muster-scale/muster/sim/cloud/groupapi"
 )
@@ -106,15 +107,13 @@ func (g *group) reuses() bool {
 		account.Or(g.pool.InstanceReusePolicy.ReuseOnScaleIn, false)
 }
 
-// poolSize returns the number of instances that the pool should have; 0 for a pool that is being deleted. AWS
-// documents it as
-//
-//	max(MinSize, (MaxGroupPreparedCapacity or MaxSize) - desired capacity)
+// poolSize returns the number of instances that the pool should have; 0 for a pool that is being deleted.
 func (g *group) poolSize() int {
 	if g.pool == nil || g.pool.Status != "" {
 		return 0
 	}
-	return max(account.Or(g.pool.MinSize, 0), account.Or(g.pool.MaxGroupPreparedCapacity, g.MaxSize)-g.desired)
+	return warmpool.Pool{Min: account.Or(g.pool.MinSize, 0),
+		Prepared: account.Or(g.pool.MaxGroupPreparedCapacity, g.MaxSize)}.Size(g.desired)
 }
 
 // longestWarm returns the instance that was launched first of those that are ready in the pool; nil when none is.

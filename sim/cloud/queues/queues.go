@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-scale/muster/awsrules/counts"
 	"github.com/muster-scale/muster/sim/cloud/account"
 )
 
@@ -42,18 +43,13 @@ type queueCounts struct {
 	name    string
 	fifo    bool
 	created time.Time
-	attrs   map[string]string // what CreateQueue stated
-	history []countsAt        // oldest first; never empty
+	attrs   map[string]string        // what CreateQueue stated
+	history counts.Past[QueueCounts] // never empty
 	traffic Traffic
 	shown   Traffic   // what CloudWatch has received
 	active  time.Time // when it last had a message or a call
 	asleep  bool      // it publishes no metrics
 	awake   time.Time // when it resumes publishing
-}
-
-type countsAt struct {
-	at     time.Time
-	counts QueueCounts
 }
 
 const (
@@ -70,14 +66,14 @@ const MaxQueues = 1_000
 // It is not safe for concurrent use.
 type SQS struct {
 	acc     *account.Account
-	counts  Counts
+	view    Counts
 	publish account.Publish
 	queues  map[string]*queueCounts
 }
 
 // New returns SQS without queues.
 func New(a *account.Account, c Counts, publish account.Publish) *SQS {
-	return &SQS{acc: a, counts: c, publish: publish, queues: map[string]*queueCounts{}}
+	return &SQS{acc: a, view: c, publish: publish, queues: map[string]*queueCounts{}}
 }
 
 // SetQueue states what is in a queue now, and what went through it since the last call, which goes into its metrics.
@@ -94,13 +90,8 @@ func (w *SQS) SetQueue(name string, c QueueCounts, since Traffic) error {
 	if c.Visible+c.NotVisible+c.Delayed > 0 || since != (Traffic{}) {
 		w.touch(q)
 	}
-	if last := &q.history[len(q.history)-1]; last.at.Equal(w.acc.Now()) {
-		last.counts = c
-		return nil
-	}
-	if q.history = append(q.history, countsAt{w.acc.Now(), c}); len(q.history) > keptCounts {
-		q.history = slices.Delete(q.history, 0, len(q.history)-keptCounts)
-	}
+	q.history.Add(w.acc.Now().UnixNano(), c)
+	q.history.Forget(math.MinInt64, keptCounts)
 	return nil
 }
 
@@ -115,17 +106,17 @@ func (w *SQS) touch(q *queueCounts) {
 
 // at returns what was in the queue at an instant; before its first counts, those.
 func (q *queueCounts) at(t time.Time) QueueCounts {
-	k, found := slices.BinarySearchFunc(q.history, t, func(c countsAt, t time.Time) int { return c.at.Compare(t) })
-	if !found {
-		k = max(k-1, 0)
+	seen, ok := q.history.At(t.UnixNano())
+	if !ok {
+		seen, _ = q.history.First()
 	}
-	return q.history[k].counts
+	return seen
 }
 
 // see returns what a call shows of a queue: old counts, with an error drawn for each of them, and sometimes no
 // backlog.
 func (w *SQS) see(q *queueCounts) QueueCounts {
-	c := w.counts
+	c := w.view
 	if q.fifo {
 		return q.at(w.acc.Now().Add(-c.StaleFIFO))
 	}
@@ -134,7 +125,7 @@ func (w *SQS) see(q *queueCounts) QueueCounts {
 		if c.Approximate <= 0 || n == 0 {
 			return n
 		}
-		return max(int(math.Round(float64(n)*(1+c.Approximate*(2*w.acc.Draw("counts")-1)))), 0)
+		return counts.Roughly(n, c.Approximate, w.acc.Draw("counts"))
 	}
 	seen.Visible, seen.NotVisible, seen.Delayed = blur(seen.Visible), blur(seen.NotVisible), blur(seen.Delayed)
 	if w.acc.Hit("lost counts", c.Lost) {
@@ -221,7 +212,7 @@ func (w *SQS) CreateQueue(in CreateQueueInput) (QueueURL, error) {
 		for k, v := range in.Attributes {
 			q.attrs[k] = v
 		}
-		q.history = []countsAt{{w.acc.Now(), QueueCounts{}}}
+		q.history.Add(w.acc.Now().UnixNano(), QueueCounts{})
 		w.queues[in.QueueName] = q
 	}
 	return QueueURL{w.acc.QueueURL(in.QueueName)}, nil

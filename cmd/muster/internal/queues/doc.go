@@ -8,6 +8,6 @@
 // The package prints results, and decides nothing about messages. Keep new work out of it: a function of
 // app/queuetool can be tested without a command line.
 //
-// Names, URLs and ARNs are accepted wherever a queue is named, and a mistyped name gets a suggestion. The flags
+// Names and URLs are accepted wherever a queue is named, and a mistyped name gets a suggestion. The flags
 // --endpoint, --region and --account find queues elsewhere, as on Amazon SQS, where that makes sense.
 package queues
