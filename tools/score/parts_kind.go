@@ -20,11 +20,10 @@ func (s *score) rescuable() (report.Section, error) {
 		return report.Section{}, err
 	}
 	found, err := s.attempts(kind, s.seeds)
-	found.About = fmt.Sprintf("The scenarios of the suite whose slack ratio k = (L - s - b) / b is above 0, with the "+
-		"true quantile s of the work, "+
-		"the objective L and the boot time b; %s. The limit is the lower bound of any schedule, even of one that "+
-		"knows the future ([limit.md](limit.md)); "+
-		"between a load of one and two workers only the geometric mean counts.", seedWords(s.seeds))
+	found.About = fmt.Sprintf("The scenarios of the suite whose slack ratio k = (L - s - b) / b "+
+		"is above 0. Here s is the true quantile of the work, L the objective, and b the boot time; %s. The "+
+		"limit is the lower bound of any schedule, even of one that knows the future ([limit.md](limit.md)). "+
+		"Between a load of one and two workers only the geometric mean counts.", seedWords(s.seeds))
 	return found, err
 }
 
@@ -44,9 +43,9 @@ func (s *score) attempted() ([]attempt, error) {
 }
 
 // toldNote says what the two kinds of runs in a table are.
-const toldNote = "Told nothing is the policy as it is configured by default: neither the mean duration nor the boot " +
-	"time is stated, and it learns both. The other figures, which are judged, are of the policy that is told " +
-	"the true ones."
+const toldNote = "Told nothing is the policy with its default configuration: neither the mean " +
+	"duration nor the boot time is stated, and it learns both. The other figures, which are judged, are of a " +
+	"configuration that states both truly."
 
 // attempts plays the policy on events, told and untold, and judges the told runs as in part a.
 func (s *score) attempts(all []circumstances, seeds []uint64) (report.Section, error) {
@@ -80,11 +79,10 @@ func (s *score) attempts(all []circumstances, seeds []uint64) (report.Section, e
 
 // peersInHindsight is part b: the policy next to the best of the other autoscalers, each tuned on the trace itself.
 func (s *score) peersInHindsight() (report.Section, error) {
-	found := report.Section{About: fmt.Sprintf("Each peer of [peers.md](peers.md) has its main setting swept on "+
-		"seeds 1 to "+
-		"5, and gets the one that costs least and keeps %s there. "+
-		"The best peer is the cheapest of those so tuned that also keeps it on the seeds that are judged, %s. No "+
-		"user tunes a peer for each trace in hindsight; `deadline` has one configuration for all.",
+	found := report.Section{About: fmt.Sprintf("Each peer of [peers.md](peers.md) has its main "+
+		"setting swept on seeds 1 to 5, and gets the cheapest value that keeps %s there. The best peer is the "+
+		"cheapest of these that also keeps it on the judged seeds, %s. No user tunes a peer for each trace in "+
+		"hindsight; `deadline` has one configuration for all.",
 		report.Percent(report.ObjectiveShare), seedWords(s.seeds))}
 	t := report.Table{Head: []string{"event", "best tuned peer", "its share in time", "deadline's, mean", "least",
 		"cost over the peer's"}}
@@ -148,12 +146,10 @@ func shares() []float64 { return []float64{0.95, 0.98, 0.99, 0.995} }
 // being in time costs idle workers, and a policy is judged by whether another one is better at both.
 func (s *score) unrescuable() (report.Section, error) {
 	_, kind, err := s.sorted("d")
-	found := report.Section{About: fmt.Sprintf("The scenarios with k of 0 or below: only workers that are there "+
-		"already "+
-		"save a message; %s. At each share of 95, 98, 99 and 99.5 %% as "+
-		"objective, every peer stands at its default and at the setting that is best in hindsight for this share "+
-		"(seeds 1 to 5); worker-seconds and shares are "+
-		"means over the seeds. No peer may be both cheaper and better.", seedWords(s.seeds))}
+	found := report.Section{About: fmt.Sprintf("The scenarios with k of 0 or below: only workers that run "+
+		"already save a message; %s. For each objective of 95, 98, 99 and 99.5 %% every peer has its default "+
+		"setting and the setting that is best in hindsight for this share (seeds 1 to 5). Worker-seconds and "+
+		"shares are means over the seeds. No peer may be both cheaper and better.", seedWords(s.seeds))}
 	if err != nil {
 		return found, err
 	}

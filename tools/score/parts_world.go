@@ -26,10 +26,9 @@ const (
 
 // bursts is part c: one burst, next to the causal optimum, with a true and two wrong statements of the mean duration.
 func (s *score) bursts() (report.Section, error) {
-	found := report.Section{About: fmt.Sprintf("50 messages at once. The causal optimum knows the durations and "+
-		"launches at "+
-		"the first message; %s. "+
-		"What is stated beforehand of the mean duration is right, or wrong by two either way.", seedWords(s.seeds))}
+	found := report.Section{About: fmt.Sprintf("50 messages at once; %s. The "+
+		"causal optimum knows the durations and launches at the first message. The stated mean duration is "+
+		"right, half as long, or twice as long.", seedWords(s.seeds))}
 	t := report.Table{Head: []string{"event", "stated duration", "told nothing: in time",
 		"cost over the causal optimum",
 		"told: in time", "worker-seconds", "causal optimum", "cost over it", "lower bound", "most workers",
@@ -83,23 +82,22 @@ func (s *score) bursts() (report.Section, error) {
 		}
 	}
 	found.Goals, found.Tables = judgeBursts(all), []report.Table{t}
-	found.Notes = append(found.Notes, toldNote, "With a wrong figure both cannot be met while nothing was measured. "+
-		"No message is finished before the first workers have booted and worked "+
-		"one; what is launched until then goes by what is stated. Stated twice as long, too many are launched, and "+
-		"their boots are paid; stated half as long, "+
-		"too few, and those launched once it shows come later, if they still come in time. From the first finished "+
-		"messages on the measured durations count.",
-		fmt.Sprintf("The lower bound of a row is the least cost of any plan that has all messages in time in both "+
-			"cases and costs at most %s if the statement is right. The plan knows that the duration is one of two, "+
-			"and cannot tell which until a message could have ended.", report.Multiple(mostBurst)))
+	found.Notes = append(found.Notes, toldNote, "With a wrong statement no policy can meet both "+
+		"goals before anything is measured. No message is finished until the first workers have booted and "+
+		"worked on one, and until then the stated duration decides how many are launched. With twice the true "+
+		"duration too many are launched, and their boots are paid. With half of it too few are launched; the "+
+		"others come later, and perhaps too late. Once messages are finished, the measured durations count.",
+		fmt.Sprintf("The lower bound of a row is the least cost of a plan that keeps all messages in "+
+			"time in both cases and costs at most %s if the statement is right. The plan knows that the duration is "+
+			"one of two, and learns which when the first message could have ended.", report.Multiple(mostBurst)))
 	return found, nil
 }
 
 // drift is part e: work that takes eight times as long from one moment on, next to the same arrivals without that jump.
 func (s *score) drift() (report.Section, error) {
 	x := s.jump
-	found := report.Section{About: fmt.Sprintf("`%s` beside the same arrivals without the jump of the work; "+
-		"%s.", x.Name,
+	found := report.Section{About: fmt.Sprintf("`%s`, compared with the same arrivals whose "+
+		"work does not begin to take longer; %s.", x.Name,
 		seedWords(s.seeds))}
 	steady := x
 	steady.Name += " without the jump"
@@ -126,10 +124,10 @@ func (s *score) drift() (report.Section, error) {
 }
 
 // driftNote says why the seeds differ where work begins to take longer.
-const driftNote = "When work begins to take longer, the messages that waited at that moment are late: a message may " +
-	"wait until the last moment at which a launch is in time, and the change shows only once a message of the new " +
-	"kind is in progress. So the number of late messages depends on the length of the queue at that moment, and " +
-	"differs with the seed."
+const driftNote = "When work begins to take longer, the messages that wait at that moment are late. A " +
+	"message may wait until the last moment at which a launch is in time, and no one can see the change " +
+	"before a message of the new kind is in progress. So the number of late messages depends on the length " +
+	"of the queue at that moment, and differs between seeds."
 
 // drops pairs the runs without and with a fault, seed by seed.
 func drops(event string, without, with []arena.Outcome) []drop {
@@ -166,10 +164,9 @@ func troubles() []trouble {
 // decreases that were decided while a required signal was unknown; there must be none.
 func (s *score) badSignals() (report.Section, error) {
 	kind, _, err := s.sorted("f")
-	found := report.Section{About: fmt.Sprintf("The scenarios of part a with one fault each, as `--world` of `muster "+
-		"simulate` names it, each run beside the same run without; %s. "+
-		"Five workers in a hundred are lost in an hour: taken back two minutes after a notice, as spot capacity is, "+
-		"and at once.", seedWords(s.seeds))}
+	found := report.Section{About: fmt.Sprintf("The scenarios of part a with one fault each, as `--world` of "+
+		"`muster simulate` names it, compared with the same run without the fault; %s. Of a hundred workers five "+
+		"are lost in an hour: at once, or two minutes after a notice, as Spot capacity is.", seedWords(s.seeds))}
 	if err != nil {
 		return found, err
 	}

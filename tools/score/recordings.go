@@ -88,11 +88,10 @@ func recordings(dir, only string) ([]recorded, error) {
 
 // recordings is part g: recorded traces.
 func (s *score) recordings() (report.Section, error) {
-	found := report.Section{About: "Real arrivals, and service times that were measured or drawn as the trace's " +
-		"source " +
-		"says. Shares are of the attainable messages, whose own work fits into the " +
-		"objective. Goals are those of part a where k is above 0; elsewhere no launch saves a message, and the " +
-		"figures are published without a goal."}
+	found := report.Section{About: "Real arrivals, with service times that were measured, " +
+		"or drawn as the source of the trace describes. Shares are of the attainable messages, whose own work " +
+		"fits into the objective. The goals are those of part a where k is above 0. Elsewhere no launch saves a " +
+		"message, and the figures have no goal."}
 	var sources []string
 	var all, kind []circumstances
 	once := []uint64{1} // a recorded trace is the same for every seed
@@ -158,9 +157,9 @@ func (s *score) recordings() (report.Section, error) {
 	}
 	found.Goals = append(found.Goals, arena.BrokenPromises(broken)...)
 	found.Tables = []report.Table{t}
-	found.Notes = append(found.Notes, toldNote, "The limit is a bound, and by prices one with fractions of workers: "+
-		"the schedule that knows the future is the cheapest found with whole workers, "+
-		"looked for where k is above 0. The least is between the two.")
+	found.Notes = append(found.Notes, toldNote, "The limit is a lower bound, and where it is "+
+		"found by prices it has fractions of workers. The schedule that knows the future is the cheapest that "+
+		"was found with whole workers, where k is above 0. The least possible cost is between the two.")
 	found.Notes = append(found.Notes, "The traces are "+strings.Join(sources, "; ")+".")
 	return found, nil
 }

@@ -72,8 +72,9 @@ func (s *score) heldAside() (report.Section, error) {
 		all = append(all, c)
 	}
 	found, err := s.attempts(all, s.fresh)
-	found.About = fmt.Sprintf("Traces that are in no scenario, with seeds made from the commit, so that each commit "+
-		"meets others: %s. They are judged as part a; `tools/score/shapes.go` states them.",
+	found.About = fmt.Sprintf("Traces that are in no scenario, with seeds made from "+
+		"the commit, so that each commit meets others: %s. They are judged as in part a; `tools/score/shapes.go` "+
+		"defines them.",
 		seedWords(s.fresh))
 	return found, err
 }

@@ -62,15 +62,15 @@ func (s *score) warmPool(kind []circumstances, found *report.Section) error {
 	}
 	found.Goals = append(found.Goals, judgeWarm(attempts)...)
 	found.Tables = append(found.Tables, t)
-	found.Notes = append(found.Notes, "The warm pool holds a tenth of the peak, rounded up: of the most workers that "+
-		"would be busy at once if no message ever waited (mean of the seeds). "+
-		"It boots in a sixth of the time, and a place in it is filled again after a boot. The pool itself is not "+
-		"billed; the limit is with every worker from it, and knows when messages come. "+
-		"If max workers are launched at the first message and none is stopped, each message begins as early as "+
-		"possible for any schedule without a worker before it, in the order of arrival. The best peer is the "+
-		"cheapest that keeps "+report.Percent(report.ObjectiveShare)+
-		", or the one with the most in time if none "+
-		"does; peers stand at their defaults and at the setting that is best in hindsight without a pool.")
+	found.Notes = append(found.Notes, "The warm pool holds a tenth of the peak, rounded up. The peak is "+
+		"the most workers that would be busy at once if no message ever waited (mean of the seeds). Members from "+
+		"the pool boot in a sixth of the time, and the pool replaces a member after one boot time. The pool "+
+		"itself is not billed. The limit knows when messages come and has every worker from the pool. If max "+
+		"workers are launched at the first message and none is stopped, each message begins as early as any "+
+		"schedule without a worker before it allows, in the order of arrival. The best peer is the cheapest that "+
+		"keeps "+report.Percent(report.ObjectiveShare)+
+		", or the one with the most in time if none does. Peers have their defaults, and the setting that is "+
+		"best in hindsight without a pool.")
 	return nil
 }
 

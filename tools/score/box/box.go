@@ -97,12 +97,11 @@ func (b *Box) aboutBox(tuned contest.Contender) string {
 	return fmt.Sprintf(
 		"%d worlds, %s. [simulation.md](simulation.md#worlds-drawn-at-random) states the distribution; `muster "+
 			"worlds --numbers N` plays one of them. `deadline` and each baseline "+
-			"play every world once, each baseline at its default; the baselines are those of [peers.md](peers.md) "+
-			"and the policy `exact`. A world has slack where a launch saves a message that "+
-			"is already there. The loss is the worker-seconds and the price of the messages that are late beyond "+
-			"the share that may be. `%s` also stands at the setting that "+
-			"is best for the whole box: its %s is %g, which has the least loss, geometric mean, in the worlds %d "+
-			"to %d. Those are not judged.",
+			"play every world once, each baseline at its default; the baselines are those of "+
+			"[peers.md](peers.md) and the policy `exact`. A world has slack where a launch saves a message that is "+
+			"already there. The loss is the worker-seconds and the price of the messages that are late beyond the "+
+			"permitted share. `%s` also plays with the setting that is best for the whole box: its %s is %g, which "+
+			"has the least loss, geometric mean, in the worlds %d to %d. Those are not judged.",
 		len(b.Numbers),
 		b.DrawnFrom,
 		worlds.Reference,

@@ -226,10 +226,10 @@ func limitWords(n worlds.Named) string {
 // boxNotes explain the tables, and name what was left out of them and why.
 func boxNotes(all []drawn) []string {
 	notes := []string{
-		"Of the distributions p90 is the value that nine worlds in ten reach or better, and worst is that of the " +
-			"worst world. A baseline has the least loss of all in the worlds in which " +
-			"no other contender's loss is smaller. The oracle is the cheapest schedule found that knows the future " +
-			"and keeps the objective; it is computed for worlds with slack and without trees.",
+		"Of the distributions p90 is the value that nine worlds in ten reach or better, and worst is " +
+			"that of the worst world. A baseline has the least loss in a world where no other policy has a smaller " +
+			"one. The oracle is the cheapest schedule found that knows the future and keeps the objective; it is " +
+			"computed for worlds with slack and without trees.",
 	}
 	without, unkept := 0, 0
 	var late, undone []string
@@ -279,7 +279,7 @@ func boxNotes(all []drawn) []string {
 		notes = append(
 			notes,
 			fmt.Sprintf(
-				"Not answered within %s, and left out of the comparison there: %s.",
+				"Not answered within %s, and left out of the comparison: %s.",
 				mostPerRun,
 				strings.Join(late, ", "),
 			),

@@ -113,13 +113,11 @@ type playedStart struct {
 // Play plays the starts and judges what came of them.
 func (s Part) Play() (report.Section, error) {
 	prior := priorOfWork()
-	found := report.Section{About: fmt.Sprintf("A burst of equal messages meets a fleet without workers and without "+
-		"history. "+
-		"Nothing says how long they take: anything from %s to %s, each factor of two as likely as any other. The "+
-		"limit is "+
-		"the least mean loss of any policy that knows no duration until a message has finished "+
-		"([limit.md](limit.md#told-nothing)); it knows the boot time, and that nothing more comes. `deadline` is told "+
-		"nothing and plays %d equally likely durations.",
+	found := report.Section{About: fmt.Sprintf("A burst of equal messages meets a fleet without workers "+
+		"and without history. Their duration is unknown: from %s to %s, each factor of two as likely as any "+
+		"other. The limit is the least mean loss of any policy that knows no duration until a message has "+
+		"finished ([limit.md](limit.md#told-nothing)). It knows the boot time, and that nothing more comes. The "+
+		"configuration of `deadline` states nothing; it plays %d equally likely durations.",
 		report.Span(prior.Shortest.Seconds()), report.Span(prior.Longest.Seconds()), s.Strata)}
 	all := make([]begun, len(s.Starts))
 	if err := arena.Each(len(all), func(i int) (err error) {
@@ -141,15 +139,12 @@ func (s Part) Play() (report.Section, error) {
 }
 
 // priorNote says what the figures mean.
-const priorNote = "The loss is worker-seconds and the price of each message that is late beyond the share that may " +
-	"be. " +
-	"Its mean is mostly that of messages of an hour and more, whose work has to be paid anyway. So the multiples " +
-	"count too: " +
-	"the loss over that of a policy which is told the duration, with each duration counted alike. Each measure has a " +
-	"limit " +
-	"of its own. How late a late message is does not count, and every boot that has begun is paid. The second table " +
-	"has the " +
-	"durations at which the multiple lies furthest above that of the limit, and those of the published tests."
+const priorNote = "The loss is worker-seconds and the price of each message that is late beyond the " +
+	"permitted share. Messages of an hour and more dominate its mean, and their work has to be paid anyway. " +
+	"So the multiples count too: the loss over that of a policy that knows the duration, with equal weight " +
+	"for each duration. Each measure has a limit of its own. It does not matter how late a late message is, " +
+	"and every boot that has begun is paid. The second table has the durations with the largest multiples " +
+	"over that of the limit, and those of the published tests."
 
 // begin computes the limits of a start and plays it.
 func (s Part) begin(x Start, prior uninformed.Prior) (b begun, err error) {
