@@ -83,7 +83,7 @@ const (
 
 // New returns the API. Any number of connections may call it at once.
 func New(o Options) http.Handler {
-	a := &api{Options: o, events: newEvents(), limit: rate.NewLimiter(eventsPerSecond, eventBurst),
+	a := &api{Options: o, events: &events{}, limit: rate.NewLimiter(eventsPerSecond, eventBurst),
 		reports: accept.NewBudget(unverifiedReports)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

@@ -11,7 +11,7 @@ import (
 // layers lists the packages from the vocabulary down to the commands. A package may import those above it.
 var layers = []string{
 	"internal/misuse", "internal/render", "internal/terminal", "internal/built",
-	"metrics", "", "series", "worker/protocol", "metricmath/language", "metricmath", "awsrules/alarm",
+	"event", "metrics", "", "series", "worker/protocol", "metricmath/language", "metricmath", "awsrules/alarm",
 	"awsrules/tracking",
 	"awsrules/stepscaling", "policy/internal/rules",
 	"policy/internal/durations", "policy/outlook", "policy/planning", "policy", "policy/peer", "roster", "tree",
@@ -84,7 +84,7 @@ func TestAPackageImportsOnlyPackagesAboveIt(t *testing.T) {
 
 // pure lists the packages that compute and do nothing else, and what of the standard library they may use.
 var pure = []string{
-	"", "internal/render", "metrics", "series", "worker/protocol", "metricmath/language", "metricmath",
+	"", "internal/render", "event", "metrics", "series", "worker/protocol", "metricmath/language", "metricmath",
 	"awsrules/alarm", "awsrules/tracking", "awsrules/stepscaling", "policy/internal/rules",
 	"policy/internal/durations", "policy/outlook", "policy/planning", "policy", "policy/peer", "roster",
 	"tree", "tree/treetest", "worker/lease", "internal/lifecycle", "queue/internal/machine", "queue/internal/rules",
