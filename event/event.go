@@ -92,12 +92,13 @@ type Subject struct {
 	Member string
 }
 
-// Key identifies an event for [Seen]. It is empty for an event without an id, which never counts as repeated.
+// Key identifies an event for [Seen]: two events are the same if they have the same id and subject. It is empty for an
+// event without an id, which never counts as repeated.
 func (e Event) Key() string {
 	if e.ID == "" {
 		return ""
 	}
-	return strings.Join([]string{e.Fleet, e.Queue, e.ID}, "\x00")
+	return strings.Join([]string{e.Fleet, e.Queue, e.Group, e.Cluster, e.Service, e.Family, e.Member, e.ID}, "\x00")
 }
 
 // Fleet is a fleet by the names that events use. A name that a fleet does not have is empty.

@@ -177,8 +177,8 @@ func TestAnEventHasTextsOnly(t *testing.T) {
 			case reflect.Struct:
 				only(f.Type)
 			default:
-				t.Errorf("%s.%s is a %s: an event only causes a poll, so texts that name its subject suffice", x, f.Name,
-					f.Type)
+				t.Errorf("%s.%s is a %s: an event only causes a poll, so texts that name its subject suffice", x,
+					f.Name, f.Type)
 			}
 		}
 	}
@@ -251,9 +251,9 @@ func TestAFloodOfIDsForgetsTheOldestOnes(t *testing.T) {
 	}
 }
 
-func TestAnEventIsTheSameOnlyForTheSameFleetAndQueue(t *testing.T) {
-	one := event.Event{ID: "x", Subject: event.Subject{Fleet: "a"}}
-	other := event.Event{ID: "x", Subject: event.Subject{Fleet: "b"}}
+func TestAnEventIsTheSameOnlyForTheSameSubject(t *testing.T) {
+	one := event.Event{ID: "x", Subject: event.Subject{Group: "a"}}
+	other := event.Event{ID: "x", Subject: event.Subject{Group: "b"}}
 	if one.Key() == other.Key() || (event.Event{}).Key() != "" {
 		t.Errorf("keys %q and %q", one.Key(), other.Key())
 	}
