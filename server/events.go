@@ -19,7 +19,7 @@ type Event struct {
 	// ID makes a repeated event harmless; it may be empty. It has at most 256 bytes and is unique within its fleet or
 	// queue.
 	ID string `json:"id"`
-	// Kind says what happened, in at most 64 bytes; it may be empty. It has no effect.
+	// Kind says what happened, in at most 64 bytes; it may be empty. It is for metrics and has no effect.
 	Kind string `json:"kind"`
 }
 
@@ -76,12 +76,19 @@ func (a *api) event(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
+	kind, result := event.Custom, EventWoke
+	if e.Kind != "" {
+		kind = event.KindOf(e.Kind)
+	}
 	named := event.Event{ID: e.ID, Subject: event.Subject{Fleet: e.Fleet, Queue: e.Queue}}
 	if !a.events.first(named.Key(), time.Now()) {
-		return
+		woken, result = nil, EventRepeated
 	}
 	for _, f := range woken {
 		f.Wake()
+	}
+	if a.Event != nil {
+		a.Event(kind, result)
 	}
 }
 

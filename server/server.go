@@ -19,6 +19,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/event"
 	"github.com/muster-scale/muster/internal/accept"
 	"github.com/muster-scale/muster/internal/exposition"
 	"github.com/muster-scale/muster/queue"
@@ -61,6 +62,8 @@ type Options struct {
 	LastFailures LastFailures
 	// Metrics adds the metrics to a page; may be nil. Several goroutines call it.
 	Metrics func(*exposition.Page)
+	// Event is told of every event, with its result; may be nil. Several goroutines call it.
+	Event func(kind event.Kind, result string)
 	// Version is that of the program, as the status shows it.
 	Version string
 	// Hosts are host names under which the API may be reached, in addition to those of loopback.
