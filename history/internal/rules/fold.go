@@ -77,8 +77,8 @@ type Lesson struct {
 	Body    []byte
 }
 
-// content is the body of a learned record, as far as it is merged. The controller writes it; fields that this type lacks
-// are lost by folding.
+// content is the body of a learned record, as far as it is merged. The controller writes it; folding loses the fields
+// that this type lacks.
 type content struct {
 	Processing series.Durations `json:"processing,omitzero"`
 	Boots      series.Durations `json:"boots,omitzero"`
