@@ -146,6 +146,7 @@ func brief(records []muster.Record) string {
 // findsTheLast: status and explain read the newest records, and must not miss one because it was appended together with
 // others, or because records of other kinds are newer.
 func findsTheLast(t *testing.T, h Store) {
+	// Appends of four records, so that the last three are not one append.
 	var records []muster.Record
 	for i := range 30 {
 		kind := muster.Decided
@@ -210,6 +211,7 @@ func listsFleets(t *testing.T, h Store) {
 
 // noise returns JSON of n bytes that cannot be compressed well.
 func noise(n int) []byte {
+	// 64 letters need no escape in JSON, and compression saves a quarter at most.
 	const letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+-"
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	b := make([]byte, n)
@@ -259,6 +261,7 @@ func keepsLargeAppends(t *testing.T, h Store) {
 // removesOld: what a restart continues from is the newest record of each kind, so that record stays, however old it is.
 // Shared content stays as long as a record has it.
 func removesOld(t *testing.T, h Store) {
+	// Older than the default of seven days; the record of six days ago is not.
 	old := noon.Add(-8 * 24 * time.Hour)
 	shared := func(r muster.Record, content string) muster.Record { r.Shared = []byte(content); return r }
 	p := fill(t, h, "a", 3,
@@ -289,8 +292,8 @@ func removesOld(t *testing.T, h Store) {
 	}
 }
 
-// foldsHours: forecasts read weeks of learned records, and need one for each hour. What cannot be read as durations stays
-// as it is, because a newer version may have written it.
+// foldsHours: forecasts read weeks of learned records, and need one for each hour. What cannot be read as durations
+// stays as it is, because a newer version may have written it.
 func foldsHours(t *testing.T, h Store) {
 	ten := noon.Add(-26 * time.Hour) // 10:00 of the day before
 	fill(t, h, "a", 2,
@@ -337,10 +340,11 @@ func foldsHours(t *testing.T, h Store) {
 	}
 }
 
-// prunesInParts: a controller prunes while it runs, so one call must not hold up appends, and all calls together must do
-// the whole work without losing a duration.
+// prunesInParts: a controller prunes while it runs, so one call must not hold up appends. All calls together must do the
+// whole work without losing a duration.
 func prunesInParts(t *testing.T, h Store) {
 	var records []muster.Record
+	// More than one call handles (5000 rows of each kind), all of one hour: the second call begins in its middle.
 	for i := range 6000 {
 		records = append(records, Record(noon.Add(-9*24*time.Hour), muster.Changed, `1`),
 			Learned(t, noon.Add(-48*time.Hour+time.Duration(i)*time.Millisecond), 1, 1))
