@@ -340,8 +340,8 @@ func foldsHours(t *testing.T, h Store) {
 	}
 }
 
-// prunesInParts: a controller prunes while it runs, so one call must not hold up appends. All calls together must do the
-// whole work without losing a duration.
+// prunesInParts: a controller prunes while it runs, so one call must not hold up appends. All calls together must do
+// the whole work without losing a duration.
 func prunesInParts(t *testing.T, h Store) {
 	var records []muster.Record
 	// More than one call handles (5000 rows of each kind), all of one hour: the second call begins in its middle.
