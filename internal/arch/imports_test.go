@@ -68,7 +68,11 @@ var layers = []string{
 	"internal/host",
 	"tree/sqlitetree",
 	"tree/dynamotree",
+	"history/internal/rules",
+	"history/dynamohistory",
+	"history/pghistory",
 	"history",
+	"history/historytest",
 	"queue/internal/machine",
 	"queue/internal/storage/oplog",
 	"queue/internal/storage",
@@ -134,6 +138,8 @@ var layers = []string{
 	"deploy",
 	"deploy/",
 	"mustertest",
+	"mustertest/faketable",
+	"mustertest/postgres",
 	"mustertest/fakeaws",
 	"app",
 	"sim/threshold",
@@ -249,6 +255,7 @@ var pure = []string{
 	"controller",
 	"controller/audit",
 	"incident",
+	"history/internal/rules",
 }
 
 var pureImports = []string{
