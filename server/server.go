@@ -257,8 +257,8 @@ func (a *api) guard(next http.Handler) http.Handler {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-store")
-		// No answer is a page of its own, may be framed, or tells another site where it was linked from. The dashboard's
-		// page has a policy with what it needs.
+		// No answer is a page of its own, may be framed, or tells another site where a link was.
+		// The dashboard's page has a policy with what it needs.
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")

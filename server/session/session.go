@@ -41,7 +41,7 @@ var (
 	// ErrNone means that the request has no valid session: there is no cookie, or its session has ended.
 	ErrNone = errors.New("there is no session: open the link that muster up printed, or make one with muster dashboard")
 	// ErrCode means that a code is wrong, used or too old.
-	ErrCode = errors.New("the login link is wrong, was used, or is older than 15 minutes: make "+
+	ErrCode = errors.New("the login link is wrong, was used, or is older than 15 minutes: make " +
 		"one with muster dashboard")
 	// ErrForeign means that another page made the browser send the request.
 	ErrForeign = errors.New("the request comes from a page of another origin, and is refused")
