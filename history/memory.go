@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -135,12 +136,19 @@ func (m *Memory) Read(ctx context.Context, fleet string, since time.Time, yield 
 
 // Last returns up to n records of a fleet, newest first, of the given kinds or of all. n is 1 to [MaxLast].
 func (m *Memory) Last(ctx context.Context, fleet string, n int, kinds ...muster.RecordKind) ([]muster.Record, error) {
+	return m.Before(ctx, fleet, math.MaxInt64, n, kinds...)
+}
+
+// Before implements the same as [Reader.Before].
+func (m *Memory) Before(ctx context.Context, fleet string, seq int64, n int, kinds ...muster.RecordKind) (
+	[]muster.Record, error,
+) {
 	if err := cmp.Or(ctx.Err(), rules.CheckLast(n)); err != nil {
 		return nil, err
 	}
 	var last []muster.Record
 	for _, r := range slices.Backward(m.of(fleet)) {
-		if len(last) < n && (len(kinds) == 0 || slices.Contains(kinds, r.Kind)) {
+		if r.Position.Seq < seq && len(last) < n && (len(kinds) == 0 || slices.Contains(kinds, r.Kind)) {
 			last = append(last, r)
 		}
 	}

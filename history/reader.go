@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -109,10 +110,17 @@ func (r *Reader) Read(ctx context.Context, fleet string, since time.Time, yield 
 
 // Last returns up to n records of a fleet, newest first, of the given kinds or of all. n is 1 to [MaxLast].
 func (r *Reader) Last(ctx context.Context, fleet string, n int, kinds ...muster.RecordKind) ([]muster.Record, error) {
+	return r.Before(ctx, fleet, math.MaxInt64, n, kinds...)
+}
+
+// Before is [Reader.Last] of the records with sequence numbers below seq.
+func (r *Reader) Before(ctx context.Context, fleet string, seq int64, n int, kinds ...muster.RecordKind) (
+	[]muster.Record, error,
+) {
 	if err := rules.CheckLast(n); err != nil {
 		return nil, err
 	}
-	query, args := selectRecords, []any{fleet}
+	query, args := selectRecords+"AND r.seq < ? ", []any{fleet, seq}
 	if len(kinds) > 0 {
 		query += "AND r.kind IN (?" + strings.Repeat(", ?", len(kinds)-1) + ") "
 		for _, k := range kinds {

@@ -47,15 +47,27 @@ const (
 // QueueNames is the answer of GET /v1/queues.
 type QueueNames struct {
 	Queues []string `json:"queues"`
-	// Counts holds, by queue name, counts that the SQS protocol does not have.
+	// Counts holds the counts by queue name.
 	Counts map[string]QueueCounts `json:"counts"`
 }
 
-// QueueCounts are counts of a queue that the SQS protocol does not have.
+// QueueCounts are counts of a queue, at one instant.
 type QueueCounts struct {
 	// Retrying is how many of the messages in flight wait for their retry. It is nil while unknown, because some have
 	// been in flight since before the queue was opened.
 	Retrying *int `json:"retrying,omitzero"`
+	// Visible, InFlight, Delayed and Damaged count messages; InFlight includes the retrying ones.
+	Visible  int `json:"visible"`
+	InFlight int `json:"in_flight"`
+	Delayed  int `json:"delayed"`
+	Damaged  int `json:"damaged"`
+	// OldestSent is when the oldest visible message was sent; absent if none is visible.
+	OldestSent time.Time `json:"oldest_sent,omitzero"`
+	// DeadLetterQueue is the queue of its dead letters, empty for none, and DeadLetters how many are there. Sources are
+	// the queues whose dead letters this queue holds.
+	DeadLetterQueue string   `json:"dead_letter_queue,omitzero"`
+	DeadLetters     int      `json:"dead_letters,omitzero"`
+	Sources         []string `json:"sources,omitzero"`
 }
 
 // PeekQuery selects messages to peek at.
@@ -288,13 +300,27 @@ func (a *api) queues(w http.ResponseWriter, _ *http.Request) {
 	}
 	names := QueueNames{Queues: append([]string{}, a.Queues.Queues()...), Counts: map[string]QueueCounts{}}
 	for _, name := range names.Queues {
-		var known QueueCounts
-		if c, err := a.Queues.Counts(name); err == nil && c.Unsure == 0 {
-			known.Retrying = &c.Returned
-		}
-		names.Counts[name] = known
+		names.Counts[name] = a.countsOf(name)
 	}
 	answer(w, names)
+}
+
+// countsOf returns the counts of a queue; none of one that was deleted meanwhile.
+func (a *api) countsOf(name string) (known QueueCounts) {
+	c, err := a.Queues.Counts(name)
+	if err != nil {
+		return known
+	}
+	if c.Unsure == 0 {
+		known.Retrying = &c.Returned
+	}
+	known.Visible, known.InFlight, known.Delayed, known.Damaged = c.Visible, c.InFlight, c.Delayed, c.Damaged
+	if !c.OldestSent.IsZero() {
+		known.OldestSent = c.OldestSent.UTC()
+	}
+	known.DeadLetterQueue, known.DeadLetters = c.DeadLetterQueue, max(0, c.DeadLetters)
+	known.Sources, _ = a.Queues.DeadLetterSources(name) // the queue was there a moment ago
+	return known
 }
 
 // peek answers with messages of a queue, and with their last errors as far as workers of this machine logged them.

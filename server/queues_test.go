@@ -172,7 +172,7 @@ func TestAPeekIsBounded(t *testing.T) {
 
 func TestQueuesAreNamed(t *testing.T) {
 	wants(t, newWorld(t, withQueues(t, "b", "a")).ask("GET", "/v1/queues", ""), http.StatusOK,
-		`{"queues":["a","b"],"counts":{"a":{"retrying":0},"b":{"retrying":0}}}`)
+		`{"queues":["a","b"],"counts":{"a":{"retrying":0,"visible":0,"in_flight":0,"delayed":0,"damaged":0},"b":{`)
 	wants(t, newWorld(t, withQueues(t)).ask("GET", "/v1/queues", ""), http.StatusOK, `{"queues":[],"counts":{}}`)
 	for _, path := range []string{"", "/q/messages", "/q/export"} {
 		wants(t, newWorld(t).ask("GET", "/v1/queues"+path, ""), http.StatusNotFound, "no embedded queues")

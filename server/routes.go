@@ -111,28 +111,36 @@ type DecisionRecord struct {
 func NewStatus(version string, at time.Time, fleets map[string]Fleet, standing map[string]Standing) Status {
 	s := Status{Version: version, At: at, Fleets: []FleetStatus{}}
 	for name, f := range fleets {
-		stands := standing[name]
-		status := FleetStatus{Name: name, Phase: cmp.Or(stands.Phase, string(lifecycle.Running)),
-			Members: []MemberStatus{}}
 		o, ok := f.Last()
+		status := StatusOf(name, o, ok, standing[name])
 		if ok {
-			status.Ready, status.Observation, status.Decision, status.Sentence = o.Ready, o.Observation, o.Decision,
-				o.Decision.Sentence()
-			status.Policy, status.CostPerHour = o.Spec, o.PricePerHour*float64(o.Decision.Desired)
-			for _, m := range o.Members(at) {
-				status.Members = append(status.Members, memberStatus(m))
-			}
+			status.Members = MembersOf(o, at)
 		}
-		status.Trouble = troubleOf(stands, o)
 		s.Fleets = append(s.Fleets, status)
 	}
-	slices.SortFunc(s.Fleets, func(a, b FleetStatus) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(s.Fleets, func(a, b FleetStatus) int { return cmp.Compare(a.Name, b.Name) })
 	return s
+}
+
+// StatusOf describes a fleet without its members, by the outcome of its last step; stepped is false before the first.
+func StatusOf(name string, o controller.Outcome, stepped bool, stands Standing) FleetStatus {
+	status := FleetStatus{Name: name, Phase: cmp.Or(stands.Phase, string(lifecycle.Running)),
+		Members: []MemberStatus{}, Trouble: troubleOf(stands, o)}
+	if stepped {
+		status.Ready, status.Observation, status.Decision, status.Sentence = o.Ready, o.Observation, o.Decision,
+			o.Decision.Sentence()
+		status.Policy, status.CostPerHour = o.Spec, o.PricePerHour*float64(o.Decision.Desired)
+	}
+	return status
+}
+
+// MembersOf describes the members of a fleet that exist at a time.
+func MembersOf(o controller.Outcome, at time.Time) []MemberStatus {
+	all := []MemberStatus{}
+	for _, m := range o.Members(at) {
+		all = append(all, memberStatus(m))
+	}
+	return all
 }
 
 func (a *api) status(w http.ResponseWriter, _ *http.Request) {

@@ -24,6 +24,7 @@ import (
 	"github.com/muster-scale/muster/internal/accept"
 	"github.com/muster-scale/muster/internal/exposition"
 	"github.com/muster-scale/muster/queue"
+	"github.com/muster-scale/muster/server/session"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
@@ -71,6 +72,30 @@ type Options struct {
 	Version string
 	// Hosts are host names under which the API may be reached, in addition to those of loopback.
 	Hosts []string
+	// Routes are served in addition, to requests with the token or a session.
+	Routes []Route
+	// Sessions let browsers in; nil lets none in. Peek allows them to read the bodies of messages.
+	Sessions *session.Sessions
+	Peek     bool
+	// Page is the dashboard; nil serves none.
+	Page Page
+	// Prefix is a path below which page and API are served, too, as in "/muster"; it may be empty.
+	Prefix string
+}
+
+// Route is a route of another package. A pattern has a method and a path, as [http.ServeMux] takes them. A route whose
+// method is not GET or HEAD changes something: a browser's session then needs the role of an operator and its write
+// token.
+type Route struct {
+	Pattern string
+	Serve   http.HandlerFunc
+}
+
+// Page serves the files of the dashboard.
+type Page interface {
+	http.Handler
+	// Has tells whether a file exists at a path.
+	Has(path string) bool
 }
 
 const (
@@ -90,7 +115,7 @@ const (
 // New returns the API. Any number of connections may call it at once.
 func New(o Options) http.Handler {
 	a := &api{Options: o, events: &events{}, limit: rate.NewLimiter(eventsPerSecond, eventBurst),
-		reports: accept.NewBudget(unverifiedReports)}
+		reports: accept.NewBudget(unverifiedReports), logins: newLoginLimit()}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
@@ -103,11 +128,26 @@ func New(o Options) http.Handler {
 		a.ready(w, r)
 	})
 	mux.HandleFunc("POST /v1/reports", a.report)
-	for _, r := range []struct {
-		pattern string
-		serve   http.HandlerFunc
-	}{
-		{"GET /metrics", scrape(o.Metrics)},
+	for _, r := range append(a.routes(), o.Routes...) {
+		mux.Handle(r.Pattern, a.withToken(r.Serve))
+	}
+	if o.Sessions != nil {
+		mux.HandleFunc("POST /v1/session", a.login)
+		mux.HandleFunc("GET /v1/session", a.whoami)
+		mux.HandleFunc("DELETE /v1/session", a.logout)
+		mux.HandleFunc("POST /v1/links", a.link)
+	}
+	// Unknown routes need the token, too, so that they do not reveal which routes exist.
+	mux.Handle("/", a.page(a.withToken(func(w http.ResponseWriter, r *http.Request) {
+		fail(w, http.StatusNotFound, fmt.Sprintf("there is no %s %s", r.Method, r.URL.Path))
+	})))
+	return a.below(a.guard(http.NewCrossOriginProtection().Handler(mux)))
+}
+
+// routes returns the routes of this package that need the token or a session.
+func (a *api) routes() []Route {
+	return []Route{
+		{"GET /metrics", scrape(a.Metrics)},
 		{"POST /v1/events", a.event},
 		{"GET /v1/status", a.status},
 		{"GET /v1/incidents", a.incidents},
@@ -120,14 +160,7 @@ func New(o Options) http.Handler {
 		{"GET /v1/queues/{queue}/messages", a.peek},
 		{"POST /v1/queues/{queue}/messages", a.load},
 		{"GET /v1/queues/{queue}/export", a.export},
-	} {
-		mux.Handle(r.pattern, a.withToken(r.serve))
 	}
-	// Unknown routes need the token, too, so that they do not reveal which routes exist.
-	mux.Handle("/", a.withToken(func(w http.ResponseWriter, r *http.Request) {
-		fail(w, http.StatusNotFound, fmt.Sprintf("there is no %s %s", r.Method, r.URL.Path))
-	}))
-	return a.guard(http.NewCrossOriginProtection().Handler(mux))
 }
 
 // NewServer returns a server for the API with bounded headers and times.
@@ -224,6 +257,8 @@ type api struct {
 	settled atomic.Bool
 	// reports bounds the memory of reports whose token is not verified yet.
 	reports *accept.Budget
+	// logins limits the attempts to log in.
+	logins *rate.Limiter
 }
 
 // guard refuses foreign Host headers, which a web page could use to reach a loopback server, and bounds every body.
@@ -232,6 +267,12 @@ func (a *api) guard(next http.Handler) http.Handler {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-store")
+		// No answer is a page of its own, may be framed, or tells another site where a link was.
+		// The dashboard's page has a policy with what it needs.
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		if !a.allowed(r.Host) {
 			fail(w, http.StatusMisdirectedRequest,
 				fmt.Sprintf("the API is not reached under the name %.100q; use 127.0.0.1 or localhost", r.Host))
@@ -268,12 +309,11 @@ func (a *api) allowed(hostport string) bool {
 	return false
 }
 
-// withToken requires the operator's token. Afterwards the connection counts as trusted, so that connections without a
-// token cannot use up the places of those with one.
+// withToken requires the operator's token, or a browser's session that allows the request. Afterwards the connection
+// counts as trusted, so that connections without a token cannot use up the places of those with one.
 func (a *api) withToken(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !a.Token.equal(bearer(r)) {
-			unauthorized(w)
+		if !a.Token.equal(bearer(r)) && !a.bySession(w, r) {
 			return
 		}
 		accept.Trust(r.Context())

@@ -18,8 +18,9 @@ const (
 	followEvery = 200 * time.Millisecond
 	// maxLine bounds a line in bytes; it is larger than any record.
 	maxLine = 128 << 10
-	// recentBytes is the part of a log that [Recent] reads, from its end.
+	// recentBytes is the part of a log that [Recent] reads, from its end; latestBytes is that of [Latest].
 	recentBytes = 1 << 20
+	latestBytes = 4 << 20
 )
 
 // Query selects records. The zero Query selects all.
@@ -30,10 +31,13 @@ type Query struct {
 	Message string
 	// Failed selects only failures.
 	Failed bool
+	// Member selects the records of one member; empty selects all.
+	Member string
 }
 
 func (q Query) selects(r Record) bool {
-	return !r.At.Before(q.Since) && strings.HasPrefix(r.Message, q.Message) && (!q.Failed || r.Kind == Failed)
+	return !r.At.Before(q.Since) && strings.HasPrefix(r.Message, q.Message) && (!q.Failed || r.Kind == Failed) &&
+		(q.Member == "" || r.Member == q.Member)
 }
 
 // Read calls visit with the selected records of a fleet's log below dir, the oldest first, until visit
@@ -181,22 +185,11 @@ type Summary struct {
 
 // Recent summarizes the failures since a time, as far back as the last recentBytes of the log reach.
 func Recent(ctx context.Context, dir, fleet string, since time.Time) (s Summary, err error) {
-	f, err := os.Open(placeOf(dir, fleet).path())
-	if errors.Is(err, os.ErrNotExist) {
-		return s, nil
-	}
-	if err != nil {
-		return s, fmt.Errorf("read the log of fleet %s: %w", fleet, err)
+	f, _, err := openEnd(dir, fleet, recentBytes)
+	if f == nil {
+		return s, err
 	}
 	defer f.Close()
-	if end, err := f.Seek(0, io.SeekEnd); err == nil && end > recentBytes {
-		_, err = f.Seek(end-recentBytes, io.SeekStart)
-		if err != nil {
-			return s, fmt.Errorf("read the log of fleet %s: %w", fleet, err)
-		}
-	} else if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return s, fmt.Errorf("read the log of fleet %s: %w", fleet, err)
-	}
 	err = newReader(f, Query{Since: since, Failed: true}).visit(ctx, func(r Record) error {
 		s.Failed += max(1, r.Repeated)
 		s.Last = r.Failure
@@ -212,4 +205,46 @@ func Lines(text []byte) []string {
 		lines = append(lines, strings.ToValidUTF8(strings.TrimRight(string(line), "\r\n"), "\uFFFD"))
 	}
 	return lines
+}
+
+// Latest returns up to most selected records of the end of a fleet's log below dir, the oldest first. It reads 4 MiB at
+// most; cut says that older records were left out. most is at least 1.
+func Latest(ctx context.Context, dir, fleet string, q Query, most int) (records []Record, cut bool, err error) {
+	f, cut, err := openEnd(dir, fleet, latestBytes)
+	if f == nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	err = newReader(f, q).visit(ctx, func(r Record) error {
+		// The older half goes when the list is twice as long as needed, so that each record is moved once.
+		if records = append(records, r); len(records) >= 2*most {
+			records, cut = append(records[:0], records[len(records)-most:]...), true
+		}
+		return nil
+	})
+	if len(records) > most {
+		records, cut = records[len(records)-most:], true
+	}
+	return records, cut, err
+}
+
+// openEnd opens the present file of a log at most so many bytes before its end; nil if there is no log. cut says that
+// the beginning is left out. A reader skips the rest of a line that is cut.
+func openEnd(dir, fleet string, most int64) (_ *os.File, cut bool, err error) {
+	f, err := os.Open(placeOf(dir, fleet).path())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read the log of fleet %s: %w", fleet, err)
+	}
+	end, err := f.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = f.Seek(max(0, end-most), io.SeekStart)
+	}
+	if err != nil {
+		f.Close()
+		return nil, false, fmt.Errorf("read the log of fleet %s: %w", fleet, err)
+	}
+	return f, end > most, nil
 }
