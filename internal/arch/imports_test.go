@@ -38,7 +38,7 @@ var layers = []string{
 	"sim/internal/kernel", "sim/internal/trees", "sim/internal/messages", "sim/internal/laws", "sim/queueing", "sim",
 	"sim/contest",
 	"sim/worlds", "sim/report",
-	"server", "deploy", "deploy/",
+	"server", "deploy", "deploy/iam", "deploy/dashboard", "deploy/alerts", "deploy/stack", "deploy/stack/", "deploy/",
 	"mustertest", "mustertest/fakeaws", "app",
 	"sim/threshold", "sim/tables", "sim/comparison", "sim/tournament",
 	"app/client", "app/logs", "app/queuetool", "app/treetool", "app/work", "app/testload", "app/importing",
