@@ -178,6 +178,9 @@ func GroupsOf(ctx context.Context, h *kind.Host) (*Groups, error) {
 	return kind.SharedOnAWS(ctx, h, NewGroups)
 }
 
+// poolState returns the state of a warm pool as the API names it.
+func poolState(state string) string { return strings.ToUpper(state[:min(1, len(state))]) + state[min(1, len(state)):] }
+
 // Open implements [kind.Members].
 func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, _ *kind.Ports) (*kind.Ports, error) {
 	groups, err := GroupsOf(ctx, h)
@@ -190,7 +193,7 @@ func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, _ *kind
 		Protect: c.Protect, Every: f.Poll,
 	}
 	if p := c.WarmPool; p != nil && p.State != "" {
-		o.Warm = Warm{State: strings.ToUpper(p.State[:1]) + p.State[1:], Reuse: p.Reuse}
+		o.Warm = Warm{State: poolState(p.State), Reuse: p.Reuse}
 	}
 	group, err := groups.Fleet(o)
 	if err != nil {

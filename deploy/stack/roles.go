@@ -1,0 +1,122 @@
+package stack
+
+import (
+	"reflect"
+
+	"github.com/muster-scale/muster/deploy/iam"
+	"github.com/muster-scale/muster/kind"
+)
+
+// This file makes the permissions. Those of Muster itself come from package deploy/iam; the others are those that AWS
+// needs to start a container, to run a function, or to place tasks on an instance.
+
+// anyResource says why a statement is on any resource.
+const anyResource = "IAM cannot restrict these actions to resources."
+
+// permissions returns the statements for a mode of the program.
+func (m *maker) permissions(mode kind.Mode, flags iam.Flags) ([]Statement, error) {
+	p, err := iam.Make(m.c, m.table, iam.Options{Mode: mode, Account: m.Account, Region: m.Region, Workers: flags},
+		m.f.Name)
+	if err != nil {
+		return nil, err
+	}
+	var all []Statement
+	for _, s := range p.Statement {
+		of := Statement{Sid: s.Sid, Action: s.Action, Condition: s.Condition}
+		for _, arn := range s.Resource {
+			of.Resource = append(of.Resource, Say(arn))
+			if arn == "*" {
+				of.Why = anyResource
+				if len(s.Condition) > 0 {
+					of.Why += " The condition does."
+				}
+			}
+		}
+		all = append(all, of)
+	}
+	return all, nil
+}
+
+// on returns a statement on one literal resource.
+func on(sid, arn string, actions ...string) Statement {
+	s := Statement{Sid: sid, Action: actions, Resource: []Text{Say(arn)}}
+	if arn == "*" {
+		s.Why = anyResource
+	}
+	return s
+}
+
+// mayLog allows to write to a log group.
+func (m *maker) mayLog(group string) Statement {
+	return on("LogsOnGroup", m.at.ARN("logs", m.Region, "log-group:"+group+":*"), "logs:CreateLogStream",
+		"logs:PutLogEvents")
+}
+
+// mayStart returns what starting a container of the cluster needs.
+func (m *maker) mayStart(c *Cluster, repository Text) []Statement {
+	all := []Statement{
+		on("EcrNoResourceLevel", "*", "ecr:GetAuthorizationToken"),
+		{Sid: "EcrOnRepository", Action: []string{"ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"},
+			Resource: []Text{Join(Say(m.at.ARN("ecr", m.Region, "repository/")), repository)}},
+		m.mayLog(c.Logs),
+	}
+	if c.Token {
+		all = append(all, m.mayRead("ssm:GetParameters", m.token()))
+	}
+	return all
+}
+
+// mayHost returns what the agent on an instance of the cluster needs. The managed policy of AWS allows the same on all
+// clusters.
+func (m *maker) mayHost() []Statement {
+	cluster := m.at.ARN("ecs", m.Region, "cluster/"+m.b.Cluster)
+	return []Statement{
+		on("EcsNoResourceLevel", "*", "ecs:DiscoverPollEndpoint"),
+		on("EcsOnCluster", cluster, "ecs:DeregisterContainerInstance", "ecs:RegisterContainerInstance",
+			"ecs:SubmitAttachmentStateChanges", "ecs:SubmitContainerStateChange", "ecs:SubmitTaskStateChange"),
+		on("EcsOnContainerInstances", m.at.ARN("ecs", m.Region, "container-instance/"+m.b.Cluster+"/*"), "ecs:Poll",
+			"ecs:StartTelemetrySession", "ecs:UpdateContainerInstancesState"),
+	}
+}
+
+// functionRole returns the role of a function.
+func (m *maker) functionRole(f Function) (Role, error) {
+	r := Role{Service: "lambda.amazonaws.com"}
+	switch f.Does {
+	case "terminate":
+		r.Statements = []Statement{on("DynamodbOnTable", m.at.ARN("dynamodb", m.Region, "table/"+m.Table),
+			"dynamodb:Query")}
+	case "send":
+		var queues []Text
+		for _, q := range m.Queues {
+			queues = append(queues, Say(m.at.ARN("sqs", m.Region, q.Name)))
+		}
+		r.Statements = []Statement{{Sid: "SqsOnQueue", Action: []string{"sqs:SendMessage"}, Resource: queues}}
+	default:
+		all, err := m.permissions(kind.ModePublish, iam.Flags{})
+		if err != nil {
+			return r, err
+		}
+		r.Statements = all
+	}
+	r.Statements = append(r.Statements, m.mayLog(m.FunctionLogs))
+	return r, nil
+}
+
+// functionRoles gives each function a role. Functions that need the same share one.
+func (m *maker) functionRoles() error {
+	for i := range m.Functions {
+		f := &m.Functions[i]
+		role, err := m.functionRole(*f)
+		if err != nil {
+			return err
+		}
+		f.Role, f.RoleOf = &role, f.Does
+		for _, before := range m.Functions[:i] {
+			if before.Role != nil && reflect.DeepEqual(*before.Role, role) {
+				f.Role, f.RoleOf = nil, before.Does
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,323 @@
+# The fleet orders in eu-west-1 of the account 123456789012.
+# AWS sizes it by target tracking of what the workers publish. Nothing else runs; muster up would publish twice.
+# The size has only its limits here, so a new deployment does not set it back.
+terraform {
+  required_providers { aws = { source = "hashicorp/aws", version = ">= 5.80" } }
+}
+
+provider "aws" {
+  region              = "eu-west-1"
+  allowed_account_ids = ["123456789012"]
+  default_tags { tags = { "muster:fleet" = "orders" } }
+}
+
+variable "subnet_ids" {
+  type        = list(string)
+  description = "The subnets of the fleet, in several zones"
+}
+
+variable "security_group_ids" {
+  type        = list(string)
+  description = "Security groups that let HTTPS out and nothing in"
+}
+
+variable "image_repository" {
+  type        = string
+  description = "The name of the repository of ECR, in this account and region, with an image that has /usr/bin/muster and your program"
+}
+
+variable "image_tag" {
+  type        = string
+  description = "The tag of that image"
+}
+
+variable "work_command" {
+  type        = list(string)
+  description = "The program for a message and its arguments, in the image"
+}
+
+variable "task_cpu" {
+  type        = number
+  description = "The CPU of a task in units; 1024 are a vCPU"
+  validation {
+    condition     = var.task_cpu >= 128 && var.task_cpu <= 16384
+    error_message = "Allowed are 128 to 16384."
+  }
+}
+
+variable "task_memory" {
+  type        = number
+  description = "The memory of a task in MiB"
+  validation {
+    condition     = var.task_memory >= 128 && var.task_memory <= 122880
+    error_message = "Allowed are 128 to 122880."
+  }
+}
+
+resource "aws_sqs_queue" "dead_letters" {
+  name                      = "orders-dead"
+  message_retention_seconds = 1209600
+  sqs_managed_sse_enabled   = true
+}
+
+resource "aws_sqs_queue" "queue" {
+  name                       = "orders"
+  visibility_timeout_seconds = 30
+  message_retention_seconds  = 345600
+  receive_wait_time_seconds  = 20
+  sqs_managed_sse_enabled    = true
+  # Interruptions of workers count as well, so this is more than the attempts that may fail.
+  redrive_policy = jsonencode({ deadLetterTargetArn = aws_sqs_queue.dead_letters.arn, maxReceiveCount = 10 })
+}
+
+resource "aws_ecs_cluster" "cluster" {
+  name = "shop"
+  setting {
+    name  = "containerInsights"
+    value = "disabled"
+  }
+}
+
+resource "aws_ecs_cluster_capacity_providers" "cluster" {
+  cluster_name       = aws_ecs_cluster.cluster.name
+  capacity_providers = ["FARGATE"]
+  default_capacity_provider_strategy {
+    capacity_provider = "FARGATE"
+    weight            = 1
+  }
+}
+
+resource "aws_iam_role" "task" {
+  assume_role_policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [
+      {
+        Effect    = "Allow"
+        Principal = { Service = "ecs-tasks.amazonaws.com" }
+        Action    = "sts:AssumeRole"
+        Condition = { StringEquals = { "aws:SourceAccount" = "123456789012" } }
+      },
+    ]
+  })
+}
+
+resource "aws_iam_role_policy" "task" {
+  role = aws_iam_role.task.name
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [
+      {
+        Sid    = "CloudwatchInNamespace"
+        Effect = "Allow"
+        Action = ["cloudwatch:PutMetricData"]
+        # IAM cannot restrict these actions to resources. The condition does.
+        Resource  = ["*"]
+        Condition = { StringEquals = { "cloudwatch:namespace" = ["Muster"] } }
+      },
+      {
+        Sid      = "SqsOnQueue"
+        Effect   = "Allow"
+        Action   = ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage"]
+        Resource = ["arn:aws:sqs:eu-west-1:123456789012:orders"]
+      },
+      {
+        Sid      = "EcsForAgent"
+        Effect   = "Allow"
+        Action   = ["ecs:UpdateTaskProtection"]
+        Resource = ["arn:aws:ecs:eu-west-1:123456789012:task/shop/*"]
+      },
+    ]
+  })
+}
+
+resource "aws_iam_role" "execution" {
+  assume_role_policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [
+      {
+        Effect    = "Allow"
+        Principal = { Service = "ecs-tasks.amazonaws.com" }
+        Action    = "sts:AssumeRole"
+        Condition = { StringEquals = { "aws:SourceAccount" = "123456789012" } }
+      },
+    ]
+  })
+}
+
+resource "aws_iam_role_policy" "execution" {
+  role = aws_iam_role.execution.name
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [
+      {
+        Sid    = "EcrNoResourceLevel"
+        Effect = "Allow"
+        Action = ["ecr:GetAuthorizationToken"]
+        # IAM cannot restrict these actions to resources.
+        Resource = ["*"]
+      },
+      {
+        Sid      = "EcrOnRepository"
+        Effect   = "Allow"
+        Action   = ["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
+        Resource = ["arn:aws:ecr:eu-west-1:123456789012:repository/${var.image_repository}"]
+      },
+      {
+        Sid      = "LogsOnGroup"
+        Effect   = "Allow"
+        Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
+        Resource = ["arn:aws:logs:eu-west-1:123456789012:log-group:/muster/orders:*"]
+      },
+    ]
+  })
+}
+
+resource "aws_cloudwatch_log_group" "tasks" {
+  name              = "/muster/orders"
+  retention_in_days = 30
+}
+
+resource "aws_ecs_task_definition" "worker" {
+  family                   = "orders"
+  network_mode             = "awsvpc"
+  requires_compatibilities = ["FARGATE"]
+  cpu                      = var.task_cpu
+  memory                   = var.task_memory
+  task_role_arn            = aws_iam_role.task.arn
+  execution_role_arn       = aws_iam_role.execution.arn
+  container_definitions = jsonencode([
+    {
+      name      = "worker"
+      essential = true
+      image     = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/${var.image_repository}:${var.image_tag}"
+      entryPoint = [
+        "/usr/bin/muster", "work", "--queue", "https://sqs.eu-west-1.amazonaws.com/123456789012/orders",
+        "--fleet", "orders", "--member", "auto", "--slots", "10", "--visibility", "30s", "--report",
+        "cloudwatch", "--",
+      ]
+      command     = var.work_command
+      environment = [{ name = "AWS_REGION", value = "eu-west-1" }]
+      # The most that Fargate allows.
+      stopTimeout = 120
+      logConfiguration = {
+        logDriver = "awslogs"
+        options = {
+          awslogs-group         = aws_cloudwatch_log_group.tasks.name
+          awslogs-region        = "eu-west-1"
+          awslogs-stream-prefix = "worker"
+        }
+      }
+    },
+  ])
+}
+
+resource "aws_ecs_service" "service" {
+  name            = "orders"
+  cluster         = aws_ecs_cluster.cluster.id
+  task_definition = aws_ecs_task_definition.worker.arn
+  # Rebalancing stops busy tasks.
+  availability_zone_rebalancing      = "DISABLED"
+  deployment_minimum_healthy_percent = 100
+  deployment_maximum_percent         = 200
+  propagate_tags                     = "SERVICE"
+  deployment_circuit_breaker {
+    enable   = true
+    rollback = true
+  }
+  capacity_provider_strategy {
+    capacity_provider = "FARGATE"
+    weight            = 1
+  }
+  network_configuration {
+    subnets         = var.subnet_ids
+    security_groups = var.security_group_ids
+  }
+  lifecycle {
+    # Muster or target tracking sets the desired count.
+    ignore_changes = [desired_count]
+  }
+  depends_on = [aws_ecs_cluster_capacity_providers.cluster]
+}
+
+resource "aws_appautoscaling_target" "service" {
+  service_namespace  = "ecs"
+  scalable_dimension = "ecs:service:DesiredCount"
+  resource_id        = "service/shop/orders"
+  min_capacity       = 0
+  max_capacity       = 10
+  depends_on         = [aws_ecs_service.service]
+}
+
+resource "aws_appautoscaling_policy" "tracking" {
+  name               = "muster-orders"
+  policy_type        = "TargetTrackingScaling"
+  service_namespace  = "ecs"
+  scalable_dimension = "ecs:service:DesiredCount"
+  resource_id        = aws_appautoscaling_target.service.resource_id
+  target_tracking_scaling_policy_configuration {
+    target_value       = 0.7
+    scale_out_cooldown = 180
+    customized_metric_specification {
+      metrics {
+        id = "backlog"
+        metric_stat {
+          stat = "Maximum"
+          metric {
+            namespace   = "AWS/SQS"
+            metric_name = "ApproximateNumberOfMessagesVisible"
+            dimensions {
+              name  = "QueueName"
+              value = "orders"
+            }
+          }
+        }
+        return_data = false
+      }
+      metrics {
+        id = "inFlight"
+        metric_stat {
+          stat = "Maximum"
+          metric {
+            namespace   = "AWS/SQS"
+            metric_name = "ApproximateNumberOfMessagesNotVisible"
+            dimensions {
+              name  = "QueueName"
+              value = "orders"
+            }
+          }
+        }
+        return_data = false
+      }
+      metrics {
+        id = "workers"
+        metric_stat {
+          stat = "Sum"
+          metric {
+            namespace   = "Muster"
+            metric_name = "TotalWorkers"
+            dimensions {
+              name  = "Fleet"
+              value = "orders"
+            }
+          }
+        }
+        return_data = false
+      }
+      metrics {
+        id          = "totalWork"
+        expression  = "FILL(backlog, REPEAT) + FILL(inFlight, REPEAT)"
+        return_data = false
+      }
+      metrics {
+        id          = "utilizationRatio"
+        expression  = "totalWork / workers"
+        return_data = false
+      }
+      metrics {
+        id          = "utilization"
+        expression  = "IF(FILL(workers, 0) > 0, utilizationRatio, IF(totalWork > 0, 1, 0))"
+        return_data = true
+      }
+    }
+  }
+}
