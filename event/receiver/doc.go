@@ -13,8 +13,8 @@
 //   - A queue that cannot be received is a fault for an operator, by Options.Failed. The fleets are polled at their
 //     intervals meanwhile. The receiver tries again, after one second at first and thirty at most.
 //   - A message that cannot be deleted arrives again. Its id is remembered, so it wakes nothing a second time.
-//   - A flood of messages is received at a bounded rate, and the rest waits in the queue. A wake that is late finds what
-//     earlier ones found.
+//   - A flood of messages is received at a bounded rate, and the rest waits in the queue. A wake that is late finds
+//     what earlier ones found.
 //
 // The calls of a receiver do not count against the limit of calls of AWS that a configuration states, which protects
 // from throttling: SQS does not throttle receivers. A quiet queue costs three calls a minute.

@@ -261,7 +261,8 @@ func TestEventsComeThroughAnSQSEndpoint(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); r.Run(ctx) }()
 	for _, body := range []string{`{"queue": "jobs", "kind": "scale-up"}`, "anything"} {
-		if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &at, MessageBody: &body}); err != nil {
+		in := &sqs.SendMessageInput{QueueUrl: &at, MessageBody: &body}
+		if _, err := client.SendMessage(t.Context(), in); err != nil {
 			t.Fatal(err)
 		}
 	}

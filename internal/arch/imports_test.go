@@ -47,6 +47,7 @@ var layers = []string{
 	"controller/loop",
 	"config/keys",
 	"config/channels",
+	"config/policies",
 	"config",
 	"config/foreign/nodes",
 	"config/foreign/terraform",

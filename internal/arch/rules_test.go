@@ -9,7 +9,7 @@ import (
 )
 
 // clocks are the files and packages that may read the clock: the live loop and what touches the world.
-var clocks = []string{"controller/loop/", "notice/", "channel/",
+var clocks = []string{"controller/loop/", "event/receiver/", "notice/", "channel/",
 	"queue/internal/writer/", "sqsapi/", "worker/",
 	"tree/runner/", "tree/dynamotree/", "source/", "fleet/", "server/", "app/", "cmd/", "internal/accept/",
 	"internal/awsmetrics/", "internal/descendants/", "internal/host/", "internal/joblog/", "internal/powercut/",
