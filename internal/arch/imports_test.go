@@ -43,6 +43,7 @@ var layers = []string{
 	"controller/learning",
 	"controller",
 	"controller/audit",
+	"advice",
 	"incident",
 	"controller/loop",
 	"config/keys",
