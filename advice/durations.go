@@ -141,8 +141,9 @@ func retention(s Stated, m Measured) (*Advice, *Unjudged) {
 		resting(m, int64(m.Covered/time.Minute), 60), nil
 }
 
-// rounded rounds a duration up to two figures, as a person would write it.
+// rounded rounds a duration up to two figures, as a person would write it. It is at least a millisecond.
 func rounded(d time.Duration) time.Duration {
+	d = max(d, time.Millisecond)
 	for _, step := range []time.Duration{time.Hour, time.Minute, time.Second, time.Millisecond} {
 		if d >= 10*step || step == time.Millisecond {
 			return (d + step - 1) / step * step

@@ -78,8 +78,8 @@ func maximum(s Stated, m Measured) (*Advice, *Unjudged) {
 		}
 		return nil, nil
 	}
-	if s.Limits.Max > farAbove*m.PeakSize && m.Covered >= 24*time.Hour {
-		n := max(spare*m.PeakSize, s.Limits.Min, 1)
+	n := max(spare*m.PeakSize, s.Limits.Min, 1)
+	if s.Limits.Max > max(n, farAbove*m.PeakSize) && m.Covered >= 24*time.Hour {
 		return whole(Max, s.Limits.Max, n, "no more than %s were needed in %s; a lower maximum bounds what a "+
 			"mistake can "+
 			"cost", render.Plural(m.PeakSize, "worker"), render.Rounded(m.Covered)).resting(m, minutes, 24*60), nil
