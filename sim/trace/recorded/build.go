@@ -48,8 +48,10 @@ func Read(ctx context.Context, h reader, fleet string, from, to time.Time) (Wind
 // Builder collects the records of a window. Make it with [New]. Only one goroutine may use it.
 type Builder struct {
 	w Window
-	// part is the fraction of a message that the arrivals so far are ahead of whole messages.
+	// part is how far the arrivals so far are ahead of whole messages: a fraction, or below 0 after a correction. sent is
+	// the newest total of each queue.
 	part float64
+	sent map[string]float64
 	// last is the end of the newest interval with arrivals.
 	last time.Duration
 	// known is the instant up to which arrivals are known to be counted; counting is true if they still were there.
@@ -69,7 +71,7 @@ func New(fleet string, from, to time.Time) (*Builder, error) {
 		return nil, fmt.Errorf("read what was recorded of fleet %s: found a window of %s, at most %s is allowed", fleet,
 			span, trace.MaxTime)
 	}
-	return &Builder{w: Window{Fleet: fleet, From: from, To: to}, known: from}, nil
+	return &Builder{w: Window{Fleet: fleet, From: from, To: to}, known: from, sent: map[string]float64{}}, nil
 }
 
 // Add takes the next record, in the order of the history, and returns false once the window has ended. Records of other
@@ -158,6 +160,7 @@ func (b *Builder) learned(at time.Time, l *learning.Learned) {
 	if l.Arrived > 0 && len(l.Came) == 0 && l.Arrived < trace.MaxMessages {
 		b.arrive(l.Since, at, l.Arrived)
 	}
+	b.correct(l)
 	b.w.Failed += max(0, l.Failed)
 	if l.Processing.Count <= 0 || !series.Valid(l.Processing) {
 		return
@@ -178,6 +181,19 @@ func (b *Builder) learned(at time.Time, l *learning.Learned) {
 	b.w.Durations = series.Merge(b.w.Durations, l.Processing)
 }
 
+// correct takes back arrivals that a later record corrects. The counts of a distributed queue are approximate, so its
+// arrivals may be too many; once it is empty, the total is exact again and falls. A queue that was made anew counts from
+// 0, but its record has arrivals.
+func (b *Builder) correct(l *learning.Learned) {
+	for _, queue := range slices.Sorted(maps.Keys(l.Sent)) {
+		sent := l.Sent[queue]
+		if before, known := b.sent[queue]; known && sent < before && l.Arrived == 0 {
+			b.part -= before - sent
+		}
+		b.sent[queue] = sent
+	}
+}
+
 // arrive adds the arrivals of an interval. Intervals overlap a little, because a poll takes time; messages come in
 // order, so an interval begins where the one before it ended.
 func (b *Builder) arrive(since, at time.Time, n float64) {
@@ -188,7 +204,7 @@ func (b *Builder) arrive(since, at time.Time, n float64) {
 	}
 	to = min(to, end)
 	from = min(max(from, b.last), to)
-	whole := math.Floor(b.part + n + 1e-9) // counts are sums of floating-point numbers
+	whole := max(0, math.Floor(b.part+n+1e-9)) // counts are sums of floating-point numbers
 	b.part += n - whole
 	if to < 0 || whole < 1 || b.w.Messages+int64(whole) > trace.MaxMessages {
 		return

@@ -22,6 +22,8 @@
 //     durations than arrivals were recorded, the rest is drawn from the durations of the same time. Each is exact
 //     within 2 %, and the mean of each interval is exact.
 //   - Messages that were in the queue when the window began are left out, and so are their durations.
+//   - Arrivals at a queue that does not count them, such as one on SQS, follow from approximate counts. What a later
+//     record corrects is taken back, except in folded records, which have no totals.
 //   - Failed attempts are left out: the trace has each message once, with the duration of its successful attempt.
 //   - Trees are flat: a child is a message that arrives.
 //

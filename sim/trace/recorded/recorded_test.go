@@ -233,6 +233,23 @@ func TestClassesStayWithTheirDurations(t *testing.T) {
 	}
 }
 
+// The counts of a queue on SQS are approximate: what they had too much is taken back from the messages that follow.
+func TestACorrectedCountIsTakenBack(t *testing.T) {
+	total := func(when time.Duration, arrived, sent float64) muster.Record {
+		return record(t, muster.Learned, when, learning.Learned{Arrived: arrived, Since: at(when - 5*time.Second),
+			Sent: map[string]float64{"q": sent}, Processing: series.Add(series.Durations{}, time.Second)})
+	}
+	w := window(t, 0, time.Minute, total(10*time.Second, 10, 10), total(20*time.Second, 0, 7),
+		total(30*time.Second, 2, 9), total(40*time.Second, 5, 14))
+	if w.Messages != 14 {
+		t.Errorf("found %d messages, want the 14 that were counted in the end", w.Messages)
+	}
+	again := window(t, 0, time.Minute, total(10*time.Second, 10, 10), total(20*time.Second, 3, 3))
+	if again.Messages != 13 {
+		t.Errorf("of a queue that was made anew: found %d messages, want 10 and 3", again.Messages)
+	}
+}
+
 func TestTheTraceHasWhatWasRecordedWhateverThatIs(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var records []muster.Record
