@@ -141,16 +141,16 @@ func retention(s Stated, m Measured) (*Advice, *Unjudged) {
 		resting(m, int64(m.Covered/time.Minute), 60), nil
 }
 
-// rounded rounds a duration up to two figures, as a person would write it. It is at least a millisecond.
+// rounded rounds a duration up to two or three figures, as a person would write it. It is at least a millisecond.
 func rounded(d time.Duration) time.Duration {
-	d = max(d, time.Millisecond)
-	for _, step := range []time.Duration{time.Hour, time.Minute, time.Second, time.Millisecond} {
-		if d >= 10*step || step == time.Millisecond {
-			return (d + step - 1) / step * step
-		}
-		if half := step / 2; d >= step {
-			return (d + half - 1) / half * half
+	step := time.Millisecond
+	for _, x := range []struct{ from, step time.Duration }{
+		{time.Second, 100 * time.Millisecond}, {10 * time.Second, time.Second}, {time.Minute, 5 * time.Second},
+		{10 * time.Minute, time.Minute}, {time.Hour, 10 * time.Minute}, {10 * time.Hour, time.Hour},
+	} {
+		if d >= x.from {
+			step = x.step
 		}
 	}
-	return d
+	return max(1, (d+step-1)/step) * step
 }

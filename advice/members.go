@@ -112,7 +112,8 @@ func sharedCores(s Stated, m Measured, perCall float64) (*Advice, *Unjudged) {
 		return nil, nil
 	}
 	room := int(math.Max(1, m.Usage.Cores/(perCall*float64(s.Slots))))
-	if s.Limits.Max > room && perCall*float64(m.PeakBusy) > CPUHigh*m.Usage.Cores && room >= max(m.PeakSize, s.Limits.Min) {
+	if s.Limits.Max > room && perCall*float64(m.PeakBusy) > CPUHigh*m.Usage.Cores && room >= max(m.PeakSize,
+		s.Limits.Min) {
 		return whole(Max, s.Limits.Max, room, "a call uses %s cores and all workers share %s: more than %s only make "+
 			"each other slower", render.Number(perCall), cores1(m.Usage.Cores), render.Plural(room, "worker")).
 			resting(m, m.Usage.Calls, smallestSamples), nil

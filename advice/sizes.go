@@ -82,7 +82,7 @@ func maximum(s Stated, m Measured) (*Advice, *Unjudged) {
 	if s.Limits.Max > max(n, farAbove*m.PeakSize) && m.Covered >= 24*time.Hour {
 		return whole(Max, s.Limits.Max, n, "no more than %s were needed in %s; a lower maximum bounds what a "+
 			"mistake can "+
-			"cost", render.Plural(m.PeakSize, "worker"), render.Rounded(m.Covered)).resting(m, minutes, 24*60), nil
+			"cost", render.Plural(m.PeakSize, "worker"), render.Rounded(m.Covered)).resting(m, minutes, 24*6), nil
 	}
 	return nil, nil
 }
