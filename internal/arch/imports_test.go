@@ -173,6 +173,7 @@ var layers = []string{
 	"app/plan",
 	"app/publish",
 	"app/simulation",
+	"app/advise",
 	"app/console",
 	"app/demo",
 	"app/validate",

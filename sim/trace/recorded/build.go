@@ -48,8 +48,8 @@ func Read(ctx context.Context, h reader, fleet string, from, to time.Time) (Wind
 // Builder collects the records of a window. Make it with [New]. Only one goroutine may use it.
 type Builder struct {
 	w Window
-	// part is how far the arrivals so far are ahead of whole messages: a fraction, or below 0 after a correction. sent is
-	// the newest total of each queue.
+	// part is how far the arrivals so far are ahead of whole messages: a fraction, or below 0 after a correction. sent
+	// is the newest total of each queue.
 	part float64
 	sent map[string]float64
 	// last is the end of the newest interval with arrivals.
@@ -182,8 +182,8 @@ func (b *Builder) learned(at time.Time, l *learning.Learned) {
 }
 
 // correct takes back arrivals that a later record corrects. The counts of a distributed queue are approximate, so its
-// arrivals may be too many; once it is empty, the total is exact again and falls. A queue that was made anew counts from
-// 0, but its record has arrivals.
+// arrivals may be too many; once it is empty, the total is exact again and falls. A queue that was made anew counts
+// from 0, but its record has arrivals.
 func (b *Builder) correct(l *learning.Learned) {
 	for _, queue := range slices.Sorted(maps.Keys(l.Sent)) {
 		sent := l.Sent[queue]
