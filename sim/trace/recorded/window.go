@@ -95,7 +95,7 @@ func (w Window) Notes() []string {
 	add(!w.Unreported && w.Durations.Count == 0, "no duration of a message was recorded")
 	add(w.Durations.Count > 0 && drawn > 0, "%d of them have a duration drawn from those of the same time, because "+
 		"their own was not recorded", drawn)
-	add(w.To.Sub(w.From)-w.Covered >= time.Minute, "in %s of %s arrivals were not counted; the trace has nothing in " +
+	add(w.To.Sub(w.From)-w.Covered >= time.Minute, "in %s of %s arrivals were not counted; the trace has nothing in "+
 		"that time",
 		render.Rounded(w.To.Sub(w.From)-w.Covered), render.Rounded(w.To.Sub(w.From)))
 	add(w.Waiting > 0, "%d messages were in the queue already when the window began, and are left out", w.Waiting)
