@@ -189,7 +189,8 @@ func (s *Settings) fold(st *State, now time.Time, in []Input) (seen findings) {
 		}
 	}
 	st.learned.Reported(rules, learning.Reports{Processing: processing, Failing: seen.failing, Classes: seen.classes,
-		Finished: seen.finished, Failed: seen.failed, Ended: seen.ended, InTime: seen.inTime}, st.queues)
+		Finished: seen.finished, Failed: seen.failed, Ended: seen.ended, InTime: seen.inTime,
+		Usage: seen.usage}, st.queues)
 	if st.order != nil && now.Sub(st.orderAt) > OrderTimeout {
 		st.order, st.orderRecalled = nil, false
 	}
@@ -231,6 +232,7 @@ type findings struct {
 	objective        time.Duration
 	ended, inTime    float64                       // finished messages with a known age, and those in time
 	inSystem         series.Durations              // the times from sent to finished of these messages
+	usage            protocol.Usage                // the sum over the reports
 	classes          map[string][]series.Durations // by class
 	// instructed are the requests of operators, answers the answers to them, overrides the changes of overrides.
 	instructed []Instructed
@@ -282,6 +284,9 @@ func (x *findings) count(t *protocol.Tally, processing []series.Durations) []ser
 	if t.InSystem.Count > 0 {
 		x.ended, x.inTime = x.ended+float64(t.InSystem.Count), x.inTime+series.Within(t.InSystem, x.objective)
 		x.inSystem = series.Merge(x.inSystem, t.InSystem)
+	}
+	if t.Usage != nil {
+		x.usage = protocol.MergeUsage(x.usage, *t.Usage)
 	}
 	for name, d := range t.Classes { // the order of the map does not matter: classes are independent
 		if x.classes == nil {

@@ -121,6 +121,10 @@ func checkTally(worker string, t *protocol.Tally) error {
 			"cannot be measured "+
 			"(%d and %d of them); allowed are up to %d of at most a year, each in one bucket",
 			worker, t.Failing.Count, t.InSystem.Count, maxCount)
+	case t.Usage != nil && !t.Usage.Valid():
+		return fmt.Errorf("worker report of %s: found a usage of %d calls, %g s of processor time in %g s, %d of %d "+
+			"bytes and %g cores, which cannot be measured", worker, t.Usage.Calls, t.Usage.CPUSeconds,
+			t.Usage.WallSeconds, t.Usage.PeakBytes, t.Usage.MemoryBytes, t.Usage.Cores)
 	case len(t.Classes) > protocol.MaxClasses+1:
 		return fmt.Errorf("worker report of %s: found %d classes, at most %d are allowed", worker, len(t.Classes),
 			protocol.MaxClasses+1)

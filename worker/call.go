@@ -14,6 +14,7 @@ import (
 
 	"github.com/muster-scale/muster/worker/lease"
 	"github.com/muster-scale/muster/worker/protocol"
+	"github.com/muster-scale/muster/worker/usage"
 )
 
 // chain is a FIFO group's messages, which are worked on one after the other, or a single message.
@@ -30,6 +31,7 @@ type result struct {
 	outcome outcome
 	err     error
 	took    time.Duration
+	used    *protocol.Usage // of the whole call, at its first message; nil if it was not measured
 }
 
 // outcome decides what happens to a message.
@@ -167,14 +169,16 @@ func (c *call) do(jobs []*job) []result {
 		return results
 	}
 	ctx, end := c.context(calling)
+	ctx, meter := usage.Watch(ctx)
 	at := time.Now()
 	errs := c.perform(ctx, batch)
 	took, cause := time.Since(at), context.Cause(ctx)
 	end()
+	used := meter.Sum()
 	for i, j := range jobs {
 		if results[i].outcome == begun {
-			results[i] = result{j.judge(errs[0], cause), errs[0], took}
-			errs = errs[1:]
+			results[i] = result{j.judge(errs[0], cause), errs[0], took, used}
+			errs, used = errs[1:], nil
 		}
 	}
 	return results
@@ -330,7 +334,7 @@ func (j *job) release(now time.Time) {
 // ended returns the event of an attempt that ended. again is after how long a failed message becomes visible; 0 if it
 // does not wait for that.
 func (j *job) ended(r result, ok bool, again time.Duration) event {
-	e := lease.End{Received: j.received, Took: r.took, OK: ok, SentAt: j.SentAt, Again: again}
+	e := lease.End{Received: j.received, Took: r.took, OK: ok, SentAt: j.SentAt, Again: again, Used: r.used}
 	e.Class = classOf(j.Message, j.runner.ClassAttribute)
 	if r.err != nil {
 		e.Error = r.err.Error()

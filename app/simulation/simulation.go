@@ -9,6 +9,9 @@
 //	err = simulation.SetWorld(&e.World, []string{"boot-cv=0.3,spot=0.2"})
 //	err = simulation.Check(e)
 //
+// [OfFleet] makes an event and a contender of a configured fleet and a trace, such as one of package
+// sim/trace/recorded, to replay what was recorded under the fleet's configuration or a changed one.
+//
 // Errors are about the request and name the setting, as package internal/misuse marks them. A world that resembles a
 // configured fleet comes from app.World; package sim/contest plays events.
 package simulation

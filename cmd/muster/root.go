@@ -25,6 +25,7 @@ func commands() []entry {
 		{"check", newCheck},
 		{"plan", newPlan},
 		{"explain", newExplain},
+		{"advise", newAdvise},
 		{"status", newStatus},
 		{"incidents", newIncidents},
 		{"logs", newLogs},

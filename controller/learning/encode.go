@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // appendJSON appends the JSON of l as encoding/json would write it, without reflection: every fleet records every few
@@ -67,6 +68,24 @@ func (l Flush) appendJSON(b []byte) (_ []byte, usual bool) {
 	if l.InTime != 0 {
 		b = append(b, `,"in_time":`...)
 		number(l.InTime)
+	}
+	if u := l.Usage; u != (protocol.Usage{}) {
+		b = strconv.AppendInt(append(b, `,"usage":{"calls":`...), u.Calls, 10)
+		b = append(b, `,"wall_s":`...)
+		number(u.WallSeconds)
+		b = append(b, `,"cpu_s":`...)
+		number(u.CPUSeconds)
+		if u.PeakBytes != 0 {
+			b = strconv.AppendInt(append(b, `,"peak_bytes":`...), u.PeakBytes, 10)
+		}
+		if u.Cores != 0 {
+			b = append(b, `,"cores":`...)
+			number(u.Cores)
+		}
+		if u.MemoryBytes != 0 {
+			b = strconv.AppendInt(append(b, `,"memory_bytes":`...), u.MemoryBytes, 10)
+		}
+		b = append(b, '}')
 	}
 	return append(b, '}'), usual
 }

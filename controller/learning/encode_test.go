@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 func TestTheQuickFormOfARecordIsThatOfTheLibrary(t *testing.T) {
@@ -44,6 +45,11 @@ func TestTheQuickFormOfARecordIsThatOfTheLibrary(t *testing.T) {
 		}
 		if !usually && rapid.Bool().Draw(t, "dead letters") {
 			l.Dead = 1
+		}
+		if rapid.Bool().Draw(t, "measured") {
+			l.Usage = protocol.Usage{Calls: 3, WallSeconds: rapid.Float64Range(0, 1e5).Draw(t, "wall"),
+				CPUSeconds: 1.5, PeakBytes: rapid.Int64Range(0, 9).Draw(t, "peak"),
+				Cores: rapid.SampledFrom([]float64{0, 0.5, 2}).Draw(t, "cores"), MemoryBytes: 7}
 		}
 		l.Counted = !usually && rapid.IntRange(0, 3).Draw(t, "counted") == 0
 		recorded := l.Learned

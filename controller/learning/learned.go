@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // Learned is the body of a [muster.Learned] record: the measurements since the record before. The field names are part
@@ -37,6 +38,8 @@ type Learned struct {
 	Failing series.Durations `json:"failing,omitzero"`
 	// Dead counts messages that became dead letters.
 	Dead float64 `json:"dead,omitzero"`
+	// Usage is the measured processor time and memory of the work. It changes no decision: package advice reads it.
+	Usage protocol.Usage `json:"usage,omitzero"`
 }
 
 // unrecorded are the measurements since the last record, as a [Learned] in little memory: a step copies them. The
@@ -77,5 +80,5 @@ func (u *unrecorded) learned() (l Learned) {
 // empty tells whether there is nothing to record.
 func (l Learned) empty() bool {
 	return l.Processing.Count == 0 && l.Boots.Count == 0 && l.WarmBoots.Count == 0 && l.Arrived == 0 && !l.Counted &&
-		l.Ended == 0 && l.Failed == 0 && l.Failing.Count == 0 && l.Dead == 0
+		l.Ended == 0 && l.Failed == 0 && l.Failing.Count == 0 && l.Dead == 0 && l.Usage.Calls == 0
 }

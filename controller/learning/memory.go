@@ -111,6 +111,7 @@ type Reports struct {
 	Classes             map[string][]series.Durations
 	Finished, Failed    int64
 	Ended, InTime       float64
+	Usage               protocol.Usage
 }
 
 // Reported applies the reports of a step, and the present number of dead letters.
@@ -127,6 +128,10 @@ func (m *Memory) Reported(r Rules, reports Reports, queues []muster.QueueObserva
 		l.Classes = mergeClasses(l.Classes, reports.Classes)
 		l.Failing = series.MergeAll(l.Failing, reports.Failing...)
 		l.Failed += reports.Failed
+	}
+	if reports.Usage.Calls > 0 {
+		l := u.change()
+		l.Usage = protocol.MergeUsage(l.Usage, reports.Usage)
 	}
 	if dead := m.progress.addDead(queues); dead > 0 {
 		u.change().Dead += dead

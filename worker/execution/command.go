@@ -20,6 +20,7 @@ import (
 
 	"github.com/muster-scale/muster/internal/descendants"
 	"github.com/muster-scale/muster/worker"
+	"github.com/muster-scale/muster/worker/usage"
 )
 
 const (
@@ -218,11 +219,13 @@ func (c Command) Run(ctx context.Context, m worker.Message) error {
 	if err != nil {
 		return fmt.Errorf("start command %q: %w", c.Argv[0], err)
 	}
+	began := time.Now()
 	streams.stdin(m.Body)
 	ended, told := make(chan struct{}), make(chan bool, 1)
 	go func() { told <- endGroup(ctx, cmd.Process.Pid, ended) }()
 	err = cmd.Wait()
 	close(ended)
+	usage.Add(ctx, usage.Ended(cmd.ProcessState, time.Since(began)))
 	toldToEnd := <-told
 	// Children that the program left behind must not go on, because the message is settled.
 	signalGroup(cmd.Process.Pid, syscall.SIGKILL)

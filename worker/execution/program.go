@@ -16,6 +16,7 @@ import (
 	"github.com/muster-scale/muster/internal/descendants"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/internal/trouble"
+	"github.com/muster-scale/muster/worker/usage"
 )
 
 // program is one running program that speaks JSON lines. It gets one call at a time. A breach of the protocol ends it,
@@ -48,6 +49,8 @@ type program struct {
 	calls int64
 	// fault is why the program ended or is about to end.
 	fault error
+	// used measures the process. Only call uses it, one at a time.
+	used usage.Process
 }
 
 // startProgram starts the program of a slot and waits until it is ready, for at most limit.
@@ -64,6 +67,7 @@ func startProgram(ctx context.Context, c Command, slot, batch int, limit time.Du
 	defer patience.Stop()
 	select {
 	case <-p.ready:
+		p.used = usage.NewProcess(p.cmd.Process.Pid)
 		return p, nil
 	case <-p.gone:
 	case <-patience.C:
@@ -266,7 +270,7 @@ func (p *program) answeredCalls() int64 {
 // call sends a line with deliveries and waits for all answers. If ctx ends first, it ends the program; answers that
 // still arrive meanwhile count.
 func (p *program) call(ctx context.Context, line []byte, deliveries []string, batch []worker.Message) []error {
-	answered := p.expect(ctx, deliveries, batch)
+	answered, began := p.expect(ctx, deliveries, batch), time.Now()
 	wrote := make(chan int, 1)
 	go func() {
 		n, _ := p.in.Write(line) // after an error the program ends
@@ -274,6 +278,7 @@ func (p *program) call(ctx context.Context, line []byte, deliveries []string, ba
 	}()
 	select {
 	case <-answered:
+		usage.Add(ctx, p.used.Called(time.Since(began)))
 	case <-p.gone:
 	case <-ctx.Done():
 		p.setFault(context.Cause(ctx))

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -185,10 +186,13 @@ type End struct {
 	Again time.Duration
 	// Error says why the attempt failed.
 	Error string
+	// Used is the processor time and memory of the call that ended with this message; nil if it was not measured.
+	Used *protocol.Usage
 }
 
 // End records the result of the work on a message.
 func (l *Lease) End(now time.Time, e End) {
+	l.current.Usage = addUsage(l.current.Usage, e.Used)
 	if e.OK {
 		l.current.Finished++
 		l.current.Processing = series.Add(l.current.Processing, e.Took)
@@ -205,6 +209,15 @@ func (l *Lease) End(now time.Time, e End) {
 		}
 	}
 	l.let(now, e.Received)
+}
+
+// addUsage returns the sum of two usages, which are nil if unknown. Neither is changed.
+func addUsage(a, b *protocol.Usage) *protocol.Usage {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	sum := protocol.MergeUsage(*a, *b)
+	return &sum
 }
 
 // Returned says that a message, which EndReceive brought at received, went back to the queue before its work had ended.
@@ -336,7 +349,7 @@ func (l *Lease) Report(now time.Time) protocol.Report {
 			c.InSystem = series.Durations{}
 		}
 		r.Finished, r.Failed, r.Processing, r.Classes = c.Finished, c.Failed, c.Processing, c.Classes
-		r.Failing, r.InSystem = c.Failing, c.InSystem
+		r.Failing, r.InSystem, r.Usage = c.Failing, c.InSystem, c.Usage
 		c.Seq = l.seq
 		l.unanswered = append(slices.Clip(l.unanswered), c)
 		l.current = protocol.Tally{}

@@ -8,7 +8,8 @@
 //     what each earlier report counted that has no answer yet.
 //   - [Directive] is the answer. Its [Ask] tells the worker to work, to drain or to leave.
 //   - [Incident] is something that hinders a worker, as a program that cannot be reached; [LastFailure] is the last
-//     error of its work; [Retries] are the messages that it returned and that wait for their retry.
+//     error of its work; [Retries] are the messages that it returned and that wait for their retry; [Usage] is the
+//     processor time and memory that its work took.
 //
 // Only a worker can say that it is idle. It does so by a release token in a report, and it leaves only when a directive
 // grants that token:

@@ -76,6 +76,8 @@ type Report struct {
 	InSystem series.Durations `json:"in_system,omitzero"`
 	// Classes holds the durations in Processing by class of message: at most MaxClasses classes and OtherClass.
 	Classes map[string]series.Durations `json:"classes,omitzero"`
+	// Usage is the processor time and memory of the work that ended; nil if it was not measured.
+	Usage *Usage `json:"usage,omitzero"`
 	// Unanswered repeats the counts of earlier reports without an answer, oldest first: at most MaxUnanswered. The
 	// receiver counts those whose Seq is above that of every report it has processed.
 	Unanswered []Tally `json:"unanswered,omitzero"`
@@ -109,7 +111,7 @@ const MaxErrorBytes = 400
 func (r *Report) Tally() Tally {
 	return Tally{
 		Seq: r.Seq, Finished: r.Finished, Failed: r.Failed, Processing: r.Processing,
-		Failing: r.Failing, InSystem: r.InSystem, Classes: r.Classes,
+		Failing: r.Failing, InSystem: r.InSystem, Classes: r.Classes, Usage: r.Usage,
 	}
 }
 
@@ -124,6 +126,7 @@ type Tally struct {
 	Failing    series.Durations            `json:"failing,omitzero"`
 	InSystem   series.Durations            `json:"in_system,omitzero"`
 	Classes    map[string]series.Durations `json:"classes,omitzero"`
+	Usage      *Usage                      `json:"usage,omitzero"`
 }
 
 const (

@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // This file has the rules of pruning, without any database: how long records are kept, and how learned records of one
@@ -83,6 +84,10 @@ type content struct {
 	Processing series.Durations `json:"processing,omitzero"`
 	Boots      series.Durations `json:"boots,omitzero"`
 	WarmBoots  series.Durations `json:"warm_boots,omitzero"`
+	// These only tell what was: advice reads them over days, and no decision does.
+	Ended  float64        `json:"ended,omitzero"`
+	InTime float64        `json:"in_time,omitzero"`
+	Usage  protocol.Usage `json:"usage,omitzero"`
 	// Came is when messages arrived, in a folded record. An unfolded one has Arrived messages since Since instead;
 	// Counted says that no more arrived until its own time.
 	Came    []series.Came `json:"came,omitzero"`
@@ -100,12 +105,14 @@ func (l content) add(at int64, o content) content {
 	return content{
 		Processing: series.Merge(l.Processing, o.Processing), Boots: series.Merge(l.Boots, o.Boots),
 		WarmBoots: series.Merge(l.WarmBoots, o.WarmBoots), Came: series.MergeCame(l.Came, came),
+		Ended: l.Ended + o.Ended, InTime: l.InTime + o.InTime, Usage: protocol.MergeUsage(l.Usage, o.Usage),
 	}
 }
 
 // valid tells whether all parts can be merged. A record of a newer or damaged version may not be.
 func (l content) valid() bool {
-	return series.Valid(l.Processing) && series.Valid(l.Boots) && series.Valid(l.WarmBoots) && series.ValidCame(l.Came)
+	return series.Valid(l.Processing) && series.Valid(l.Boots) && series.Valid(l.WarmBoots) &&
+		series.ValidCame(l.Came) && (l.Usage.Calls == 0 || l.Usage.Valid())
 }
 
 // Folding is the result of folding learned records.

@@ -1,0 +1,173 @@
+package advice
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/muster-scale/muster/internal/render"
+)
+
+const (
+	// CPULow and CPUHigh are shares of a member's cores that it uses with all slots busy: below CPULow it is too large
+	// or has too few slots, above CPUHigh it is too small. In between it fits.
+	CPULow, CPUHigh = 0.4, 0.9
+	// CPUGoal is the share that an advised number of slots aims at: the value from which AWS's published examples of
+	// target tracking start, which leaves room for work that varies.
+	CPUGoal = 0.7
+	// MemoryHigh is the largest share of a member's memory that its calls may take together at their peak.
+	MemoryHigh = 0.8
+	// mostSlotsTimes bounds how far one advice raises the slots. What limits the work beyond the processor, such as a
+	// database, is not measured: smaller steps show it.
+	mostSlotsTimes = 4
+	// maxSlots bounds the slots of a worker.
+	maxSlots = 1000
+	// measuredWall is the least time of measured calls, in seconds.
+	measuredWall = 60
+)
+
+// full returns the share of a member's cores that it uses with all slots busy, and what one call uses, in cores.
+func full(s Stated, m Measured) (share, perCall float64) {
+	u := m.Usage
+	perCall = u.CPUSeconds / u.WallSeconds
+	return perCall * float64(s.Slots) / u.Cores, perCall
+}
+
+// unmeasured returns why the usage says nothing; nil if it says enough.
+func unmeasured(s Stated, m Measured) *Unjudged {
+	u := m.Usage
+	const needed = "workers that report usage: muster work with a command or JSON lines on Linux"
+	switch {
+	case m.Unreported || !s.Reported:
+		return &Unjudged{Why: "the workers do not report", Needed: needed}
+	case u.Calls == 0:
+		return &Unjudged{Why: "no processor time was measured", Needed: needed}
+	case u.Calls < smallestSamples || u.WallSeconds < measuredWall:
+		return &Unjudged{
+			Why:    fmt.Sprintf("only %d calls of %s in all were measured", u.Calls, render.Seconds(u.WallSeconds)),
+			Needed: fmt.Sprintf("%d calls of %d s in all, so a longer window", smallestSamples, measuredWall),
+		}
+	case u.Cores <= 0:
+		return &Unjudged{Why: "the number of cores of a member is unknown", Needed: needed}
+	}
+	return nil
+}
+
+// processorTime compares the processor time of busy slots with the cores of a member.
+func processorTime(s Stated, m Measured) (*Advice, *Unjudged) {
+	if u := unmeasured(s, m); u != nil {
+		return nil, u
+	}
+	used, perCall := full(s, m)
+	cores := m.Usage.Cores
+	figures := fmt.Sprintf("a call uses %s cores, so a member with %s busy uses %s of its %s (%s of the slots were "+
+		"busy "+
+		"on average)", render.Number(perCall), render.Plural(s.Slots, "slot"), share(used), cores1(cores),
+		share(m.Utilization))
+	if s.Local {
+		return sharedCores(s, m, perCall)
+	}
+	switch {
+	case used < CPULow:
+		if n := moreSlots(s, m, perCall); n > s.Slots {
+			return whole(Slots, s.Slots, n, "members are too large or have too few slots: %s; the work waits, it does "+
+				"not compute", figures).resting(m, m.Usage.Calls, smallestSamples), nil
+		}
+		needs := math.Max(used*cores/CPUGoal, 0.25)
+		return (&Advice{Key: Members, Old: cores1(cores), New: "about " + cores1(math.Ceil(needs*4)/4),
+			Why: "members are too large: " + figures + "; memory leaves no room for more slots"}).
+			resting(m, m.Usage.Calls, smallestSamples), nil
+	case used > CPUHigh:
+		return tooSmall(s, m, perCall, figures)
+	}
+	return nil, nil
+}
+
+// tooSmall advises fewer slots where they exceed what the cores can serve, and larger members where one slot does.
+func tooSmall(s Stated, m Measured, perCall float64, figures string) (*Advice, *Unjudged) {
+	n := max(1, int(m.Usage.Cores*CPUHigh/perCall))
+	if n < s.Slots && n*s.Batch*s.Limits.Max >= m.PeakBusy {
+		return whole(Slots, s.Slots, n, "members are too small for their slots: %s; calls wait for each other's "+
+			"processor time", figures).resting(m, m.Usage.Calls, smallestSamples), nil
+	}
+	return (&Advice{Key: Members, Old: cores1(m.Usage.Cores), New: "more or faster cores",
+		Why: "members are too small: " + figures + "; larger ones finish each message sooner, and no policy needs to " +
+			"change"}).resting(m, m.Usage.Calls, smallestSamples), nil
+}
+
+// moreSlots returns how many slots a member has processor time and memory for.
+func moreSlots(s Stated, m Measured, perCall float64) int {
+	most := float64(min(maxSlots/s.Batch, mostSlotsTimes*s.Slots))
+	if perCall > 0 {
+		most = math.Min(most, math.Floor(CPUGoal*m.Usage.Cores/perCall))
+	}
+	if u := m.Usage; u.PeakBytes > 0 && u.MemoryBytes > 0 {
+		most = math.Min(most, math.Floor(MemoryHigh*float64(u.MemoryBytes)/float64(u.PeakBytes)))
+	}
+	return int(most)
+}
+
+// sharedCores judges processes of one machine: all members together have its cores.
+func sharedCores(s Stated, m Measured, perCall float64) (*Advice, *Unjudged) {
+	if perCall <= 0 {
+		return nil, nil
+	}
+	room := int(math.Max(1, m.Usage.Cores/(perCall*float64(s.Slots))))
+	if s.Limits.Max > room && perCall*float64(m.PeakBusy) > CPUHigh*m.Usage.Cores && room >= max(m.PeakSize,
+		s.Limits.Min) {
+		return whole(Max, s.Limits.Max, room, "a call uses %s cores and all workers share %s: more than %s only make "+
+			"each other slower", render.Number(perCall), cores1(m.Usage.Cores), render.Plural(room, "worker")).
+			resting(m, m.Usage.Calls, smallestSamples), nil
+	}
+	return nil, nil
+}
+
+// memory compares the peaks of all slots with the memory of a member.
+func memory(s Stated, m Measured) (*Advice, *Unjudged) {
+	if u := unmeasured(s, m); u != nil {
+		return nil, u
+	}
+	u := m.Usage
+	if u.PeakBytes == 0 || u.MemoryBytes == 0 {
+		return unjudged("workers on Linux", "the memory of the work or of the member is unknown")
+	}
+	workers := 1
+	if s.Local {
+		workers = max(1, m.PeakSize)
+	}
+	used := float64(u.PeakBytes) * float64(s.Slots*workers) / float64(u.MemoryBytes)
+	if used <= 1 {
+		return nil, nil
+	}
+	n := int(MemoryHigh * float64(u.MemoryBytes) / float64(u.PeakBytes) / float64(workers))
+	if n >= 1 && n < s.Slots && n*s.Batch*s.Limits.Max >= m.PeakBusy {
+		return whole(Slots, s.Slots, n, "a call took up to %s of memory, so %s can take %s of the %s that there are",
+			bytes(u.PeakBytes), render.Plural(s.Slots*workers, "slot"), share(used), bytes(u.MemoryBytes)).
+			resting(m, u.Calls, smallestSamples), nil
+	}
+	return (&Advice{Key: Members, Old: bytes(u.MemoryBytes), New: "at least " +
+		bytes(int64(float64(u.PeakBytes)*float64(s.Slots*workers)/MemoryHigh)), Why: fmt.Sprintf("a call took up to "+
+		"%s "+
+		"of memory, so %s can take %s of what there is", bytes(u.PeakBytes), render.Plural(s.Slots*workers, "slot"),
+		share(used))}).resting(m, u.Calls, smallestSamples), nil
+}
+
+// cores1 writes a number of cores.
+func cores1(n float64) string {
+	if n == 1 {
+		return "1 core"
+	}
+	return render.Number(n) + " cores"
+}
+
+// bytes writes an amount of memory.
+func bytes(n int64) string {
+	for _, unit := range []struct {
+		size int64
+		name string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n >= unit.size {
+			return render.Number(math.Round(float64(n)/float64(unit.size)*10)/10) + " " + unit.name
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}

@@ -1,0 +1,48 @@
+package simulation
+
+import (
+	"time"
+
+	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/trace"
+	"github.com/muster-scale/muster/sim/world"
+)
+
+// Circumstances are what a configuration does not say about a replay. The zero value is usable.
+type Circumstances struct {
+	// Start is the instant at which the trace starts, for policies that go by the calendar.
+	Start time.Time
+	// Boot is the true boot time of members; zero takes the stated one.
+	Boot time.Duration
+}
+
+// OfFleet returns what replays a trace under a configured fleet: its policy, objective, limits, slots and price, and
+// the delays of its kind and queue. missing says in words what of the fleet is not simulated. The fleet may be changed
+// before, to see what a change would come to: f is a copy, and nothing else is read.
+//
+// Shadow mode is switched off, because in the simulation no other system sizes the fleet.
+func OfFleet(f config.Fleet, t trace.Trace, c Circumstances) (e contest.Event, who contest.Contender, missing []string,
+	err error) {
+	e = contest.Event{
+		Name: t.Name, Objective: f.Objective, Limits: f.Limits, Poll: f.Poll,
+		Prior: f.Policy.Processing, BootPrior: f.Workers.Boot,
+		Trace: func(uint64) (trace.Trace, error) { return t, nil },
+		World: world.World{Boot: world.Draw{Mean: f.Workers.Boot}, Slots: f.Workers.AtOnce(), Start: c.Start,
+			PricePerHour: f.Policy.PricePerHour, Classes: f.Workers.ClassAttribute != ""},
+	}
+	if c.Boot > 0 {
+		e.World.Boot.Mean = c.Boot
+	}
+	if missing, err = app.World(f, &e.World); err != nil {
+		return e, who, missing, err
+	}
+	f.Policy.Processing = 0 // the event states it
+	f.Policy.Shadow = false
+	settings, err := app.Settings(f)
+	if err != nil {
+		return e, who, missing, err
+	}
+	return e, contest.Configured(settings, f.Workers.Idle), missing, nil
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/app/advise"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
+	"github.com/muster-scale/muster/history"
+)
+
+// newAdvise makes muster advise. It reads the configuration and the history, and needs no running muster up. The exit
+// code is 0 whatever it finds.
+func newAdvise(g *command.Global) *cobra.Command {
+	window := ""
+	cmd := &cobra.Command{
+		Use:   "advise [FLEET]",
+		Short: "Say which values of the configuration do not fit the measured work, and what others would come to",
+		Long: `Advise compares the configuration of a fleet with what its history measured: processor time and memory of the work,
+durations, boots, sizes, ages. For each value that does not fit it prints the line of the file, the old and the new
+value, the figures, a confidence, and the effect: the recorded work replayed in the simulator before and after.
+
+It changes nothing. What it cannot judge, it says, with what is needed.`,
+		Example: "  muster advise thumbnails\n  muster advise thumbnails --window 24h -o json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runAdvise(cmd, g, args, window)
+		},
+	}
+	cmd.Flags().StringVar(&window, "window", "7d", "how far back to read the history, as in 7d or 36h")
+	return cmd
+}
+
+// runAdvise reads the files and prints the advice.
+func runAdvise(cmd *cobra.Command, g *command.Global, args []string, window string) error {
+	span, err := advise.Window(window)
+	if err != nil {
+		return err
+	}
+	file, err := g.NeedFile("advise")
+	if err != nil {
+		return err
+	}
+	c, err := g.Load()
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read the configuration for its lines: %w", err)
+	}
+	path := filepath.Join(c.Data, app.HistoryFile)
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("there is no history in %s yet; muster up keeps it there", c.Data)
+	}
+	h, err := history.OpenReadOnly(path)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	now := time.Now()
+	r := advise.Request{Config: c, File: file, Text: text, From: now.Add(-span), To: now, Progress: cmd.ErrOrStderr()}
+	if len(args) == 1 {
+		r.Fleet = args[0]
+	}
+	found, err := advise.Make(cmd.Context(), h, r)
+	if err != nil {
+		return err
+	}
+	if g.JSON() {
+		return command.PrintJSON(cmd.OutOrStdout(), found)
+	}
+	return found.Print(cmd.OutOrStdout())
+}
