@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/controller/learning"
+	"github.com/muster-scale/muster/history/historytest"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/series"
 )
@@ -45,7 +46,7 @@ func TestAFoldedRecordKeepsWhenMessagesCame(t *testing.T) {
 		fill(t, h, "a",
 			arrived(t, at(-1), at(1), 10), // half of them came in the hour before
 			arrived(t, at(1), at(2), 5),
-			taught(t, at(3), 2, 20), // says nothing of arrivals
+			historytest.Learned(t, at(3), 2, 20), // says nothing of arrivals
 			arrived(t, time.Time{}, at(14), 0),
 			arrived(t, at(14), at(40), 1000), // nobody looked
 			arrived(t, at(41), at(51), 100))

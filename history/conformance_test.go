@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/history"
+	"github.com/muster-scale/muster/history/historytest"
 	"github.com/muster-scale/muster/mustertest"
 )
 
@@ -41,4 +42,14 @@ func TestFileIsDurable(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestTheFileFindsAndPrunes(t *testing.T) {
+	historytest.Conformance(t, func(t *testing.T) historytest.Store {
+		return openFile(t, filepath.Join(t.TempDir(), "history.db"), history.Options{})
+	})
+}
+
+func TestTheMemoryFindsAndPrunes(t *testing.T) {
+	historytest.Conformance(t, func(t *testing.T) historytest.Store { return history.NewMemory() })
 }

@@ -1,108 +1,37 @@
 package history
 
-import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"time"
-
-	"github.com/muster-scale/muster"
-)
-
-// This file has the bounds and checks that the history on disk and the one in memory share, so that both refuse the
-// same calls with the same errors.
+import "github.com/muster-scale/muster/history/internal/rules"
 
 // The bounds of one append and one read.
 const (
 	// MaxBody and MaxShared bound a record's Body and Shared, in bytes.
-	MaxBody   = 1 << 20
-	MaxShared = 1 << 20
+	MaxBody   = rules.MaxBody
+	MaxShared = rules.MaxShared
 	// MaxBatch bounds the number of records in one append, MaxLast the number that Last returns.
-	MaxBatch = 50_000
-	MaxLast  = 10000
+	MaxBatch = rules.MaxBatch
+	MaxLast  = rules.MaxLast
 	// MaxName bounds the name of a fleet and of a kind, in bytes.
-	MaxName = 128
+	MaxName = rules.MaxName
 )
 
+// How long records are kept.
+const (
+	// DefaultKeep is the default of Prune; MinKeep and MaxKeep are the bounds.
+	DefaultKeep = rules.DefaultKeep
+	MinKeep     = rules.MinKeep
+	MaxKeep     = rules.MaxKeep
+	// KeepLearned is the minimum for learned records: one season of a forecast, and a day to spare.
+	KeepLearned = rules.KeepLearned
+	// FineFor is how long learned records stay as appended; older ones are folded into one per hour.
+	FineFor = rules.FineFor
+)
+
+// Pruned is the result of one Prune.
+type Pruned = rules.Pruned
+
 // ErrNoRecord means that no record has the given sequence number: it was never written, or was removed.
-var ErrNoRecord = errors.New("no such record")
+var ErrNoRecord = rules.ErrNoRecord
 
 // ErrFull means that there is no room for more records. Nothing was written. Prune, a larger bound or more disk space
 // make room.
-var ErrFull = errors.New("the history is full")
-
-func checkFleet(fleet string) error {
-	if fleet == "" || len(fleet) > MaxName {
-		return fmt.Errorf("history of fleet %.40q: found a name of %d bytes, allowed are 1 to %d", fleet, len(fleet),
-			MaxName)
-	}
-	return nil
-}
-
-// checkAppend checks all records before the first is written, because an append is all or none.
-func checkAppend(fleet string, records []muster.Record) error {
-	if err := checkFleet(fleet); err != nil {
-		return err
-	}
-	if len(records) > MaxBatch {
-		return fmt.Errorf("append to fleet %q: found %d records, at most %d are allowed at once", fleet, len(records),
-			MaxBatch)
-	}
-	for i, r := range records {
-		if err := checkRecord(r); err != nil {
-			return fmt.Errorf("append to fleet %q: record %d of %d: %w", fleet, i+1, len(records), err)
-		}
-	}
-	return nil
-}
-
-// checkRecord checks one record. Instants are stored as nanoseconds since 1970 in 64 bits, which end in 2262.
-func checkRecord(r muster.Record) error {
-	switch {
-	case r.Kind == "" || len(r.Kind) > MaxName:
-		return fmt.Errorf("found a kind of %d bytes, allowed are 1 to %d", len(r.Kind), MaxName)
-	case r.At.Year() < 1970 || r.At.Year() > 2261:
-		return fmt.Errorf("found the instant %s, allowed are the years 1970 to 2261", r.At.Format(time.RFC3339))
-	case len(r.Body) > MaxBody:
-		return fmt.Errorf("found a body of %d bytes, at most %d are allowed", len(r.Body), MaxBody)
-	case len(r.Shared) > MaxShared:
-		return fmt.Errorf("found shared content of %d bytes, at most %d are allowed", len(r.Shared), MaxShared)
-	case len(r.Body) > 0 && !json.Valid(r.Body):
-		return errors.New("found a body that is not JSON")
-	case len(r.Shared) > 0 && !json.Valid(r.Shared):
-		return errors.New("found shared content that is not JSON")
-	}
-	return nil
-}
-
-func checkLast(n int) error {
-	if n < 1 || n > MaxLast {
-		return fmt.Errorf("read the last records: found %d, allowed are 1 to %d", n, MaxLast)
-	}
-	return nil
-}
-
-func noRecord(fleet string, seq int64) error {
-	return fmt.Errorf("read record %d of fleet %q: %w", seq, fleet, ErrNoRecord)
-}
-
-// conflict is the error of an append that does not continue the stream: another controller has begun or appended since.
-func conflict(fleet string, after, found muster.Position) error {
-	return fmt.Errorf("append to fleet %q after epoch %d, sequence %d: found the stream at epoch %d, sequence %d: %w",
-		fleet, after.Epoch, after.Seq, found.Epoch, found.Seq, muster.ErrConflict)
-}
-
-// instant converts stored nanoseconds to a time in UTC.
-func instant(nanoseconds int64) time.Time { return time.Unix(0, nanoseconds).UTC() }
-
-// nanoseconds converts t to the stored form. Times outside of the range become its nearest end, because a time to read
-// from may be the zero time.
-func nanoseconds(t time.Time) int64 {
-	switch {
-	case t.Year() < 1970:
-		return 0
-	case t.Year() > 2261:
-		return time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
-	}
-	return t.UnixNano()
-}
+var ErrFull = rules.ErrFull

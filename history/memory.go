@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/history/internal/rules"
 )
 
 // memoryBytes bounds the contents of a [Memory], so that a long simulation ends with an error and not with the system's
@@ -50,7 +51,7 @@ func (m *Memory) Close() error { return nil }
 
 // Begin implements [muster.History].
 func (m *Memory) Begin(ctx context.Context, fleet string) (muster.Position, error) {
-	if err := cmp.Or(ctx.Err(), checkFleet(fleet)); err != nil {
+	if err := cmp.Or(ctx.Err(), rules.CheckFleet(fleet)); err != nil {
 		return muster.Position{}, err
 	}
 	m.mu.Lock()
@@ -67,17 +68,17 @@ func (m *Memory) Begin(ctx context.Context, fleet string) (muster.Position, erro
 // Append implements [muster.History].
 func (m *Memory) Append(ctx context.Context, fleet string, after muster.Position,
 	records ...muster.Record) (muster.Position, error) {
-	if err := cmp.Or(ctx.Err(), checkAppend(fleet, records)); err != nil {
+	if err := cmp.Or(ctx.Err(), rules.CheckAppend(fleet, records)); err != nil {
 		return muster.Position{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.streams[fleet]
 	if s == nil {
-		return muster.Position{}, conflict(fleet, after, muster.Position{})
+		return muster.Position{}, rules.Conflict(fleet, after, muster.Position{})
 	}
 	if s.at != after {
-		return muster.Position{}, conflict(fleet, after, s.at)
+		return muster.Position{}, rules.Conflict(fleet, after, s.at)
 	}
 	more := 0
 	for _, r := range records {
@@ -97,7 +98,7 @@ func (m *Memory) Append(ctx context.Context, fleet string, after muster.Position
 
 // kept returns r as stored at the position p, and counts its bytes.
 func (m *Memory) kept(p muster.Position, r muster.Record) muster.Record {
-	r.Position, r.At = p, instant(r.At.UnixNano())
+	r.Position, r.At = p, rules.Instant(r.At.UnixNano())
 	r.Body = orNone(bytes.Clone(r.Body))
 	r.Shared = m.once(bytes.Clone(r.Shared))
 	m.bytes += recordBytes + len(r.Body)
@@ -134,7 +135,7 @@ func (m *Memory) Read(ctx context.Context, fleet string, since time.Time, yield 
 
 // Last returns up to n records of a fleet, newest first, of the given kinds or of all. n is 1 to [MaxLast].
 func (m *Memory) Last(ctx context.Context, fleet string, n int, kinds ...muster.RecordKind) ([]muster.Record, error) {
-	if err := cmp.Or(ctx.Err(), checkLast(n)); err != nil {
+	if err := cmp.Or(ctx.Err(), rules.CheckLast(n)); err != nil {
 		return nil, err
 	}
 	var last []muster.Record
@@ -154,7 +155,7 @@ func (m *Memory) Get(ctx context.Context, fleet string, seq int64) (muster.Recor
 	records := m.of(fleet)
 	i, ok := bySeq(records, seq)
 	if !ok {
-		return muster.Record{}, noRecord(fleet, seq)
+		return muster.Record{}, rules.NoRecord(fleet, seq)
 	}
 	return records[i], nil
 }
@@ -168,7 +169,7 @@ func (m *Memory) Fleets(ctx context.Context) ([]string, error) {
 
 // Prune does what [History.Prune] does, in one call.
 func (m *Memory) Prune(ctx context.Context, now time.Time, keep time.Duration) (Pruned, error) {
-	before, err := cutoffs(now, keep)
+	before, err := rules.Cutoffs(now, keep)
 	if err := cmp.Or(ctx.Err(), err); err != nil {
 		return Pruned{}, err
 	}
@@ -177,7 +178,7 @@ func (m *Memory) Prune(ctx context.Context, now time.Time, keep time.Duration) (
 	var p Pruned
 	for _, s := range m.streams {
 		p.Removed += s.removeOld(before)
-		p.Folded += s.foldLearned(before.fold)
+		p.Folded += s.foldLearned(before.Fold)
 	}
 	shared := len(m.shared)
 	m.recount()
@@ -196,17 +197,13 @@ func (m *Memory) of(fleet string) []muster.Record {
 }
 
 // removeOld is removeOld of a database, and removes all old records at once.
-func (s *stream) removeOld(before cutoff) int {
+func (s *stream) removeOld(before rules.Cutoff) int {
 	newest := map[muster.RecordKind]int64{}
 	for _, r := range s.records {
 		newest[r.Kind] = r.Position.Seq
 	}
 	kept := slices.DeleteFunc(slices.Clone(s.records), func(r muster.Record) bool {
-		until := before.others
-		if r.Kind == muster.Learned {
-			until = before.learned
-		}
-		return r.At.UnixNano() < until && r.Position.Seq != newest[r.Kind]
+		return before.Old(r.Kind, r.At.UnixNano()) && r.Position.Seq != newest[r.Kind]
 	})
 	removed := len(s.records) - len(kept)
 	s.records = kept
@@ -218,27 +215,27 @@ func (s *stream) foldLearned(boundary int64) int {
 	if boundary <= s.folded {
 		return 0
 	}
-	var rows []learned
+	var rows []rules.Lesson
 	for _, r := range s.records {
 		if at := r.At.UnixNano(); r.Kind == muster.Learned && at >= s.folded && at < boundary {
-			rows = append(rows, learned{r.Position.Seq, at, r.Body})
+			rows = append(rows, rules.Lesson{Seq: r.Position.Seq, At: at, Body: r.Body})
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b learned) int { return cmp.Compare(a.at, b.at) })
-	f := foldHours(rows, boundary, false)
-	s.folded = f.until
+	slices.SortStableFunc(rows, func(a, b rules.Lesson) int { return cmp.Compare(a.At, b.At) })
+	f := rules.FoldHours(rows, boundary, false)
+	s.folded = f.Until
 	records := slices.Clone(s.records)
-	for seq, body := range f.bodies {
+	for seq, body := range f.Bodies {
 		if i, ok := bySeq(records, seq); ok {
 			records[i].Body = body
 		}
 	}
 	gone := map[int64]bool{}
-	for _, seq := range f.gone {
+	for _, seq := range f.Gone {
 		gone[seq] = true
 	}
 	s.records = slices.DeleteFunc(records, func(r muster.Record) bool { return gone[r.Position.Seq] })
-	return len(f.gone)
+	return len(f.Gone)
 }
 
 // recount drops shared contents without records and recomputes the bytes.

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/history/internal/rules"
 )
 
 // This file removes old records from the database. Which records, and how learned ones are merged, is decided by
-// fold.go, which [Memory] uses too.
+// package rules, which [Memory] uses too.
 
 // Prune removes records older than keep, except the newest of each kind of a fleet. It folds learned records older than
 // [FineFor] into one per hour, and drops shared contents without records. Learned records stay for at least
@@ -17,13 +18,13 @@ import (
 // records; More in the result says that another call has work left. A folded record holds only the merged durations and
 // arrival times, in the place of the newest record merged into it.
 func (h *History) Prune(ctx context.Context, now time.Time, keep time.Duration) (Pruned, error) {
-	return h.prune(ctx, now, keep, pruneRows)
+	return h.prune(ctx, now, keep, rules.PruneRows)
 }
 
 // prune is Prune with a bound of rows for each of its three steps. All are one transaction, which blocks appends while
 // it runs, so the bound keeps that time short.
 func (h *History) prune(ctx context.Context, now time.Time, keep time.Duration, rows int) (Pruned, error) {
-	before, err := cutoffs(now, keep)
+	before, err := rules.Cutoffs(now, keep)
 	if err != nil {
 		return Pruned{}, err
 	}
@@ -35,7 +36,7 @@ func (h *History) prune(ctx context.Context, now time.Time, keep time.Duration, 
 			return err
 		}
 		var unfolded bool
-		if p.Folded, unfolded, err = foldLearned(ctx, tx, before.fold, rows); err != nil {
+		if p.Folded, unfolded, err = foldLearned(ctx, tx, before.Fold, rows); err != nil {
 			return err
 		}
 		p.Shared, err = changed(tx.ExecContext(ctx, `DELETE FROM shared WHERE hash IN (SELECT hash FROM shared s
@@ -51,10 +52,10 @@ func (h *History) prune(ctx context.Context, now time.Time, keep time.Duration, 
 
 // removeOld removes up to rows old records. The newest of each kind of a fleet stays, whatever its age: the last
 // decision of a fleet that was quiet for weeks is still the one that a restart continues from.
-func removeOld(ctx context.Context, tx *sql.Tx, before cutoff, rows int) (int, error) {
+func removeOld(ctx context.Context, tx *sql.Tx, before rules.Cutoff, rows int) (int, error) {
 	return changed(tx.ExecContext(ctx, `DELETE FROM records WHERE id IN (SELECT r.id FROM streams f JOIN records r ON r.fleet = f.id
 		WHERE r.at < ? AND (r.kind <> ? OR r.at < ?) AND r.seq < (SELECT max(n.seq) FROM records n WHERE n.fleet = r.fleet AND n.kind = r.kind) LIMIT ?)`,
-		before.others, string(muster.Learned), before.learned, rows))
+		before.Others, string(muster.Learned), before.Learned, rows))
 }
 
 // foldLearned folds the learned records before the boundary, stream by stream, until about so many rows were read. It
@@ -74,12 +75,12 @@ func foldLearned(ctx context.Context, tx *sql.Tx, boundary int64, rows int) (gon
 			return 0, false, err
 		}
 		read += len(found)
-		f := foldHours(found, boundary, len(found) == rows)
-		if err := f.apply(ctx, tx, stream); err != nil {
+		f := rules.FoldHours(found, boundary, len(found) == rows)
+		if err := apply(ctx, tx, stream, f); err != nil {
 			return 0, false, err
 		}
-		gone += len(f.gone)
-		more = more || f.until < boundary
+		gone += len(f.Gone)
+		more = more || f.Until < boundary
 	}
 	return gone, more, nil
 }
@@ -104,7 +105,7 @@ func unfolded(ctx context.Context, tx *sql.Tx, boundary int64) ([]int64, error) 
 }
 
 // learnedOf returns up to limit learned records of a stream that are not folded and lie before the boundary, by time.
-func learnedOf(ctx context.Context, tx *sql.Tx, stream, boundary int64, limit int) ([]learned, error) {
+func learnedOf(ctx context.Context, tx *sql.Tx, stream, boundary int64, limit int) ([]rules.Lesson, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT r.seq, r.at, r.body FROM records r JOIN streams f ON f.id = r.fleet
 		WHERE f.id = ? AND r.at >= f.folded AND r.at < ? AND r.kind = ? ORDER BY r.at, r.seq LIMIT ?`,
 		stream, boundary, string(muster.Learned), limit)
@@ -112,10 +113,10 @@ func learnedOf(ctx context.Context, tx *sql.Tx, stream, boundary int64, limit in
 		return nil, err
 	}
 	defer rows.Close()
-	var found []learned
+	var found []rules.Lesson
 	for rows.Next() {
-		var l learned
-		if err := rows.Scan(&l.seq, &l.at, &l.body); err != nil {
+		var l rules.Lesson
+		if err := rows.Scan(&l.Seq, &l.At, &l.Body); err != nil {
 			return nil, err
 		}
 		found = append(found, l)
@@ -125,19 +126,19 @@ func learnedOf(ctx context.Context, tx *sql.Tx, stream, boundary int64, limit in
 
 // apply writes the result of folding one stream. folded only grows: a call of Prune may have an
 // earlier now than the one before.
-func (f folding) apply(ctx context.Context, tx *sql.Tx, stream int64) error {
-	for seq, body := range f.bodies {
+func apply(ctx context.Context, tx *sql.Tx, stream int64, f rules.Folding) error {
+	for seq, body := range f.Bodies {
 		if _, err := tx.ExecContext(ctx, "UPDATE records SET body = ? WHERE fleet = ? AND seq = ?", body, stream,
 			seq); err != nil {
 			return err
 		}
 	}
-	for _, seq := range f.gone {
+	for _, seq := range f.Gone {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM records WHERE fleet = ? AND seq = ?", stream, seq); err != nil {
 			return err
 		}
 	}
-	_, err := tx.ExecContext(ctx, "UPDATE streams SET folded = max(folded, ?) WHERE id = ?", f.until, stream)
+	_, err := tx.ExecContext(ctx, "UPDATE streams SET folded = max(folded, ?) WHERE id = ?", f.Until, stream)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/history/internal/rules"
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
@@ -99,7 +100,7 @@ func (r *Reader) Read(ctx context.Context, fleet string, since time.Time, yield 
 	// The clock may have been set back, so the first record of that time need not be the oldest.
 	const query = selectRecords + `AND r.at >= ? AND r.seq >=
 		(SELECT min(n.seq) FROM records n JOIN streams m ON m.id = n.fleet WHERE m.fleet = ? AND n.at >= ?) ORDER BY r.seq`
-	from := nanoseconds(since)
+	from := rules.Nanoseconds(since)
 	if err := r.each(ctx, yield, query, fleet, from, fleet, from); err != nil {
 		return explain(r.path, fmt.Sprintf("read the records of fleet %q", fleet), err)
 	}
@@ -108,7 +109,7 @@ func (r *Reader) Read(ctx context.Context, fleet string, since time.Time, yield 
 
 // Last returns up to n records of a fleet, newest first, of the given kinds or of all. n is 1 to [MaxLast].
 func (r *Reader) Last(ctx context.Context, fleet string, n int, kinds ...muster.RecordKind) ([]muster.Record, error) {
-	if err := checkLast(n); err != nil {
+	if err := rules.CheckLast(n); err != nil {
 		return nil, err
 	}
 	query, args := selectRecords, []any{fleet}
@@ -134,7 +135,7 @@ func (r *Reader) Get(ctx context.Context, fleet string, seq int64) (muster.Recor
 	rows := r.db.QueryRowContext(ctx, selectRecords+"AND r.seq = ?", fleet, seq)
 	record, err := scan(rows.Scan)
 	if errors.Is(err, sql.ErrNoRows) {
-		return muster.Record{}, noRecord(fleet, seq)
+		return muster.Record{}, rules.NoRecord(fleet, seq)
 	}
 	if err != nil {
 		return muster.Record{}, explain(r.path, fmt.Sprintf("read record %d of fleet %q", seq, fleet), err)
@@ -189,7 +190,7 @@ func scan(scan func(...any) error) (muster.Record, error) {
 	if err := scan(&r.Position.Seq, &r.Position.Epoch, &at, &r.Kind, &r.Body, &r.Shared); err != nil {
 		return muster.Record{}, err
 	}
-	r.At = instant(at)
+	r.At = rules.Instant(at)
 	r.Body, r.Shared = orNone(r.Body), orNone(r.Shared)
 	return r, nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/history/internal/rules"
 	"github.com/muster-scale/muster/internal/sqlitefile"
 )
 
@@ -178,7 +179,7 @@ func (h *History) Close() error {
 
 // Begin implements [muster.History].
 func (h *History) Begin(ctx context.Context, fleet string) (muster.Position, error) {
-	if err := checkFleet(fleet); err != nil {
+	if err := rules.CheckFleet(fleet); err != nil {
 		return muster.Position{}, err
 	}
 	var p muster.Position
@@ -196,7 +197,7 @@ func (h *History) Begin(ctx context.Context, fleet string) (muster.Position, err
 // returns where the stream is.
 func (h *History) Append(ctx context.Context, fleet string, after muster.Position,
 	records ...muster.Record) (muster.Position, error) {
-	if err := checkAppend(fleet, records); err != nil {
+	if err := rules.CheckAppend(fleet, records); err != nil {
 		return muster.Position{}, err
 	}
 	next := muster.Position{Epoch: after.Epoch, Seq: after.Seq + int64(len(records))}
@@ -230,7 +231,7 @@ func advance(ctx context.Context, tx *sql.Tx, fleet string, after, next muster.P
 	}
 	// A missing stream reads as epoch 0, which no writer has.
 	if found != after || found.Epoch == 0 {
-		return 0, conflict(fleet, after, found)
+		return 0, rules.Conflict(fleet, after, found)
 	}
 	_, err = tx.ExecContext(ctx, "UPDATE streams SET seq = ? WHERE id = ?", next.Seq, stream)
 	return stream, err

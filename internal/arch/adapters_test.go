@@ -11,6 +11,8 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/history"
+	"github.com/muster-scale/muster/history/dynamohistory"
+	"github.com/muster-scale/muster/history/pghistory"
 	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/kinds"
 )
@@ -20,7 +22,9 @@ var update = flag.Bool("update", false, "write the table of adapters anew")
 // adapters are those of all kinds, and of what the past is kept in.
 func adapters() []kind.Adapter {
 	return append(kinds.Table().Adapters(), kind.AdapterFor[*history.History]("one SQLite file"),
-		kind.AdapterFor[*history.Memory]("nothing: for tests"))
+		kind.AdapterFor[*history.Memory]("nothing: for tests"),
+		kind.AdapterFor[*dynamohistory.Store]("a DynamoDB table"),
+		kind.AdapterFor[*pghistory.Store]("a PostgreSQL database"))
 }
 
 // port is an interface of the vocabulary and the suite of mustertest that holds it to its contract; an ability has

@@ -22,7 +22,8 @@ var layers = []string{
 	"config/foreign/template", "config/foreign/draft", "config/foreign/aws", "config/foreign/kubernetes",
 	"config/foreign", "internal/accept", "internal/awsapi", "internal/awsmetrics", "internal/descendants",
 	"internal/durable", "internal/exposition", "internal/lifecycle", "internal/sqlitefile", "internal/joblog",
-	"internal/host", "tree/sqlitetree", "tree/dynamotree", "history", "queue/internal/machine",
+	"internal/host", "tree/sqlitetree", "tree/dynamotree", "history/internal/rules", "history/dynamohistory",
+	"history/pghistory", "history", "history/historytest", "queue/internal/machine",
 	"queue/internal/storage/oplog", "queue/internal/storage", "queue/internal/rules", "queue/internal/writer",
 	"queue/check", "queue",
 	"sqsapi/internal/protocol",
@@ -39,7 +40,7 @@ var layers = []string{
 	"sim/contest",
 	"sim/worlds", "sim/report",
 	"server", "deploy", "deploy/",
-	"mustertest", "mustertest/fakeaws", "app",
+	"mustertest", "mustertest/faketable", "mustertest/postgres", "mustertest/fakeaws", "app",
 	"sim/threshold", "sim/tables", "sim/comparison", "sim/tournament",
 	"app/client", "app/logs", "app/queuetool", "app/treetool", "app/work", "app/testload", "app/importing",
 	"app/status", "app/incidents", "app/doctor", "app/explain", "app/plan", "app/publish", "app/simulation",
@@ -91,7 +92,7 @@ var pure = []string{
 	"tree", "tree/treetest", "worker/lease", "internal/lifecycle", "queue/internal/machine", "queue/internal/rules",
 	"sim/cloud/account", "sim/cloud/monitoring", "sim/cloud/queues", "sim/cloud/scaling", "sim/cloud/groupapi",
 	"sim/cloud/termination", "sim/cloud/groups", "sim/cloud/containers", "sim/cloud", "controller/learning",
-	"controller", "controller/audit", "incident",
+	"controller", "controller/audit", "incident", "history/internal/rules",
 }
 
 var pureImports = []string{

@@ -13,7 +13,8 @@ var clocks = []string{"controller/loop/", "notice/", "channel/",
 	"queue/internal/writer/", "sqsapi/", "worker/",
 	"tree/runner/", "tree/dynamotree/", "source/", "fleet/", "server/", "app/", "cmd/", "internal/accept/",
 	"internal/awsmetrics/", "internal/descendants/", "internal/host/", "internal/joblog/", "internal/powercut/",
-	"internal/realcrash/", "internal/sqlitefile/shared.go", "internal/terminal/", "examples/", "tools/"}
+	"internal/realcrash/", "mustertest/postgres/",
+	"internal/sqlitefile/shared.go", "internal/terminal/", "examples/", "tools/"}
 
 func TestOnlyTheShellReadsAClock(t *testing.T) {
 	for _, s := range sources(t) {

@@ -1,4 +1,4 @@
-package history
+package rules
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/series"
 )
 
@@ -25,8 +26,8 @@ const (
 	FineFor = 24 * time.Hour
 )
 
-// pruneRows bounds the records of one Prune, so that appends do not wait long for it.
-const pruneRows = 5000
+// PruneRows bounds the records of one Prune, so that appends do not wait long for it.
+const PruneRows = 5000
 
 // Pruned is the result of one Prune.
 type Pruned struct {
@@ -38,39 +39,47 @@ type Pruned struct {
 	More bool `json:"more"`
 }
 
-// cutoff holds times in nanoseconds: learned records before learned are removed, other ones before others, and learned
-// ones before fold are folded.
-type cutoff struct{ learned, others, fold int64 }
+// Cutoff holds times in nanoseconds: learned records before Learned are removed, other ones before Others, and learned
+// ones before Fold are folded.
+type Cutoff struct{ Learned, Others, Fold int64 }
 
-// cutoffs returns the boundaries for records to keep for a while. The boundary of folding is the end of a full hour, so
+// Old tells whether a record of a kind and time is old enough to be removed, unless it is the newest of its kind.
+func (c Cutoff) Old(kind muster.RecordKind, at int64) bool {
+	if kind == muster.Learned {
+		return at < c.Learned
+	}
+	return at < c.Others
+}
+
+// Cutoffs returns the boundaries for records to keep for a while. The boundary of folding is the end of a full hour, so
 // that no hour is folded while records of it may still come.
-func cutoffs(now time.Time, keep time.Duration) (cutoff, error) {
+func Cutoffs(now time.Time, keep time.Duration) (Cutoff, error) {
 	if keep == 0 {
 		keep = DefaultKeep
 	}
 	if keep < MinKeep || keep > MaxKeep {
-		return cutoff{}, fmt.Errorf("prune the history: found %s to keep, allowed are %s to %s", keep, MinKeep, MaxKeep)
+		return Cutoff{}, fmt.Errorf("prune the history: found %s to keep, allowed are %s to %s", keep, MinKeep, MaxKeep)
 	}
 	if now.IsZero() {
-		return cutoff{}, errors.New("prune the history: found no instant")
+		return Cutoff{}, errors.New("prune the history: found no instant")
 	}
-	return cutoff{
-		learned: nanoseconds(now.Add(-max(keep, KeepLearned))), others: nanoseconds(now.Add(-keep)),
-		fold: nanoseconds(now.Add(-FineFor)) / hour * hour,
+	return Cutoff{
+		Learned: Nanoseconds(now.Add(-max(keep, KeepLearned))), Others: Nanoseconds(now.Add(-keep)),
+		Fold: Nanoseconds(now.Add(-FineFor)) / hour * hour,
 	}, nil
 }
 
 const hour = int64(time.Hour)
 
-// learned is a learned record, for folding.
-type learned struct {
-	seq, at int64
-	body    []byte
+// Lesson is a learned record, for folding: its sequence number, its time in nanoseconds and its body.
+type Lesson struct {
+	Seq, At int64
+	Body    []byte
 }
 
-// lesson is the body of a learned record, as far as it is merged. The controller writes it; fields that this type lacks
-// are lost by folding.
-type lesson struct {
+// content is the body of a learned record, as far as it is merged. The controller writes it; folding loses the fields
+// that this type lacks.
+type content struct {
 	Processing series.Durations `json:"processing,omitzero"`
 	Boots      series.Durations `json:"boots,omitzero"`
 	WarmBoots  series.Durations `json:"warm_boots,omitzero"`
@@ -82,52 +91,52 @@ type lesson struct {
 	Counted bool          `json:"counted,omitzero"`
 }
 
-// add returns l merged with the lesson of a record of the time at.
-func (l lesson) add(at int64, o lesson) lesson {
+// add returns l merged with the content of a record of the time at.
+func (l content) add(at int64, o content) content {
 	came := o.Came
 	if len(came) == 0 {
-		came = series.CameIn(o.Since, instant(at), o.Arrived, o.Counted)
+		came = series.CameIn(o.Since, Instant(at), o.Arrived, o.Counted)
 	}
-	return lesson{
+	return content{
 		Processing: series.Merge(l.Processing, o.Processing), Boots: series.Merge(l.Boots, o.Boots),
 		WarmBoots: series.Merge(l.WarmBoots, o.WarmBoots), Came: series.MergeCame(l.Came, came),
 	}
 }
 
 // valid tells whether all parts can be merged. A record of a newer or damaged version may not be.
-func (l lesson) valid() bool {
+func (l content) valid() bool {
 	return series.Valid(l.Processing) && series.Valid(l.Boots) && series.Valid(l.WarmBoots) && series.ValidCame(l.Came)
 }
 
-// folding is the result of folding learned records.
-type folding struct {
-	// bodies are the new bodies by sequence number; gone are the records merged into them.
-	bodies map[int64][]byte
-	gone   []int64
-	// until is the time before which everything is folded.
-	until int64
+// Folding is the result of folding learned records.
+type Folding struct {
+	// Bodies are the new bodies by sequence number; Gone are the records merged into them.
+	Bodies map[int64][]byte
+	Gone   []int64
+	// Until is the time before which everything is folded, in nanoseconds.
+	Until int64
 }
 
-// foldHours merges the learned records of each hour into the newest of that hour. The rows are sorted by time and lie
+// FoldHours merges the learned records of each hour into the newest of that hour. The rows are sorted by time and lie
 // before boundary, the end of an hour; more says that later rows were left out. Unreadable records stay as they are.
-func foldHours(rows []learned, boundary int64, more bool) folding {
-	f := folding{bodies: map[int64][]byte{}, until: boundary}
+func FoldHours(rows []Lesson, boundary int64, more bool) Folding {
+	f := Folding{Bodies: map[int64][]byte{}, Until: boundary}
 	for i := 0; i < len(rows); {
-		start := rows[i].at / hour * hour
+		start := rows[i].At / hour * hour
 		end := i + 1
-		for end < len(rows) && rows[end].at/hour*hour == start {
+		for end < len(rows) && rows[end].At/hour*hour == start {
 			end++
 		}
 		open := more && end == len(rows) // rows of this hour may have been left out
 		if open && i > 0 {
-			f.until = start
+			f.Until = start
 			return f
 		}
 		merged := f.merge(rows[i:end])
 		if open && merged {
-			f.until = start
+			f.Until = start
 		} else if open {
-			f.until = start + hour // no row here can be merged: go on to the next hour
+			f.Until = start + hour // no row here can be merged: go on to the next hour
 		}
 		i = end
 	}
@@ -136,16 +145,16 @@ func foldHours(rows []learned, boundary int64, more bool) folding {
 
 // merge folds the records of one hour into the newest of them, and tells whether there were at least two. The newest by
 // sequence number keeps its place, so the order of the stream stays the order of appends.
-func (f *folding) merge(rows []learned) bool {
-	var sum lesson
+func (f *Folding) merge(rows []Lesson) bool {
+	var sum content
 	var readable []int64
 	for _, r := range rows {
-		var l lesson
-		if json.Unmarshal(r.body, &l) != nil || !l.valid() {
+		var l content
+		if json.Unmarshal(r.Body, &l) != nil || !l.valid() {
 			continue
 		}
-		sum = sum.add(r.at, l)
-		readable = append(readable, r.seq)
+		sum = sum.add(r.At, l)
+		readable = append(readable, r.Seq)
 	}
 	if len(readable) < 2 || !sum.valid() {
 		return false
@@ -156,7 +165,7 @@ func (f *folding) merge(rows []learned) bool {
 	}
 	slices.Sort(readable)
 	newest := len(readable) - 1
-	f.bodies[readable[newest]] = body
-	f.gone = append(f.gone, readable[:newest]...)
+	f.Bodies[readable[newest]] = body
+	f.Gone = append(f.Gone, readable[:newest]...)
 	return true
 }
