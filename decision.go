@@ -54,6 +54,9 @@ const (
 	Contested Reason = "contested"
 	// OverBudget: more workers would cost more in an hour than the budget allows.
 	OverBudget Reason = "over_budget"
+	// Paused: an operator paused the fleet. ScaleInHeld: an operator holds its scale-in.
+	Paused      Reason = "paused"
+	ScaleInHeld Reason = "scale_in_held"
 )
 
 // Value is one named number in a term.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/metrics"
+	"github.com/muster-scale/muster/override"
 )
 
 // Objective is the latency objective: the share Quantile of all messages must be in time. A message is in time if it
@@ -56,7 +57,7 @@ type Observation struct {
 	At time.Time `json:"at"`
 	// Poll is the time between two polls; zero means one second.
 	Poll time.Duration `json:"poll_ns,omitzero"`
-	// Objective and Limits are those in force at At.
+	// Objective and Limits are those in force at At: overrides narrow the limits of the configuration.
 	Objective Objective `json:"objective"`
 	Limits    Limits    `json:"limits"`
 	// Queues are the queues the fleet serves, sorted by name; empty for a fleet whose work is known from worker reports
@@ -103,6 +104,8 @@ type Observation struct {
 	Metrics []metrics.Series `json:"metrics,omitzero"`
 	// Drift lists sizes of the fleet's own service that Muster did not set; it is nil for none, and never changed.
 	Drift *Drift `json:"drift,omitzero"`
+	// Overrides are the time-limited instructions of operators, also those that have not begun; never changed.
+	Overrides override.List `json:"overrides,omitzero"`
 	// Notes are the remarks of the fleet's own service for a person; no policy reads them.
 	Notes []string `json:"notes,omitzero"`
 }

@@ -194,6 +194,8 @@ const (
 	Learned RecordKind = "learned"
 	// Changed holds a change of one member, as in "m3 took its first message".
 	Changed RecordKind = "changed"
+	// Overridden holds an instruction of an operator that was accepted or has ended.
+	Overridden RecordKind = "overridden"
 )
 
 // Record is one entry of the history.

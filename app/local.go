@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/guard"
 	"github.com/muster-scale/muster/internal/joblog"
 	"github.com/muster-scale/muster/kind"
 )
@@ -98,6 +99,20 @@ func (a *App) workerEnv(c config.Fleet, told []string) func(member string) []str
 
 // LogsDir is the folder of a data directory that holds the logs of all fleets.
 func LogsDir(data string) string { return filepath.Join(data, logsDir) }
+
+// workerLogs returns what is known of the log of a fleet's workers. Only fleets on this machine have one here.
+func (a *App) workerLogs(fleet string) guard.Logs {
+	for _, f := range a.fleets.view() {
+		if f.Name == fleet && f.Local {
+			at, err := joblog.LastWrite(LogsDir(a.config.Data), fleet)
+			if err != nil {
+				return guard.Logs{Kept: true, Failure: err.Error()}
+			}
+			return guard.Logs{Kept: true, LastAt: at}
+		}
+	}
+	return guard.Logs{}
+}
 
 // fleetLog logs what the processes of a fleet print.
 type fleetLog struct {

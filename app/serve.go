@@ -60,7 +60,7 @@ func (a *App) openServers() error {
 		Accepting: a.conns.Failing, Token: a.token, Fleets: a.fleets.served, Standing: a.fleets.standing,
 		Faults: a.faults.list, Incidents: a.incidents.served,
 		Decisions: a.history, Queues: a.queues, LastFailures: LastFailures(a.config.Data), Metrics: collect,
-		Version: a.options.Version, Hosts: a.config.Listen.Beyond.Hosts,
+		Logs: a.workerLogs, Version: a.options.Version, Hosts: a.config.Listen.Beyond.Hosts,
 	}))
 	endpoint := sqsapi.New(sqsapi.Options{
 		Queues: a.queues, Keys: a.keys, AnyCredentials: a.options.AnyCredentials, Logger: a.options.Logger,

@@ -9,7 +9,7 @@ import (
 )
 
 // Input is an event with its instant: [Measured], [Listed], [Expected], [Metered], [Reported] or a pointer to one,
-// [Stored], [Unread] or [Resulted].
+// [Stored], [Unread], [Resulted] or [Instructed].
 type Input interface{ input() }
 
 // Measured is a queue measurement. Its samples carry their instants.

@@ -30,6 +30,9 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 	}
 	o.Classes, o.Sharing = st.learned.Classes(now), st.learned.Sharing(now, learns)
 	o.Forecast = st.learned.Forecast(now, s.Poll, boot)
+	if len(st.overrides) > 0 {
+		o.Limits = s.limits(st, now)
+	}
 	o.Capacity.Desired = st.desired
 	o.Capacity.Known, o.Capacity.Reason = true, ""
 	o.Notes, o.Drift = st.notes(), st.drift

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller/learning"
+	"github.com/muster-scale/muster/override"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/roster"
 )
@@ -54,6 +55,9 @@ func (w *write) recordFindings(x findings) {
 	for _, r := range x.results {
 		w.record(muster.Resulted, ResultedBody{Effect: r.Effect, Failure: r.Failure})
 	}
+	for _, o := range x.overrides {
+		w.record(muster.Overridden, o)
+	}
 	if !x.flushed.None() {
 		w.learned(x.flushed)
 	}
@@ -87,7 +91,8 @@ func (w *write) decision() {
 	// The start, the end and a failed reading of trees are recorded, whatever the size.
 	now, before := w.out.Observation.Expected, last.expected
 	same = same && now.None() == before.None() && (now.None() || now.Known == before.Known)
-	same = same && w.out.Observation.Drift.Last() == last.drift.Last()
+	same = same && w.out.Observation.Drift.Last() == last.drift.Last() &&
+		w.out.Observation.Overrides.Same(last.overrides)
 	wished := memory > 0 && (d.Wish != last.wish || !slices.Equal(d.Kept, last.kept)) && age >= wishEvery
 	if same && !wished && age < holdEvery && age >= 0 && !w.settings.newPeriod(w.state.recordedAt, w.now()) {
 		return
@@ -130,7 +135,7 @@ func (w *write) releases() {
 		}
 		active--
 		w.state.roster.Release(id, w.now())
-		w.state.desired = max(w.settings.Limits.Min, w.state.desired-1)
+		w.state.desired = max(w.out.Observation.Limits.Min, w.state.desired-1)
 		w.changed(id, roster.Left, w.state.whyLeft(id))
 	}
 	if overdue := w.state.roster.Overdue(w.now(), endOverdue); len(overdue) > 0 &&
@@ -181,7 +186,8 @@ func (w *write) size() {
 // launches fail.
 func (w *write) room(c muster.Capacity) int {
 	l := w.state.roster.Launches()
-	room := min(w.settings.Limits.Max-c.Live(), w.settings.Limits.LaunchesPerHour-l.LastHour)
+	limits := w.out.Observation.Limits
+	room := min(limits.Max-c.Live(), limits.LaunchesPerHour-l.LastHour)
 	if l.Failed > 0 {
 		if l.RetryAt.After(w.now()) || w.state.roster.OnTrial(w.now(), w.rules) {
 			return 0
@@ -209,7 +215,7 @@ func (w *write) launch(n, total int) {
 // orderAgain repeats the order that a restart found without a result. It names the same members, so the fleet does
 // nothing twice.
 func (w *write) orderAgain(c muster.Capacity) {
-	if w.state.orderRecalled && c.Live() <= w.settings.Limits.Max {
+	if w.state.orderRecalled && c.Live() <= w.out.Observation.Limits.Max {
 		w.out.Effects = append(w.out.Effects, *w.state.order)
 	}
 	w.state.orderRecalled = false
@@ -435,7 +441,7 @@ func (w *write) departures(members []string) {
 		return
 	}
 	for _, id := range members {
-		if !w.unsure() && w.state.desired > max(w.settings.Limits.Min, w.out.Decision.Floor) {
+		if !w.unsure() && w.state.desired > max(w.out.Observation.Limits.Min, w.out.Decision.Floor) {
 			w.state.desired--
 		}
 		w.changed(id, roster.Departed, "no message came for it, and its reports get no answer")
@@ -541,6 +547,7 @@ type remembered struct {
 	processing, boot muster.Estimate
 	expected         *muster.Expected
 	drift            *muster.Drift
+	overrides        override.List
 	pool             *muster.Pool
 	// whole is the observation, for policies that compute past periods of Muster's own metrics from it; nil for others.
 	whole *muster.Observation
@@ -551,7 +558,8 @@ func (s *Settings) remember(d Decided) *remembered {
 	r := &remembered{policy: d.Decision.Policy, previous: d.Decision.Previous, desired: d.Decision.Desired,
 		wish: d.Decision.Wish, verdict: d.Decision.Verdict, reason: d.Decision.Reason, kept: d.Decision.Kept,
 		processing: d.Observation.Processing, boot: d.Observation.Boot,
-		expected: d.Observation.Expected, drift: d.Observation.Drift, pool: d.Observation.Pool}
+		expected: d.Observation.Expected, drift: d.Observation.Drift, pool: d.Observation.Pool,
+		overrides: d.Observation.Overrides}
 	if len(s.uses) > 0 {
 		whole := d.Observation
 		r.whole = &whole

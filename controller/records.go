@@ -79,6 +79,7 @@ func (w *write) unrecordable(why error) {
 		Poll:      seen.Poll,
 		Objective: seen.Objective,
 		Limits:    seen.Limits,
+		Overrides: seen.Overrides,
 		Capacity: muster.Capacity{
 			Reason:         reason,
 			Desired:        seen.Capacity.Desired,

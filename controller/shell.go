@@ -101,6 +101,17 @@ func (s *Shell[Call]) Result(now time.Duration, in Input) (look bool) {
 	return s.Soon(now)
 }
 
+// Instruct accepts an instruction of an operator, unless too many inputs wait, and asks for a step like [Shell.Soon].
+// Its answer is in the outcome of the step that it causes. If the records of that step cannot be written, the
+// instruction is dropped.
+func (s *Shell[Call]) Instruct(now time.Duration, in Instructed) (accepted, look bool) {
+	if s.Full() {
+		return false, false
+	}
+	s.pending = append(s.pending, in)
+	return true, s.Soon(now)
+}
+
 // Soon asks for a step after a fresh poll, or without one if the poll takes too long. It returns true if the poll must
 // start now.
 func (s *Shell[Call]) Soon(now time.Duration) (look bool) {
@@ -169,9 +180,10 @@ func (s *Shell[Call]) Done(o *Outcome) []Call {
 }
 
 // Failed ends a step whose records could not be written: the step did not happen. Inputs of a poll are dropped, because
-// the next poll brings newer ones; all others wait for it. It returns the reports to refuse.
+// the next poll brings newer ones, and instructions too, because their caller is told. All others wait for it. It
+// returns the reports to refuse.
 func (s *Shell[Call]) Failed() []Call {
-	s.pending = slices.DeleteFunc(s.pending, fromPoll)
+	s.pending = slices.DeleteFunc(s.pending, dropped)
 	return s.Refuse()
 }
 
@@ -182,10 +194,11 @@ func (s *Shell[Call]) Refuse() []Call {
 	return waiting
 }
 
-// fromPoll tells whether an input is the result of a poll. A Stored report is not: it is read only once.
-func fromPoll(in Input) bool {
+// dropped tells whether an input is dropped with a failed step: the result of a poll, or an instruction. A Stored
+// report is neither: it is read only once.
+func dropped(in Input) bool {
 	switch in.(type) {
-	case Measured, Listed, Expected, Metered:
+	case Measured, Listed, Expected, Metered, Instructed:
 		return true
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller/learning"
+	"github.com/muster-scale/muster/override"
 	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/worker/protocol"
 )
@@ -48,6 +49,8 @@ type State struct {
 	endAt time.Time
 	// writes is the memory of writing to the fleet's own service.
 	writes serviceWrites
+	// overrides are the time-limited instructions of operators; the list is replaced, never changed.
+	overrides override.List
 	// drift lists sizes of that service that Muster did not set; it is replaced, never changed.
 	drift *muster.Drift
 	// handed is the last handover to a cloud's target tracking.
@@ -87,6 +90,7 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 		st.desired, st.adopted = body.Decision.Desired, !st.shadowed
 		st.recorded, st.recordedAt = s.remember(body), r.At
 		st.expected, st.drift = body.Observation.Expected, body.Observation.Drift
+		st.overrides = body.Observation.Overrides
 		st.learned.RecallDecision(r.At, body.Observation)
 	case muster.Changed:
 		var body Changed
@@ -120,6 +124,12 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 			return err
 		}
 		st.resulted(Resulted{At: r.At, Effect: body.Effect, Failure: body.Failure})
+	case muster.Overridden:
+		var body override.Change
+		if err := json.Unmarshal(r.Body, &body); err != nil {
+			return err
+		}
+		st.overrides = st.overrides.After(body)
 	case muster.Learned:
 		var body learning.Learned
 		if err := json.Unmarshal(r.Body, &body); err != nil {

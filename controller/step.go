@@ -7,6 +7,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller/learning"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/override"
 	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/worker/protocol"
@@ -31,6 +32,10 @@ type Outcome struct {
 	InSystem series.Durations
 	// Incidents counts the problems of workers since the step before, by kind; nil for none.
 	Incidents map[protocol.IncidentKind]int64
+	// Overrides are the changes of overrides, oldest first; they are recorded too. Answers are those to the
+	// [Instructed] inputs, in their order.
+	Overrides []override.Change
+	Answers   []override.Answer
 	// PricePerHour is the configured price of a worker for an hour; zero is unknown.
 	PricePerHour float64
 	// Spec is the policy's [policy.Spec] as JSON, as in the records. It is never changed.
@@ -76,13 +81,21 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 	}
 	s.tracked(next)
 	s.contest(next, now)
+	instructed := len(next.overrides)+len(seen.instructed) > 0
+	if instructed {
+		s.instruct(next, now, rules, boot, &seen)
+	}
 	o.Observation = s.observe(next, now, boot)
+	if instructed {
+		s.useUp(next, now, &o.Observation, &seen)
+	}
 	next.learned.Crowd(now, s.learning(), o.Observation.Capacity.BusySlots)
 	o.Decision = s.policy.Decide(o.Observation, next.recent)
 	// Flush after Decide: a measurement counts from the next step on, when it is in the history. Otherwise a restart
 	// between the two would decide differently.
 	seen.flushed = next.learned.Flush(now, counting(o.Observation))
 	o.Finished, o.Failed, o.InSystem, o.Incidents = seen.finished, seen.failed, seen.inSystem, seen.incidents
+	o.Overrides, o.Answers = seen.overrides, seen.answers
 	w := write{settings: s, rules: rules, state: next, out: o}
 	w.recordFindings(seen)
 	switch {
@@ -171,6 +184,8 @@ func (s *Settings) fold(st *State, now time.Time, in []Input) (seen findings) {
 		case Resulted:
 			seen.results = append(seen.results, x)
 			st.resulted(x)
+		case Instructed:
+			seen.instructed = append(seen.instructed, x)
 		}
 	}
 	st.learned.Reported(rules, learning.Reports{Processing: processing, Failing: seen.failing, Classes: seen.classes,
@@ -217,6 +232,10 @@ type findings struct {
 	ended, inTime    float64                       // finished messages with a known age, and those in time
 	inSystem         series.Durations              // the times from sent to finished of these messages
 	classes          map[string][]series.Durations // by class
+	// instructed are the requests of operators, answers the answers to them, overrides the changes of overrides.
+	instructed []Instructed
+	answers    []override.Answer
+	overrides  []override.Change
 	// incidents counts the problems of workers by kind; nil for none.
 	incidents map[protocol.IncidentKind]int64
 }

@@ -3,12 +3,14 @@ package policy_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/override"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -89,6 +91,10 @@ func TestNoSizeCostsMoreThanTheBudget(t *testing.T) {
 		s := sights().Draw(t, "see")
 		s.min, s.noBacklog, s.noInFlight, s.noListing = 0, false, false,
 			false // the minimum and what is unknown come first
+		// A reservation is bound by the budget. Other instructions hold a size that is there, or set a minimum.
+		s.overrides = slices.DeleteFunc(s.overrides, func(o override.Override) bool {
+			return o.Kind != override.Reserve
+		})
 		o, recent := s.observation(), pasts().Draw(t, "recent")
 		a, b := with.Decide(o, recent), without.Decide(o, recent)
 		if a.Desired > most || a.Desired > b.Desired || a.Floor > a.Desired {

@@ -11,11 +11,13 @@
 //     what the work needs. The policies deadline and exact, which plan by messages and durations, are in package
 //     policy/planning.
 //   - [Headroom], [Budget], [Stabilised], [Rate], [Cautious], [LaunchLimits] and [Bounds] are the combinators: each
-//     wraps another policy and changes its number. [Shadow] and [Delegated] change what is done with it.
+//     wraps another policy and changes its number. [Shadow] and [Delegated] change what is done with it. Those that
+//     carry out the instructions of operators are in package policy/instructed.
 //
 // New wraps the named policy in the combinators that every fleet has, in this order:
 //
-//	policy -> headroom -> stabilisation -> rate -> budget -> caution -> launches -> bounds
+//	policy -> headroom -> stabilisation -> rate -> reservations -> budget -> caution -> launches -> instructions
+//	       -> bounds
 //
 // Each appends a term to the decision's trail when it changes the number, so the trail reads as the calculation:
 //

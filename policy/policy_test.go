@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/override"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -28,6 +29,7 @@ type see struct {
 	desired                int // 0: what is there
 	launches               muster.Launches
 	sharing                *muster.Sharing
+	overrides              override.List
 }
 
 func (s see) observation() muster.Observation {
@@ -63,6 +65,8 @@ func (s see) observation() muster.Observation {
 	if s.reportsOnly {
 		o.Queues = nil
 	}
+	o.Overrides = s.overrides
+	o.Limits.Min, o.Limits.Max = s.overrides.Limits(o.At, o.Limits.Min, o.Limits.Max)
 	return o
 }
 

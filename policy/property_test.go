@@ -6,11 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster/policy/instructed"
 	"github.com/muster-scale/muster/policy/planning"
 
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/override"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -70,9 +72,36 @@ func sights() *rapid.Generator[see] {
 			mpd: time.Duration(rapid.IntRange(0, 5).Draw(t, "mpd")) * time.Second,
 			min: low, max: low + rapid.IntRange(0, 40).Draw(t, "span"),
 			sharing:   sharings().Draw(t, "sharing"),
+			overrides: overrides().Draw(t, "overrides"),
 			noBacklog: rapid.Bool().Draw(t, "no backlog"), noInFlight: rapid.Bool().Draw(t, "no in flight"),
 			noListing: rapid.Bool().Draw(t, "no listing"),
 		}
+	})
+}
+
+// overrides are up to four of all kinds that have begun, will begin or have ended; none for most.
+func overrides() *rapid.Generator[override.List] {
+	return rapid.Custom(func(t *rapid.T) (l override.List) {
+		if rapid.IntRange(0, 2).Draw(t, "instructed") > 0 {
+			return nil
+		}
+		for i := range rapid.IntRange(1, 4).Draw(t, "overrides") {
+			begin := t0.Add(time.Duration(rapid.IntRange(-60, 60).Draw(t, "begin")) * time.Second)
+			o := override.Override{ID: string(rune('a' + i)), Kind: rapid.SampledFrom(override.Kinds()).Draw(t, "kind"),
+				Begin: begin, End: begin.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "length")) * time.Second)}
+			n := rapid.IntRange(0, 40).Draw(t, "number")
+			switch o.Kind {
+			case override.Reserve:
+				o.Workers, o.Grant = n+5, &override.Grant{Workers: n}
+			case override.Limits:
+				o.Max = &n
+				if rapid.Bool().Draw(t, "minimum") {
+					o.Min, o.Max = &n, nil
+				}
+			}
+			l = l.With(o)
+		}
+		return l
 	})
 }
 
@@ -182,9 +211,9 @@ func TestWhatLimitsNothingChangesNothing(t *testing.T) {
 		}
 		all = policy.Headroom{Of: all, Workers: s.HeadroomWorkers, Percent: s.HeadroomPercent}
 		all = policy.Stabilised{Of: all, Out: s.Out.Stabilization, In: s.In.Stabilization}
-		all = policy.Budget{Of: policy.Rate{Of: all, Out: s.Out, In: s.In}, PerHour: s.BudgetPerHour,
-			PricePerHour: s.PricePerHour}
-		all = policy.Bounds{Of: policy.LaunchLimits{Of: policy.Cautious{Of: all}}}
+		all = instructed.Reserved{Of: policy.Rate{Of: all, Out: s.Out, In: s.In}}
+		all = policy.Budget{Of: all, PerHour: s.BudgetPerHour, PricePerHour: s.PricePerHour}
+		all = policy.Bounds{Of: instructed.Instructed{Of: policy.LaunchLimits{Of: policy.Cautious{Of: all}}}}
 		p, err := policy.New(s)
 		if err != nil {
 			t.Fatal(err)

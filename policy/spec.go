@@ -13,6 +13,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/metricmath"
+	"github.com/muster-scale/muster/policy/instructed"
 	"github.com/muster-scale/muster/policy/planning"
 )
 
@@ -275,8 +276,9 @@ func (s Spec) NeedsNoQueue() bool {
 //
 //   - headroom comes first, because it adds to what the work occupies;
 //   - stabilisation and rate work on the recommendation, before any hard limit cuts it;
+//   - reservations come after them, because they do not wait, and before the budget, which binds them too;
 //   - caution comes after all of them, so that no combinator lowers the size while a signal is unknown;
-//   - launch limits and bounds come last, because nothing may exceed them.
+//   - launch limits, the instructions of operators and bounds come last, because nothing may exceed them.
 func New(s Spec) (muster.Policy, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -291,11 +293,13 @@ func New(s Spec) (muster.Policy, error) {
 	if s.Out.limitsChange() || s.In.limitsChange() {
 		p = Rate{Of: p, Out: s.Out, In: s.In}
 	}
+	p = instructed.Reserved{Of: p}
 	if s.BudgetPerHour > 0 {
 		p = Budget{Of: p, PerHour: s.BudgetPerHour, PricePerHour: s.PricePerHour}
 	}
 	p = Cautious{Of: p}
 	p = LaunchLimits{Of: p}
+	p = instructed.Instructed{Of: p}
 	p = Bounds{Of: p}
 	if s.Delegate != nil {
 		p = Delegated{Of: p, Spec: s}

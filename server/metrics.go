@@ -116,6 +116,7 @@ func (m *Metrics) Collect(p *exposition.Page) {
 		}
 		collectProgress(o.Observation, gauge)
 		collectFleet(o.Observation, gauge)
+		collectOverrides(o.Observation, gauge)
 	}
 }
 

@@ -17,13 +17,14 @@ func TestTheAPIPageNamesEveryRoute(t *testing.T) {
 		}
 		return string(text)
 	}
-	pages := strings.ReplaceAll(read("../docs/api.md")+read("../docs/queues.md"), "NAME", "{queue}")
+	pages := read("../docs/api.md") + read("../docs/queues.md")
+	named := strings.NewReplacer("{queue}", "NAME", "{fleet}", "NAME", "{id}", "ID")
 	all := regexp.MustCompile(`"(GET|POST|PUT|DELETE) (/[^"]+)"`).FindAllStringSubmatch(read("server.go"), -1)
 	if len(all) < 11 {
 		t.Fatalf("found %d routes in server.go: the test looks in the wrong place", len(all))
 	}
 	for _, route := range all {
-		if !strings.Contains(pages, route[1]+" "+route[2]) {
+		if !strings.Contains(pages, route[1]+" "+named.Replace(route[2])) {
 			t.Errorf("docs/api.md does not name %s %s", route[1], route[2])
 		}
 	}

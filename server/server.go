@@ -19,6 +19,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/guard"
 	"github.com/muster-scale/muster/internal/accept"
 	"github.com/muster-scale/muster/internal/exposition"
 	"github.com/muster-scale/muster/queue"
@@ -59,6 +60,8 @@ type Options struct {
 	Queues *queue.Service
 	// LastFailures finds why messages failed; nil if that is unknown.
 	LastFailures LastFailures
+	// Logs returns what is known of the log of a fleet's workers, for the deployment guard; nil if none is kept.
+	Logs func(fleet string) guard.Logs
 	// Metrics adds the metrics to a page; may be nil. Several goroutines call it.
 	Metrics func(*exposition.Page)
 	// Version is that of the program, as the status shows it.
@@ -106,6 +109,10 @@ func New(o Options) http.Handler {
 		{"GET /v1/status", a.status},
 		{"GET /v1/incidents", a.incidents},
 		{"GET /v1/decisions", a.decisions},
+		{"GET /v1/fleets/{fleet}/overrides", a.listOverrides},
+		{"POST /v1/fleets/{fleet}/overrides", a.addOverride},
+		{"DELETE /v1/fleets/{fleet}/overrides/{id}", a.cancelOverride},
+		{"GET /v1/fleets/{fleet}/guard", a.judge},
 		{"GET /v1/queues", a.queues},
 		{"GET /v1/queues/{queue}/messages", a.peek},
 		{"POST /v1/queues/{queue}/messages", a.load},

@@ -62,6 +62,7 @@ func (l *Loop) records(ctx context.Context, since time.Time, counts func(muster.
 func (l *Loop) historyFailed(ctx context.Context, err error) {
 	now := clock()
 	refuse(l.shell.Failed())
+	l.refuseRequests()
 	if l.stuckAt.IsZero() {
 		l.stuckAt = now
 	}

@@ -50,16 +50,17 @@ type Options struct {
 
 // Loop drives [controller.Settings.Step] in real time. Its methods may be called from any goroutine.
 type Loop struct {
-	o       Options
-	wake    chan struct{}
-	reports chan reportCall
-	changes chan controller.Settings
-	polled  chan []controller.Input
-	results chan controller.Input
-	last    lastOutcome
-	running sync.WaitGroup
-	began   chan struct{} // closed when Run has taken over the history
-	over    chan struct{} // closed when Run has returned
+	o        Options
+	wake     chan struct{}
+	reports  chan reportCall
+	requests chan instructCall
+	changes  chan controller.Settings
+	polled   chan []controller.Input
+	results  chan controller.Input
+	last     lastOutcome
+	running  sync.WaitGroup
+	began    chan struct{} // closed when Run has taken over the history
+	over     chan struct{} // closed when Run has returned
 
 	// started is the origin of the shell's time. It has a monotonic reading, because a clock that is set back must not
 	// stop the loop.
@@ -73,6 +74,8 @@ type Loop struct {
 	stuckAt, loggedStuck time.Time
 	// appendUnknown is true after a failed append: its records may be in the history or not.
 	appendUnknown bool
+	// asked are the requests of operators that wait for the step that carries them out, oldest first.
+	asked []instructCall
 }
 
 // reportCall is a report on its way to Run's goroutine, with the channel for its answer. The channel has room for one
@@ -94,7 +97,8 @@ var ErrNotReady = errors.New("the controller cannot take the report now; report 
 // New returns a loop that does nothing until [Loop.Run].
 func New(o Options) *Loop {
 	return &Loop{
-		o: o, wake: make(chan struct{}, 1), reports: make(chan reportCall), polled: make(chan []controller.Input),
+		o: o, wake: make(chan struct{}, 1), reports: make(chan reportCall),
+		requests: make(chan instructCall), polled: make(chan []controller.Input),
 		results: make(chan controller.Input), changes: make(chan controller.Settings),
 		began: make(chan struct{}), over: make(chan struct{}), started: time.Now(),
 		shell: controller.NewShell[reportCall](controller.State{}),
@@ -159,6 +163,8 @@ func (l *Loop) Run(ctx context.Context) error {
 			l.look(ctx, l.shell.Result(l.now(), in))
 		case call := <-l.reports:
 			l.look(ctx, l.take(call))
+		case call := <-l.requests:
+			l.look(ctx, l.takeRequest(call))
 		case settings := <-l.changes:
 			l.o.Settings = settings
 			poll.Reset(settings.Poll)
@@ -246,6 +252,7 @@ func (l *Loop) step(ctx context.Context) error {
 		if err != nil {
 			if errors.Is(err, muster.ErrConflict) {
 				refuse(l.shell.Refuse())
+				l.refuseRequests()
 				return fmt.Errorf("fleet %s: %w; this one stops", l.o.Settings.Fleet, err)
 			}
 			l.appendUnknown = true
@@ -255,6 +262,7 @@ func (l *Loop) step(ctx context.Context) error {
 		o.Next.Position = at
 	}
 	waiting := l.shell.Done(&o)
+	l.answerRequests(&o)
 	l.stuckAt = time.Time{}
 	l.last.set(o)
 	for _, c := range waiting {

@@ -11,11 +11,11 @@ import (
 // layers lists the packages from the vocabulary down to the commands. A package may import those above it.
 var layers = []string{
 	"internal/misuse", "internal/render", "internal/terminal", "internal/built",
-	"metrics", "", "series", "worker/protocol", "metricmath/language", "metricmath", "awsrules/alarm",
-	"awsrules/tracking", "awsrules/stepscaling", "awsrules/warmpool", "awsrules/spot", "awsrules/counts",
+	"metrics", "override", "", "guard", "series", "worker/protocol", "metricmath/language", "metricmath",
+	"awsrules/alarm", "awsrules/tracking", "awsrules/stepscaling", "awsrules/warmpool", "awsrules/spot", "awsrules/counts",
 	"policy/internal/rules",
-	"policy/internal/durations", "policy/outlook", "policy/planning", "policy", "policy/peer", "roster", "tree",
-	"tree/treetest",
+	"policy/internal/durations", "policy/outlook", "policy/planning", "policy/instructed", "policy", "policy/peer",
+	"roster", "tree", "tree/treetest",
 	"worker/lease", "controller/learning", "controller", "controller/audit",
 	"incident", "controller/loop", "config/keys", "config/channels", "config",
 	"config/foreign/nodes", "config/foreign/terraform",
@@ -85,7 +85,8 @@ func TestAPackageImportsOnlyPackagesAboveIt(t *testing.T) {
 
 // pure lists the packages that compute and do nothing else, and what of the standard library they may use.
 var pure = []string{
-	"", "internal/render", "metrics", "series", "worker/protocol", "metricmath/language", "metricmath",
+	"", "internal/render", "metrics", "override", "guard", "series", "worker/protocol", "metricmath/language",
+	"metricmath", "policy/instructed",
 	"awsrules/alarm", "awsrules/tracking", "awsrules/stepscaling", "awsrules/warmpool", "awsrules/spot",
 	"awsrules/counts", "policy/internal/rules",
 	"policy/internal/durations", "policy/outlook", "policy/planning", "policy", "policy/peer", "roster",

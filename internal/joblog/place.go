@@ -143,3 +143,15 @@ func Fleets(dir string) []string {
 	}
 	return names
 }
+
+// LastWrite returns when a line was last written to a fleet's log below dir; the zero time if there is no log.
+func LastWrite(dir, fleet string) (time.Time, error) {
+	info, err := os.Stat(placeOf(dir, fleet).path())
+	if errors.Is(err, os.ErrNotExist) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read the log of fleet %s: %w", fleet, err)
+	}
+	return info.ModTime().UTC(), nil
+}

@@ -1,0 +1,52 @@
+package audit
+
+import (
+	"time"
+
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/override"
+	"github.com/muster-scale/muster/roster"
+)
+
+// Forecast says what a request of an operator would change now.
+type Forecast struct {
+	// From is the desired count without it, To with it. Sentence is the decision with it, in words.
+	From     int    `json:"from"`
+	To       int    `json:"to"`
+	Sentence string `json:"sentence"`
+	// Launch and Stop are how many workers more or fewer that is. Of the workers that would get a stop request at once,
+	// StopIdle are idle, and StopBusy finish their messages first. Both are 0 where the fleet's own service chooses
+	// which members end.
+	Launch   int `json:"launch"`
+	Stop     int `json:"stop"`
+	StopIdle int `json:"stop_idle"`
+	StopBusy int `json:"stop_busy"`
+}
+
+// ForecastOf computes what a request would change, if it came and began now, and how it would be answered. Nothing is
+// changed: neither st nor the fleet.
+func ForecastOf(s controller.Settings, st controller.State, now time.Time, q override.Request) (Forecast,
+	override.Answer) {
+	in := controller.Instructed{At: now, Request: q}
+	answer := s.Step(st, now, []controller.Input{in}).Answers[0]
+	if in.Add.Begin.After(now) {
+		in.Add.Begin = now // what comes later is compared with the present work
+	}
+	without, with := s.Step(st, now, nil), s.Step(st, now, []controller.Input{in})
+	f := Forecast{From: without.Decision.Desired, To: with.Decision.Desired, Sentence: with.Decision.Sentence()}
+	f.Launch, f.Stop = max(0, f.To-f.From), max(0, f.From-f.To)
+	states := map[string]roster.State{}
+	for _, m := range without.Members(now) {
+		states[m.ID] = m.State
+	}
+	for _, c := range with.Changes {
+		switch state := states[c.Member]; {
+		case c.What != roster.AskedToDrain:
+		case state == roster.Idle:
+			f.StopIdle++
+		case state == roster.Busy:
+			f.StopBusy++
+		}
+	}
+	return f, answer
+}

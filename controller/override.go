@@ -1,0 +1,84 @@
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/override"
+	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/policy/instructed"
+	"github.com/muster-scale/muster/roster"
+)
+
+// Instructed is a request of an operator.
+type Instructed struct {
+	At time.Time
+	override.Request
+}
+
+func (Instructed) input() {}
+
+// Overrides returns the overrides after the last step, also those that have not begun. The caller must not change them.
+func (st *State) Overrides() override.List { return st.overrides }
+
+// overridden changes an override and notes the change for the records.
+func (st *State) overridden(seen *findings, c override.Change) {
+	st.overrides = st.overrides.After(c)
+	seen.overrides = append(seen.overrides, c)
+}
+
+// instruct ends the overrides whose time has come, and carries out the requests of the inputs in their order.
+func (s *Settings) instruct(st *State, now time.Time, rules roster.Rules, boot muster.Estimate, seen *findings) {
+	for _, o := range st.overrides.Ended(now) {
+		st.overridden(seen, override.Change{What: override.Ended, Override: o})
+	}
+	for i, in := range seen.instructed {
+		a := override.Answer{}
+		switch {
+		case !s.ready(st):
+			a.Err = fmt.Errorf("%w: the fleet was not read yet; ask again in a moment", override.ErrRefused)
+		case s.Spec.Delegate != nil:
+			a.Err = fmt.Errorf("%w: target tracking of the cloud sizes this fleet, and knows no overrides",
+				override.ErrRefused)
+		default:
+			room := s.room(st, now, rules, boot)
+			// The position makes the id unique: every accepted override is a record.
+			id := fmt.Sprintf("%s-%d", in.Add.Kind, st.Position.Seq+1+int64(i))
+			c, changed, answer := st.overrides.CarryOut(in.Request, room, id)
+			if a = answer; changed {
+				st.overridden(seen, c)
+			}
+		}
+		seen.answers = append(seen.answers, a)
+	}
+}
+
+// room returns what the fleet can offer to a reservation.
+func (s *Settings) room(st *State, now time.Time, rules roster.Rules, boot muster.Estimate) override.Room {
+	r := override.Room{At: now, Min: s.Limits.Min, Max: s.Limits.Max,
+		LaunchesPerHour: s.Limits.LaunchesPerHour, LastHour: st.roster.Launches().LastHour,
+		Active: st.roster.Capacity(now, rules, s.Slots).Active(), Others: st.overrides,
+		Lead: instructed.Lead(muster.Observation{Poll: s.Poll, Boot: boot})}
+	if s.Spec.BudgetPerHour > 0 && s.Spec.PricePerHour > 0 {
+		r.Affordable = max(1, policy.Affordable(s.Spec.BudgetPerHour, s.Spec.PricePerHour))
+	}
+	return r
+}
+
+// useUp ends the reservations whose workers became busy, and completes the observation with the overrides.
+func (s *Settings) useUp(st *State, now time.Time, o *muster.Observation, seen *findings) {
+	if o.Capacity.Known {
+		for _, used := range st.overrides.UsedUp(now, instructed.Lead(*o), o.Capacity.Busy, o.Limits.Max) {
+			st.overridden(seen, override.Change{What: override.UsedUp, Override: used})
+		}
+	}
+	o.Overrides = st.overrides
+}
+
+// limits returns the limits in force at now: those of the configuration, narrowed by overrides.
+func (s *Settings) limits(st *State, now time.Time) muster.Limits {
+	l := s.Limits
+	l.Min, l.Max = st.overrides.Limits(now, l.Min, l.Max)
+	return l
+}

@@ -1,0 +1,202 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller/audit"
+	"github.com/muster-scale/muster/controller/loop"
+	"github.com/muster-scale/muster/guard"
+	"github.com/muster-scale/muster/internal/exposition"
+	"github.com/muster-scale/muster/override"
+)
+
+// This file has the routes for instructions of operators and for the deployment guard.
+
+// Instructor is the ability of a [Fleet] to carry out requests of operators. With try, nothing changes, and the answer
+// has a forecast. A fleet that does not run lacks it.
+type Instructor interface {
+	Instruct(ctx context.Context, q override.Request, try bool) (loop.Instruction, error)
+}
+
+// OverrideRequest is the body of POST /v1/fleets/NAME/overrides.
+type OverrideRequest struct {
+	// ID makes a repeated request harmless: the second one gets the answer of the first. Empty gets an id.
+	ID      string        `json:"id,omitzero"`
+	Kind    override.Kind `json:"kind"`
+	Workers int           `json:"workers,omitzero"`
+	Min     *int          `json:"min,omitzero"`
+	Max     *int          `json:"max,omitzero"`
+	Reason  string        `json:"reason,omitzero"`
+	By      string        `json:"by,omitzero"`
+	// Begin is now if it is absent. Of End and ForSeconds, exactly one is given.
+	Begin      time.Time `json:"begin,omitzero"`
+	End        time.Time `json:"end,omitzero"`
+	ForSeconds float64   `json:"for_s,omitzero"`
+}
+
+// OverrideStatus is one override in an answer.
+type OverrideStatus struct {
+	override.Override
+	// Active is true between begin and end. Text says in words what the override does, until when and why.
+	Active bool   `json:"active"`
+	Text   string `json:"text"`
+}
+
+// Overrides is the answer of GET /v1/fleets/NAME/overrides.
+type Overrides struct {
+	Fleet     string           `json:"fleet"`
+	At        time.Time        `json:"at"`
+	Overrides []OverrideStatus `json:"overrides"`
+}
+
+// OverrideAnswer is the answer to a request that adds or cancels an override.
+type OverrideAnswer struct {
+	Override OverrideStatus `json:"override"`
+	// Plan is what the request would change; it is set for ?plan=1, which changes nothing.
+	Plan *audit.Forecast `json:"plan,omitzero"`
+}
+
+// request returns the override that is asked for at a time.
+func (x OverrideRequest) request(now time.Time) (override.Request, error) {
+	o := override.Override{ID: x.ID, Kind: x.Kind, Workers: x.Workers, Min: x.Min, Max: x.Max, Reason: x.Reason,
+		By: x.By, Begin: x.Begin.UTC(), End: x.End.UTC()}
+	if x.Begin.IsZero() {
+		o.Begin = now
+	}
+	if x.End.IsZero() == (x.ForSeconds == 0) {
+		return override.Request{}, errors.New("read the override: give its end or for_s, its length in seconds, and " +
+			"not both")
+	}
+	if longest := override.Longest.Seconds(); x.ForSeconds < 0 || x.ForSeconds > longest {
+		return override.Request{}, fmt.Errorf("read the override: for_s: found %v, allowed is above 0 and at most %v",
+			x.ForSeconds, longest)
+	}
+	if x.ForSeconds > 0 {
+		o.End = o.Begin.Add(time.Duration(x.ForSeconds * float64(time.Second)))
+	}
+	return override.Request{Add: o}, nil
+}
+
+// addOverride adds an override.
+func (a *api) addOverride(w http.ResponseWriter, r *http.Request) {
+	var x OverrideRequest
+	if err := read(r, &x); err != nil {
+		unreadable(w, err)
+		return
+	}
+	q, err := x.request(time.Now().UTC().Truncate(time.Millisecond))
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	a.instruct(w, r, q)
+}
+
+// cancelOverride ends an override.
+func (a *api) cancelOverride(w http.ResponseWriter, r *http.Request) {
+	a.instruct(w, r, override.Request{Cancel: r.PathValue("id")})
+}
+
+// instructTimeout bounds the wait for the step that carries out a request.
+const instructTimeout = 10 * time.Second
+
+// instruct passes a request to its fleet, or tries it with ?plan=1.
+func (a *api) instruct(w http.ResponseWriter, r *http.Request, q override.Request) {
+	name := r.PathValue("fleet")
+	f, ok := a.Fleets()[name]
+	if !ok {
+		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %.100q", name))
+		return
+	}
+	try := false
+	switch plan := r.URL.Query().Get("plan"); plan {
+	case "", "0":
+	case "1":
+		try = true
+	default:
+		fail(w, http.StatusBadRequest, fmt.Sprintf("plan: found %.20q, allowed are 0 and 1", plan))
+		return
+	}
+	i, ok := f.(Instructor)
+	if !ok {
+		w.Header().Set("Retry-After", "1")
+		fail(w, http.StatusServiceUnavailable, fmt.Sprintf("fleet %s does not run; muster status says why", name))
+		return
+	}
+	ctx, stop := context.WithTimeout(r.Context(), instructTimeout)
+	defer stop()
+	done, err := i.Instruct(ctx, q, try)
+	switch {
+	case err != nil:
+		w.Header().Set("Retry-After", "1")
+		fail(w, http.StatusServiceUnavailable, fmt.Sprintf("fleet %s cannot record the request now; see its "+
+			"overrides, and send it again with the same id", name))
+	case errors.Is(done.Err, override.ErrUnknown):
+		fail(w, http.StatusNotFound, done.Err.Error())
+	case errors.Is(done.Err, override.ErrInvalid):
+		fail(w, http.StatusBadRequest, done.Err.Error())
+	case done.Err != nil:
+		fail(w, http.StatusConflict, done.Err.Error())
+	default:
+		answer(w, OverrideAnswer{Override: overrideStatus(done.Override, time.Now()), Plan: done.Forecast})
+	}
+}
+
+// overrideStatus describes an override at a time.
+func overrideStatus(o override.Override, at time.Time) OverrideStatus {
+	return OverrideStatus{Override: o, Active: o.ActiveAt(at), Text: o.Text(at)}
+}
+
+// listOverrides answers with the overrides of a fleet.
+func (a *api) listOverrides(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("fleet")
+	f, ok := a.Fleets()[name]
+	if !ok {
+		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %.100q", name))
+		return
+	}
+	all := Overrides{Fleet: name, At: time.Now().UTC(), Overrides: []OverrideStatus{}}
+	o, _ := f.Last()
+	for _, x := range o.Observation.Overrides {
+		all.Overrides = append(all.Overrides, overrideStatus(x, all.At))
+	}
+	answer(w, all)
+}
+
+// judge answers whether a fleet is quiet enough for a deployment.
+func (a *api) judge(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("fleet")
+	f, ok := a.Fleets()[name]
+	if !ok {
+		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %.100q", name))
+		return
+	}
+	o, seen := f.Last()
+	standing := a.standing(name)
+	facts := guard.Facts{Fleet: name, At: time.Now().UTC(), Trouble: troubleOf(standing, o),
+		Observation: o.Observation, Decision: o.Decision}
+	facts.Sized = seen && o.Ready && !standing.stopping()
+	if a.Logs != nil {
+		facts.Logs = a.Logs(name)
+	}
+	answer(w, guard.Judge(facts))
+}
+
+// collectOverrides exports how many overrides of each kind act now, and the reserved workers.
+func collectOverrides(o muster.Observation, gauge func(exposition.Family, float64, ...string)) {
+	for _, k := range override.Kinds() {
+		gauge(desc("muster_overrides", "Time-limited instructions of operators that act now, by kind.", "fleet",
+			"kind"), float64(len(o.Overrides.Active(o.At, k))), string(k))
+	}
+	reserved := 0
+	for _, r := range o.Overrides {
+		reserved += r.Granted()
+	}
+	gauge(desc("muster_reserved_workers", "Workers that reservations hold, also those that have not begun.", "fleet"),
+		float64(reserved))
+}
