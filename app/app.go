@@ -46,6 +46,7 @@ type App struct {
 	// faults are the problems that status shows and that concern no single fleet.
 	faults    faults
 	incidents *incidents
+	metrics   *server.Metrics
 	// host is what this App offers to the kinds of fleets.
 	host *kind.Host
 	// reloads carries configurations from [App.Reload] to the goroutine that applies them.
@@ -184,6 +185,7 @@ func (a *App) Run(ctx context.Context) error {
 	loops.Go(func() error { return a.prune(working) })
 	loops.Go(func() error { return collectZombies(working) })
 	loops.Go(func() error { a.incidents.run(working); return nil })
+	loops.Go(func() error { a.receiveEvents(working); return nil })
 	loops.Go(func() error {
 		defer close(a.followed)
 		return a.follow(working)

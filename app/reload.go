@@ -169,6 +169,7 @@ func restartNeeded(began, c *config.Config) string {
 		{"listen", reflect.DeepEqual(c.Listen, began.Listen)}, {"data", c.Data == began.Data},
 		{"strict", c.Strict == began.Strict}, {"aws", c.AWS == began.AWS},
 		{"notify", reflect.DeepEqual(c.Notify, began.Notify)},
+		{"events", reflect.DeepEqual(c.Events, began.Events)},
 	} {
 		if !k.same {
 			keys = append(keys, k.name)
@@ -222,6 +223,7 @@ const (
 	configFault = iota
 	queueFault
 	historyFault
+	eventFault
 	faultKinds
 )
 
@@ -241,7 +243,7 @@ func (f *faults) set(kind int, text string) {
 // kinds returns the present faults with their kinds of incidents.
 func (f *faults) kinds() (all []incident.Fault) {
 	of := [faultKinds]incident.Kind{configFault: incident.ConfigurationInvalid, queueFault: incident.QueueDamaged,
-		historyFault: incident.HistoryDamaged}
+		historyFault: incident.HistoryDamaged, eventFault: incident.EventsUnreachable}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for kind, text := range f.all {

@@ -42,15 +42,15 @@ func (a *App) openRemote(b config.Beyond) error {
 // while they finish. Every decision is counted for the metrics before the caller of Open hears of it.
 func (a *App) openServers() error {
 	a.serving, a.stopServing = context.WithCancel(context.Background())
-	metrics := server.NewMetrics(a.fleets.served, a.fleets.standing)
+	a.metrics = server.NewMetrics(a.fleets.served, a.fleets.standing)
 	before := a.options.Notify
 	a.options.Notify = func(o controller.Outcome) {
-		metrics.Count(o)
+		a.metrics.Count(o)
 		a.incidents.see(o)
 		before(o)
 	}
 	collect := func(p *exposition.Page) {
-		metrics.Collect(p)
+		a.metrics.Collect(p)
 		server.CollectQueues(p, a.queues)
 		server.CollectIncidents(p, a.incidents.served())
 	}
@@ -61,6 +61,7 @@ func (a *App) openServers() error {
 		Faults: a.faults.list, Incidents: a.incidents.served,
 		Decisions: a.history, Queues: a.queues, LastFailures: LastFailures(a.config.Data), Metrics: collect,
 		Logs: a.workerLogs, Version: a.options.Version, Hosts: a.config.Listen.Beyond.Hosts,
+		Event: a.metrics.CountEvent,
 	}))
 	endpoint := sqsapi.New(sqsapi.Options{
 		Queues: a.queues, Keys: a.keys, AnyCredentials: a.options.AnyCredentials, Logger: a.options.Logger,

@@ -38,6 +38,8 @@ type Config struct {
 	AWS AWS
 	// Notify are the channels that are told of incidents. They have distinct names.
 	Notify []channels.Channel
+	// Events are the queues of events, distinct from each other and from all queues of work.
+	Events []EventQueue
 	// Queues are the embedded queues whose attributes are stated; one that only a fleet names has the defaults.
 	Queues []Queue
 	// Fleets have distinct names, and no queue is served by two of them.

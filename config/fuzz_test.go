@@ -96,6 +96,11 @@ func keepsPromises(t *testing.T, c *config.Config) {
 		promise((q.DeadLetter.Queue == "") == (q.DeadLetter.After == 0) && q.DeadLetter.Queue != q.Name, "dead letters")
 	}
 	names, queues := map[string]bool{}, map[string]bool{}
+	for _, e := range c.Events {
+		where := e.Queue.URL + "|" + e.Queue.Name
+		promise(e.Queue.URL != "" && e.Queue.Name != "" && !queues[where], "queues of events are apart")
+		queues[where] = true
+	}
 	for _, f := range c.Fleets {
 		promise(f.Name != "" && !names[f.Name], "fleet names are unique")
 		names[f.Name] = true

@@ -74,6 +74,8 @@ type Facts struct {
 	Sized Sized
 	// Tracked is the group or service that the target tracking of AWS can size instead of Muster; zero for none.
 	Tracked Tracked
+	// Around names what events may be about beside the group or service.
+	Around Around
 	// Remote tells whether a poll of the members calls a service on the network: it has a price, and its result is
 	// late.
 	Remote bool
@@ -90,6 +92,13 @@ type Sized struct {
 
 // Tracked names an Auto Scaling group, or a service of a cluster; the other fields are empty.
 type Tracked struct{ Group, Cluster, Service string }
+
+// Around names what a fleet is part of, or stands on; empty for none.
+type Around struct {
+	// Cluster is the name or ARN of the cluster of ECS that its tasks run in, Family the family of the task definition
+	// of tasks without a service, Hosts the Auto Scaling group of the instances under its tasks.
+	Cluster, Family, Hosts string
+}
 
 // QueueKind is one kind of queue.
 type QueueKind struct {

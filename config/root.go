@@ -52,6 +52,8 @@ func (c *Config) rows(kinds Kinds) []keys.Key {
 			"of a deleted queue for 60s; false by default"),
 		keys.Into("aws", &c.AWS, (*AWS).rows, "how AWS is called, for all fleets together"),
 		channels.Keys(&c.Notify, kinds.Channels),
+		keys.List("events", &c.Events, maxEvents, func(e *EventQueue) []keys.Key { return e.rows(kinds) }, "the queues "+
+			"of events that wake fleets (docs/events.md)").Check(c.checkEvents),
 		keys.List("queues", &c.Queues, maxQueues, (*Queue).rows, "attributes of embedded queues").Check(c.checkQueues),
 		keys.List("fleets", &c.Fleets, maxFleets, fleet, "the fleets").Fill(c.settleFleets).
 			Check(func(s *keys.Source, path string) { c.checkFleets(s, path, kinds) }),

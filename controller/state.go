@@ -159,6 +159,9 @@ func (st *State) Answer(member, worker string) (protocol.Directive, bool) {
 // Recent returns the recent decisions, as a policy sees them. The caller must not change them.
 func (st *State) Recent() muster.Recent { return st.recent }
 
+// Has tells whether a member is known and has not ended.
+func (st *State) Has(member string) bool { return st.roster.Has(member) }
+
 // whyLeft says why a member that is ready to stop gets its permit.
 func (st *State) whyLeft(member string) string {
 	if st.roster.Cause(member) == protocol.EndOfBilling {

@@ -48,6 +48,8 @@ const (
 	ConfigurationInvalid Kind = "configuration_invalid"
 	// ConnectionsRefused: the servers cannot accept connections.
 	ConnectionsRefused Kind = "connections_refused"
+	// EventsUnreachable: a queue of events cannot be received.
+	EventsUnreachable Kind = "events_unreachable"
 )
 
 const (

@@ -40,6 +40,8 @@ func Rules() []Rule {
 			time.Minute},
 		{ConfigurationInvalid, "a changed configuration was not applied", time.Minute, 10 * time.Second},
 		{ConnectionsRefused, "the servers cannot accept connections", 30 * time.Second, time.Minute},
+		{EventsUnreachable, "a queue of events cannot be received, so fleets are only polled at their intervals",
+			5 * time.Minute, time.Minute},
 	}
 }
 

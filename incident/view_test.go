@@ -107,6 +107,10 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			v.Faults = []Fault{{ConnectionsRefused, "too many open files"}}
 		},
 			"too many open files", "muster status"},
+		EventsUnreachable: {func(v *View, _ *Fleet) {
+			v.Faults = []Fault{{EventsUnreachable, "receive events from a queue: no route to host"}}
+		},
+			"no route to host", "muster status"},
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			f := healthy()
@@ -125,7 +129,7 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 			}
 		})
 	}
-	if len(Kinds()) != 16 {
+	if len(Kinds()) != 17 {
 		t.Errorf("found %d kinds: a new one needs a row in this test", len(Kinds()))
 	}
 }

@@ -65,6 +65,11 @@ const (
 	Ended    State = "ended"
 )
 
+// Has tells whether a member exists and has not ended. It uses no index, which a clone may be changing.
+func (r Roster) Has(id string) bool {
+	return slices.ContainsFunc(r.members, func(m Member) bool { return m.ID == id && m.EndedAt.IsZero() })
+}
+
 // Members returns the existing members, in the order of their launch. The caller must not change them.
 func (r Roster) Members() []Member { return slices.Clip(r.members) }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/muster-scale/muster/event"
 )
 
 // Event is the body of POST /v1/events. It carries no number: an event only triggers a poll.
@@ -17,13 +19,12 @@ type Event struct {
 	// ID makes a repeated event harmless; it may be empty. It has at most 256 bytes and is unique within its fleet or
 	// queue.
 	ID string `json:"id"`
+	// Kind says what happened, in at most 64 bytes; it may be empty. It is for metrics and has no effect.
+	Kind string `json:"kind"`
 }
 
-const (
-	// maxEventName bounds the names in an event, in bytes.
-	maxEventName = 1024
-	maxEventID   = 256
-)
+// maxEventKind bounds the kind in an event, in bytes.
+const maxEventKind = 64
 
 // event wakes the fleets that an event names. A repeated id is accepted without a poll. The limit applies after the
 // names are checked, so that events for unknown fleets do not use it up.
@@ -34,11 +35,18 @@ func (a *api) event(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
-	case len(e.ID) > maxEventID:
+	case len(e.ID) > event.MaxID:
 		fail(
 			w,
 			http.StatusBadRequest,
-			fmt.Sprintf("read the event: its id has %d bytes, at most %d are allowed", len(e.ID), maxEventID),
+			fmt.Sprintf("read the event: its id has %d bytes, at most %d are allowed", len(e.ID), event.MaxID),
+		)
+		return
+	case len(e.Kind) > maxEventKind:
+		fail(
+			w,
+			http.StatusBadRequest,
+			fmt.Sprintf("read the event: its kind has %d bytes, at most %d are allowed", len(e.Kind), maxEventKind),
 		)
 		return
 	case e.Fleet != "" && e.Queue != "":
@@ -68,17 +76,25 @@ func (a *api) event(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
-	if e.ID != "" && !a.events.first(e.Fleet+"\x00"+e.Queue+"\x00"+e.ID, time.Now()) {
-		return
+	kind, result := event.Custom, EventWoke
+	if e.Kind != "" {
+		kind = event.KindOf(e.Kind)
+	}
+	named := event.Event{ID: e.ID, Subject: event.Subject{Fleet: e.Fleet, Queue: e.Queue}}
+	if !a.events.first(named.Key(), time.Now()) {
+		woken, result = nil, EventRepeated
 	}
 	for _, f := range woken {
 		f.Wake()
+	}
+	if a.Event != nil {
+		a.Event(kind, result)
 	}
 }
 
 // wakes returns the fleets that an event wakes.
 func (e Event) wakes(fleets map[string]Fleet) (woken []Fleet) {
-	if len(e.Fleet) > maxEventName || len(e.Queue) > maxEventName {
+	if len(e.Fleet) > event.MaxName || len(e.Queue) > event.MaxName {
 		return nil
 	}
 	queue := e.Queue[strings.LastIndexAny(e.Queue, "/:")+1:]
@@ -104,38 +120,15 @@ func serves(f Fleet, queue string) bool {
 	return false
 }
 
-// events remembers the ids of the events of the last quarter of an hour, with their fleets and queues.
+// events remembers the ids of recent events, with their fleets and queues. Any goroutine may use it.
 type events struct {
 	mu   sync.Mutex
-	seen map[string]time.Time
+	seen event.Seen
 }
 
-const (
-	// eventMemory is how long the id of an event is remembered. A later repetition costs one poll.
-	eventMemory = 15 * time.Minute
-	// maxEvents bounds the number of remembered ids.
-	maxEvents = 10_000
-)
-
-func newEvents() *events { return &events{seen: map[string]time.Time{}} }
-
 // first tells whether the event is new.
-func (e *events) first(id string, now time.Time) bool {
+func (e *events) first(key string, now time.Time) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if at, ok := e.seen[id]; ok && now.Sub(at) < eventMemory {
-		return false
-	}
-	if len(e.seen) >= maxEvents {
-		for old, at := range e.seen {
-			if now.Sub(at) >= eventMemory {
-				delete(e.seen, old)
-			}
-		}
-		if len(e.seen) >= maxEvents {
-			clear(e.seen) // repeated events then cost a poll each, but memory stays bounded
-		}
-	}
-	e.seen[id] = now
-	return true
+	return e.seen.First(key, now)
 }

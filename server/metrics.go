@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/event"
 	"github.com/muster-scale/muster/internal/exposition"
 	"github.com/muster-scale/muster/internal/lifecycle"
 	"github.com/muster-scale/muster/policy/outlook"
@@ -24,7 +25,21 @@ type Metrics struct {
 	messages  *exposition.Counts
 	latency   *latencies
 	incidents *exposition.Counts
+	events    *exposition.Counts
 }
+
+// The results of an event, as the label of a metric.
+const (
+	// EventWoke: it woke at least one fleet.
+	EventWoke = "woke"
+	// EventRepeated: its id was known.
+	EventRepeated = "repeated"
+	// EventConcernsNone: it is about nothing that a fleet has.
+	EventConcernsNone = "concerns_none"
+)
+
+// CountEvent counts an event that was received, by its kind and result. It may be called from any goroutine.
+func (m *Metrics) CountEvent(kind event.Kind, result string) { m.events.Add(1, string(kind), result) }
 
 // NewMetrics returns the metrics of the given fleets. standing returns their phases; if it is nil, all run.
 func NewMetrics(fleets func() map[string]Fleet, standing func() map[string]Standing) *Metrics {
@@ -38,6 +53,8 @@ func NewMetrics(fleets func() map[string]Fleet, standing func() map[string]Stand
 			"their work ended.",
 			"fleet", "result")),
 		latency: newLatencies(),
+		events: exposition.NewCounts(desc("muster_events_total", "Events received, by kind and by what they did.",
+			"kind", "result")),
 		incidents: exposition.NewCounts(desc("muster_worker_incidents_total", "What went wrong at workers, by kind.",
 			"fleet", "kind")),
 	}
@@ -82,7 +99,7 @@ func desc(name, help string, labels ...string) exposition.Family {
 
 // Collect adds the metrics to a page. It may be called from any goroutine.
 func (m *Metrics) Collect(p *exposition.Page) {
-	for _, c := range []*exposition.Counts{m.decisions, m.ended, m.messages, m.incidents} {
+	for _, c := range []*exposition.Counts{m.decisions, m.ended, m.messages, m.incidents, m.events} {
 		c.Collect(p)
 	}
 	m.latency.collect(p)

@@ -99,6 +99,8 @@ func TestAnEventWakesAndNothingElse(t *testing.T) {
 		{"an unknown fleet", []string{`{"fleet":"z","id":"1"}`}, []int{404}, 0, 0},
 		{"a giant fleet name", []string{`{"fleet":"` + strings.Repeat("z", 9999) + `"}`}, []int{404}, 0, 0},
 		{"a giant id", []string{`{"fleet":"a","id":"` + strings.Repeat("1", 257) + `"}`}, []int{400}, 0, 0},
+		{"a kind", []string{`{"fleet":"a","kind":"scale-up"}`, `{"fleet":"a","kind":"_my_own"}`}, []int{202, 202}, 2, 0},
+		{"a giant kind", []string{`{"fleet":"a","kind":"` + strings.Repeat("k", 65) + `"}`}, []int{400}, 0, 0},
 		{"a size", []string{`{"fleet":"a","desired":5}`, `{"fleet":"a","backlog":5}`, `{"fleet":"a","id":5}`},
 			[]int{400, 400, 400}, 0, 0},
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/event"
 	"github.com/muster-scale/muster/guard"
 	"github.com/muster-scale/muster/internal/accept"
 	"github.com/muster-scale/muster/internal/exposition"
@@ -64,6 +65,8 @@ type Options struct {
 	Logs func(fleet string) guard.Logs
 	// Metrics adds the metrics to a page; may be nil. Several goroutines call it.
 	Metrics func(*exposition.Page)
+	// Event is told of every event, with its result; may be nil. Several goroutines call it.
+	Event func(kind event.Kind, result string)
 	// Version is that of the program, as the status shows it.
 	Version string
 	// Hosts are host names under which the API may be reached, in addition to those of loopback.
@@ -86,7 +89,7 @@ const (
 
 // New returns the API. Any number of connections may call it at once.
 func New(o Options) http.Handler {
-	a := &api{Options: o, events: newEvents(), limit: rate.NewLimiter(eventsPerSecond, eventBurst),
+	a := &api{Options: o, events: &events{}, limit: rate.NewLimiter(eventsPerSecond, eventBurst),
 		reports: accept.NewBudget(unverifiedReports)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

@@ -126,8 +126,14 @@ func (u *Under) keys() []keys.Key {
 func (c *Config) Facts() config.Facts {
 	facts := config.Facts{
 		Key: "ecs", Reported: c.Reports == config.ReportsRequired, Protected: c.Protect, Region: c.Region, Remote: true,
-		Boot: time.Minute,
+		Boot: time.Minute, Around: config.Around{Cluster: c.Cluster},
 	}
+	if c.Under != nil {
+		facts.Around.Hosts = c.Under.Group
+	}
+	// A definition is FAMILY, FAMILY:REVISION or an ARN that ends with one of them.
+	definition := c.TaskDefinition[strings.LastIndexByte(c.TaskDefinition, '/')+1:]
+	facts.Around.Family, _, _ = strings.Cut(definition, ":")
 	if c.Service != "" {
 		facts.Answered = facts.Reported
 		facts.Sized = config.Sized{Key: "ecs.service", What: "service", Name: c.Cluster + "/" + c.Service}

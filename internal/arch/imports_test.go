@@ -11,7 +11,7 @@ import (
 // layers lists the packages from the vocabulary down to the commands. A package may import those above it.
 var layers = []string{
 	"internal/misuse", "internal/render", "internal/terminal", "internal/built",
-	"metrics", "override", "", "guard", "series", "worker/protocol", "metricmath/language", "metricmath",
+	"event", "metrics", "override", "", "guard", "series", "worker/protocol", "metricmath/language", "metricmath",
 	"awsrules/alarm", "awsrules/tracking", "awsrules/stepscaling", "awsrules/warmpool", "awsrules/spot", "awsrules/counts",
 	"policy/internal/rules",
 	"policy/internal/durations", "policy/outlook", "policy/planning", "policy/instructed", "policy", "policy/peer",
@@ -20,7 +20,8 @@ var layers = []string{
 	"incident", "controller/loop", "config/keys", "config/channels", "config",
 	"config/foreign/nodes", "config/foreign/terraform",
 	"config/foreign/template", "config/foreign/draft", "config/foreign/aws", "config/foreign/kubernetes",
-	"config/foreign", "internal/accept", "internal/awsapi", "internal/awsmetrics", "internal/descendants",
+	"config/foreign", "internal/accept", "internal/awsapi", "internal/awsmetrics", "event/receiver",
+	"internal/descendants",
 	"internal/durable", "internal/exposition", "internal/lifecycle", "internal/sqlitefile", "internal/joblog",
 	"internal/host", "tree/sqlitetree", "tree/dynamotree", "history/internal/rules", "history/dynamohistory",
 	"history/pghistory", "history", "history/historytest", "queue/internal/machine",
