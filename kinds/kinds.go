@@ -4,16 +4,19 @@ import (
 	"os"
 
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/fleet/process"
 	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/kinds/remote"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/source/embedded"
 )
 
-// Table returns the kinds: those of package remote, and the embedded queue. The order matters: a fleet that states no
-// kind is of the first kind of members, and a queue is of the first kind that takes its name.
+// Table returns the kinds: those of package remote, processes in the place of its first row, and the embedded queue.
+// The order matters: a fleet that states no kind is of the first kind of members, and a queue is of the first kind that
+// takes its name.
 func Table() kind.Table {
 	t := remote.Table()
+	t.Members[0] = process.Kind()
 	t.Queues = append([]kind.QueueRow{embedded.Kind()}, t.Queues...)
 	return t
 }

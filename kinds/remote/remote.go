@@ -1,12 +1,11 @@
-// Package remote is the table of the kinds of a program without an embedded queue, such as the Lambda functions. It is
-// linked with neither the queue nor its storage, which are most of a large program.
+// Package remote is the table of the kinds of a program that has neither embedded queues nor workers of its own, such
+// as the Lambda functions. It is linked with no SQLite, which is a third of the whole program.
 //
-// Use it like package kinds, whose table is this one with the embedded queue in front:
+// Use it like package kinds, whose table is this one with embedded queues and processes:
 //
 //	c, err := remote.Parse("muster.yaml", text) // an embedded queue is a fault
-//	ports, err := opening.Open(ctx, host, remote.Table(), c.Fleets[0])
 //
-// Add the row of a new kind here, unless it depends on the embedded queue.
+// Add the row of a new kind here, unless it needs what such a program lacks.
 package remote
 
 import (
@@ -20,19 +19,18 @@ import (
 	"github.com/muster-scale/muster/fleet/asg"
 	"github.com/muster-scale/muster/fleet/delegate"
 	"github.com/muster-scale/muster/fleet/ecs"
-	"github.com/muster-scale/muster/fleet/process"
 	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/source/cloudwatch"
 	"github.com/muster-scale/muster/source/prometheus"
 	"github.com/muster-scale/muster/source/sqs"
 )
 
-// Table returns the kinds. The order matters: a fleet that states no kind is of the first kind of members, which starts
-// processes; opening it fails in a program that starts none.
+// Table returns the kinds. The order matters: a fleet that states no kind is of the first kind of members, which is a
+// fault.
 func Table() kind.Table {
 	return kind.Table{
 		Members: []kind.MembersRow{
-			process.Kind(),
+			{New: func() kind.Members { return &unsized{} }},
 			asg.Kind(),
 			ecs.Kind(),
 		},
