@@ -42,7 +42,7 @@ var layers = []string{
 	"sim/contest",
 	"sim/worlds", "sim/report",
 	"server", "deploy", "deploy/",
-	"mustertest", "mustertest/faketable", "mustertest/postgres", "mustertest/fakeaws", "app",
+	"mustertest", "mustertest/faketable", "mustertest/postgres", "mustertest/fakeaws", "app/opening", "app",
 	"sim/threshold", "sim/tables", "sim/comparison", "sim/tournament",
 	"app/client", "app/logs", "app/queuetool", "app/treetool", "app/work", "app/testload", "app/importing",
 	"app/status", "app/incidents", "app/doctor", "app/explain", "app/plan", "app/publish", "app/simulation",
