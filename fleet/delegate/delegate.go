@@ -139,23 +139,27 @@ const recheck = 5 * time.Minute
 
 // HandOver implements [muster.Delegator]: it publishes the metrics, and replaces the scaling policy if it differs.
 func (d *Delegate) HandOver(ctx context.Context, h muster.Handover) error {
-	published := d.Publish(ctx, h)
+	return errors.Join(d.Publish(ctx, h), d.Track(ctx, h))
+}
+
+// Track replaces the scaling policy if it differs, and publishes nothing. An unknown target changes nothing.
+func (d *Delegate) Track(ctx context.Context, h muster.Handover) error {
 	if !(h.Target > 0) {
-		return published
+		return nil
 	}
 	d.mu.Lock()
 	fresh := d.target == h.Target && time.Since(d.checked) < recheck
 	d.mu.Unlock()
 	if fresh {
-		return published
+		return nil
 	}
 	if _, err := d.policy.ensure(ctx, PolicyName(d.o.Fleet), h.Target); err != nil {
-		return errors.Join(published, err)
+		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.target, d.checked = h.Target, time.Now()
-	return published
+	return nil
 }
 
 // explain adds the attempted operation and its object to an error.
