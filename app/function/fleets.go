@@ -1,0 +1,79 @@
+package function
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app/opening"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/controller/loop"
+	"github.com/muster-scale/muster/kind"
+	"github.com/muster-scale/muster/kinds/remote"
+)
+
+// atOnce bounds the fleets that one invocation works on at the same time.
+const atOnce = 16
+
+// sized is a fleet that was opened.
+type sized struct {
+	config config.Fleet
+	ports  *kind.Ports
+	loop   *loop.Loop
+	// prepared is true once the settings of resources such as a warm pool were applied.
+	prepared bool
+}
+
+// open opens fleets with one history. It makes no call.
+func (e environment) open(ctx context.Context, h *kind.Host, fleets []config.Fleet, past muster.History) ([]*sized,
+	error) {
+	table := remote.Table()
+	var all []*sized
+	for _, c := range fleets {
+		s, err := opening.Settings(c)
+		if err != nil {
+			return nil, err
+		}
+		members, err := table.MembersOf(c)
+		if err != nil {
+			return nil, err
+		}
+		ports, err := members.Open(ctx, h, c, nil)
+		if err != nil {
+			return nil, fmt.Errorf("open the fleet %s: %w", c.Name, err)
+		}
+		o, err := opening.Loop(ctx, table, h, c, s, ports)
+		if err != nil {
+			return nil, fmt.Errorf("open the fleet %s: %w", c.Name, err)
+		}
+		o.History, o.Logger = past, e.Logger
+		all = append(all, &sized{config: c, ports: ports, loop: loop.New(o)})
+	}
+	return all, nil
+}
+
+// history returns the history that the environment names; nil when it names none.
+func (e environment) history(context.Context) (muster.History, error) {
+	return e.History, nil
+}
+
+// forgetful is the history of a function that only reads, and of which nothing is kept.
+type forgetful struct{}
+
+// errForgetful is the failure of every write.
+var errForgetful = errors.New("this function keeps no history")
+
+// Begin implements [muster.History].
+func (forgetful) Begin(context.Context, string) (muster.Position, error) {
+	return muster.Position{}, errForgetful
+}
+
+// Append implements [muster.History].
+func (forgetful) Append(context.Context, string, muster.Position, ...muster.Record) (muster.Position, error) {
+	return muster.Position{}, errForgetful
+}
+
+// Read implements [muster.History].
+func (forgetful) Read(context.Context, string, time.Time, func(muster.Record) bool) error { return nil }
