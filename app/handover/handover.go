@@ -10,6 +10,7 @@ package handover
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -71,7 +72,7 @@ func Once(ctx context.Context, table kind.Table, host *kind.Host, f config.Fleet
 
 // tracker sets the target of a scaling policy and publishes nothing.
 type tracker interface {
-	Track(ctx context.Context, h muster.Handover) error
+	Track(ctx context.Context, h muster.Handover, initial bool) error
 }
 
 // hand publishes the metrics of a fleet, and maintains its scaling policy if it has one.
@@ -92,17 +93,19 @@ func hand(ctx context.Context, table kind.Table, host *kind.Host, f config.Fleet
 	if err != nil {
 		return err
 	}
-	switch part {
-	case Metrics:
-		if p, ok := d.(kind.Publisher); ok {
-			return p.Publish(ctx, h)
-		}
-	case Target:
-		if t, ok := d.(tracker); ok {
-			return t.Track(ctx, h)
-		}
+	publisher, canPublish := d.(kind.Publisher)
+	t, canTrack := d.(tracker)
+	if !canPublish || !canTrack {
+		return d.HandOver(ctx, h)
 	}
-	return d.HandOver(ctx, h)
+	var failures []error
+	if part != Target {
+		failures = append(failures, publisher.Publish(ctx, h))
+	}
+	if part != Metrics {
+		failures = append(failures, t.Track(ctx, h, f.Policy.Initial(h)))
+	}
+	return errors.Join(failures...)
 }
 
 // Print prints a line for the fleet, and one for each unknown value or failure.
