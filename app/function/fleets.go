@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app/opening"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller/loop"
+	"github.com/muster-scale/muster/history/dynamohistory"
 	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/kinds/remote"
 )
@@ -59,9 +63,29 @@ func (e environment) open(ctx context.Context, h *kind.Host, fleets []config.Fle
 	return all, nil
 }
 
-// history returns the history that the environment names; nil when it names none.
-func (e environment) history(context.Context) (muster.History, error) {
-	return e.History, nil
+// history returns the history that the environment names; nil when it names none. The table is in the region of the
+// account.
+func (e environment) history(ctx context.Context, h *kind.Host) (muster.History, error) {
+	if e.History != nil {
+		return e.History, nil
+	}
+	place := e.text(VariableHistory)
+	if place == "" {
+		return nil, nil
+	}
+	table, ok := strings.CutPrefix(place, tablePrefix)
+	if !ok {
+		return nil, fmt.Errorf("found %s=%q, allowed is %sTABLE", VariableHistory, place, tablePrefix)
+	}
+	account, err := h.Account(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := account.Region("")
+	if err != nil {
+		return nil, fmt.Errorf("open the history: %w", err)
+	}
+	return dynamohistory.New(dynamodb.NewFromConfig(cfg), table)
 }
 
 // forgetful is the history of a function that only reads, and of which nothing is kept.

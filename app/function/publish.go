@@ -37,14 +37,14 @@ func openHandover(ctx context.Context, e environment, part handover.Part) (invoc
 				"that have one in %s", f.Name, VariableFleets)
 		}
 	}
-	past, err := e.history(ctx)
+	host, table := e.host(c), remote.Table()
+	past, err := e.history(ctx, host)
 	if err != nil {
 		return nil, err
 	}
 	if past == nil {
 		past = forgetful{}
 	}
-	host, table := e.host(c), remote.Table()
 	all, err := e.open(ctx, host, fleets, past)
 	if err != nil {
 		return nil, err

@@ -55,7 +55,8 @@ func newStepper(ctx context.Context, e environment) (*stepper, error) {
 	if err != nil {
 		return nil, err
 	}
-	past, err := e.history(ctx)
+	host := e.host(c)
+	past, err := e.history(ctx, host)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func newStepper(ctx context.Context, e environment) (*stepper, error) {
 		return nil, fmt.Errorf("found no history: set %s to %sTABLE", VariableHistory, tablePrefix)
 	}
 	s := &stepper{env: e}
-	s.fleets, err = e.open(ctx, e.host(c), fleets, past)
+	s.fleets, err = e.open(ctx, host, fleets, past)
 	return s, err
 }
 

@@ -15,8 +15,9 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app/function"
 	"github.com/muster-scale/muster/app/handover"
-	"github.com/muster-scale/muster/history"
+	"github.com/muster-scale/muster/history/dynamohistory"
 	"github.com/muster-scale/muster/mustertest"
+	"github.com/muster-scale/muster/mustertest/faketable"
 	model "github.com/muster-scale/muster/sim/cloud"
 	"github.com/muster-scale/muster/worker"
 	published "github.com/muster-scale/muster/worker/cloudwatch"
@@ -66,13 +67,23 @@ func invoke[T any](s *stage, f *function.Function, payload string) (answer T) {
 // byItself starts the workers of the group, without a loop: functions size it.
 func (s *stage) byItself() {
 	s.members = func(w *model.World) []string { return instances(w, "workers") }
-	s.history = history.NewMemory()
 	if s.destinations == nil {
 		s.destinations = []worker.Destination{}
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.running.Go(func() { s.attend(ctx) })
+}
+
+// table returns a history in a table of DynamoDB.
+func (s *stage) table() muster.History {
+	s.t.Helper()
+	h, err := dynamohistory.New(faketable.New("stream", "element"), "history")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.history = h
+	return h
 }
 
 // minutes lets time pass, and calls each once a minute.
@@ -177,7 +188,7 @@ func TestAStepAMinuteSizesAGroup(t *testing.T) {
 		s.group("workers", 20)
 		s.unanswered()
 		s.byItself()
-		l := lambda{s: s, env: map[string]string{function.VariableConfig: steppedGroup}, history: s.history}
+		l := lambda{s: s, env: map[string]string{function.VariableConfig: steppedGroup}, history: s.table()}
 		step := l.open("step")
 		each := func() { invoke[function.Steps](s, step, `{}`) }
 		s.minutes(2, each)
@@ -222,7 +233,7 @@ func TestOfTwoStepsAtOnceOneWrites(t *testing.T) {
 		s.send(40)
 		var begun, ended sync.WaitGroup
 		begun.Add(2)
-		l := lambda{s: s, env: map[string]string{function.VariableConfig: steppedGroup}, history: race{s.history, &begun}}
+		l := lambda{s: s, env: map[string]string{function.VariableConfig: steppedGroup}, history: race{s.table(), &begun}}
 		elsewhere := make(chan bool, 2)
 		for range 2 {
 			ended.Go(func() {

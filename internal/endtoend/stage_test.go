@@ -38,7 +38,7 @@ type stage struct {
 	account *awsapi.Account
 	line    *line
 	loop    *loop.Loop
-	history *history.Memory
+	history muster.History
 	// idle is how long a worker waits before it offers to leave; takes is what a message takes.
 	idle, takes time.Duration
 	// members are those on which a worker shall run now, and exits tells what is done when a worker has left by itself.
