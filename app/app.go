@@ -20,6 +20,7 @@ import (
 	"github.com/muster-scale/muster/internal/descendants"
 	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/kind"
+	"github.com/muster-scale/muster/kinds"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
 	"github.com/muster-scale/muster/sqsapi"
@@ -127,8 +128,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.host = kind.NewHost(kind.HostOptions{
-		AWS: a.config.AWS, Queues: a.queues, Local: local{a}, Logger: a.options.Logger,
+		AWS: a.config.AWS, Local: local{a}, Logger: a.options.Logger,
 	})
+	kinds.Serve(a.host, a.queues)
 	if a.sqs, err = server.Listen(a.config.Listen.Queue); err != nil {
 		return fmt.Errorf("the SQS endpoint: %w", err)
 	}

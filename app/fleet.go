@@ -7,11 +7,10 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app/opening"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/controller/loop"
-	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/kinds"
@@ -124,66 +123,16 @@ func (a *App) loopOptions(ctx context.Context, c config.Fleet, own *runningFleet
 	if err != nil {
 		return loop.Options{}, err
 	}
-	o := loop.Options{
-		Settings: settings, Meter: table.Meter(a.host, c), History: a.history, Logger: a.options.Logger,
-		Notify: func(out controller.Outcome) { a.options.Notify(out) },
-		Fleet:  ports.Fleet, Releaser: ports.Releaser, Protector: ports.Protector, Trimmer: ports.Trimmer,
-	}
-	if err := a.sources(ctx, c, &o); err != nil {
+	o, err := opening.Loop(ctx, table, a.host, c, settings, ports)
+	if err != nil {
 		return o, err
 	}
-	if ports.Expecter != nil {
-		o.Expecters = append(o.Expecters, ports.Expecter)
-	}
-	if sizer := kind.SizerOf(c); sizer != nil {
-		if o.Delegator, err = sizer.Open(ctx, a.host, c, nil); err != nil {
-			return o, err
-		}
-	}
-	if err := a.keepFleetToken(c); err != nil {
-		return o, err
-	}
-	if c.ReportsTable != "" {
-		o.Stored, err = storedReports(ctx, a.host, c)
-	}
-	return o, err
-}
-
-// sources opens the queues and signals of a fleet and adds them to o.
-func (a *App) sources(ctx context.Context, c config.Fleet, o *loop.Options) error {
-	for i, q := range c.Queues {
-		row, err := kinds.Table().Queue(q)
-		if err != nil {
-			return err
-		}
-		one, err := row.Open(ctx, a.host, c, i)
-		if err != nil {
-			return err
-		}
-		o.Sources = append(o.Sources, one.Source)
-		if one.Wakes != nil {
-			o.Wakes = append(o.Wakes, one.Wakes)
-		}
-		if one.Expecter != nil {
-			o.Expecters = append(o.Expecters, one.Expecter)
-		}
-	}
+	o.History, o.Logger = a.history, a.options.Logger
+	o.Notify = func(out controller.Outcome) { a.options.Notify(out) }
 	if len(c.Queues) > 0 {
 		o.Trees = a.trees.of(c.Queues)
 	}
-	for _, signal := range kind.SignalsOf(c) {
-		// A signal may replace some measurements of a queue and take the others from it.
-		var base muster.Source
-		if len(o.Sources) > 0 {
-			base = o.Sources[0]
-		}
-		measured, err := signal.Open(ctx, a.host, c, base)
-		if err != nil {
-			return err
-		}
-		o.Sources = []muster.Source{measured}
-	}
-	return nil
+	return o, a.keepFleetToken(c)
 }
 
 // liveSettings are the settings of a fleet that runs. Beside [Settings], it reads trees and knows the cores that its
@@ -197,28 +146,8 @@ func (a *App) liveSettings(c config.Fleet) (controller.Settings, error) {
 	return s, err
 }
 
-// Settings returns the controller's settings for a fleet.
-func Settings(c config.Fleet) (controller.Settings, error) {
-	facts := c.Facts()
-	s := controller.Settings{
-		Fleet: c.Name, Spec: c.Policy, Objective: c.Objective, Limits: c.Limits,
-		Slots: c.Workers.AtOnce(), BootPrior: c.Workers.Boot, Poll: c.Poll,
-		Unreported: !facts.Reported, Protect: facts.Protected && c.Sizer == nil,
-	}
-	for _, q := range c.Queues {
-		s.Queues = append(s.Queues, q.Name)
-	}
-	if len(c.Signals) > 0 && len(s.Queues) == 0 {
-		s.Queues = []string{c.Name} // a signal has no queue name
-	}
-	if c.Remote() {
-		s.Stale = 3 * max(awsapi.Slow, c.Poll)
-	}
-	if c.Sizer != nil {
-		s.HandEvery = c.Sizer.Every()
-	}
-	return controller.NewSettings(s)
-}
+// Settings returns the controller's settings for a fleet: see [opening.Settings].
+func Settings(c config.Fleet) (controller.Settings, error) { return opening.Settings(c) }
 
 // sameFleet tells whether a fleet's configuration is unchanged.
 func sameFleet(a, b config.Fleet) bool { return reflect.DeepEqual(a, b) }

@@ -267,6 +267,13 @@ func refer(d *keys.Decoder, n *yaml.Node, path string, kinds []QueueKind) QueueR
 		}
 		return q
 	}
+	if len(kinds) > 0 {
+		var all []string
+		for _, k := range kinds {
+			all = append(all, k.Plural)
+		}
+		d.Fault(path, "found "+keys.Quote(text)+", allowed are "+strings.Join(all, ", "), "")
+	}
 	return QueueRef{Name: text}
 }
 

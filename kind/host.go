@@ -11,11 +11,10 @@ import (
 
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/awsapi"
-	"github.com/muster-scale/muster/queue"
 )
 
-// This file has what kinds get from the program that runs them: embedded queues, the AWS account, the start of local
-// workers, and whatever all fleets share.
+// This file has what kinds get from the program that runs them: the AWS account, the start of local workers, and
+// whatever all fleets share.
 
 // Host is the running program as its kinds see it. It is safe for use by several goroutines.
 type Host struct {
@@ -31,8 +30,6 @@ type Host struct {
 type HostOptions struct {
 	// AWS says how AWS is called.
 	AWS config.AWS
-	// Queues are the embedded queues; nil in a program that runs none, such as muster doctor.
-	Queues *queue.Service
 	// Local starts workers as processes of this machine; nil in a program that starts none.
 	Local Local
 	// HTTP sends the requests to AWS; nil means the SDK's own client. Tests use one that needs no network.
@@ -69,9 +66,6 @@ func NewHost(o HostOptions) *Host {
 // Logger returns the log for an operator; it is never nil.
 func (h *Host) Logger() *slog.Logger { return h.o.Logger }
 
-// Queues returns the embedded queues; nil when there are none.
-func (h *Host) Queues() *queue.Service { return h.o.Queues }
-
 // Local starts workers of this machine; nil when the program starts none.
 func (h *Host) Local() Local { return h.o.Local }
 
@@ -104,7 +98,8 @@ func (h *Host) Asked() bool {
 }
 
 // Shared returns the one T that all fleets of a host share; the first call makes it. The type is the key, so a package
-// shares only types of its own, and make must not call Shared or Account.
+// shares only types of its own, and make must not call Shared or Account. A program that has something for a kind, such
+// as embedded queues, shares it before it opens a fleet; so only that program is linked with it.
 func Shared[T any](h *Host, make func() T) T {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -13,7 +13,9 @@
 // [Schema] is the JSON schema for editors. [Table] is the table itself, for what runs, examines or documents every
 // kind.
 //
-// To add a kind, add its row here and run "go test ./kinds ./internal/arch -update", which writes the reference anew.
+// To add a kind, add its row in package kinds/remote and run "go test ./kinds ./internal/arch -update", which writes
+// the reference anew. Only what needs the embedded queue or starts processes has its row here, because some programs
+// have neither and are not linked with them.
 //
 // For something else: package kind says what a row must give. A program that wants only some of the kinds makes a
 // kind.Table of its own, and reads with config.Load.

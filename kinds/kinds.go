@@ -3,55 +3,26 @@ package kinds
 import (
 	"os"
 
-	"github.com/muster-scale/muster/channel/command"
-	"github.com/muster-scale/muster/channel/smtp"
-	"github.com/muster-scale/muster/channel/sns"
-	"github.com/muster-scale/muster/channel/webhook"
 	"github.com/muster-scale/muster/config"
-	"github.com/muster-scale/muster/fleet/asg"
-	"github.com/muster-scale/muster/fleet/delegate"
-	"github.com/muster-scale/muster/fleet/ecs"
 	"github.com/muster-scale/muster/fleet/process"
 	"github.com/muster-scale/muster/kind"
-	"github.com/muster-scale/muster/source/cloudwatch"
+	"github.com/muster-scale/muster/kinds/remote"
+	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/source/embedded"
-	"github.com/muster-scale/muster/source/prometheus"
-	"github.com/muster-scale/muster/source/sqs"
 )
 
-// Table returns the kinds. The order matters: a fleet that states no kind is of the first kind of members, and a queue
-// is of the first kind that takes its name.
+// Table returns the kinds: those of package remote, processes in the place of its first row, and the embedded queue.
+// The order matters: a fleet that states no kind is of the first kind of members, and a queue is of the first kind that
+// takes its name.
 func Table() kind.Table {
-	return kind.Table{
-		Members: []kind.MembersRow{
-			process.Kind(),
-			asg.Kind(),
-			ecs.Kind(),
-		},
-		Queues: []kind.QueueRow{
-			embedded.Kind(),
-			sqs.Kind(),
-		},
-		Signals: []kind.SignalRow{
-			cloudwatch.Kind(),
-			prometheus.Kind(),
-		},
-		Sizers: []kind.SizerRow{
-			delegate.Kind(),
-		},
-		Channels: []kind.ChannelRow{
-			webhook.Kind(),
-			sns.Kind(),
-			smtp.Kind(),
-			command.Kind(),
-		},
-		Meter:     cloudwatch.MeterOf,
-		Publisher: delegate.PublisherOf,
-
-		MeterPermissions:     cloudwatch.MeterPermissions,
-		PublisherPermissions: delegate.PublisherPermissions,
-	}
+	t := remote.Table()
+	t.Members[0] = process.Kind()
+	t.Queues = append([]kind.QueueRow{embedded.Kind()}, t.Queues...)
+	return t
 }
+
+// Serve gives the embedded queues of a program to the fleets of its host. Call it before any of them is opened.
+func Serve(h *kind.Host, queues *queue.Service) { embedded.Serve(h, queues) }
 
 // Load reads the configuration in the file at path: see [config.Load].
 func Load(path string) (*config.Config, error) { return config.Load(path, Table().Config()) }

@@ -153,6 +153,12 @@ func (s Spec) Tracked(h muster.Handover) (float64, bool) {
 	return TrackedBacklog(h)
 }
 
+// Initial tells whether the target of a handover is only a start value, because no processing duration was measured
+// lately. It must not replace a target that was measured before.
+func (s Spec) Initial(h muster.Handover) bool {
+	return s.Name == "dynamic-backlog" && (!h.Processing.Known || h.Processing.Prior)
+}
+
 // TargetOf returns the target that a delegated decision keeps; zero if it keeps none.
 func TargetOf(d muster.Decision) float64 {
 	for _, v := range d.Kept {

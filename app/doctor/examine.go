@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/app/opening"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/internal/render"
@@ -304,7 +304,7 @@ func (e *exam) reports(ctx context.Context, f config.Fleet) {
 	if f.ReportsTable == "" {
 		return
 	}
-	table, region, err := app.Reports(ctx, e.host, f)
+	table, region, err := opening.Reports(ctx, e.host, f)
 	if err != nil {
 		e.add(f.Name, "reports", Wrong, "%v", err)
 		return

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/muster-scale/muster/app/handover"
 	"github.com/muster-scale/muster/app/publish"
 	"github.com/muster-scale/muster/cmd/muster/internal/command"
 )
@@ -59,7 +60,7 @@ minute:
 				}
 			}
 			// An error of printing comes first. Failed is the error for fleets whose own line says what failed.
-			return cmp.Or(err, publish.Failed(all))
+			return cmp.Or(err, handover.Failed(all))
 		},
 	}
 	cmd.Flags().BoolVar(&lines, "emf", false,

@@ -68,8 +68,9 @@ type Loop struct {
 	// ending is true while members are being ended: one such call at a time.
 	ending atomic.Bool
 
-	// The fields below belong to the goroutine of Run.
-	shell controller.Shell[reportCall]
+	// The fields below belong to the goroutine of Run, or of Once. restored is true while Once goes on from shell.
+	restored bool
+	shell    controller.Shell[reportCall]
 	// stuckAt is the time since which the history cannot be written, loggedStuck when that was last logged.
 	stuckAt, loggedStuck time.Time
 	// appendUnknown is true after a failed append: its records may be in the history or not.

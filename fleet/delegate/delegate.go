@@ -102,8 +102,9 @@ var _ muster.Delegator = (*Delegate)(nil)
 
 // tracker maintains a scaling policy.
 type tracker interface {
-	// ensure makes the policy track the target, and tells whether it had to be replaced.
-	ensure(ctx context.Context, name string, target float64) (put bool, err error)
+	// ensure makes the policy track the target, and tells whether it had to be replaced. An initial target replaces no
+	// other.
+	ensure(ctx context.Context, name string, target float64, initial bool) (put bool, err error)
 }
 
 // New returns a delegate. It makes no call.
@@ -139,23 +140,28 @@ const recheck = 5 * time.Minute
 
 // HandOver implements [muster.Delegator]: it publishes the metrics, and replaces the scaling policy if it differs.
 func (d *Delegate) HandOver(ctx context.Context, h muster.Handover) error {
-	published := d.Publish(ctx, h)
+	return errors.Join(d.Publish(ctx, h), d.Track(ctx, h, false))
+}
+
+// Track replaces the scaling policy if it differs, and publishes nothing. An unknown target changes nothing, and an
+// initial one replaces no other target.
+func (d *Delegate) Track(ctx context.Context, h muster.Handover, initial bool) error {
 	if !(h.Target > 0) {
-		return published
+		return nil
 	}
 	d.mu.Lock()
 	fresh := d.target == h.Target && time.Since(d.checked) < recheck
 	d.mu.Unlock()
 	if fresh {
-		return published
+		return nil
 	}
-	if _, err := d.policy.ensure(ctx, PolicyName(d.o.Fleet), h.Target); err != nil {
-		return errors.Join(published, err)
+	if _, err := d.policy.ensure(ctx, PolicyName(d.o.Fleet), h.Target, initial); err != nil {
+		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.target, d.checked = h.Target, time.Now()
-	return published
+	return nil
 }
 
 // explain adds the attempted operation and its object to an error.
@@ -163,9 +169,9 @@ func (d *Publisher) explain(what string, err error) error {
 	return awsapi.Explain(what+" "+d.what, d.region, err)
 }
 
-// near tells whether the present target may stay: it differs from the new one by at most ChangePercent.
-func (d *Delegate) near(has, target float64) bool {
-	return math.Abs(has-target) <= has*d.o.ChangePercent/100
+// near tells whether the present target may stay: the new one is initial, or differs by at most ChangePercent.
+func (d *Delegate) near(has, target float64, initial bool) bool {
+	return initial && has > 0 || math.Abs(has-target) <= has*d.o.ChangePercent/100
 }
 
 func number(v float64) *float64 { return aws.Float64(v) }

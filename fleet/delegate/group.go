@@ -17,7 +17,8 @@ type groupPolicy struct {
 }
 
 // ensure implements tracker. It compares the present policy, with its own target, with the one that it would put.
-func (g groupPolicy) ensure(ctx context.Context, name string, target float64) (bool, error) {
+func (g groupPolicy) ensure(ctx context.Context, name string, target float64, initial bool) (bool,
+	error) {
 	out, err := g.client.DescribePolicies(ctx,
 		&autoscaling.DescribePoliciesInput{AutoScalingGroupName: aws.String(g.o.Group), PolicyNames: []string{name}})
 	if err != nil {
@@ -25,7 +26,7 @@ func (g groupPolicy) ensure(ctx context.Context, name string, target float64) (b
 	}
 	for _, p := range out.ScalingPolicies {
 		if c := p.TargetTrackingConfiguration; c != nil && aws.ToBool(p.Enabled) {
-			if has := aws.ToFloat64(c.TargetValue); g.near(has, target) && same(c, g.tracking(has)) {
+			if has := aws.ToFloat64(c.TargetValue); g.near(has, target, initial) && same(c, g.tracking(has)) {
 				return false, nil
 			}
 		}

@@ -24,7 +24,8 @@ func (s servicePolicy) resource() *string {
 }
 
 // ensure implements tracker. A policy needs a registered target first, which also holds min and max.
-func (s servicePolicy) ensure(ctx context.Context, name string, target float64) (bool, error) {
+func (s servicePolicy) ensure(ctx context.Context, name string, target float64, initial bool) (bool,
+	error) {
 	if err := s.register(ctx); err != nil {
 		return false, err
 	}
@@ -37,7 +38,7 @@ func (s servicePolicy) ensure(ctx context.Context, name string, target float64) 
 	}
 	for _, p := range out.ScalingPolicies {
 		if c := p.TargetTrackingScalingPolicyConfiguration; c != nil && aws.ToString(p.PolicyName) == name {
-			if has := aws.ToFloat64(c.TargetValue); s.near(has, target) && same(c, s.tracking(has)) {
+			if has := aws.ToFloat64(c.TargetValue); s.near(has, target, initial) && same(c, s.tracking(has)) {
 				return false, nil
 			}
 		}

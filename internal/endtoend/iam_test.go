@@ -25,6 +25,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app/doctor"
+	"github.com/muster-scale/muster/app/handover"
 	"github.com/muster-scale/muster/app/plan"
 	"github.com/muster-scale/muster/app/publish"
 	"github.com/muster-scale/muster/config"
@@ -260,7 +261,7 @@ func TestThePoliciesOfCommandsAllowTheirCallsAndNoMore(t *testing.T) {
 		},
 		kind.ModePublish: func(c *config.Config) error {
 			all, err := publish.Once(t.Context(), c, nil, nil)
-			return cmp.Or(err, publish.Failed(all))
+			return cmp.Or(err, handover.Failed(all))
 		},
 	} {
 		all := newTally(mode)

@@ -1,16 +1,16 @@
-package publish_test
+package handover_test
 
 import (
 	"bytes"
 	"strings"
 	"testing"
 
-	"github.com/muster-scale/muster/app/publish"
+	"github.com/muster-scale/muster/app/handover"
 )
 
 func TestWhatIsUnknownOrFailedIsSaidOfItsFleet(t *testing.T) {
 	backlog := 48.0
-	all := []publish.Fleet{
+	all := []handover.Fleet{
 		{Name: "web", Backlog: &backlog, Target: 12, InService: 2, Slots: 4},
 		{Name: "jobs", Unknown: "nobody tells", Failure: "no region"},
 	}
@@ -23,10 +23,10 @@ func TestWhatIsUnknownOrFailedIsSaidOfItsFleet(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("printed\n%s\nwant\n%s", &out, want)
 	}
-	if err := publish.Failed(all); err == nil || !strings.Contains(err.Error(), "1 fleet of 2 failed") {
+	if err := handover.Failed(all); err == nil || !strings.Contains(err.Error(), "1 fleet of 2 failed") {
 		t.Errorf("found %v, want that one of two failed", err)
 	}
-	if err := publish.Failed(all[:1]); err != nil {
+	if err := handover.Failed(all[:1]); err != nil {
 		t.Errorf("found %v where nothing failed", err)
 	}
 }

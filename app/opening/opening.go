@@ -1,0 +1,96 @@
+package opening
+
+import (
+	"context"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/loop"
+	"github.com/muster-scale/muster/internal/awsapi"
+	"github.com/muster-scale/muster/kind"
+)
+
+// Loop returns the options of a loop that sizes the fleet c by these settings and ports: its sources, signals, stored
+// reports and delegator. It makes no call but those that the credentials of AWS need. History, Logger, Notify and Trees
+// are left to the caller. The members that opened the ports must be those of the table.
+func Loop(ctx context.Context, table kind.Table, h *kind.Host, c config.Fleet, s controller.Settings,
+	ports *kind.Ports) (loop.Options, error) {
+	o := loop.Options{
+		Settings: s, Meter: table.Meter(h, c), Fleet: ports.Fleet, Releaser: ports.Releaser,
+		Protector: ports.Protector, Trimmer: ports.Trimmer,
+	}
+	if err := sources(ctx, table, h, c, &o); err != nil {
+		return o, err
+	}
+	if ports.Expecter != nil {
+		o.Expecters = append(o.Expecters, ports.Expecter)
+	}
+	var err error
+	if sizer := kind.SizerOf(c); sizer != nil {
+		if o.Delegator, err = sizer.Open(ctx, h, c, nil); err != nil {
+			return o, err
+		}
+	}
+	if c.ReportsTable != "" {
+		o.Stored, err = storedReports(ctx, h, c)
+	}
+	return o, err
+}
+
+// sources opens the queues and signals of a fleet and adds them to o.
+func sources(ctx context.Context, table kind.Table, h *kind.Host, c config.Fleet, o *loop.Options) error {
+	for i, q := range c.Queues {
+		row, err := table.Queue(q)
+		if err != nil {
+			return err
+		}
+		one, err := row.Open(ctx, h, c, i)
+		if err != nil {
+			return err
+		}
+		o.Sources = append(o.Sources, one.Source)
+		if one.Wakes != nil {
+			o.Wakes = append(o.Wakes, one.Wakes)
+		}
+		if one.Expecter != nil {
+			o.Expecters = append(o.Expecters, one.Expecter)
+		}
+	}
+	for _, signal := range kind.SignalsOf(c) {
+		// A signal may replace some measurements of a queue and take the others from it.
+		var base muster.Source
+		if len(o.Sources) > 0 {
+			base = o.Sources[0]
+		}
+		measured, err := signal.Open(ctx, h, c, base)
+		if err != nil {
+			return err
+		}
+		o.Sources = []muster.Source{measured}
+	}
+	return nil
+}
+
+// Settings returns the controller's settings for a fleet.
+func Settings(c config.Fleet) (controller.Settings, error) {
+	facts := c.Facts()
+	s := controller.Settings{
+		Fleet: c.Name, Spec: c.Policy, Objective: c.Objective, Limits: c.Limits,
+		Slots: c.Workers.AtOnce(), BootPrior: c.Workers.Boot, Poll: c.Poll,
+		Unreported: !facts.Reported, Protect: facts.Protected && c.Sizer == nil,
+	}
+	for _, q := range c.Queues {
+		s.Queues = append(s.Queues, q.Name)
+	}
+	if len(c.Signals) > 0 && len(s.Queues) == 0 {
+		s.Queues = []string{c.Name} // a signal has no queue name
+	}
+	if c.Remote() {
+		s.Stale = 3 * max(awsapi.Slow, c.Poll)
+	}
+	if c.Sizer != nil {
+		s.HandEvery = c.Sizer.Every()
+	}
+	return controller.NewSettings(s)
+}
