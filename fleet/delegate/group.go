@@ -17,14 +17,13 @@ type groupPolicy struct {
 }
 
 // ensure implements tracker. It compares the present policy, with its own target, with the one that it would put.
-func (g groupPolicy) ensure(ctx context.Context, name string, target float64, initial bool) (bool,
-	error) {
-	out, err := g.client.DescribePolicies(ctx,
-		&autoscaling.DescribePoliciesInput{AutoScalingGroupName: aws.String(g.o.Group), PolicyNames: []string{name}})
+func (g groupPolicy) ensure(ctx context.Context, name string, target float64, initial bool) (bool, error) {
+	present, err := g.find(ctx, name)
 	if err != nil {
 		return false, g.explain("find the scaling policy of", err)
 	}
-	for _, p := range out.ScalingPolicies {
+	for _, p := range present {
+		name = aws.ToString(p.PolicyName)
 		if c := p.TargetTrackingConfiguration; c != nil && aws.ToBool(p.Enabled) {
 			if has := aws.ToFloat64(c.TargetValue); g.near(has, target, initial) && same(c, g.tracking(has)) {
 				return false, nil
@@ -36,6 +35,29 @@ func (g groupPolicy) ensure(ctx context.Context, name string, target float64, in
 		PolicyType: aws.String("TargetTrackingScaling"), TargetTrackingConfiguration: g.tracking(target),
 	})
 	return true, g.explain("put the scaling policy of", err)
+}
+
+// find returns the policy with the name. Without one it returns a policy that tracks the same metric under another
+// name, as CloudFormation makes it: templates cannot name scaling policies of groups.
+func (g groupPolicy) find(ctx context.Context, name string) ([]types.ScalingPolicy, error) {
+	in := &autoscaling.DescribePoliciesInput{AutoScalingGroupName: aws.String(g.o.Group), PolicyNames: []string{name}}
+	out, err := g.client.DescribePolicies(ctx, in)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(out.ScalingPolicies) > 0:
+		return out.ScalingPolicies, nil
+	}
+	in.PolicyNames = nil
+	if out, err = g.client.DescribePolicies(ctx, in); err != nil {
+		return nil, err
+	}
+	for _, p := range out.ScalingPolicies {
+		if c := p.TargetTrackingConfiguration; c != nil && same(c, g.tracking(aws.ToFloat64(c.TargetValue))) {
+			return []types.ScalingPolicy{p}, nil
+		}
+	}
+	return nil, nil
 }
 
 // same tells whether two configurations are equal as JSON.
