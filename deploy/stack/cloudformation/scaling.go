@@ -20,10 +20,8 @@ func (w *writer) tracking() {
 	if t.Target == 0 {
 		target = ref("FirstTarget")
 	}
-	of := object{{key: "TargetValue", value: target}, {key: "CustomizedMetricSpecification", value: w.metrics(t)}}
-	if t.DisableScaleIn {
-		of = append(of, member{key: "DisableScaleIn", value: true})
-	}
+	of := object{{key: "TargetValue", value: target}, {key: "DisableScaleIn", value: t.DisableScaleIn},
+		{key: "CustomizedMetricSpecification", value: w.metrics(t)}}
 	if w.Cluster == nil {
 		w.add("ScalingPolicy", "AWS::AutoScaling::ScalingPolicy", "", object{
 			{key: "AutoScalingGroupName", value: ref("Group")}, {key: "PolicyType", value: "TargetTrackingScaling"},
