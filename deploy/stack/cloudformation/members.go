@@ -1,6 +1,8 @@
 package cloudformation
 
 import (
+	"fmt"
+
 	"github.com/muster-scale/muster/deploy/stack"
 )
 
@@ -115,8 +117,8 @@ func (w *writer) suspend(g *stack.Group) {
 			{key: "Target", value: object{
 				{key: "Arn", value: "arn:" + w.Partition() + ":scheduler:::aws-sdk:autoscaling:suspendProcesses"},
 				{key: "RoleArn", value: attribute("SuspendRole.Arn")},
-				{key: "Input", value: stack.Say(`{"AutoScalingGroupName": "` + g.Name +
-					`", "ScalingProcesses": ["AZRebalance"]}`)}}},
+				{key: "Input", value: stack.Say(fmt.Sprintf(`{"AutoScalingGroupName": %q, "ScalingProcesses": `+
+					`["AZRebalance"]}`, g.Name))}}},
 		}, member{key: "DependsOn", value: "Group"})
 }
 
