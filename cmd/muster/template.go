@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +11,9 @@ import (
 	"github.com/muster-scale/muster/deploy/alerts"
 	"github.com/muster-scale/muster/deploy/dashboard"
 	"github.com/muster-scale/muster/deploy/iam"
+	"github.com/muster-scale/muster/deploy/stack"
+	"github.com/muster-scale/muster/deploy/stack/cloudformation"
+	"github.com/muster-scale/muster/deploy/stack/terraform"
 	"github.com/muster-scale/muster/kinds"
 )
 
@@ -17,7 +21,42 @@ import (
 func templateCommand(g *command.Global) *cobra.Command {
 	cmd := &cobra.Command{Use: "template", Short: "Print templates of other systems for a configuration"}
 	cmd.AddCommand(newMonitoring(g, "dashboard", "grafana", dashboard.Make),
-		newMonitoring(g, "alerts", "prometheus", alerts.Make))
+		newMonitoring(g, "alerts", "prometheus", alerts.Make), newStack(g))
+	return cmd
+}
+
+// newStack makes muster template stack. The output is a template with either -o: no other program reads it.
+func newStack(g *command.Global) *cobra.Command {
+	var cloudFormation, hcl bool
+	var o stack.Options
+	cmd := &cobra.Command{
+		Use:   "stack --cloudformation|--terraform [-f FILE] [FLEET]",
+		Short: "Print everything on AWS below a fleet: see docs/templates.md",
+		Long:  stack.Help,
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, fleet []string) error {
+			if cloudFormation == hcl {
+				return command.Usage(fmt.Errorf(
+					"%s: allowed is one of --cloudformation and --terraform", cmd.CommandPath()))
+			}
+			c, err := g.Load()
+			if err != nil {
+				return err
+			}
+			s, err := stack.Make(c, kinds.Table(), strings.Join(fleet, ""), o)
+			if err != nil {
+				return command.Usage(err)
+			}
+			write := map[bool]func(stack.Stack) []byte{true: cloudformation.Write, false: terraform.Write}
+			_, err = cmd.OutOrStdout().Write(write[cloudFormation](s))
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&cloudFormation, "cloudformation", false, "a template of CloudFormation, in YAML")
+	f.BoolVar(&hcl, "terraform", false, "a root module of Terraform, in one file")
+	f.StringVar(&o.Events, "events", "", "the name of the queue of events to make, or none (default: the first in "+
+		"events; none with delegate)")
 	return cmd
 }
 

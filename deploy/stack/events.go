@@ -2,39 +2,65 @@ package stack
 
 import (
 	"fmt"
-	"net/url"
-	"path"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/muster-scale/muster/config"
 )
 
 // This file makes the queue of events and its rules. An event only wakes the controller, so a rule may send more than
 // is needed, and a lost event costs one poll.
 
-// events makes the queue with the given URL and the rules for the fleet's members.
-func (m *maker) events(address string) error {
-	if address == "" {
-		return nil
+// NoEvents is the name of an events queue for a stack without one.
+const NoEvents = "none"
+
+// eventQueue returns the queue of events that the stack makes: the named one, or else the first of the configuration.
+// It returns nil for none.
+func (m *maker) eventQueue(name string) (*config.QueueRef, error) {
+	if name == NoEvents || name == "" && (len(m.c.Events) == 0 || m.Tracking != nil) {
+		return nil, nil // target tracking is woken by nothing
 	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return fmt.Errorf("events.queue: %w", err)
-	}
-	e := &Events{Queue: m.queue(path.Base(u.Path), 30*time.Second)}
-	if c := m.Cluster; c != nil {
-		arn := m.at.ARN("ecs", m.Region, "cluster/"+c.Name)
-		e.Rules = append(e.Rules, Rule{Name: "TaskEvents", About: "Tasks of the cluster start and stop.",
-			Source: "aws.ecs", Types: []string{"ECS Task State Change"},
-			Member: "clusterArn", Value: arn})
-		if c.Service != "" {
-			e.Rules = append(e.Rules, Rule{Name: "DeploymentEvents", About: "Deployments of services begin and end.",
-				Source: "aws.ecs", Types: []string{"ECS Deployment State Change"}})
+	var names []string
+	for _, e := range m.c.Events {
+		if e.Queue.Name == name || name == "" {
+			if e.Queue.Region != m.Region || !strings.Contains(e.Queue.URL, "/"+m.Account+"/") {
+				return nil, fmt.Errorf("the queue of events %s is not in %s of the account %s, where the fleet %s is",
+					e.Queue.URL, m.Region, m.Account, m.Fleet)
+			}
+			return &e.Queue, nil
 		}
+		names = append(names, e.Queue.Name)
+	}
+	return nil, fmt.Errorf("found no queue %q in events of the configuration, allowed is %s", name,
+		strings.Join(append(names, NoEvents), ", "))
+}
+
+// events makes the queue of events and the rules for the fleet's members.
+func (m *maker) events(name string) error {
+	q, err := m.eventQueue(name)
+	if q == nil {
+		return err
+	}
+	e := &Events{Queue: m.queue(q.Name, 30*time.Second)}
+	clashes := func(other Queue) bool { return other.Dead == q.Name || other.Name == e.Queue.Dead }
+	if slices.ContainsFunc(m.Queues, clashes) {
+		return fmt.Errorf("the queue of events %s has the name of a queue of dead letters of the fleet %s", q.Name,
+			m.Fleet)
+	}
+	e.Rules = append(e.Rules, Rule{Name: "ProgramEvents", Source: "muster", Member: "fleet", Value: m.Fleet,
+		About: "Your programs ask for capacity, by PutEvents with the source muster."})
+	if c := m.Cluster; c != nil {
+		e.Rules = append(e.Rules, Rule{Name: "ClusterEvents", About: "Tasks and deployments of the cluster change.",
+			Source: "aws.ecs", Types: []string{"ECS Task State Change", "ECS Service Action",
+				"ECS Deployment State Change"},
+			Member: "clusterArn", Value: m.at.ARN("ecs", m.Region, "cluster/"+c.Name)})
 	}
 	if g := m.Group; g != nil {
 		e.Rules = append(e.Rules, Rule{Name: "GroupEvents", About: "Instances of the group are launched and end.",
 			Source: "aws.autoscaling", Types: []string{"EC2 Instance Launch Successful",
 				"EC2 Instance Launch Unsuccessful", "EC2 Instance Terminate Successful",
-				"EC2 Instance-terminate Lifecycle Action"},
+				"EC2 Instance Terminate Unsuccessful"},
 			Member: "AutoScalingGroupName", Value: g.Name},
 			Rule{Name: "SpotEvents", About: "Spot instances get a notice. It names no group, so those of all come.",
 				Source: "aws.ec2", Types: []string{"EC2 Spot Instance Interruption Warning",

@@ -19,9 +19,18 @@ import (
 
 // Options say what is not about the fleet.
 type Options struct {
-	// EventsQueue is the URL of the queue that events go to; empty for no events.
-	EventsQueue string
+	// Events is the name of the queue of events that the stack makes, or [NoEvents]. It is empty for the first of the
+	// configuration. A queue belongs to one stack, so each of several fleets needs its own.
+	Events string
 }
+
+// Help describes the template for the help of muster template stack.
+const Help = `Stack prints a template of CloudFormation or Terraform with everything on AWS below one fleet: its queues with their
+dead letters, the group or the tasks with their roles, the scaling policy and its functions if AWS sizes the fleet, and
+the queue of events with its rules. It calls nothing.
+
+Names, limits and targets are those of the configuration. What it does not state, such as subnets, an image or where the
+programs are, is a parameter without a default. The template states no desired size. docs/templates.md explains each part.`
 
 // maker holds the state of one stack while it is made.
 type maker struct {
@@ -109,7 +118,7 @@ func (m *maker) make(o Options) error {
 	if err := m.functions(); err != nil {
 		return err
 	}
-	if err := m.events(o.EventsQueue); err != nil {
+	if err := m.events(o.Events); err != nil {
 		return err
 	}
 	m.about()

@@ -58,9 +58,10 @@ func TestEveryTemplateIsClosed(t *testing.T) {
 			"AWS::ECS::Service":                {"AvailabilityZoneRebalancing: DISABLED"},
 			`resource "aws_sqs_queue" "queue"`: {"sqs_managed_sse_enabled = true"},
 			`resource "aws_launch_template"`:   {`= "required"`, "encrypted = true"},
-			`resource "aws_autoscaling_group`:  {"protect_from_scale_in = true", `suspended_processes = ["AZRebalance"]`},
-			`resource "aws_cloudwatch_log_g`:   {"retention_in_days = 30"},
-			`resource "aws_ecs_service"`:       {`"DISABLED"`},
+			`resource "aws_autoscaling_group`: {"protect_from_scale_in = true",
+				`suspended_processes = ["AZRebalance"]`},
+			`resource "aws_cloudwatch_log_g`: {"retention_in_days = 30"},
+			`resource "aws_ecs_service"`:     {`"DISABLED"`},
 		} {
 			for _, need := range needs {
 				if strings.Contains(text, what) && !strings.Contains(text, need) {
@@ -145,8 +146,8 @@ func TestImportReadsATemplateBack(t *testing.T) {
 			if tracked.Group == "" {
 				boot = 0 // a service has no warm-up
 			}
-			read := fleet{got.Name, got.Group, got.Cluster, got.Service, got.QueueNames()[0], got.Min, got.Max, got.Boot,
-				max(spec.Target, spec.Acceptable)}
+			read := fleet{got.Name, got.Group, got.Cluster, got.Service, got.QueueNames()[0], got.Min, got.Max,
+				got.Boot, max(spec.Target, spec.Acceptable)}
 			want := fleet{f.Name, tracked.Group, tracked.Cluster, tracked.Service, f.Queues[0].Name, f.Limits.Min,
 				f.Limits.Max, boot, max(f.Policy.Target, f.Policy.Acceptable)}
 			if read != want {

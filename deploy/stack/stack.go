@@ -237,8 +237,8 @@ type Events struct {
 type Rule struct {
 	// Name is the logical name of the rule. About says what its events tell.
 	Name, About string
-	// Source and Types are what an event must have. Member is a member of its detail that must be Value; empty for
-	// none.
+	// Source and Types are what an event must have; no types means any. Member is a member of its detail that must be
+	// Value; empty for none.
 	Source        string
 	Types         []string
 	Member, Value string

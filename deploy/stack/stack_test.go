@@ -5,7 +5,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/muster-scale/muster/config"
@@ -20,14 +19,6 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // examples are the names of the configurations in testdata: the set-ups of docs/aws.md as whole stacks.
 func examples() []string {
 	return []string{"s0-group", "s2-group", "s2-service", "s3-fargate", "s3-group", "s4-service", "s4-tasks"}
-}
-
-// eventful are the examples with a queue of events.
-func eventful(name string) stack.Options {
-	if strings.HasPrefix(name, "s3-") {
-		return stack.Options{EventsQueue: "https://sqs.eu-west-1.amazonaws.com/123456789012/muster-events"}
-	}
-	return stack.Options{}
 }
 
 func load(t *testing.T, name string) *config.Config {
@@ -50,7 +41,7 @@ func parse(t *testing.T, text string) *config.Config {
 
 func made(t *testing.T, name string) stack.Stack {
 	t.Helper()
-	s, err := stack.Make(load(t, name), kinds.Table(), "", eventful(name))
+	s, err := stack.Make(load(t, name), kinds.Table(), "", stack.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

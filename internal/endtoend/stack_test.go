@@ -72,7 +72,8 @@ func (s *stage) resource(text []byte, name string, values map[string]any, in any
 }
 
 // TestTheGroupOfATemplateRunsToItsEnd makes the group and the scaling policy that a template states: Spot instances by
-// their attributes, protected from their launch on. Muster then moves the target of that policy, and puts no second one.
+// their attributes, protected from their launch on. Muster then moves the target of that policy, and puts no second
+// one.
 func TestTheGroupOfATemplateRunsToItsEnd(t *testing.T) {
 	c, err := kinds.Parse("muster.yaml", []byte(`
 version: 1

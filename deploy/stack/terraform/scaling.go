@@ -160,7 +160,10 @@ func (w *writer) events() {
 	for _, r := range e.Rules {
 		// A rule has no role: the policy of the queue below lets it send.
 		name := snake(r.Name)
-		pattern := object{{key: "source", value: list{r.Source}}, {key: "detail-type", value: texts(r.Types)}}
+		pattern := object{{key: "source", value: list{r.Source}}}
+		if r.Types != nil {
+			pattern = append(pattern, entry{key: "detail-type", value: texts(r.Types)})
+		}
 		if r.Member != "" {
 			pattern = append(pattern, entry{key: "detail", value: object{{key: r.Member, value: list{r.Value}}}})
 		}

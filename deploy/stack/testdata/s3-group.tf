@@ -430,13 +430,13 @@ resource "aws_ecs_service" "service" {
 }
 
 resource "aws_sqs_queue" "events_dead_letters" {
-  name                      = "muster-events-dead"
+  name                      = "slides-events-dead"
   message_retention_seconds = 1209600
   sqs_managed_sse_enabled   = true
 }
 
 resource "aws_sqs_queue" "events" {
-  name                       = "muster-events"
+  name                       = "slides-events"
   visibility_timeout_seconds = 30
   message_retention_seconds  = 345600
   receive_wait_time_seconds  = 20
@@ -445,27 +445,27 @@ resource "aws_sqs_queue" "events" {
   redrive_policy = jsonencode({ deadLetterTargetArn = aws_sqs_queue.events_dead_letters.arn, maxReceiveCount = 10 })
 }
 
-# Tasks of the cluster start and stop.
-resource "aws_cloudwatch_event_rule" "task_events" {
+# Your programs ask for capacity, by PutEvents with the source muster.
+resource "aws_cloudwatch_event_rule" "program_events" {
+  event_pattern = jsonencode({ source = ["muster"], detail = { fleet = ["slides"] } })
+}
+
+resource "aws_cloudwatch_event_target" "program_events" {
+  rule = aws_cloudwatch_event_rule.program_events.name
+  arn  = aws_sqs_queue.events.arn
+}
+
+# Tasks and deployments of the cluster change.
+resource "aws_cloudwatch_event_rule" "cluster_events" {
   event_pattern = jsonencode({
     source      = ["aws.ecs"]
-    detail-type = ["ECS Task State Change"]
+    detail-type = ["ECS Task State Change", "ECS Service Action", "ECS Deployment State Change"]
     detail      = { clusterArn = ["arn:aws:ecs:eu-west-1:123456789012:cluster/slides"] }
   })
 }
 
-resource "aws_cloudwatch_event_target" "task_events" {
-  rule = aws_cloudwatch_event_rule.task_events.name
-  arn  = aws_sqs_queue.events.arn
-}
-
-# Deployments of services begin and end.
-resource "aws_cloudwatch_event_rule" "deployment_events" {
-  event_pattern = jsonencode({ source = ["aws.ecs"], detail-type = ["ECS Deployment State Change"] })
-}
-
-resource "aws_cloudwatch_event_target" "deployment_events" {
-  rule = aws_cloudwatch_event_rule.deployment_events.name
+resource "aws_cloudwatch_event_target" "cluster_events" {
+  rule = aws_cloudwatch_event_rule.cluster_events.name
   arn  = aws_sqs_queue.events.arn
 }
 
@@ -475,7 +475,7 @@ resource "aws_cloudwatch_event_rule" "group_events" {
     source = ["aws.autoscaling"]
     detail-type = [
       "EC2 Instance Launch Successful", "EC2 Instance Launch Unsuccessful",
-      "EC2 Instance Terminate Successful", "EC2 Instance-terminate Lifecycle Action",
+      "EC2 Instance Terminate Successful", "EC2 Instance Terminate Unsuccessful",
     ]
     detail = { AutoScalingGroupName = ["slides-hosts"] }
   })
@@ -512,8 +512,8 @@ resource "aws_sqs_queue_policy" "events" {
         Condition = {
           ArnEquals = {
             "aws:SourceArn" = [
-              aws_cloudwatch_event_rule.task_events.arn,
-              aws_cloudwatch_event_rule.deployment_events.arn,
+              aws_cloudwatch_event_rule.program_events.arn,
+              aws_cloudwatch_event_rule.cluster_events.arn,
               aws_cloudwatch_event_rule.group_events.arn,
               aws_cloudwatch_event_rule.spot_events.arn,
             ]
