@@ -25,12 +25,12 @@ type Options struct {
 }
 
 // Help describes the template for the help of muster template stack.
-const Help = `Stack prints a template of CloudFormation or Terraform with everything on AWS below one fleet: its queues with their
-dead letters, the group or the tasks with their roles, the scaling policy and its functions if AWS sizes the fleet, and
-the queue of events with its rules. It calls nothing.
+const Help = `Stack prints a template of CloudFormation or Terraform with everything on AWS below one fleet: its queues
+with their dead letters, the group or the tasks with their roles, the scaling policy and its functions if AWS sizes the
+fleet, and the queue of events with its rules. It calls nothing.
 
 Names, limits and targets are those of the configuration. What it does not state, such as subnets, an image or where the
-programs are, is a parameter without a default. The template states no desired size. docs/templates.md explains each part.`
+programs are, is a parameter without a default. The template states no desired size. docs/templates.md explains it.`
 
 // maker holds the state of one stack while it is made.
 type maker struct {

@@ -6,12 +6,11 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/hashicorp/hcl/v2/hclwrite"
 
 	"github.com/muster-scale/muster/deploy/stack"
 )
 
-// This file prints bodies and expressions in Terraform's language. Alignment is left to the formatter of the language.
+// This file prints bodies and expressions in Terraform's language: first the lines, then their indentation.
 
 // body is what stands in a block, or in an object of an expression.
 type body []entry
@@ -44,8 +43,77 @@ type (
 // printer collects the text.
 type printer struct{ strings.Builder }
 
-// formatted returns the text in the form that terraform fmt gives it.
-func (p *printer) formatted() []byte { return hclwrite.Format([]byte(p.String())) }
+// formatted returns the text in the form that terraform fmt gives it. The formatter of the language itself is not used,
+// because linking it costs more than these lines.
+func (p *printer) formatted() []byte {
+	var b strings.Builder
+	var run []string // attributes of one line each, whose equals signs are aligned
+	flush := func(margin string) {
+		widest := 0
+		for _, line := range run {
+			widest = max(widest, strings.Index(line, " = "))
+		}
+		for _, line := range run {
+			at := strings.Index(line, " = ")
+			b.WriteString(margin + line[:at] + strings.Repeat(" ", widest-at) + line[at:] + "\n")
+		}
+		run = nil
+	}
+	// literal is true within a text of several lines, whose lines stay as they are.
+	level, literal := 0, false
+	for line := range strings.Lines(p.String()) {
+		line = strings.TrimRight(line, "\n")
+		margin := strings.Repeat("  ", level)
+		open := opened(line)
+		if !literal && open == 0 && isAttribute(line) {
+			run = append(run, line)
+			continue
+		}
+		flush(margin)
+		switch {
+		case literal || line == "":
+			margin = ""
+			literal = literal && line != "EOT"
+		case open < 0:
+			level--
+			margin = strings.Repeat("  ", level)
+		case strings.HasSuffix(line, "<<-EOT"):
+			literal = true
+		}
+		// However many brackets a line opens, what follows is one step further in.
+		if !literal && open > 0 || literal && strings.HasSuffix(line, "(<<-EOT") {
+			level++
+		}
+		b.WriteString(margin + line + "\n")
+	}
+	return []byte(b.String())
+}
+
+// isAttribute tells whether a line begins with a name and an equals sign.
+func isAttribute(line string) bool {
+	name, _, ok := strings.Cut(line, " = ")
+	named := hclsyntax.ValidIdentifier(name) || strings.HasPrefix(name, `"`) && strings.Count(name, `"`) == 2
+	return ok && named && !strings.HasSuffix(line, "<<-EOT")
+}
+
+// opened returns how many more brackets a line opens than it closes, outside quotes.
+func opened(line string) (n int) {
+	quotes := false
+	for i := 0; i < len(line) && line[0] != '#'; i++ {
+		switch c := line[i]; {
+		case c == '\\' && quotes:
+			i++
+		case c == '"':
+			quotes = !quotes
+		case quotes: // brackets in a text are none
+		case c == '(' || c == '[' || c == '{':
+			n++
+		case c == ')' || c == ']' || c == '}':
+			n--
+		}
+	}
+	return n
+}
 
 // block prints a block with its labels.
 func (p *printer) block(kind string, labels []string, b body, note string) {
