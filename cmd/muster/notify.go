@@ -23,7 +23,8 @@ and members at once. An event carries no number: only what the poll finds counts
 does no harm.
 
 An event with --id does nothing if one with the same id was sent within the last quarter of an hour.`,
-		Example: "  muster notify thumbnails\n  muster notify --queue thumbnails --kind object-created --id upload-42",
+		Example: `  muster notify thumbnails
+  muster notify --queue thumbnails --kind object-created --id upload-42`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if e.Fleet = append(args, "")[0]; e.Fleet != "" && e.Queue != "" {
@@ -63,7 +64,8 @@ An event with --id does nothing if one with the same id was sent within the last
 	}
 	cmd.Flags().StringVar(&e.Queue, "queue", "", "wake the fleets of a queue: its name, URL or ARN")
 	cmd.Flags().StringVar(&e.ID, "id", "", "an id of at most 256 bytes that makes a repetition harmless")
-	cmd.Flags().StringVar(&e.Kind, "kind", "", "what happened, for metrics: object-created, for example; it has no effect")
+	cmd.Flags().StringVar(&e.Kind, "kind", "", "what happened, as in object-created; it is for metrics and has no "+
+		"effect")
 	for _, flag := range []string{"queue", "id"} {
 		cmd.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions)
 	}

@@ -222,8 +222,8 @@ func (l *Loop) now() time.Duration { return time.Since(l.started) }
 
 // take passes a report to the shell, and answers it unless it waits for a step. It returns true if a poll must start.
 //
-// A worker that is ready to stop is an event: whether it may stop depends on the backlog now, and the last reading may be
-// an hour old. It repeats its report, so readings are made fresh at intervals.
+// A worker that is ready to stop is an event: whether it may stop depends on the backlog now, and the last reading may
+// be an hour old. It repeats its report, so readings are made fresh at intervals.
 func (l *Loop) take(call reportCall) (look bool) {
 	if now := l.now(); call.report.State == protocol.Idle && now-l.idleAt >= freshEvery {
 		l.idleAt = now
