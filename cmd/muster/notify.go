@@ -25,11 +25,11 @@ does no harm.
 An event with --id does nothing if one with the same id was sent within the last quarter of an hour.`,
 		Example: `  muster notify thumbnails
   muster notify --queue thumbnails --kind object-created --id upload-42`,
-		Args:    cobra.MaximumNArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if e.Fleet = append(args, "")[0]; e.Fleet != "" && e.Queue != "" {
-				return command.Usage(errors.New("notify: found a fleet and --queue, allowed is one of them, or neither " +
-					"for all fleets"))
+				return command.Usage(errors.New("notify: found a fleet and --queue, allowed is one of them, or " +
+					"neither for all fleets"))
 			}
 			c, err := g.Place()
 			if err != nil {
