@@ -2,7 +2,9 @@ package server
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +23,14 @@ type Event struct {
 	ID string `json:"id"`
 	// Kind says what happened, in at most 64 bytes; it may be empty. It is for metrics and has no effect.
 	Kind string `json:"kind"`
+}
+
+// EventAnswer is the answer to an accepted event.
+type EventAnswer struct {
+	// Fleets are the names of the woken fleets, sorted.
+	Fleets []string `json:"fleets"`
+	// Repeated is true when an event with the same id was accepted before. Then no fleet was woken.
+	Repeated bool `json:"repeated"`
 }
 
 // maxEventKind bounds the kind in an event, in bytes.
@@ -75,7 +85,7 @@ func (a *api) event(w http.ResponseWriter, r *http.Request) {
 		)
 		return
 	}
-	w.WriteHeader(http.StatusAccepted)
+	done := EventAnswer{Fleets: slices.Sorted(maps.Keys(woken))}
 	kind, result := event.Custom, EventWoke
 	if e.Kind != "" {
 		kind = event.KindOf(e.Kind)
@@ -83,6 +93,7 @@ func (a *api) event(w http.ResponseWriter, r *http.Request) {
 	named := event.Event{ID: e.ID, Subject: event.Subject{Fleet: e.Fleet, Queue: e.Queue}}
 	if !a.events.first(named.Key(), time.Now()) {
 		woken, result = nil, EventRepeated
+		done = EventAnswer{Fleets: []string{}, Repeated: true}
 	}
 	for _, f := range woken {
 		f.Wake()
@@ -90,17 +101,21 @@ func (a *api) event(w http.ResponseWriter, r *http.Request) {
 	if a.Event != nil {
 		a.Event(kind, result)
 	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusAccepted)
+	encode(w, done)
 }
 
-// wakes returns the fleets that an event wakes.
-func (e Event) wakes(fleets map[string]Fleet) (woken []Fleet) {
+// wakes returns the fleets that an event wakes, by name.
+func (e Event) wakes(fleets map[string]Fleet) map[string]Fleet {
+	woken := map[string]Fleet{}
 	if len(e.Fleet) > event.MaxName || len(e.Queue) > event.MaxName {
 		return nil
 	}
 	queue := e.Queue[strings.LastIndexAny(e.Queue, "/:")+1:]
 	for name, f := range fleets {
 		if e.Fleet == "" && e.Queue == "" || e.Fleet == name || queue != "" && serves(f, queue) {
-			woken = append(woken, f)
+			woken[name] = f
 		}
 	}
 	return woken

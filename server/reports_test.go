@@ -122,6 +122,19 @@ func TestAnEventWakesAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestTheAnswerToAnEventNamesTheWokenFleets(t *testing.T) {
+	w := newWorld(t)
+	for _, c := range []struct{ body, want string }{
+		{`{}`, `{"fleets":["a","b"],"repeated":false}`},
+		{`{"fleet":"b","id":"x"}`, `{"fleets":["b"],"repeated":false}`},
+		{`{"fleet":"b","id":"x"}`, `{"fleets":[],"repeated":true}`},
+	} {
+		if got := strings.TrimSpace(w.ask("POST", "/v1/events", c.body).Body.String()); got != c.want {
+			t.Errorf("%s: found %s, want %s", c.body, got, c.want)
+		}
+	}
+}
+
 func TestAFloodOfEventsIsCutOff(t *testing.T) {
 	w := newWorld(t)
 	refused := false

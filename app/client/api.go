@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,6 +77,26 @@ func Ask(ctx context.Context, c *config.Config, method, path string, body io.Rea
 		return nil, notRunning
 	}
 	return resp, nil
+}
+
+// Notify sends an event to the muster up that runs with the configuration c. Its error matches [ErrNotRunning] when no
+// muster up answers. It waits at most five seconds. An event whose answer is lost may be sent again.
+func Notify(ctx context.Context, c *config.Config, e server.Event) (done server.EventAnswer, err error) {
+	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
+	defer stop()
+	body, err := json.Marshal(e)
+	if err != nil {
+		return done, err
+	}
+	resp, err := Ask(ctx, c, http.MethodPost, "/v1/events", bytes.NewReader(body))
+	if err != nil {
+		return done, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusAccepted {
+		return done, Refused(resp)
+	}
+	return done, json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&done)
 }
 
 // Refused turns an answer with an unexpected status into an error. It reads the body.

@@ -28,6 +28,7 @@ func commands() []entry {
 		{"advise", newAdvise},
 		{"status", newStatus},
 		{"incidents", newIncidents},
+		{"notify", newNotify},
 		{"logs", newLogs},
 		{"queue", queues.New},
 		{"tree", trees.New},

@@ -77,7 +77,17 @@ type Loop struct {
 	appendUnknown bool
 	// asked are the requests of operators that wait for the step that carries them out, oldest first.
 	asked []instructCall
+	// idleAt is when an idle worker last made readings fresh.
+	idleAt time.Duration
 }
+
+// freshEvery is the shortest interval at which idle workers make readings fresh. A quiet queue on AWS is read as often
+// by default, so idle workers cost no more than that. At a longer poll interval every poll has fresh readings.
+const freshEvery = 30 * time.Second
+
+// followEvery is the time between two polls while members begin or end: what they need next, such as the end of a
+// released member, must not wait for the next poll of a fleet that is polled rarely.
+const followEvery = 10 * time.Second
 
 // reportCall is a report on its way to Run's goroutine, with the channel for its answer. The channel has room for one
 // answer, so that Run never waits for a worker that has given up.
@@ -102,7 +112,7 @@ func New(o Options) *Loop {
 		requests: make(chan instructCall), polled: make(chan []controller.Input),
 		results: make(chan controller.Input), changes: make(chan controller.Settings),
 		began: make(chan struct{}), over: make(chan struct{}), started: time.Now(),
-		shell: controller.NewShell[reportCall](controller.State{}),
+		shell: controller.NewShell[reportCall](controller.State{}), idleAt: -freshEvery,
 	}
 }
 
@@ -147,17 +157,25 @@ func (l *Loop) Run(ctx context.Context) error {
 	l.forwardWakes(ctx)
 	poll := time.NewTicker(l.o.Settings.Poll)
 	defer poll.Stop()
-	step := time.NewTimer(0)
+	// following is true while the timer follow runs. Later steps do not put it off.
+	step, follow, following := time.NewTimer(0), time.NewTimer(followEvery), true
 	defer step.Stop()
+	defer follow.Stop()
 	l.look(ctx, l.shell.Wake())
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-poll.C:
+			if l.o.Settings.Poll > freshEvery {
+				l.expect() // a reading that an event caused must not put the next one off by a whole interval
+			}
 			l.look(ctx, l.shell.Wake())
 		case <-l.wake:
 			l.look(ctx, l.shell.Wake())
+		case <-follow.C:
+			following = false
+			l.follow(ctx)
 		case in := <-l.polled:
 			l.look(ctx, l.shell.Looked(in...))
 		case in := <-l.results:
@@ -183,6 +201,19 @@ func (l *Loop) Run(ctx context.Context) error {
 		if err := l.step(ctx); err != nil {
 			return err
 		}
+		if !following {
+			following = true
+			follow.Reset(followEvery)
+		}
+	}
+}
+
+// follow polls a fleet that is polled rarely, with fresh readings, while members begin or end.
+func (l *Loop) follow(ctx context.Context) {
+	last, ok := l.Last()
+	if c := last.Observation.Capacity; ok && l.o.Settings.Poll > followEvery && c.Ordered+c.Booting+c.Released > 0 {
+		l.expect()
+		l.look(ctx, l.shell.Wake())
 	}
 }
 
@@ -190,7 +221,14 @@ func (l *Loop) Run(ctx context.Context) error {
 func (l *Loop) now() time.Duration { return time.Since(l.started) }
 
 // take passes a report to the shell, and answers it unless it waits for a step. It returns true if a poll must start.
+//
+// A worker that is ready to stop is an event: whether it may stop depends on the backlog now, and the last reading may
+// be an hour old. It repeats its report, so readings are made fresh at intervals.
 func (l *Loop) take(call reportCall) (look bool) {
+	if now := l.now(); call.report.State == protocol.Idle && now-l.idleAt >= freshEvery {
+		l.idleAt = now
+		l.expect()
+	}
 	d, reply, look := l.shell.Report(l.now(), controller.Reported{Report: call.report}, &call.report, call)
 	switch reply {
 	case controller.Answered:
@@ -204,10 +242,15 @@ func (l *Loop) take(call reportCall) (look bool) {
 // Wake makes the loop poll and step soon, with fresh readings of sources that poll rarely. It never blocks, and many
 // calls may cause one step.
 func (l *Loop) Wake() {
+	l.expect()
+	l.signalWake()
+}
+
+// expect makes the next readings of sources and fleets fresh ones.
+func (l *Loop) expect() {
 	for _, e := range l.o.Expecters {
 		e.Expect()
 	}
-	l.signalWake()
 }
 
 // signalWake wakes Run's goroutine; a wake that is pending already suffices.

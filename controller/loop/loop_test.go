@@ -35,7 +35,10 @@ type ports struct {
 	stored   func(context.Context) ([]protocol.Report, error)
 	reads    int      // of stored
 	unseen   []string // orders whose intent was not in the history
+	expects  int      // calls of Expect
 }
+
+func (s *ports) Expect() { s.set(func() { s.expects++ }) }
 
 func (s *ports) Observe(context.Context) (muster.QueueObservation, error) {
 	s.mu.Lock()
@@ -117,8 +120,8 @@ func (s *ports) seen() (steps, launches int) {
 func newLoop(t *testing.T, s *ports, set controller.Settings) (*loop.Loop, func() error) {
 	loop := loop.New(loop.Options{
 		Settings: set, Sources: []muster.Source{s}, Wakes: []muster.Notifier{s}, Fleet: s, Releaser: s, History: s,
-		Logger: slog.New(slog.DiscardHandler),
-		Trees:  s.trees, Stored: s.stored, Notify: func(controller.Outcome) { s.set(func() { s.steps++ }) },
+		Logger: slog.New(slog.DiscardHandler), Expecters: []muster.Expecter{s},
+		Trees: s.trees, Stored: s.stored, Notify: func(controller.Outcome) { s.set(func() { s.steps++ }) },
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -114,10 +114,17 @@ func made(c *config.Config, table kind.Table, o Options, names []string) (Policy
 				one[i].On = o.PassRoles
 			}
 		}
-		if err := complete(f.Name, one); err != nil {
+		if err := complete("fleet "+f.Name, one); err != nil {
 			return Policy{}, err
 		}
 		all = append(all, one...)
+	}
+	if o.Mode == kind.ModeUp {
+		events, err := eventPermissions(c, o)
+		if err != nil {
+			return Policy{}, err
+		}
+		all = append(all, events...)
 	}
 	if len(all) == 0 {
 		return Policy{}, fmt.Errorf("in the mode %s the configuration calls nothing on AWS, so no policy is needed; "+
@@ -129,6 +136,37 @@ func made(c *config.Config, table kind.Table, o Options, names []string) (Policy
 			"by naming its fleets", n, MaxSize)
 	}
 	return p, nil
+}
+
+// eventPermissions returns what receiving from the queues of events needs. A queue on this machine is not on AWS.
+func eventPermissions(c *config.Config, o Options) (all []kind.Permission, err error) {
+	for _, e := range c.Events {
+		q := e.Queue
+		if !q.Remote {
+			continue
+		}
+		at := kind.Place{Account: cmp.Or(accountIn(q.URL), o.Account), Region: o.Region}
+		on := []string{at.ARN("sqs", q.Region, q.Name)}
+		one := kind.AllowWrites([]kind.Mode{kind.ModeUp}, on, "sqs:ReceiveMessage", "sqs:DeleteMessage")
+		if err := complete("queue of events "+q.Name, one); err != nil {
+			return nil, err
+		}
+		all = append(all, one...)
+	}
+	return all, nil
+}
+
+// accountIn returns the account in the URL of a queue of SQS; empty if there is none.
+func accountIn(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	if !isAccount(first) {
+		return ""
+	}
+	return first
 }
 
 // words joins names for a message.
@@ -203,26 +241,25 @@ func accountOf(f config.Fleet) string {
 		return parts[4]
 	}
 	for _, q := range f.Queues {
-		if u, err := url.Parse(q.URL); err == nil && q.Remote {
-			first, _, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
-			return first
+		if q.Remote {
+			return accountIn(q.URL)
 		}
 	}
 	return ""
 }
 
-// complete returns an error for ARNs without an account or a region.
-func complete(fleet string, all []kind.Permission) error {
+// complete returns an error for ARNs without an account or a region. what needs them is for the message.
+func complete(what string, all []kind.Permission) error {
 	for _, p := range all {
 		for _, arn := range p.On {
 			part := strings.SplitN(arn, ":", 6)
 			switch {
 			case len(part) < 6 || !isAccount(part[4]):
-				return fmt.Errorf("the fleet %s needs %s, and nothing names the account: give its twelve digits with "+
-					"--account", fleet, p.Action)
+				return fmt.Errorf("the %s needs %s, and nothing names the account: give its twelve digits with "+
+					"--account", what, p.Action)
 			case part[3] == "" && part[2] != "iam":
-				return fmt.Errorf("the fleet %s needs %s, and nothing names the region: give it with --region, or "+
-					"state it in the configuration", fleet, p.Action)
+				return fmt.Errorf("the %s needs %s, and nothing names the region: give it with --region, or "+
+					"state it in the configuration", what, p.Action)
 			}
 		}
 	}

@@ -263,6 +263,33 @@ func TestAConfigurationOffAWSNeedsNoPolicy(t *testing.T) {
 	}
 }
 
+func TestOnlyUpMayReceiveEvents(t *testing.T) {
+	const events = "https://sqs.eu-west-1.amazonaws.com/" + account + "/events"
+	for _, c := range []struct {
+		queue string
+		mode  kind.Mode
+		want  string
+	}{
+		{events, kind.ModeUp, "[arn:aws:sqs:eu-west-1:" + account + ":events] [sqs:DeleteMessage sqs:ReceiveMessage]"},
+		{events, kind.ModeDoctor, ""},
+		{"http://127.0.0.1:4566/000000000000/events", kind.ModeUp, ""},
+	} {
+		conf, err := kinds.Parse("m.yaml", []byte("version: 1\nevents: [{queue: '"+c.queue+"'}]\nfleets: [{name: web, "+
+			"queue: work, max: 9, workers: {command: [./x]}}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := iam.Make(conf, kinds.Table(), iam.Options{Mode: c.mode})
+		got := ""
+		for _, s := range p.Statement {
+			got += fmt.Sprint(s.Resource, " ", s.Action)
+		}
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s of %s: allows %q, %v; want %q", c.mode, c.queue, got, err, c.want)
+		}
+	}
+}
+
 // TestThePageListsEveryAction holds the table of docs/iam.md to the permissions of all kinds.
 func TestThePageListsEveryAction(t *testing.T) {
 	modes, on := map[string]map[kind.Mode]bool{}, map[string]map[string]bool{}

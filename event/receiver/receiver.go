@@ -110,8 +110,11 @@ func (r *Receiver) Run(ctx context.Context) {
 func (r *Receiver) round(ctx context.Context) (received int, err error) {
 	ctx, stop := context.WithTimeout(ctx, callTimeout)
 	defer stop()
-	out, err := r.o.Queue.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &r.o.URL,
-		MaxNumberOfMessages: batch, WaitTimeSeconds: int32(longPoll / time.Second), VisibilityTimeout: hidden})
+	in := &sqs.ReceiveMessageInput{QueueUrl: &r.o.URL, MaxNumberOfMessages: batch, VisibilityTimeout: hidden}
+	if r.failure == "" || r.undeleted {
+		in.WaitTimeSeconds = int32(longPoll / time.Second)
+	} // otherwise the end of the failure shows at once
+	out, err := r.o.Queue.ReceiveMessage(ctx, in)
 	if err != nil {
 		return 0, r.failed(ctx, false, awsapi.Explain("receive events from "+r.o.URL, r.region, err))
 	}

@@ -30,6 +30,8 @@ import (
 	"github.com/muster-scale/muster/app/publish"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/deploy/iam"
+	"github.com/muster-scale/muster/event"
+	"github.com/muster-scale/muster/event/receiver"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/kinds"
@@ -89,6 +91,9 @@ func actionOf(q *http.Request, body []byte) string {
 	if form, err := url.ParseQuery(string(body)); err == nil && form.Get("Action") != "" {
 		name = form.Get("Action")
 	}
+	if service == "sqs" {
+		name = strings.TrimSuffix(name, "Batch") // IAM has no action for batches
+	}
 	return cmp.Or(map[string]string{"monitoring": "cloudwatch"}[service], service) + ":" + name
 }
 
@@ -116,8 +121,10 @@ func configurationOf(t *testing.T, fleet string) *config.Config {
 	if strings.Contains(fleet, "task_definition") {
 		policy = "exact"
 	}
-	c, err := kinds.Parse("m.yaml", []byte(fmt.Sprintf("version: 1\ndata: %s\nfleets: [{name: web, queue: %q, max: 9, "+
-		"objective: {latency: 300s}, policy: %s, %s}]", filepath.Join(t.TempDir(), "none"), queueURL, policy, fleet)))
+	text := fmt.Sprintf("version: 1\ndata: %s\nevents: [{queue: %q}]\nfleets: [{name: web, queue: %q, max: 9, "+
+		"objective: {latency: 300s}, policy: %s, %s}]", filepath.Join(t.TempDir(), "none"), eventsURL, queueURL, policy,
+		fleet)
+	c, err := kinds.Parse("m.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +304,66 @@ func TestThePolicyOfUpAllowsItsCallsAndNoMore(t *testing.T) {
 			all.add(t, what, c, iam.Options{}, r)
 		})
 	}
+	mustertest.AWSEnvironment(t)
+	c := configurationOf(t, configurations["a group"])
+	all.add(t, "events", c, iam.Options{}, receiveEvents(t, c))
 	all.unused(t)
+}
+
+// eventsURL is the queue of events of every configuration.
+const eventsURL = "https://sqs." + region + ".amazonaws.com/000000000000/events"
+
+// receiveEvents receives from the queue of events of c, as muster up does, and returns what it called.
+func receiveEvents(t *testing.T, c *config.Config) *recorder {
+	t.Helper()
+	server := fakeaws.New(iamWorld(t, time.Now().Add(-10*time.Minute)))
+	defer server.Close()
+	server.Follow(time.Now)
+	q, err := queue.Open(queue.Options{Ephemeral: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	server.Messages(sqsapi.New(sqsapi.Options{Queues: q, AnyCredentials: true}))
+	r := services(t, server)
+	web := httptest.NewServer(r)
+	defer web.Close()
+	t.Setenv("AWS_ENDPOINT_URL", web.URL)
+	at := web.URL + "/000000000000/" + c.Events[0].Queue.Name
+	client, err := receiver.Client(t.Context(), at, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = client.CreateQueue(t.Context(), &awssqs.CreateQueueInput{QueueName: &c.Events[0].Queue.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	woken, ended := make(chan struct{}, 10), make(chan struct{})
+	go func() {
+		defer close(ended)
+		receiver.New(receiver.Options{URL: at, Queue: client,
+			Wake: func(...event.Event) { woken <- struct{}{} }, Failed: func(err error) { t.Error(err) }}).Run(ctx)
+	}()
+	// The second event is received after the first one was deleted.
+	for _, body := range []string{"one", "two"} {
+		_, err := client.SendMessage(t.Context(), &awssqs.SendMessageInput{QueueUrl: &at, MessageBody: &body})
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-woken:
+		case <-ctx.Done():
+			t.Fatal("no event arrived within a minute")
+		}
+	}
+	stop()
+	<-ended
+	// The test made the queue and sent the events.
+	delete(r.called, "sqs:CreateQueue")
+	delete(r.called, "sqs:SendMessage")
+	return r
 }
 
 // live does with the ports of a fleet what a controller does over some hours: it reads, grows the fleet beyond what the

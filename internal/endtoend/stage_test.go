@@ -1,6 +1,7 @@
 package endtoend_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -39,6 +40,8 @@ type stage struct {
 	line    *line
 	loop    *loop.Loop
 	history muster.History
+	// poll is the time between two polls; zero means 5 s.
+	poll time.Duration
 	// idle is how long a worker waits before it offers to leave; takes is what a message takes.
 	idle, takes time.Duration
 	// members are those on which a worker shall run now, and exits tells what is done when a worker has left by itself.
@@ -133,8 +136,9 @@ const queueURL = "https://sqs." + region + ".amazonaws.com/000000000000/work"
 // start begins to drive a fleet, and lets workers run on its members.
 func (s *stage) start(settings controller.Settings, o loop.Options) {
 	s.t.Helper()
-	settings.Fleet, settings.Queues, settings.Poll, settings.Stale = "work", []string{"work"}, 5*time.Second,
-		90*time.Second
+	poll := cmp.Or(s.poll, 5*time.Second)
+	settings.Fleet, settings.Queues, settings.Poll, settings.Stale = "work", []string{"work"}, poll,
+		3*max(awsapi.Slow, poll)
 	if settings.Objective.Latency == 0 {
 		settings.Objective = muster.Objective{Latency: 300 * time.Second, Quantile: 0.99}
 	}
@@ -144,7 +148,7 @@ func (s *stage) start(settings controller.Settings, o loop.Options) {
 		s.t.Fatal(err)
 	}
 	source, err := sqs.NewQueues(sqs.Options{Account: s.account,
-		Metrics: awsmetrics.NewReader(s.account)}).Queue(queueURL, 5*time.Second)
+		Metrics: awsmetrics.NewReader(s.account)}).Queue(queueURL, poll)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -273,8 +273,9 @@ func (s *Source) believe(at time.Time, samples *[3]muster.Sample) {
 	s.emptyAt = at
 }
 
-// Expect implements [muster.Expecter]. Readings are at least a second apart, however often it is called, and a FIFO
-// queue is read again a second later.
+// Expect implements [muster.Expecter]. Readings are at least a second apart, however often it is called. A queue whose
+// counts may lag is read again a second later, because the message that the event announced may not be counted yet, and
+// the next poll may be an hour away.
 func (s *Source) Expect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,8 +283,7 @@ func (s *Source) Expect() {
 	wait := max(0, s.readAt.Add(secondReading).Sub(now))
 	s.pace.ExpectAt(now.Add(wait))
 	s.again = false
-	fifo := strings.HasSuffix(s.name, fifoSuffix)
-	if s.waking || wait == 0 && !fifo {
+	if s.waking || wait == 0 && s.exact {
 		return
 	}
 	if wait == 0 {

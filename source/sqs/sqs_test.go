@@ -204,27 +204,31 @@ func TestWhoExpectsSomethingGetsAFreshLook(t *testing.T) {
 	})
 }
 
-func TestAFIFOQueueIsLookedAtAgainAfterASecond(t *testing.T) {
-	inTime(t, queueURL+".fifo", nil, func(t *testing.T, s *sqs.Source, aws *standIn) {
-		watch(t, s, 5*time.Minute)
-		wakes, stop := s.Wakes()
-		defer stop()
-		aws.looks(t)
-		s.Expect() // an event said that a message was sent; the count does not show it yet
-		observe(t, s)
-		aws.set(4, 0, 0)
-		select {
-		case <-wakes:
-		case <-time.After(2 * time.Second):
-			t.Fatal("nobody was woken for the second look")
-		}
-		if q := observe(t, s); q.Backlog.Value != 4 {
-			t.Errorf("the second look found %v, want 4", q.Backlog)
-		}
-		if n := aws.looks(t); n != 2 {
-			t.Errorf("%d looks, want 2", n)
-		}
-	})
+func TestAQueueIsLookedAtAgainASecondAfterAnEvent(t *testing.T) {
+	for _, url := range []string{queueURL, queueURL + ".fifo"} {
+		inTime(t, url, nil, readAgain)
+	}
+}
+
+func readAgain(t *testing.T, s *sqs.Source, aws *standIn) {
+	watch(t, s, 5*time.Minute)
+	wakes, stop := s.Wakes()
+	defer stop()
+	aws.looks(t)
+	s.Expect() // an event said that a message was sent; the count does not show it yet
+	observe(t, s)
+	aws.set(4, 0, 0)
+	select {
+	case <-wakes:
+	case <-time.After(2 * time.Second):
+		t.Fatal("nobody was woken for the second look")
+	}
+	if q := observe(t, s); q.Backlog.Value != 4 {
+		t.Errorf("the second look found %v, want 4", q.Backlog)
+	}
+	if n := aws.looks(t); n != 2 {
+		t.Errorf("%d looks, want 2", n)
+	}
 }
 
 func TestFailuresAreExplainedAndNotRepeatedTooSoon(t *testing.T) {

@@ -1,0 +1,219 @@
+package endtoend_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/muster-scale/muster/event"
+	"github.com/muster-scale/muster/event/receiver"
+	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/containers"
+)
+
+// This file has the scenario of an ECS service that is scaled by events alone: polls are an hour apart, so every change
+// of the desired count within minutes follows from an event.
+
+// bus is a rule of EventBridge that feeds a queue of events. It delivers as EventBridge and SQS may: twice, and in
+// another order; with lost also not at all.
+type bus struct {
+	// lost tells whether the next event is lost.
+	lost func(chance *rand.Rand) bool
+
+	mu       sync.Mutex
+	chance   *rand.Rand
+	n        int
+	messages []types.Message
+	deleted  map[string]bool
+	sent     map[event.Kind]int
+}
+
+func newBus(lost func(*rand.Rand) bool) *bus {
+	return &bus{lost: lost, chance: rand.New(rand.NewPCG(1, 2)), deleted: map[string]bool{}, sent: map[event.Kind]int{}}
+}
+
+// put sends an event.
+func (b *bus) put(kind event.Kind, body string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sent[kind]++
+	if b.lost(b.chance) {
+		return
+	}
+	for range 1 + b.chance.IntN(2) {
+		b.n++
+		id := fmt.Sprint("message-", b.n)
+		at := b.chance.IntN(len(b.messages) + 1)
+		b.messages = slices.Insert(b.messages, at, types.Message{MessageId: &id, ReceiptHandle: &id, Body: &body})
+	}
+}
+
+// ReceiveMessage implements [receiver.Queue].
+func (b *bus) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput,
+	_ ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
+	for end := time.Now().Add(time.Duration(in.WaitTimeSeconds) * time.Second); ; {
+		b.mu.Lock()
+		n := min(len(b.messages), int(in.MaxNumberOfMessages))
+		got := slices.Clone(b.messages[:n])
+		b.messages = b.messages[n:]
+		b.mu.Unlock()
+		if n > 0 || !time.Now().Before(end) {
+			return &sqs.ReceiveMessageOutput{Messages: got}, nil
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// DeleteMessageBatch implements [receiver.Queue].
+func (b *bus) DeleteMessageBatch(_ context.Context, in *sqs.DeleteMessageBatchInput,
+	_ ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range in.Entries {
+		b.deleted[*e.ReceiptHandle] = true
+	}
+	return &sqs.DeleteMessageBatchOutput{}, nil
+}
+
+// hear receives the events of the bus and wakes the fleet for those that concern it, as muster up does.
+func (s *stage) hear(b *bus) {
+	r := receiver.New(receiver.Options{URL: queueURL + "-events", Queue: b,
+		Failed: func(err error) { s.t.Error(err) },
+		Wake: func(all ...event.Event) {
+			f := event.Fleet{Name: "work", Queues: []string{"work"}, Cluster: "prod", Service: "web"}
+			if o, ok := s.loop.Last(); ok {
+				f.Has = o.Next.Has
+			}
+			if len(event.Wakes([]event.Fleet{f}, all...)) > 0 {
+				s.loop.Wake()
+			}
+		}})
+	ctx, stop := context.WithCancel(context.Background())
+	ended := s.stop
+	s.stop = func() { stop(); ended() }
+	s.running.Go(func() { r.Run(ctx) })
+	s.running.Go(func() { s.tell(ctx, b) })
+}
+
+// tell sends the state of a task to the bus whenever it changes, as ECS does for every task of the cluster.
+func (s *stage) tell(ctx context.Context, b *bus) {
+	told := map[string]string{}
+	for ctx.Err() == nil {
+		s.do(func(w *model.World) error {
+			for _, status := range []string{"RUNNING", "STOPPED"} {
+				arns, err := w.ECS().ListTasks(containers.ListTasksInput{Cluster: "prod", DesiredStatus: status})
+				if err != nil || len(arns.TaskArns) == 0 {
+					continue
+				}
+				described, err := w.ECS().DescribeTasks(containers.DescribeTasksInput{Cluster: "prod",
+					Tasks: arns.TaskArns[:min(100, len(arns.TaskArns))]})
+				if err != nil {
+					return err
+				}
+				for _, t := range described.Tasks {
+					if told[t.TaskArn] != t.LastStatus {
+						told[t.TaskArn] = t.LastStatus
+						b.put(event.TaskState, taskState(t.TaskArn, t.LastStatus))
+					}
+				}
+			}
+			return nil
+		})
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// taskState is an event of ECS.
+func taskState(arn, status string) string {
+	return fmt.Sprintf(`{"version": "0", "id": "%s-%s", "detail-type": "ECS Task State Change", "source": "aws.ecs",
+		"account": "000000000000", "region": %q, "resources": [%q], "detail": {"taskArn": %q, "lastStatus": %q,
+		"clusterArn": "arn:aws:ecs:%s:000000000000:cluster/prod", "group": "service:web"}}`, arn, status, region, arn,
+		arn, status, region)
+}
+
+// request sends messages and then the event of the program that received the request.
+func (s *stage) request(b *bus, n int) {
+	s.send(n)
+	b.put(event.ScaleUp, fmt.Sprintf(`{"id": "request-%d", "source": "my.app", "detail-type": "_scale_up",
+		"detail": {}, "resources": []}`, time.Now().UnixNano()))
+}
+
+// onEvents runs a test with a service whose polls are an hour apart.
+func onEvents(t *testing.T, lost func(*rand.Rand) bool, test func(s *stage, b *bus)) {
+	onAWS(t, func(s *stage) {
+		s.poll, s.idle, s.takes = time.Hour, 30*time.Second, 3*time.Minute
+		s.cluster()
+		s.service(containers.CreateServiceInput{LaunchType: containers.Fargate})
+		s.driveService(20, nil)
+		b := newBus(lost)
+		s.hear(b)
+		pass(7 * time.Minute)
+		before, _ := s.loop.Last()
+		pass(30 * time.Minute)
+		if after, _ := s.loop.Last(); !after.Decision.At.Equal(before.Decision.At) {
+			t.Errorf("a decision was made at %s without an event: the polls are not an hour apart", after.Decision.At)
+		}
+		test(s, b)
+		if s.line.left() != 0 {
+			t.Errorf("%d messages are left", s.line.left())
+		}
+	})
+}
+
+func TestAServiceIsScaledByEventsAlone(t *testing.T) {
+	onEvents(t, func(*rand.Rand) bool { return false }, func(s *stage, b *bus) {
+		s.request(b, 12)
+		up := s.until("12 tasks at work", 3*time.Minute, func() bool { return s.serving() == 12 })
+		pass(time.Minute)
+		s.takes = 20 * time.Minute
+		s.request(b, 3) // three of the fifteen are busy for long, the others become idle
+		s.until("three tasks left", 10*time.Minute, func() bool { return s.serving() == 3 })
+		s.until("no task left", 25*time.Minute, func() bool { return s.serving() == 0 })
+		if s.line.finished != 15 {
+			t.Errorf("%d of 15 messages finished", s.line.finished)
+		}
+		if b.sent[event.ScaleUp] != 2 || b.sent[event.TaskState] < 24 {
+			t.Errorf("the events were %v, want two requests, and two of each task at least", b.sent)
+		}
+		t.Logf("12 tasks worked %s after the event", up)
+	})
+}
+
+// A lost event costs at most one poll, and no busy task.
+func TestLostEventsDelayWorkByAtMostOnePoll(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		lost func(*rand.Rand) bool
+	}{
+		{"every third", func(chance *rand.Rand) bool { return chance.IntN(3) == 0 }},
+		{"all", func(*rand.Rand) bool { return true }},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			onEvents(t, c.lost, func(s *stage, b *bus) {
+				for range 6 {
+					s.request(b, 4)
+					pass(7 * time.Minute)
+				}
+				s.until("everything finished", time.Hour+10*time.Minute, func() bool { return s.line.left() == 0 })
+				s.until("no task left", time.Hour, func() bool { return s.serving() == 0 })
+				if s.line.finished != 24 {
+					t.Errorf("%d of 24 messages finished", s.line.finished)
+				}
+			})
+		})
+	}
+}
