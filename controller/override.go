@@ -33,6 +33,10 @@ func (s *Settings) instruct(st *State, now time.Time, rules roster.Rules, boot m
 	for _, o := range st.overrides.Ended(now) {
 		st.overridden(seen, override.Change{What: override.Ended, Override: o})
 	}
+	lead := instructed.Lead(muster.Observation{Poll: s.Poll, Boot: boot})
+	for _, c := range st.overrides.Due(now, lead) {
+		st.overridden(seen, c)
+	}
 	for i, in := range seen.instructed {
 		a := override.Answer{}
 		switch {
@@ -42,7 +46,7 @@ func (s *Settings) instruct(st *State, now time.Time, rules roster.Rules, boot m
 			a.Err = fmt.Errorf("%w: target tracking of the cloud sizes this fleet, and knows no overrides",
 				override.ErrRefused)
 		default:
-			room := s.room(st, now, rules, boot)
+			room := s.room(st, now, rules, lead)
 			// The position makes the id unique: every accepted override is a record.
 			id := fmt.Sprintf("%s-%d", in.Add.Kind, st.Position.Seq+1+int64(i))
 			c, changed, answer := st.overrides.CarryOut(in.Request, room, id)
@@ -55,11 +59,11 @@ func (s *Settings) instruct(st *State, now time.Time, rules roster.Rules, boot m
 }
 
 // room returns what the fleet can offer to a reservation.
-func (s *Settings) room(st *State, now time.Time, rules roster.Rules, boot muster.Estimate) override.Room {
+func (s *Settings) room(st *State, now time.Time, rules roster.Rules, lead time.Duration) override.Room {
 	r := override.Room{At: now, Min: s.Limits.Min, Max: s.Limits.Max,
 		LaunchesPerHour: s.Limits.LaunchesPerHour, LastHour: st.roster.Launches().LastHour,
 		Active: st.roster.Capacity(now, rules, s.Slots).Active(), Others: st.overrides,
-		Lead: instructed.Lead(muster.Observation{Poll: s.Poll, Boot: boot})}
+		Lead: lead}
 	if s.Spec.BudgetPerHour > 0 && s.Spec.PricePerHour > 0 {
 		r.Affordable = max(1, policy.Affordable(s.Spec.BudgetPerHour, s.Spec.PricePerHour))
 	}
@@ -69,7 +73,7 @@ func (s *Settings) room(st *State, now time.Time, rules roster.Rules, boot muste
 // useUp ends the reservations whose workers became busy, and completes the observation with the overrides.
 func (s *Settings) useUp(st *State, now time.Time, o *muster.Observation, seen *findings) {
 	if o.Capacity.Known {
-		for _, used := range st.overrides.UsedUp(now, instructed.Lead(*o), o.Capacity.Busy, o.Limits.Max) {
+		for _, used := range st.overrides.UsedUp(now, o.Capacity.Busy, o.Limits.Max) {
 			st.overridden(seen, override.Change{What: override.UsedUp, Override: used})
 		}
 	}

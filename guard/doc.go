@@ -24,6 +24,9 @@
 // work. Where no log of the workers is kept, or a queue does not count delayed messages, the check says so and does
 // not count.
 //
+// Judge by a fresh reading: make a step first, or wake the fleet and wait for one. Counts of messages that are older
+// than half a minute are unknown.
+//
 // A caller without a step of its own, such as a hook that only reads a status over HTTP, fills in [Facts] from that
 // status. Facts without an observation are judged busy.
 //

@@ -36,6 +36,10 @@ const (
 	DefaultStale    = time.Minute
 )
 
+// measuredWithin is the age at which a count of messages is too old to judge by, unless three polls are longer. Some
+// sources poll rarely while their queue is quiet: wake them before the question.
+const measuredWithin = 30 * time.Second
+
 // Logs is what is known of the log of a fleet's workers.
 type Logs struct {
 	// Kept is false for a fleet whose log is not kept where the question is asked: the check then does not count.
@@ -178,6 +182,7 @@ func workers(f Facts) Check {
 func work(f Facts) Check {
 	c, o := Check{Name: "work"}, f.Observation
 	var there, unknown, aside []string
+	within := max(measuredWithin, 3*o.Poll)
 	for i := range o.Queues {
 		q := &o.Queues[i]
 		for _, s := range []struct {
@@ -189,6 +194,7 @@ func work(f Facts) Check {
 			// Many sources cannot count delayed messages. Such a message needs no worker yet.
 			{q.Delayed, "delayed", false},
 		} {
+			s.sample = s.sample.Fresh(f.At, within)
 			switch {
 			case s.sample.Known && s.sample.Value > 0:
 				there = append(there, fmt.Sprintf("%s %s of %s", render.Number(s.sample.Value), s.text, q.Queue))

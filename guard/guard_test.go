@@ -73,6 +73,8 @@ func TestEachSignOfActivityIsBusyWithItsEvidence(t *testing.T) {
 			"work", false, "1 delayed of thumbnails"},
 		"an unknown backlog": {func(f *guard.Facts) { f.Observation.Queues[0].Backlog = unknown },
 			"work", true, "unknown (throttled)"},
+		"an old count": {func(f *guard.Facts) { f.Observation.Queues[0].Backlog.At = f.At.Add(-31 * time.Second) },
+			"work", true, "the number in the backlog of thumbnails is unknown (the newest sample is 31s old"},
 		"a running tree": {func(f *guard.Facts) {
 			f.Observation.Expected = &muster.Expected{Known: true, Trees: 1, Open: 12}
 		}, "work", false, "1 tree runs with 12 open nodes"},

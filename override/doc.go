@@ -17,8 +17,9 @@
 //
 // How they act on a decision:
 //
-//   - A reservation raises the size to the reserved workers from one boot time before its begin until its end.
-//     Reservations that overlap add up. It counts all workers in service, those that work already included.
+//   - A reservation raises the size to the reserved workers from one boot time before its begin until its end; that
+//     time is kept as [Grant].LaunchAt. Reservations that overlap add up. It counts all workers in service, those that
+//     work already included.
 //   - A reservation ends early when it is used up: at one time after its begin, as many workers were busy as all
 //     current reservations hold. From then on demand alone sizes the fleet.
 //   - A pause holds the size. A hold of scale-in lets it rise alone.

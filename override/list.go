@@ -77,20 +77,34 @@ func (l List) Limits(at time.Time, least, most int) (low, high int) {
 }
 
 // Reserved returns how many workers the reservations hold at a time, and these reservations. A reservation counts from
-// the time lead before its begin, because its workers must be launched by then.
-func (l List) Reserved(at time.Time, lead time.Duration) (workers int, by List) {
+// the launch time of its grant on, because its workers must be in service when it begins.
+func (l List) Reserved(at time.Time) (workers int, by List) {
 	for _, o := range l {
-		if o.Granted() > 0 && !at.Before(o.Begin.Add(-lead)) && at.Before(o.End) {
+		if o.Granted() > 0 && !at.Before(o.Grant.LaunchAt) && at.Before(o.End) {
 			workers, by = workers+o.Granted(), append(by, o)
 		}
 	}
 	return workers, by
 }
 
+// Due returns the changes by which reservations begin to launch at a time, earlier than their grant says, because a
+// launch takes the time lead by now. Launching that has begun goes on when boots turn out to be faster: the workers of
+// the slowest boots are still missing then.
+func (l List) Due(at time.Time, lead time.Duration) (changes []Change) {
+	for _, o := range l {
+		if o.Granted() > 0 && at.Before(o.Grant.LaunchAt) && !at.Before(o.Begin.Add(-lead)) {
+			g := *o.Grant
+			g.LaunchAt, o.Grant = at, &g
+			changes = append(changes, Change{What: Launching, Override: o})
+		}
+	}
+	return changes
+}
+
 // UsedUp returns the reservations that are used up at a time: they have begun, and the busy workers are as many as all
 // reservations hold, or as many as the fleet may have.
-func (l List) UsedUp(at time.Time, lead time.Duration, busy, most int) (used List) {
-	workers, by := l.Reserved(at, lead)
+func (l List) UsedUp(at time.Time, busy, most int) (used List) {
+	workers, by := l.Reserved(at)
 	if workers == 0 || busy < min(workers, most) {
 		return nil
 	}

@@ -18,7 +18,7 @@ func number(n int) *int { return &n }
 // reserved is a reservation from 14:00 to 14:30 that was granted in full.
 func reserved(id string, workers int) override.Override {
 	return override.Override{ID: id, Kind: override.Reserve, Workers: workers, Begin: t0.Add(time.Hour),
-		End: t0.Add(90 * time.Minute), Grant: &override.Grant{Workers: workers}}
+		End: t0.Add(90 * time.Minute), Grant: &override.Grant{Workers: workers, LaunchAt: t0.Add(58 * time.Minute)}}
 }
 
 func TestAnOverrideOutsideItsBoundsIsRefusedWithWhatIsAllowed(t *testing.T) {
@@ -109,16 +109,15 @@ func TestLimitsNarrowThoseOfTheConfiguration(t *testing.T) {
 }
 
 func TestReservationsThatOverlapAddUpAndAreUsedUpTogether(t *testing.T) {
-	const lead = 2 * time.Minute
 	other := reserved("b", 5)
-	other.Begin = other.Begin.Add(10 * time.Minute)
+	other.Begin, other.Grant.LaunchAt = other.Begin.Add(10*time.Minute), t0.Add(68*time.Minute)
 	l := override.List{reserved("a", 20), other}
 	for _, x := range []struct {
 		at   time.Duration
 		want int
 	}{{57 * time.Minute, 0}, {58 * time.Minute, 20}, {67 * time.Minute, 20}, {68 * time.Minute, 25},
 		{89 * time.Minute, 25}, {90 * time.Minute, 0}} {
-		if n, _ := l.Reserved(t0.Add(x.at), lead); n != x.want {
+		if n, _ := l.Reserved(t0.Add(x.at)); n != x.want {
 			t.Errorf("after %s: %d workers are reserved, want %d", x.at, n, x.want)
 		}
 	}
@@ -135,9 +134,27 @@ func TestReservationsThatOverlapAddUpAndAreUsedUpTogether(t *testing.T) {
 		{70 * time.Minute, 25, 50, 2},
 		{70 * time.Minute, 22, 22, 2}, // more cannot be busy
 	} {
-		if used := l.UsedUp(t0.Add(x.at), lead, x.busy, x.most); len(used) != x.want {
+		if used := l.UsedUp(t0.Add(x.at), x.busy, x.most); len(used) != x.want {
 			t.Errorf("after %s with %d busy: %d are used up, want %d", x.at, x.busy, len(used), x.want)
 		}
+	}
+}
+
+// TestLaunchingBeginsEarlierWhenBootsTakeLongerAndNeverStopsAgain moves the launch of a reservation.
+func TestLaunchingBeginsEarlierWhenBootsTakeLongerAndNeverStopsAgain(t *testing.T) {
+	l := override.List{reserved("a", 20), reserved("b", 5)}
+	at := t0.Add(50 * time.Minute)
+	if due := l.Due(at, 9*time.Minute); len(due) > 0 {
+		t.Errorf("ten minutes ahead, with nine to boot: %+v", due)
+	}
+	for _, c := range l.Due(at, 10*time.Minute) {
+		l = l.After(c)
+	}
+	if n, by := l.Reserved(at); n != 25 || by[0].ID != "a" || len(l) != 2 {
+		t.Errorf("with ten minutes to boot %d workers are reserved, want 25", n)
+	}
+	if due := l.Due(at.Add(time.Minute), time.Minute); len(due) > 0 {
+		t.Errorf("later boots are fast, and found %+v", due)
 	}
 }
 

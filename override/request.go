@@ -1,6 +1,9 @@
 package override
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Request is an instruction of an operator.
 type Request struct {
@@ -26,6 +29,8 @@ type Event string
 const (
 	Added     Event = "added"
 	Cancelled Event = "cancelled"
+	// Launching: a reservation launches earlier than it was granted.
+	Launching Event = "launching"
 	// UsedUp: the workers of a reservation became busy.
 	UsedUp Event = "used_up"
 	// Ended: the end of the override has come.
@@ -40,8 +45,17 @@ type Change struct {
 
 // After returns the list after a change.
 func (l List) After(c Change) List {
-	if c.What == Added {
+	switch c.What {
+	case Added:
 		return l.With(c.Override)
+	case Launching:
+		next := slices.Clone(l)
+		for i := range next {
+			if next[i].ID == c.Override.ID {
+				next[i] = c.Override
+			}
+		}
+		return next
 	}
 	return l.Without(c.Override.ID)
 }

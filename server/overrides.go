@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/guard"
@@ -168,6 +170,36 @@ func (a *api) listOverrides(w http.ResponseWriter, r *http.Request) {
 	answer(w, all)
 }
 
+// freshWithin bounds the wait for a step with fresh readings, and freshEvery is the time between two looks for it.
+const (
+	freshWithin = 3 * time.Second
+	freshEvery  = 50 * time.Millisecond
+)
+
+// freshOutcome wakes a fleet and returns the outcome of the first step whose measurements came after that, or of the
+// newest step if none comes in time. Sources that poll rarely would otherwise show a queue as it was a minute ago.
+func freshOutcome(ctx context.Context, f Fleet) (controller.Outcome, bool) {
+	asked := time.Now().Round(0)
+	f.Wake()
+	tick, over := time.NewTicker(freshEvery), time.NewTimer(freshWithin)
+	defer tick.Stop()
+	defer over.Stop()
+	for {
+		o, seen := f.Last()
+		old := func(q muster.QueueObservation) bool { return q.Backlog.At.Before(asked) }
+		if seen && o.Ready && o.Observation.At.After(asked) && !slices.ContainsFunc(o.Observation.Queues, old) {
+			return o, true
+		}
+		select {
+		case <-tick.C:
+		case <-over.C:
+			return o, seen
+		case <-ctx.Done():
+			return o, seen
+		}
+	}
+}
+
 // judge answers whether a fleet is quiet enough for a deployment.
 func (a *api) judge(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("fleet")
@@ -176,7 +208,7 @@ func (a *api) judge(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %.100q", name))
 		return
 	}
-	o, seen := f.Last()
+	o, seen := freshOutcome(r.Context(), f)
 	standing := a.standing(name)
 	facts := guard.Facts{Fleet: name, At: time.Now().UTC(), Trouble: troubleOf(standing, o),
 		Observation: o.Observation, Decision: o.Decision}

@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/guard"
@@ -24,6 +26,13 @@ type instructed struct {
 	tries    int
 	err      error // of every answer
 	stuck    bool
+	waking   func() // called by Wake; may be nil
+}
+
+func (f *instructed) Wake() {
+	if f.waking != nil {
+		f.waking()
+	}
 }
 
 func (f *instructed) Instruct(_ context.Context, q override.Request, try bool) (loop.Instruction, error) {
@@ -141,23 +150,40 @@ func TestTheOverridesOfAFleetAreListedAndCounted(t *testing.T) {
 		`muster_overrides{fleet="a",kind="reserve"} 0`, `muster_reserved_workers{fleet="a"} 4`)
 }
 
-func TestTheGuardJudgesTheNewestStep(t *testing.T) {
-	w, f := instructible(t, func(fleet string) guard.Logs { return guard.Logs{Kept: true, Failure: fleet + " failed"} })
-	judge := func(name string) (j guard.Judgement) {
-		if err := json.Unmarshal(w.ask("GET", "/v1/fleets/"+name+"/guard", "").Body.Bytes(), &j); err != nil {
-			t.Fatal(err)
+// TestTheGuardJudgesAFreshStep has a fleet that steps only when it is woken, and one that never does.
+func TestTheGuardJudgesAFreshStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, f := instructible(t, func(fleet string) guard.Logs {
+			return guard.Logs{Kept: true, Failure: fleet + " failed"}
+		})
+		judge := func(name string) (j guard.Judgement) {
+			if err := json.Unmarshal(w.ask("GET", "/v1/fleets/"+name+"/guard", "").Body.Bytes(), &j); err != nil {
+				t.Fatal(err)
+			}
+			return j
 		}
-		return j
-	}
-	if j := judge("b"); j.Quiet || !j.Checks[0].Unknown {
-		t.Errorf("a fleet that was not read: %+v", j)
-	}
-	o := *w.a.last
-	o.Observation.At = time.Now().UTC()
-	f.last = &o
-	j := judge("a")
-	if j.Quiet || len(j.Checks) != 5 || j.Checks[0].Busy || !strings.Contains(j.Checks[4].Evidence, "a failed") {
-		t.Errorf("found %+v", j)
-	}
-	wants(t, w.ask("GET", "/v1/fleets/none/guard", ""), http.StatusNotFound, "there is no fleet")
+		if j := judge("b"); j.Quiet || !j.Checks[0].Unknown {
+			t.Errorf("a fleet that was not read: %+v", j)
+		}
+		old := *w.a.last
+		old.Observation.At = time.Now().UTC()
+		f.last = &old
+		if j := judge("a"); j.Quiet || !j.Checks[3].Unknown || !strings.Contains(j.Checks[3].Evidence, "sample") {
+			t.Errorf("with old counts: %+v", j)
+		}
+		f.waking = func() {
+			now := time.Now().UTC().Add(time.Millisecond)
+			o := old
+			o.Observation.At, o.Observation.Queues = now, []muster.QueueObservation{{Queue: "jobs",
+				Backlog: muster.Measured(now, 0), InFlight: muster.Measured(now, 0)}}
+			f.last = &o
+		}
+		began := time.Now()
+		j := judge("a")
+		if len(j.Checks) != 5 || j.Checks[0].Busy || j.Checks[3].Busy ||
+			!strings.Contains(j.Checks[4].Evidence, "a failed") || time.Since(began) > time.Second {
+			t.Errorf("with fresh counts, after %s: %+v", time.Since(began), j)
+		}
+		wants(t, w.ask("GET", "/v1/fleets/none/guard", ""), http.StatusNotFound, "there is no fleet")
+	})
 }

@@ -38,6 +38,8 @@ const (
 	// Of the scaling policy of AWS.
 	evTracked
 	evWake
+	// A request of an operator. What is its number.
+	evInstruction
 )
 
 // happenTo applies the rule of an event of a member, unless the member's place is used by another one by now.

@@ -67,11 +67,13 @@ func routine(k kernel.Kind) bool {
 }
 
 // everyPollMatters tells whether no poll of the run may be left out. Where random draws are made for each poll or
-// report, fewer of them would shift all later draws. A policy may go by the calendar or by metrics of each minute.
+// report, fewer of them would shift all later draws. A policy may go by the calendar or by metrics of each minute, and
+// an instruction begins and ends by the clock.
 func (r *run) everyPollMatters() bool {
 	w, s := &r.world, r.settings.Spec
 	drawn := func(d world.Draw) bool { return d.CV > 0 || d.Exponential || len(d.Samples) > 0 }
-	return w.Cores > 0 && s.PlansAhead() || r.inject.everyPoll || r.inject.outside || w.ControllerCrashes > 0 ||
+	return len(r.Instructions) > 0 ||
+		w.Cores > 0 && s.PlansAhead() || r.inject.everyPoll || r.inject.outside || w.ControllerCrashes > 0 ||
 		w.Approximate > 0 ||
 		w.LoseSamples > 0 || w.LoseListings > 0 || w.LoseTrees > 0 || w.LoseReports > 0 || w.RepeatReports > 0 ||
 		drawn(w.API) || drawn(w.Report) || 2*w.Report.Mean >= reportPatience ||

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/awsrules/counts"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/override"
 	"github.com/muster-scale/muster/sim/internal/kernel"
 	"github.com/muster-scale/muster/sim/internal/messages"
 	"github.com/muster-scale/muster/sim/internal/trees"
@@ -25,6 +26,8 @@ type Options struct {
 	World    world.World
 	Trace    trace.Trace
 	Seed     uint64
+	// Instructions are the requests of operators during the run.
+	Instructions []Instruction
 	// Stepped is called after each step of the controller; it may be nil. No step is made, and Stepped is not called,
 	// for a poll in which nothing can change.
 	Stepped func(View)
@@ -38,6 +41,13 @@ type Options struct {
 	inject inject
 	// before are the levels of an earlier tree that every tree of the run resembles.
 	before []tree.Level
+}
+
+// Instruction is a request of an operator at a time since the start of the run. It is lost if no controller runs then.
+// The begin and the end of an override are instants: see [world.World].Start.
+type Instruction struct {
+	At time.Duration
+	override.Request
 }
 
 // inject switches on bugs, to show that the checks of a run find them, and switches off shortcuts, to compare with.
@@ -232,6 +242,9 @@ func (r *run) loop() error {
 		r.service()
 		r.trackEvery()
 	}
+	for i, x := range r.Instructions {
+		r.events.Add(int64(x.At), evInstruction, kernel.None, uint64(i))
+	}
 	if err := r.read(); err != nil {
 		return err
 	}
@@ -345,6 +358,8 @@ func (r *run) happen(e kernel.Event) error {
 		}
 	case evTracked:
 		r.track()
+	case evInstruction:
+		r.instruct(r.Instructions[e.What].Request)
 	case evRefill:
 		r.warm++
 		r.filling--

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/override"
 	"github.com/muster-scale/muster/sim/internal/kernel"
 	"github.com/muster-scale/muster/worker/protocol"
 )
@@ -197,6 +198,16 @@ func (r *run) take(c *call) {
 		r.answer(c, d)
 		return
 	}
+	r.poll(poll)
+	r.plan()
+}
+
+// instruct passes a request of an operator to the controller.
+func (r *run) instruct(q override.Request) {
+	if r.shell.down {
+		return
+	}
+	_, poll := r.shell.Instruct(time.Duration(r.now), controller.Instructed{At: r.time(), Request: q})
 	r.poll(poll)
 	r.plan()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/muster-scale/muster"
@@ -121,6 +122,10 @@ func (s *Console) Outcome(o controller.Outcome) {
 	s.last[d.Fleet] = key
 	// Every step counts, also one without a failure: it may be time to print earlier ones.
 	s.failed(d.Fleet, d.At, o.Failed)
+	for _, c := range o.Overrides {
+		fmt.Fprintf(s.out, "%s %s override %s %s: %s\n", at, d.Fleet, c.Override.ID,
+			strings.ReplaceAll(string(c.What), "_", " "), c.Override.Text(d.At))
+	}
 	for _, c := range o.Changes {
 		fmt.Fprintf(s.out, "%s %s %s %s", at, d.Fleet, c.Member, c.What)
 		if c.Why != "" {

@@ -63,6 +63,7 @@ func Make(ctx context.Context, c *config.Config, fault error) ([]Fleet, error) {
 		}
 		// What was measured is kept; what the configuration states is replaced.
 		o.Objective, o.Limits = f.Objective, f.Limits
+		o.Limits.Min, o.Limits.Max = o.Overrides.Limits(o.At, o.Limits.Min, o.Limits.Max)
 		one, err := planWith(ctx, c, f.Policy, o)
 		if err != nil {
 			return nil, err

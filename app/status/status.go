@@ -75,6 +75,9 @@ func Print(w io.Writer, s server.Status, failed func(fleet string) string) error
 		if !f.Observation.Capacity.Known && f.Observation.Capacity.Reason != "" {
 			fmt.Fprintf(w, "  members: %s\n", f.Observation.Capacity.Reason)
 		}
+		for _, o := range f.Observation.Overrides {
+			fmt.Fprintf(w, "  override %s: %s\n", o.ID, o.Text(s.At))
+		}
 		for _, note := range f.Observation.Notes {
 			fmt.Fprintf(w, "  note: %s\n", note)
 		}

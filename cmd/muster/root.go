@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/muster-scale/muster/cmd/muster/internal/command"
+	"github.com/muster-scale/muster/cmd/muster/internal/operations"
 	"github.com/muster-scale/muster/cmd/muster/internal/queues"
 	"github.com/muster-scale/muster/cmd/muster/internal/simulations"
 	"github.com/muster-scale/muster/cmd/muster/internal/trees"
@@ -47,6 +48,13 @@ func commands() []entry {
 		{"validate", newValidate},
 		{"publish", newPublish},
 		{"doctor", newDoctor},
+		{"reserve", operations.NewReserve},
+		{"pause", operations.NewPause},
+		{"resume", operations.NewResume},
+		{"limits", operations.NewLimits},
+		{"hold", operations.NewHold},
+		{"overrides", operations.NewOverrides},
+		{"guard", operations.NewGuard},
 	}
 }
 

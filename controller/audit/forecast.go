@@ -5,7 +5,6 @@ import (
 
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/override"
-	"github.com/muster-scale/muster/roster"
 )
 
 // Forecast says what a request of an operator would change now.
@@ -14,8 +13,8 @@ type Forecast struct {
 	From     int    `json:"from"`
 	To       int    `json:"to"`
 	Sentence string `json:"sentence"`
-	// Launch and Stop are how many workers more or fewer that is. Of the workers that would get a stop request at once,
-	// StopIdle are idle, and StopBusy finish their messages first. Both are 0 where the fleet's own service chooses
+	// Launch and Stop are how many workers more or fewer that is. Of those that stop, StopIdle have no message now, and
+	// StopBusy finish their messages first: idle workers stop first. Both are 0 where the fleet's own service chooses
 	// which members end.
 	Launch   int `json:"launch"`
 	Stop     int `json:"stop"`
@@ -35,18 +34,10 @@ func ForecastOf(s controller.Settings, st controller.State, now time.Time, q ove
 	without, with := s.Step(st, now, nil), s.Step(st, now, []controller.Input{in})
 	f := Forecast{From: without.Decision.Desired, To: with.Decision.Desired, Sentence: with.Decision.Sentence()}
 	f.Launch, f.Stop = max(0, f.To-f.From), max(0, f.From-f.To)
-	states := map[string]roster.State{}
-	for _, m := range without.Members(now) {
-		states[m.ID] = m.State
-	}
-	for _, c := range with.Changes {
-		switch state := states[c.Member]; {
-		case c.What != roster.AskedToDrain:
-		case state == roster.Idle:
-			f.StopIdle++
-		case state == roster.Busy:
-			f.StopBusy++
-		}
+	if !s.Unreported {
+		c := without.Observation.Capacity
+		f.StopIdle = min(f.Stop, c.Active()-c.Busy)
+		f.StopBusy = f.Stop - f.StopIdle
 	}
 	return f, answer
 }

@@ -172,6 +172,7 @@ var layers = []string{
 	"app/importing",
 	"app/status",
 	"app/incidents",
+	"app/operate",
 	"app/doctor",
 	"app/explain",
 	"app/plan",

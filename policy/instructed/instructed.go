@@ -10,14 +10,25 @@ import (
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
-// Lead returns how long before its begin a reservation launches its workers: the boot time that 99 of 100
-// launches do not exceed, and two polls, because a decision is made at a poll and its result is seen at one.
+// fewBoots is how many measured boots show how much the boot time varies. Until then a boot may take unsure times as
+// long as measured or stated: a reservation of 40 workers waits for the slowest of 40 boots.
+const (
+	fewBoots = 20
+	unsure   = 2
+)
+
+// Lead returns how long before its begin a reservation launches its workers: the boot time that 99 of 100 launches do
+// not exceed, and two polls, because a decision is made at a poll and its result is seen at one. While few boots were
+// measured, the boot time counts twice.
 func Lead(o muster.Observation) time.Duration {
 	poll := o.Poll
 	if poll <= 0 {
 		poll = time.Second
 	}
 	boot := max(o.Boot.P99Seconds, o.Boot.P95Seconds, o.Boot.MeanSeconds)
+	if o.Boot.Prior || o.Boot.Count < fewBoots {
+		boot *= unsure
+	}
 	return time.Duration(boot*float64(time.Second)) + 2*poll
 }
 
@@ -34,7 +45,7 @@ func (p Reserved) Decide(o muster.Observation, recent muster.Recent) muster.Deci
 	if len(o.Overrides) == 0 {
 		return d
 	}
-	workers, by := o.Overrides.Reserved(o.At, Lead(o))
+	workers, by := o.Overrides.Reserved(o.At)
 	if workers == 0 {
 		return d
 	}

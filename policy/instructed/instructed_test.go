@@ -21,7 +21,7 @@ func seen(backlog float64, l override.List) muster.Observation {
 		Queues: []muster.QueueObservation{{Queue: "q", Backlog: muster.Measured(t0, backlog),
 			InFlight: muster.Measured(t0, 0)}},
 		Capacity: muster.Capacity{Known: true, Desired: 10, Idle: 10, Slots: 10, SlotsPerWorker: 1},
-		Boot:     muster.Estimate{Known: true, Count: 5, MeanSeconds: 30, P95Seconds: 50, P99Seconds: 58},
+		Boot:     muster.Estimate{Known: true, Count: 50, MeanSeconds: 30, P95Seconds: 50, P99Seconds: 58},
 	}
 	o.Overrides = l
 	o.Limits.Min, o.Limits.Max = l.Limits(t0, 2, 50)
@@ -41,7 +41,8 @@ func TestEachInstructionIsATermOfTheDecision(t *testing.T) {
 	twenty, three := 20, 3
 	reserve := func(n int, begin time.Time) override.List {
 		return one(override.Reserve, func(o *override.Override) {
-			o.Workers, o.Begin, o.Grant = n, begin, &override.Grant{Workers: n}
+			o.Workers, o.Begin = n, begin
+			o.Grant = &override.Grant{Workers: n, LaunchAt: begin.Add(-time.Minute)}
 		})
 	}
 	for _, x := range []struct {
@@ -115,7 +116,12 @@ func TestTheRecommendationIsThatOfTheDemand(t *testing.T) {
 }
 
 func TestAReservationLaunchesOneSlowBootAndTwoPollsAhead(t *testing.T) {
-	if got := instructed.Lead(seen(0, nil)); got != time.Minute {
+	o := seen(0, nil)
+	if got := instructed.Lead(o); got != time.Minute {
 		t.Errorf("found %s, want 58s and two polls", got)
+	}
+	o.Boot.Count = 5
+	if got := instructed.Lead(o); got != 118*time.Second {
+		t.Errorf("with few measured boots found %s, want twice 58s and two polls", got)
 	}
 }
