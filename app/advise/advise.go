@@ -138,14 +138,19 @@ func Make(ctx context.Context, h reader, r Request) (Found, error) {
 	if err := s.effects(ctx, h, w, all, &found); err != nil {
 		return Found{}, err
 	}
+	found.sort(all, f.Objective.Quantile)
+	return found, nil
+}
+
+// sort puts each advice where it belongs: among those to give, or among those that the simulation speaks against.
+func (f *Found) sort(all []Advised, quantile float64) {
 	for _, a := range all {
-		if a.Effect != nil && !advice.Effects(a.Effect.Before, a.Effect.After, f.Objective.Quantile) {
-			found.Declined = append(found.Declined, a)
+		if a.Effect != nil && !advice.Effects(a.Effect.Before, a.Effect.After, quantile) {
+			f.Declined = append(f.Declined, a)
 			continue
 		}
-		found.Advice = append(found.Advice, a)
+		f.Advice = append(f.Advice, a)
 	}
-	return found, nil
 }
 
 // fleetOf returns the named fleet, or the only one, with its index.
