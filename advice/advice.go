@@ -51,6 +51,11 @@ type Measured struct {
 	// LeasesLost counts the messages whose visibility timeout ended while a worker had them, MembersLost the members
 	// that stopped reporting.
 	LeasesLost, MembersLost int
+	// CPU is the mean share of the members' cores in use, from 0 to 1, that another system measured, in CPUPoints
+	// readings; unknown without any. CPUUnknown says why, if it was asked for.
+	CPU        float64
+	CPUPoints  int
+	CPUUnknown string
 	// Unreported is true if the workers did not report.
 	Unreported bool
 }

@@ -76,6 +76,21 @@ func TestAdviceOfS2AndOfEachRule(t *testing.T) {
 		{"too few calls", func(f fleet) { f.m.Usage = used(20, 0.01) }, "processor time", "unjudged", "only 20 calls"},
 		{"nothing measured is not zero", func(f fleet) { f.m.Usage = protocol.Usage{} }, "processor time", "unjudged",
 			"no processor time was measured"},
+		{"CPU is consistently low while slots are at their target", func(f fleet) {
+			f.m.Usage, f.m.CPU, f.m.CPUPoints = protocol.Usage{}, 0.07, 288
+		}, "processor time", "workers.slots 10 -> 40", "CPUUtilization is 7 % while 70 % of the slots are busy"},
+		{"CPU is consistently high while slots are at their target", func(f fleet) {
+			f.s.Reported, f.m.CPU, f.m.CPUPoints = false, 0.68, 288
+		}, "processor time", " the present size -> more or faster cores", "too small"},
+		{"CPU in between", func(f fleet) { f.m.Usage, f.m.CPU, f.m.CPUPoints = protocol.Usage{}, 0.45, 288 },
+			"processor time", "fits", ""},
+		{"the slots are hardly busy", func(f fleet) {
+			f.m.Usage, f.m.CPU, f.m.CPUPoints, f.m.Utilization = protocol.Usage{}, 0.01, 288, 0.02
+		}, "processor time", "unjudged", "2 % of the slots were busy"},
+		{"half an hour of CPU", func(f fleet) { f.m.Usage, f.m.CPU, f.m.CPUPoints = protocol.Usage{}, 0.01, 6 },
+			"processor time", "unjudged", "6 datapoints"},
+		{"CPU may not be read", func(f fleet) { f.m.Usage, f.m.CPUUnknown = protocol.Usage{}, "AccessDenied" },
+			"processor time", "unjudged", "AccessDenied"},
 		{"workers do not report", func(f fleet) { f.s.Reported = false }, "processor time", "unjudged",
 			"do not report"},
 		{"processes of this machine exceed its cores", func(f fleet) {
@@ -196,7 +211,7 @@ func TestAdviceNeverGoesBelowThePeakNorRestsOnTooLittle(t *testing.T) {
 			switch a.Key {
 			case advice.Slots:
 				if a.Whole < 1 || a.Whole > 1000 || a.Whole < s.Slots && a.Whole*s.Batch*s.Limits.Max < m.PeakBusy ||
-					m.Usage.Calls < 30 || m.Usage.WallSeconds < 60 {
+					(m.Usage.Calls < 30 || m.Usage.WallSeconds < 60) && m.CPUPoints < 12 {
 					t.Fatalf("%+v of %+v", a, m)
 				}
 			case advice.Max:
@@ -253,6 +268,10 @@ func drawn(t *rapid.T) (advice.Stated, advice.Measured) {
 		PeakSize: number("peak", 500), PeakBusy: number("busy", 2000), MeanBusy: float64(number("mean", 500)),
 		AtMax: lasting("at max", 0, time.Hour), OldestKnown: rapid.Bool().Draw(t, "known"),
 		Oldest: lasting("oldest", 0, 20*24*time.Hour), LeasesLost: number("lost", 5), MembersLost: number("members", 3)}
+	if rapid.Bool().Draw(t, "CPU") {
+		m.CPU, m.CPUPoints = rapid.Float64Range(0, 1.5).Draw(t, "share"), number("points", 300)
+		m.Utilization, m.SlotSeconds = rapid.Float64Range(0, 1).Draw(t, "utilization"), float64(number("slot-s", 2))
+	}
 	m.InTime = m.Ended * rapid.Float64Range(0, 1).Draw(t, "in time")
 	if rapid.Bool().Draw(t, "measured") {
 		m.Usage = protocol.Usage{Calls: int64(number("calls", 100)), WallSeconds: rapid.Float64Range(0,

@@ -18,7 +18,8 @@
 // The rules, each in a function of its own:
 //
 //   - Processor time (members.go): with all slots busy, a member that uses less than [CPULow] of its cores is too large
-//     or has too few slots, and one that uses more than [CPUHigh] is too small. Memory bounds the slots.
+//     or has too few slots, and one that uses more than [CPUHigh] is too small. Memory bounds the slots. Where the work
+//     was not measured, the CPU of whole members counts, if another system measured that.
 //   - Durations (durations.go): a stated boot time or mean that is not the measured one, an objective that the work
 //     alone exceeds, a visibility timeout or a retention that does not fit.
 //   - Sizes (sizes.go): a maximum that late messages met, or far above any need, and a minimum without which the first

@@ -55,6 +55,12 @@ func unmeasured(s Stated, m Measured) *Unjudged {
 // processorTime compares the processor time of busy slots with the cores of a member.
 func processorTime(s Stated, m Measured) (*Advice, *Unjudged) {
 	if u := unmeasured(s, m); u != nil {
+		if m.CPUPoints > 0 && !s.Local {
+			return memberCPU(s, m)
+		}
+		if m.CPUUnknown != "" {
+			u.Why += "; " + m.CPUUnknown
+		}
 		return nil, u
 	}
 	used, perCall := full(s, m)
@@ -78,6 +84,50 @@ func processorTime(s Stated, m Measured) (*Advice, *Unjudged) {
 			resting(m, m.Usage.Calls, smallestSamples), nil
 	case used > CPUHigh:
 		return tooSmall(s, m, perCall, figures)
+	}
+	return nil, nil
+}
+
+const (
+	// fewPoints is how many readings of the members' CPU an advice needs: an hour of them.
+	fewPoints = 12
+	// leastBusy is the smallest share of busy slots from which the CPU with all slots busy can be told.
+	leastBusy = 0.1
+)
+
+// memberCPU judges by the CPU of whole members, where the work itself was not measured. Members use it in proportion to
+// their busy slots, so with all slots busy it is
+//
+//	CPU / share of busy slots
+//
+// which is too high by what a member uses without any work.
+func memberCPU(s Stated, m Measured) (*Advice, *Unjudged) {
+	switch {
+	case m.CPUPoints < fewPoints:
+		return unjudged("an hour of datapoints", "%s of CPUUtilization", render.Plural(m.CPUPoints, "datapoint"))
+	case m.SlotSeconds == 0 || m.Utilization < leastBusy:
+		return unjudged("a window in which the members work", "%s of the slots were busy, and CPUUtilization was %s",
+			share(m.Utilization), share(m.CPU))
+	}
+	used := math.Min(m.CPU/m.Utilization, 1)
+	figures := fmt.Sprintf("CPUUtilization is %s while %s of the slots are busy, so with all slots busy it is about %s",
+		share(m.CPU), share(m.Utilization), share(used))
+	switch {
+	case used < CPULow:
+		n := min(maxSlots/s.Batch, mostSlotsTimes*s.Slots)
+		if used > 0 {
+			n = min(n, int(CPUGoal/used*float64(s.Slots)))
+		}
+		if n <= s.Slots {
+			return nil, nil
+		}
+		return whole(Slots, s.Slots, n, "members are too large or have too few slots: %s; their memory is unknown here",
+			figures).resting(m, int64(m.CPUPoints), fewPoints), nil
+	case used > CPUHigh:
+		return (&Advice{Key: Members, Old: "the present size", New: "more or faster cores",
+			Why: "members are too small: " + figures + "; larger ones finish each message sooner, and no policy " +
+				"needs " +
+				"to change"}).resting(m, int64(m.CPUPoints), fewPoints), nil
 	}
 	return nil, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/advice"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/awsmetrics"
 	"github.com/muster-scale/muster/internal/misuse"
 	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/sim/trace/recorded"
@@ -30,6 +31,8 @@ type Request struct {
 	Fleet string
 	// From and To bound the window.
 	From, To time.Time
+	// Metrics reads the CPUUtilization of the members; nil reads none. See [MetricsOf].
+	Metrics *awsmetrics.Reader
 	// Progress displays how many runs are done; nil for nowhere.
 	Progress io.Writer
 }
@@ -73,6 +76,8 @@ type Figures struct {
 	PeakBytes    int64    `json:"peak_bytes,omitzero"`
 	MemoryBytes  int64    `json:"memory_bytes,omitzero"`
 	PeakSize     int      `json:"peak_workers"`
+	// CPU is the mean CPUUtilization of the members in CloudWatch, as a share.
+	CPU *float64 `json:"cpu_utilization,omitzero"`
 }
 
 // Advised is an advice with its place in the file and its simulated effect.
@@ -116,6 +121,7 @@ func Make(ctx context.Context, h reader, r Request) (Found, error) {
 		return Found{}, err
 	}
 	m, w := figures.Measured(), work.Window()
+	readCPU(ctx, r.Metrics, f, r.To.Sub(r.From), &m)
 	report := advice.Of(stated(r.Config, f), m)
 	found := Found{Fleet: f.Name, From: r.From, To: r.To, Figures: figuresOf(m, w), Advice: []Advised{},
 		Declined: []Advised{}, Unjudged: report.Unjudged, Fits: report.Fits, Replayed: []string{}}
@@ -132,14 +138,19 @@ func Make(ctx context.Context, h reader, r Request) (Found, error) {
 	if err := s.effects(ctx, h, w, all, &found); err != nil {
 		return Found{}, err
 	}
+	found.sort(all, f.Objective.Quantile)
+	return found, nil
+}
+
+// sort puts each advice where it belongs: among those to give, or among those that the simulation speaks against.
+func (f *Found) sort(all []Advised, quantile float64) {
 	for _, a := range all {
-		if a.Effect != nil && !advice.Effects(a.Effect.Before, a.Effect.After, f.Objective.Quantile) {
-			found.Declined = append(found.Declined, a)
+		if a.Effect != nil && !advice.Effects(a.Effect.Before, a.Effect.After, quantile) {
+			f.Declined = append(f.Declined, a)
 			continue
 		}
-		found.Advice = append(found.Advice, a)
+		f.Advice = append(f.Advice, a)
 	}
-	return found, nil
 }
 
 // fleetOf returns the named fleet, or the only one, with its index.
@@ -216,6 +227,10 @@ func figuresOf(m advice.Measured, w recorded.Window) Figures {
 			v := shorter(y.part / y.of)
 			*y.into = &v
 		}
+	}
+	if m.CPUPoints > 0 {
+		v := shorter(m.CPU)
+		x.CPU = &v
 	}
 	return x
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,8 +90,10 @@ func lived(t *testing.T, c *config.Config, work string, boot time.Duration, usag
 			records = append(records, r)
 		}
 	}, nil)
-	if err == nil {
-		_, err = h.Append(ctx, "photos", at, records...)
+	for some := range slices.Chunk(records, 10_000) {
+		if err == nil {
+			at, err = h.Append(ctx, "photos", at, some...)
+		}
 	}
 	if err != nil {
 		t.Fatal(err)

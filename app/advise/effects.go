@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// maxReplayed bounds the messages of a replay: a run takes about five microseconds for each.
-	maxReplayed = 300_000
+	// maxReplayed bounds the messages of a replay: a run takes some ten microseconds for each.
+	maxReplayed = 100_000
 	// leastReplayed is how many messages a replay needs to say something.
 	leastReplayed = 10
 	// seed is that of all runs, so that the same history gives the same output.

@@ -103,6 +103,9 @@ func (x Figures) line() string {
 		parts = append(parts, fmt.Sprintf("a call uses %s of %s cores", render.Number(*x.CoresPerCall),
 			render.Number(x.Cores)))
 	}
+	if x.CPU != nil {
+		parts = append(parts, "CPUUtilization "+percent(*x.CPU))
+	}
 	return strings.Join(parts, ", ")
 }
 

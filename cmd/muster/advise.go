@@ -17,7 +17,7 @@ import (
 // newAdvise makes muster advise. It reads the configuration and the history, and needs no running muster up. The exit
 // code is 0 whatever it finds.
 func newAdvise(g *command.Global) *cobra.Command {
-	window := ""
+	window, metrics := "", false
 	cmd := &cobra.Command{
 		Use:   "advise [FLEET]",
 		Short: "Say which values of the configuration do not fit the measured work, and what others would come to",
@@ -29,15 +29,17 @@ It changes nothing. What it cannot judge, it says, with what is needed.`,
 		Example: "  muster advise thumbnails\n  muster advise thumbnails --window 24h -o json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runAdvise(cmd, g, args, window)
+			return runAdvise(cmd, g, args, window, metrics)
 		},
 	}
 	cmd.Flags().StringVar(&window, "window", "7d", "how far back to read the history, as in 7d or 36h")
+	cmd.Flags().BoolVar(&metrics, "cloudwatch", false, "also read the CPUUtilization of the group or service from "+
+		"CloudWatch, for work that workers do not measure; it has a price")
 	return cmd
 }
 
 // runAdvise reads the files and prints the advice.
-func runAdvise(cmd *cobra.Command, g *command.Global, args []string, window string) error {
+func runAdvise(cmd *cobra.Command, g *command.Global, args []string, window string, metrics bool) error {
 	span, err := advise.Window(window)
 	if err != nil {
 		return err
@@ -67,6 +69,11 @@ func runAdvise(cmd *cobra.Command, g *command.Global, args []string, window stri
 	r := advise.Request{Config: c, File: file, Text: text, From: now.Add(-span), To: now, Progress: cmd.ErrOrStderr()}
 	if len(args) == 1 {
 		r.Fleet = args[0]
+	}
+	if metrics {
+		if r.Metrics, err = advise.MetricsOf(cmd.Context(), c); err != nil {
+			return err
+		}
 	}
 	found, err := advise.Make(cmd.Context(), h, r)
 	if err != nil {
