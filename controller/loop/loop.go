@@ -204,10 +204,15 @@ func (l *Loop) take(call reportCall) (look bool) {
 // Wake makes the loop poll and step soon, with fresh readings of sources that poll rarely. It never blocks, and many
 // calls may cause one step.
 func (l *Loop) Wake() {
+	l.expect()
+	l.signalWake()
+}
+
+// expect makes the next readings fresh, also those of sources and fleets that poll rarely while they are quiet.
+func (l *Loop) expect() {
 	for _, e := range l.o.Expecters {
 		e.Expect()
 	}
-	l.signalWake()
 }
 
 // signalWake wakes Run's goroutine; a wake that is pending already suffices.
