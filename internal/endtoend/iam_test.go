@@ -89,6 +89,9 @@ func actionOf(q *http.Request, body []byte) string {
 	if form, err := url.ParseQuery(string(body)); err == nil && form.Get("Action") != "" {
 		name = form.Get("Action")
 	}
+	if service == "sqs" {
+		name = strings.TrimSuffix(name, "Batch") // IAM has one action for both
+	}
 	return cmp.Or(map[string]string{"monitoring": "cloudwatch"}[service], service) + ":" + name
 }
 
