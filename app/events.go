@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/muster-scale/muster/app/opening"
 	"github.com/muster-scale/muster/event"
 	"github.com/muster-scale/muster/event/receiver"
 	"github.com/muster-scale/muster/server"
@@ -56,12 +57,7 @@ func (f *fleets) named() (all []event.Fleet) {
 		if own == nil || own.serves == nil {
 			continue // it polls when it starts
 		}
-		facts := p.InForce.Facts()
-		one := event.Fleet{Name: p.Name, Group: facts.Tracked.Group, Service: facts.Tracked.Service,
-			Cluster: facts.Around.Cluster, Family: facts.Around.Family, Hosts: facts.Around.Hosts}
-		for _, q := range p.InForce.Queues {
-			one.Queues = append(one.Queues, q.Name)
-		}
+		one := opening.Named(p.InForce)
 		if last, ok := own.serves.Last(); ok {
 			one.Has = last.Next.Has
 		}

@@ -27,13 +27,30 @@ const (
 	ModeDoctor Mode = "doctor"
 )
 
-// Modes returns all modes, in the order of the documentation.
+// The modes of the functions of muster-lambda: each has the name of its function. Kinds state no permissions for them,
+// because a function makes calls that another mode makes too; package deploy/iam derives them.
+const (
+	ModeStep          Mode = "step"
+	ModeEvent         Mode = "event"
+	ModePublishMetric Mode = "publish-metric"
+	ModeSetTarget     Mode = "set-target"
+	ModeTerminate     Mode = "terminate"
+	ModeHook          Mode = "hook"
+	ModeSend          Mode = "send"
+)
+
+// FunctionModes returns the modes of the functions of muster-lambda, in the order of the documentation.
+func FunctionModes() []Mode {
+	return []Mode{ModeStep, ModeEvent, ModePublishMetric, ModeSetTarget, ModeTerminate, ModeHook, ModeSend}
+}
+
+// Modes returns all modes of the program muster, in the order of the documentation.
 func Modes() []Mode { return []Mode{ModeUp, ModeWork, ModePlan, ModePublish, ModeDoctor} }
 
-// ModeNames returns the names of all modes.
+// ModeNames returns the names of all modes, those of functions last.
 func ModeNames() []string {
 	var names []string
-	for _, m := range Modes() {
+	for _, m := range append(Modes(), FunctionModes()...) {
 		names = append(names, string(m))
 	}
 	return names

@@ -5,6 +5,8 @@
 //	set-target      sets the target of the scaling policies
 //	terminate       is the custom termination policy of an Auto Scaling group
 //	send            puts test messages into a queue
+//	event           steps the fleets that an event concerns
+//	hook            answers lifecycle hooks: of deployments of ECS, and of instances of a group
 //
 // cmd/muster-lambda is this package and nothing else:
 //

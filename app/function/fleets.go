@@ -37,8 +37,9 @@ func (e environment) open(ctx context.Context, h *kind.Host, fleets []config.Fle
 	var all []*sized
 	for _, c := range fleets {
 		if facts := c.Facts(); facts.Answered || facts.Reported && c.ReportsTable == "" {
-			return nil, fmt.Errorf("open the fleet %s: its workers report to a controller that answers, and a function "+
-				"cannot; state reports: none below %s, and reports_from if the workers write their reports into a table",
+			return nil, fmt.Errorf("open the fleet %s: its workers report to a controller that answers, and a "+
+				"function cannot; state reports: none below %s, and reports_from if the workers write their reports "+
+				"into a table",
 				c.Name, facts.Key)
 		}
 		s, err := opening.Settings(c)

@@ -54,6 +54,8 @@ func functions() map[string]func(context.Context, environment) (invocation, erro
 		"set-target":     openTarget,
 		"terminate":      openTerminate,
 		"send":           openSend,
+		"event":          openEvent,
+		"hook":           openHook,
 	}
 }
 
@@ -110,8 +112,8 @@ func (f *Function) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%s: encode the answer: %w", f.name, err)
 	}
 	if len(text) > MaxAnswer {
-		return nil, fmt.Errorf("%s: the answer has %d bytes, allowed are %d; name fewer fleets in %s", f.name, len(text),
-			MaxAnswer, VariableFleets)
+		return nil, fmt.Errorf("%s: the answer has %d bytes, allowed are %d; name fewer fleets in %s", f.name,
+			len(text), MaxAnswer, VariableFleets)
 	}
 	return text, nil
 }

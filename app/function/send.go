@@ -16,11 +16,12 @@ import (
 )
 
 const (
-	// VariableCount, VariableDuration and VariableSpread are the defaults of the test messages: how many, how long the
-	// work of one takes, as in 25s, and the coefficient of variation of that duration.
-	VariableCount    = "MUSTER_COUNT"
+	// VariableCount is the default number of test messages.
+	VariableCount = "MUSTER_COUNT"
+	// VariableDuration is the default duration of the work of one message, as in 25s; by default 1s.
 	VariableDuration = "MUSTER_DURATION"
-	VariableSpread   = "MUSTER_SPREAD"
+	// VariableSpread is the default coefficient of variation of that duration; by default 0.
+	VariableSpread = "MUSTER_SPREAD"
 	// maxSent bounds the messages of one invocation, so that they are sent within its time.
 	maxSent = 10_000
 )
@@ -59,13 +60,14 @@ func openSend(ctx context.Context, e environment) (invocation, error) {
 		l := given
 		if len(payload) > 0 {
 			if err := json.Unmarshal(payload, &l); err != nil {
-				return nil, fmt.Errorf("decode the payload: %w; allowed are queue, count, duration, spread and seed", err)
+				return nil, fmt.Errorf("decode the payload: %w; allowed are queue, count, duration, spread and seed",
+					err)
 			}
 		}
 		takes, err := time.ParseDuration(l.Duration)
 		if err != nil || takes < 0 || l.Count < 1 || l.Count > maxSent || l.Spread < 0 {
-			return nil, fmt.Errorf("found count %d, duration %q and spread %g; allowed are 1 to %d, a duration as in 25s "+
-				"and a number from 0 on", l.Count, l.Duration, l.Spread, maxSent)
+			return nil, fmt.Errorf("found count %d, duration %q and spread %g; allowed are 1 to %d, a duration as in "+
+				"25s and a number from 0 on", l.Count, l.Duration, l.Spread, maxSent)
 		}
 		q, err := queueAt(l.Queue)
 		if err != nil {

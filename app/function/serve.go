@@ -25,8 +25,8 @@ const initWithin = 2 * time.Second
 // the memory that it leaves behind is not to be trusted; Lambda starts another one.
 func Serve(ctx context.Context, f *Function, failed error, stderr io.Writer) int {
 	if failed == nil && os.Getenv(runtimeVariable) == "" {
-		failed = fmt.Errorf("%s is not set: this program runs in AWS Lambda only, as the file bootstrap of the runtime "+
-			"provided.al2023; docs/lambda.md explains it", runtimeVariable)
+		failed = fmt.Errorf("%s is not set: this program runs in AWS Lambda only, as the file bootstrap of the "+
+			"runtime provided.al2023; docs/lambda.md explains it", runtimeVariable)
 	}
 	if failed != nil {
 		fmt.Fprintln(stderr, failed)

@@ -24,12 +24,23 @@ const (
 	ahead = 10 * time.Second
 )
 
-// termination is what Auto Scaling asks: which of these instances may end.
+// termination is what Auto Scaling asks: which of these instances may end, and how much has to end in each zone and
+// market.
 type termination struct {
 	AutoScalingGroupName string
-	Instances            []struct{ InstanceID string }
+	CapacityToTerminate  []capacity
+	Instances            []candidate
 	Cause                string
 }
+
+// capacity is how much has to end in a zone and market.
+type capacity struct {
+	AvailabilityZone, InstanceMarketOption string
+	Capacity                               int
+}
+
+// candidate is an instance that Auto Scaling would end.
+type candidate struct{ InstanceID, AvailabilityZone, InstanceMarketOption string }
 
 // Terminated is the answer to Auto Scaling: the instances that may end, in the order of the question. The group ends no
 // instance while the list is empty, and asks again.
@@ -104,12 +115,15 @@ func openTerminate(ctx context.Context, e environment) (invocation, error) {
 // endable returns the instances of the question all of whose workers have stopped for good, by their own words. With
 // protected, the workers protect their instance while they are busy: then Auto Scaling offers no busy instance, so the
 // fresh report of an idle worker suffices. An instance without reports is unknown, and never named.
+//
+// If a zone and market has too few such instances, none is named at all: Auto Scaling takes the rest of a short list
+// from the others.
 func endable(ask termination, entries []dynamoreport.Entry, protected bool, now time.Time) []string {
 	workers := map[string][]protocol.Report{}
 	for _, e := range entries {
 		workers[e.Report.Member] = append(workers[e.Report.Member], e.Report)
 	}
-	ids := []string{}
+	ids, found := []string{}, map[[2]string]int{}
 	for _, i := range ask.Instances {
 		of := workers[i.InstanceID]
 		may := len(of) > 0
@@ -118,6 +132,12 @@ func endable(ask termination, entries []dynamoreport.Entry, protected bool, now 
 		}
 		if may {
 			ids = append(ids, i.InstanceID)
+			found[[2]string{i.AvailabilityZone, i.InstanceMarketOption}]++
+		}
+	}
+	for _, c := range ask.CapacityToTerminate {
+		if found[[2]string{c.AvailabilityZone, c.InstanceMarketOption}] < c.Capacity {
+			return []string{}
 		}
 	}
 	return ids

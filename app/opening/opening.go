@@ -7,6 +7,7 @@ import (
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/controller/loop"
+	"github.com/muster-scale/muster/event"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/kind"
 )
@@ -93,4 +94,15 @@ func Settings(c config.Fleet) (controller.Settings, error) {
 		s.HandEvery = c.Sizer.Every()
 	}
 	return controller.NewSettings(s)
+}
+
+// Named returns the fleet c by the names that events use. Its members are unknown.
+func Named(c config.Fleet) event.Fleet {
+	facts := c.Facts()
+	one := event.Fleet{Name: c.Name, Group: facts.Tracked.Group, Service: facts.Tracked.Service,
+		Cluster: facts.Around.Cluster, Family: facts.Around.Family, Hosts: facts.Around.Hosts}
+	for _, q := range c.Queues {
+		one.Queues = append(one.Queues, q.Name)
+	}
+	return one
 }

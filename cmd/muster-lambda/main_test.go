@@ -71,7 +71,7 @@ func (r *runtimeAPI) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		case e := <-r.events:
 			w.Header().Set("Lambda-Runtime-Aws-Request-Id", e.id)
 			w.Header().Set("Lambda-Runtime-Deadline-Ms", fmt.Sprint(time.Now().Add(e.within).UnixMilli()))
-			w.Header().Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:111122223333:function:muster")
+			w.Header().Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:111122223333:function:m")
 			_, _ = io.WriteString(w, e.payload)
 		case <-q.Context().Done():
 		}

@@ -103,9 +103,10 @@ func newIAM(g *command.Global) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar((*string)(&o.Mode), "mode", "up", "what the role runs: up, work, plan, publish or doctor")
+	f.StringVar((*string)(&o.Mode), "mode", "up", "what the role runs: up, work, plan, publish, doctor, or a function")
 	f.StringVar(&o.Account, "account", "", "the account's number (default: that of the fleet's queue)")
 	f.StringVar(&o.Region, "region", "", "the region of what names none")
+	f.StringVar(&o.History, "history", "", "for functions: the table of their history, dynamodb:TABLE")
 	f.StringSliceVar(&o.PassRoles, "pass-role", nil, "the ARNs of the roles of task definitions (default: any)")
 	f.StringSliceVar(&o.Workers.Reports, "report", nil, "for work: cloudwatch[:NAMESPACE] or dynamodb:TABLE")
 	f.BoolVar(&o.Workers.LifecycleHook, "lifecycle-hook", false, "for work: the workers have a lifecycle hook")

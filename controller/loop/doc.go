@@ -16,8 +16,8 @@
 // cannot be written, nothing is done at all, and the next poll tries again.
 //
 // [Loop.Report] answers workers, [Loop.Wake] announces an event, [Loop.Change] sets new settings, [Loop.Last] returns
-// the last outcome. [Loop.Preview] computes the first step without carrying it out. [Loop.Once] makes one step and ends,
-// for programs that run only at intervals.
+// the last outcome. [Loop.Preview] computes the first step without carrying it out. [Loop.Once] makes one step and
+// ends, for programs that run only at intervals.
 //
 // Invariants: one order of a size in flight; one step at a time; all goroutines have ended when Run returns. Time
 // is counted by the monotonic clock, so that a clock that is set back does not stop the loop.

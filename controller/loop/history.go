@@ -125,6 +125,7 @@ func (l *Loop) Preview(ctx context.Context) (Preview, error) {
 	if err != nil {
 		return Preview{}, err
 	}
+	l.expect()
 	in := poll(ctx, l.o)
 	return Preview{l.o.Settings.Step(st, clock(), in), l.o.Settings.Spec, st.Recent()}, nil
 }

@@ -13,9 +13,9 @@ import (
 // of the effects before it, which may cause further effects.
 const maxRounds = 4
 
-// Once makes the steps that are due now: it polls, decides, records, carries out the effects and records their results.
-// It returns the outcome of the first step. A program without a goroutine between two steps calls it instead of Run,
-// for example at each invocation of a Lambda function. Calls come one at a time, and Run is not called.
+// Once makes the steps that are due now: it polls afresh, decides, records, carries out the effects and records their
+// results. It returns the outcome of the first step. A program without a goroutine between two steps calls it instead
+// of Run, for example at each invocation of a Lambda function. Calls come one at a time, and Run is not called.
 //
 // The first call takes over the history, and later calls go on from the state in memory. When another controller has
 // written meanwhile, Once carries out nothing and fails with [muster.ErrConflict]; the next call takes over again. If
@@ -29,6 +29,7 @@ func (l *Loop) Once(ctx context.Context) (controller.Outcome, error) {
 		l.restored = true
 	}
 	defer l.running.Wait()
+	l.expect()
 	l.shell.Wake()
 	l.shell.Looked(poll(ctx, l.o)...)
 	var first controller.Outcome

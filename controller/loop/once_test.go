@@ -24,7 +24,8 @@ func stepping(t *testing.T, s *ports, h muster.History) *loop.Loop {
 func kinds(t *testing.T, h muster.History) map[muster.RecordKind]int {
 	t.Helper()
 	n := map[muster.RecordKind]int{}
-	if err := h.Read(t.Context(), "f", time.Time{}, func(r muster.Record) bool { n[r.Kind]++; return true }); err != nil {
+	err := h.Read(t.Context(), "f", time.Time{}, func(r muster.Record) bool { n[r.Kind]++; return true })
+	if err != nil {
 		t.Fatal(err)
 	}
 	return n

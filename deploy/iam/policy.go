@@ -28,6 +28,9 @@ type Options struct {
 	PassRoles []string
 	// Workers are the flags of muster work on other machines, which the configuration does not have.
 	Workers Flags
+	// History is the table of DynamoDB with the history of a function: the name, or dynamodb: and the name. Empty means
+	// none.
+	History string
 }
 
 // Policy is a policy document of IAM.
@@ -55,6 +58,8 @@ configuration names. It calls nothing. The modes are
   plan     muster plan and other commands that only read
   publish  muster publish
   doctor   muster doctor
+
+and the functions of muster-lambda by their names: step, event, publish-metric, set-target, terminate, hook and send.
 
 Some actions cannot be restricted to resources; the Sid of their statement ends with NoResourceLevel. docs/iam.md
 explains each permission.`
@@ -91,7 +96,7 @@ func Text(c *config.Config, table kind.Table, o Options, fleets ...string) ([]by
 
 // made is Make without the words that every error begins with.
 func made(c *config.Config, table kind.Table, o Options, names []string) (Policy, error) {
-	if !slices.Contains(kind.Modes(), o.Mode) {
+	if !slices.Contains(kind.ModeNames(), string(o.Mode)) {
 		return Policy{}, fmt.Errorf("--mode: found %q, allowed is %s", o.Mode, words(kind.ModeNames()))
 	}
 	if err := o.Workers.check(); err != nil {
@@ -222,7 +227,7 @@ func permissions(c *config.Config, table kind.Table, f config.Fleet, at kind.Pla
 	} else {
 		all = append(all, table.PublisherPermissions(f)...)
 	}
-	all = append(all, workerPermissions(at, f, o.Workers)...)
+	all = functionPermissions(at, f, append(all, workerPermissions(at, f, o.Workers)...), o.History)
 	if f.Local() {
 		// The workers of this machine are children of muster up and have its credentials.
 		for i := range all {

@@ -189,7 +189,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		named, want        string
 	}{
 		{"an unknown mode", onSQS, fleets["group"], iam.Options{Mode: "down"}, "",
-			`--mode: found "down", allowed is up, work, plan, publish or doctor`},
+			`--mode: found "down", allowed is up, work, plan, publish, doctor, step`},
 		{"an unknown fleet", onSQS, fleets["group"], iam.Options{Mode: kind.ModeUp}, "x",
 			`found no fleet "x" in the configuration`},
 		{"no account", "work", "asg: {group: web, region: eu-west-1}", iam.Options{Mode: kind.ModeUp}, "",

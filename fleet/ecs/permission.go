@@ -48,8 +48,12 @@ func (c *Config) permissions(at kind.Place, region string, delegated bool) []kin
 	if c.Service == "" {
 		return append(all, c.runPermissions(at, region, tasks)...)
 	}
-	all = append(all, kind.Allow(kind.Reading(), tasks, "ecs:GetTaskProtection")...)
-	up, service := []kind.Mode{kind.ModeUp}, []string{c.resource(at, region, "service", last(c.Service))}
+	up, protects := []kind.Mode{kind.ModeUp}, kind.Reading()
+	if !c.Protect {
+		protects = up // only to end tasks
+	}
+	all = append(all, kind.Allow(protects, tasks, "ecs:GetTaskProtection")...)
+	service := []string{c.resource(at, region, "service", last(c.Service))}
 	all = append(all, kind.Allow(kind.Reading(), service, "ecs:DescribeServices")...)
 	all = append(all, kind.Allow(kind.Reading(), nil, "application-autoscaling:DescribeScalableTargets",
 		"application-autoscaling:DescribeScalingPolicies")...)

@@ -233,7 +233,8 @@ func TestOfTwoStepsAtOnceOneWrites(t *testing.T) {
 		s.send(40)
 		var begun, ended sync.WaitGroup
 		begun.Add(2)
-		l := lambda{s: s, env: map[string]string{function.VariableConfig: steppedGroup}, history: race{s.table(), &begun}}
+		l := lambda{s: s, env: map[string]string{function.VariableConfig: steppedGroup},
+			history: race{s.table(), &begun}}
 		elsewhere := make(chan bool, 2)
 		for range 2 {
 			ended.Go(func() {
@@ -258,9 +259,10 @@ func TestAFunctionThatCannotWorkSaysWhy(t *testing.T) {
 		`found MUSTER_FUNCTION="", allowed are`:     {},
 		"set MUSTER_HISTORY to dynamodb:TABLE":      {"MUSTER_FUNCTION": "step", "MUSTER_CONFIG": steppedGroup},
 		"found no configuration: set MUSTER_CONFIG": {"MUSTER_FUNCTION": "step"},
-		`found no fleet "x"`:                        {"MUSTER_FUNCTION": "step", "MUSTER_CONFIG": steppedGroup, "MUSTER_FLEETS": "x"},
-		"has no scaling policy to set":              {"MUSTER_FUNCTION": "set-target", "MUSTER_CONFIG": steppedGroup},
-		"found no fleet with asg and reports_from":  {"MUSTER_FUNCTION": "terminate", "MUSTER_CONFIG": dynamicTarget},
+		`found no fleet "x"`: {"MUSTER_FUNCTION": "step", "MUSTER_CONFIG": steppedGroup,
+			"MUSTER_FLEETS": "x"},
+		"has no scaling policy to set":             {"MUSTER_FUNCTION": "set-target", "MUSTER_CONFIG": steppedGroup},
+		"found no fleet with asg and reports_from": {"MUSTER_FUNCTION": "terminate", "MUSTER_CONFIG": dynamicTarget},
 		"reports": {"MUSTER_FUNCTION": "publish-metric", "MUSTER_CONFIG": reported},
 		`found MUSTER_COUNT="many", allowed is a num`: {"MUSTER_FUNCTION": "send", "MUSTER_COUNT": "many"},
 	} {

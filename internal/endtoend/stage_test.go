@@ -88,7 +88,8 @@ func onAWS(t *testing.T, test func(s *stage)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &stage{t: t, cloud: server, services: services, reports: reports, account: account, takes: 25 * time.Second, began: time.Now(),
+		s := &stage{t: t, cloud: server, services: services, reports: reports, account: account,
+			takes: 25 * time.Second, began: time.Now(),
 			workers: map[string]context.CancelCauseFunc{}}
 		s.line = &line{s: s, held: map[string]worker.Message{}}
 		s.do(func(w *model.World) error {
@@ -246,6 +247,9 @@ func (s *stage) until(what string, within time.Duration, is func() bool) time.Du
 	began := time.Now()
 	for !is() {
 		if time.Since(began) > within {
+			if s.loop == nil {
+				s.t.Fatalf("not %s within %s", what, within)
+			}
 			o, _ := s.loop.Last()
 			s.t.Fatalf("not %s within %s; the last decision: %s; notes %q", what, within, o.Decision.Sentence(),
 				o.Observation.Notes)

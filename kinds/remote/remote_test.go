@@ -12,7 +12,8 @@ import (
 
 func TestWhatRunsOnOneMachineIsAFault(t *testing.T) {
 	for fleet, want := range map[string]string{
-		"queue: 'https://sqs.eu-west-1.amazonaws.com/111122223333/work', workers: {command: [work]}": "without asg or ecs",
+		"queue: 'https://sqs.eu-west-1.amazonaws.com/111122223333/work', " +
+			"workers: {command: [work]}": "without asg or ecs",
 		"queue: work, asg: {group: web}": `found "work", allowed are queues on SQS`,
 	} {
 		text := []byte("version: 1\nfleets: [{name: web, max: 3, " + fleet + "}]")

@@ -1,10 +1,11 @@
 // Command release builds what users install, into one directory, without a container engine:
 //
-//	muster_V_OS_ARCH.tar.gz     the static program with licences, completions and a configuration to begin with
-//	muster_V_OS_ARCH.spdx.json  the bill of materials of that program
-//	muster_V_ARCH.deb, .rpm     the same for Linux, with a service of systemd
-//	muster_V_image.tar          an image for all Linux platforms, as an OCI layout
-//	SHA256SUMS                  the checksums of the files above
+//	muster_V_OS_ARCH.tar.gz         the static program with licences, completions and a configuration to begin with
+//	muster_V_OS_ARCH.spdx.json      the bill of materials of that program
+//	muster_V_ARCH.deb, .rpm         the same for Linux, with a service of systemd
+//	muster_V_image.tar              an image for all Linux platforms, as an OCI layout
+//	muster-lambda_V_linux_ARCH.zip  the functions of AWS Lambda, with licences and a bill of materials
+//	SHA256SUMS                      the checksums of the files above
 //
 // make release runs it. Its steps are in files of their own, in the order of [release]:
 //
@@ -15,6 +16,7 @@
 //	archive.go   writes tar.gz
 //	packages.go  writes .deb and .rpm
 //	image.go     writes the image
+//	function.go  builds the functions of Lambda and writes their zip
 //	sums.go      writes the checksums, and clears what an earlier run left
 //
 // Two rules shape it. The version, the commit and the time come from the built program alone, because the Go linker

@@ -134,7 +134,8 @@ func (r *release) stages(ctx context.Context) ([]stage, error) {
 	}
 	for _, p := range build {
 		fmt.Fprintf(r.out, "building for %s\n", p)
-		built, err := buildProgram(ctx, r.root, p, filepath.Join(r.work, p.os+"-"+p.arch, "muster"))
+		built, err := buildProgram(ctx, r.root, p, source{folder: mainFolder},
+			filepath.Join(r.work, p.os+"-"+p.arch, "muster"))
 		if err != nil {
 			return nil, err
 		}
@@ -167,6 +168,11 @@ func (r *release) stages(ctx context.Context) ([]stage, error) {
 			return err
 		}); err != nil {
 			return nil, err
+		}
+		if p.os == "linux" {
+			if err := r.function(ctx, p.platform, s, sources); err != nil {
+				return nil, err
+			}
 		}
 		all = append(all, s)
 	}

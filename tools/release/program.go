@@ -30,25 +30,35 @@ type program struct {
 	build *debug.BuildInfo
 }
 
-// buildProgram builds the static program for one platform, without symbols and paths of this machine. Without symbols
+// source is a program to build: its folder, and the build tags that it needs.
+type source struct{ folder, tags string }
+
+// The programs of a release. The tag leaves out a protocol that the runtime of the functions does not have.
+const (
+	mainFolder     = "./cmd/muster"
+	functionFolder = "./cmd/muster-lambda"
+	functionTags   = "lambda.norpc"
+)
+
+// buildProgram builds a static program for one platform, without symbols and paths of this machine. Without symbols
 // it has two thirds of its size, and stack traces stay readable. The environment cannot change the result: what could
 // is set here, except for the version of Go, which the program records.
 //
 // The flags are those of .ci/run, so that both share what they compiled.
-func buildProgram(ctx context.Context, root string, p platform, path string) (program, error) {
+func buildProgram(ctx context.Context, root string, p platform, from source, path string) (program, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return program{}, err
 	}
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-mod=readonly", "-buildvcs=true", "-ldflags=-s -w",
-		"-o", absolute, "./cmd/muster")
+		"-tags="+from.tags, "-o", absolute, from.folder)
 	build.Dir = root
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=v1",
 		"GOARM64=v8.0", "GOOS="+p.os, "GOARCH="+p.arch)
 	var said bytes.Buffer
 	build.Stdout, build.Stderr = &said, &said
 	if err := build.Run(); err != nil {
-		return program{}, fmt.Errorf("build for %s: %w\n%s", p, err, said.String())
+		return program{}, fmt.Errorf("build %s for %s: %w\n%s", from.folder, p, err, said.String())
 	}
 	recorded, err := buildinfo.ReadFile(absolute)
 	if err != nil {

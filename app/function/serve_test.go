@@ -1,0 +1,58 @@
+package function
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// broken makes this test program a function that panics; TestMain serves it.
+const broken = "MUSTER_TEST_BROKEN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(broken) == "" {
+		os.Exit(m.Run())
+	}
+	f := &Function{"broken", func(context.Context, []byte) (any, error) {
+		var none map[string]int
+		none["x"]++
+		return nil, nil
+	}}
+	os.Exit(Serve(context.Background(), f, nil, os.Stderr))
+}
+
+func TestAPanicIsReportedAndEndsTheProcess(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	posted := make(chan string, 10)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.Method == http.MethodGet {
+			w.Header().Set("Lambda-Runtime-Aws-Request-Id", "r1")
+			w.Header().Set("Lambda-Runtime-Deadline-Ms", "99999999999999")
+			return
+		}
+		body, _ := io.ReadAll(q.Body)
+		posted <- q.URL.Path + " " + string(body)
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	defer api.Close()
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	p := exec.CommandContext(ctx, self)
+	p.Env = []string{broken + "=1", "AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(api.URL, "http://")}
+	if err := p.Run(); err == nil || ctx.Err() != nil {
+		t.Errorf("the process ended with %v, want a failure within 20 s", err)
+	}
+	if got := <-posted; !strings.HasPrefix(got, "/2018-06-01/runtime/invocation/r1/error ") ||
+		!strings.Contains(got, "nil map") {
+		t.Errorf("posted %.300s, want the panic", got)
+	}
+}
