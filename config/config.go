@@ -298,7 +298,8 @@ func (c *Config) Effective(kinds Kinds) []keys.Effective {
 	}
 	all := keys.EffectiveOf(c.source, c.rows(kinds))
 	for i, e := range all {
-		if strings.HasPrefix(e.Path, "notify") && !strings.HasSuffix(e.Path, ".name") || strings.HasSuffix(e.Path, ".env") {
+		secret := strings.HasPrefix(e.Path, "notify") && !strings.HasSuffix(e.Path, ".name")
+		if secret || strings.HasSuffix(e.Path, ".env") {
 			all[i].Text = "(hidden)"
 		}
 	}

@@ -112,8 +112,8 @@ func checkPrefix(s *keys.Source, path, prefix string) {
 	bad := !rooted || len(prefix) > maxPrefix || !keys.Consists(strings.ReplaceAll(name, "/", ""), "-_") ||
 		strings.Contains(prefix, "//") || strings.HasSuffix(prefix, "/")
 	if prefix != "" && bad {
-		s.Fault(path, "found "+keys.Quote(prefix)+", allowed is a path of letters, digits, hyphens and underscores, as "+
-			"in /muster", "")
+		s.Fault(path, "found "+keys.Quote(prefix)+", allowed is a path of letters, digits, hyphens and underscores, "+
+			"as in /muster", "")
 	}
 }
 
