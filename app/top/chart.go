@@ -17,8 +17,9 @@ const scaleWidth = 8
 type chart struct {
 	title  string
 	values []board.Number
-	// level is drawn as a line where bars do not reach it; beyond it bars are red. Unknown draws none.
-	level board.Number
+	// level is drawn as a line where bars do not reach it; unknown draws none. With breach, bars beyond it are red.
+	level  board.Number
+	breach bool
 	show  func(board.Number) string
 }
 
@@ -31,11 +32,11 @@ func (v View) fleet(r board.Row, s board.Series, room int) []string {
 		v.fit(terminal.Escape(r.Decision.Sentence, ""), v.Width)}
 	charts := []chart{
 		{fmt.Sprintf("workers in service %s, desired %s (%s to %s)", number(r.InService), number(r.Desired),
-			number(r.Min), number(r.Max)), s.Columns["in_service"], r.Desired, number},
+			number(r.Min), number(r.Max)), s.Columns["in_service"], r.Desired, false, number},
 		{fmt.Sprintf("backlog %s, in flight %s", number(r.Backlog), number(r.InFlight)), s.Columns["backlog"],
-			board.Number{}, number},
+			board.Number{}, false, number},
 		{fmt.Sprintf("oldest message %s, objective %s", seconds(r.OldestSeconds), seconds(r.ObjectiveSeconds)),
-			s.Columns["oldest_age_s"], r.ObjectiveSeconds, seconds},
+			s.Columns["oldest_age_s"], r.ObjectiveSeconds, true, seconds},
 	}
 	height := max(1, (room-len(lines)-1)/len(charts)-1)
 	for _, c := range charts {
@@ -90,7 +91,7 @@ func (v View) chart(c chart, height int) []string {
 				part = min(8, max(0, int(8*(n.Value-low)/(high-low)+0.5)))
 			}
 			levelHere := c.level.Known && c.level.Value > low && c.level.Value <= high
-			colour(n.Known && part > 0 && c.level.Known && n.Value > c.level.Value)
+			colour(c.breach && n.Known && part > 0 && c.level.Known && n.Value > c.level.Value)
 			switch {
 			case n.Known && line == height-1 && part == 0:
 				b.WriteRune(steps[1])

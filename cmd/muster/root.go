@@ -27,6 +27,8 @@ func commands() []entry {
 		{"explain", newExplain},
 		{"advise", newAdvise},
 		{"status", newStatus},
+		{"top", newTop},
+		{"dashboard", newDashboard},
 		{"incidents", newIncidents},
 		{"logs", newLogs},
 		{"queue", queues.New},
