@@ -20,7 +20,7 @@ type chart struct {
 	// level is drawn as a line where bars do not reach it; unknown draws none. With breach, bars beyond it are red.
 	level  board.Number
 	breach bool
-	show  func(board.Number) string
+	show   func(board.Number) string
 }
 
 // fleet draws the curves of one fleet in so many lines.
