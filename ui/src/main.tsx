@@ -98,7 +98,7 @@ function Bar({ loggedIn }: { loggedIn: boolean }) {
 	const chosen = useStore(theme);
 	const here = (page: string) => r.page === page || (page === "fleets" && r.page === "fleet") || (page === "decisions" && r.page === "decision");
 	return (
-		<div class="bar">
+		<header class="bar">
 			<a class="skip" href="#main" onClick={skip}>
 				Skip to the content
 			</a>
@@ -140,7 +140,7 @@ function Bar({ loggedIn }: { loggedIn: boolean }) {
 					</button>
 				)}
 			</div>
-		</div>
+		</header>
 	);
 }
 
@@ -175,7 +175,7 @@ function Announcer() {
 	const rows = useStore(state, (s) => s.rows);
 	const how = useStore(connection);
 	const before = useRef(rows);
-	const at = useRef(0);
+	const at = useRef(Number.NEGATIVE_INFINITY);
 	const [text, setText] = useState("");
 	useEffect(() => {
 		if (performance.now() - at.current < 5000) return;

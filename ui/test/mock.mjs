@@ -194,13 +194,15 @@ function incidents(now) {
 	};
 }
 
-/** serve starts the server and returns it with its address. */
-export function serve(bundle, n = 12) {
+/** serve starts the server with n fleets, below a path prefix that ends with /, and returns it with its address. */
+export function serve(bundle, n = 12, prefix = "/") {
 	const began = Date.now();
 	const rows = new Map(fleets(n, began).map((r) => [r.name, r]));
 	const log = []; // events with their ids
 	const streams = new Set();
-	const calls = [];
+	const calls = []; // the writes
+	const streamed = []; // the Last-Event-ID of each stream, or undefined
+	const hold = { streams: false }; // true refuses streams
 	const overrides = [];
 	let loggedIn = false;
 	let sequence = 0;
@@ -233,7 +235,8 @@ export function serve(bundle, n = 12) {
 	};
 	const server = createServer((req, res) => {
 		const url = new URL(req.url, "http://x");
-		const path = url.pathname.replace(/^\//, "");
+		if (!url.pathname.startsWith(prefix)) return res.writeHead(404).end();
+		const path = url.pathname.slice(prefix.length);
 		res.setHeader("Content-Security-Policy", policy);
 		res.setHeader("Referrer-Policy", "no-referrer");
 		if (!path.startsWith("v1/")) return file(res, bundle, path || "index.html");
@@ -317,6 +320,8 @@ export function serve(bundle, n = 12) {
 		};
 	};
 	const stream = (req, res, url) => {
+		if (hold.streams) return answer(res, { error: "too many streams" }, 503);
+		streamed.push(req.headers["last-event-id"]);
 		res.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
 		const last = req.headers["last-event-id"];
 		const from = log.findIndex((e) => e.id === last);
@@ -329,12 +334,12 @@ export function serve(bundle, n = 12) {
 		const r = rows.get(url.searchParams.get("fleet"));
 		if (r) res.write(`event: fleet\ndata: ${JSON.stringify(detail(r, Date.now()))}\n\n`);
 		streams.add(res);
-		req.on("close", () => streams.delete(res));
+		res.on("close", () => streams.delete(res));
 	};
 	return new Promise((done) => {
 		server.listen(0, "127.0.0.1", () =>
 			done({
-				address: `http://127.0.0.1:${server.address().port}/`, calls, push, rows,
+				address: `http://127.0.0.1:${server.address().port}${prefix}`, calls, streamed, hold, push, rows,
 				drop: () => { for (const s of streams) s.destroy(); },
 				close: () => { clearInterval(tick); server.closeAllConnections(); server.close(); },
 			}));

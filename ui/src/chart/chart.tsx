@@ -196,7 +196,7 @@ export function Chart(p: ChartProps) {
 
 	const id = `chart-${p.title.replace(/\W+/g, "-").toLowerCase()}`;
 	return (
-		<section class="chart" aria-labelledby={id}>
+		<div class="chart" role="group" aria-labelledby={id}>
 			<header>
 				<div>
 					<h3 id={id} class={p.heading ? "hidden" : ""}>
@@ -221,7 +221,7 @@ export function Chart(p: ChartProps) {
 					onKeyDown={(e) => keyed(e, plot.current, p)}
 				/>
 			)}
-		</section>
+		</div>
 	);
 }
 

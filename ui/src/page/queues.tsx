@@ -32,7 +32,7 @@ export function Queues({ route }: { route: Route }) {
 			)}
 			{names.length > 0 && (
 				<Table
-					name="Queues"
+					name="Table of queues"
 					columns={[{ label: "Queue", wrap: true }, ...columns.map(([, label]) => ({ label, number: true })), { label: "Actions" }]}
 					rows={names.map((name) => ({
 						key: name,

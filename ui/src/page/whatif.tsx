@@ -147,7 +147,7 @@ function Result({ answer, currency }: { answer: Answer; currency: string | undef
 function Compared({ rows, currency }: { rows: WhatIfRow[]; currency: string | undefined }) {
 	return (
 		<Table
-			name="Compared policies"
+			name="Table of policies"
 			columns={[
 				{ label: "Policy" }, { label: "In time", number: true }, { label: "Worker hours", number: true },
 				{ label: "Cost", number: true }, { label: "Changes of size", number: true },

@@ -25,7 +25,7 @@ export function Workers({ shown, fleet }: Shown & { fleet: string }) {
 				<p class="muted">No worker runs.</p>
 			) : (
 				<Table
-					name="Workers"
+					name="Table of workers"
 					columns={[
 						{ label: "Worker", wrap: true }, { label: "State" }, { label: "Busy slots", number: true },
 						{ label: "Message for", number: true }, { label: "Launched" }, { label: "Last problem", bad: true },
@@ -37,7 +37,7 @@ export function Workers({ shown, fleet }: Shown & { fleet: string }) {
 							m.id, words(m.state), `${count(m.busy)} of ${count(m.slots)}`,
 							m.busy > 0 ? duration(m.held_mean_s ?? null) : "–", <Ago at={m.launched_at} />, problem(m),
 							<button
-								type="button" class="quiet" aria-expanded={opened === m.id} aria-label={`Log of ${m.id}`}
+								type="button" class="quiet" aria-expanded={opened === m.id} aria-label={`${opened === m.id ? "Hide" : "Show"} the log of ${m.id}`}
 								onClick={() => open(opened === m.id ? "" : m.id)}
 							>
 								{opened === m.id ? "Hide" : "Show"}
@@ -96,7 +96,7 @@ export function Failures({ shown, fleet }: Shown & { fleet: string }) {
 		<section class="block" aria-labelledby="failures-title">
 			<h2 id="failures-title">Failed attempts</h2>
 			<Table
-				name="Failed attempts"
+				name="Table of failed attempts"
 				columns={[
 					{ label: "When" }, { label: "Message", wrap: true }, { label: "Attempt", number: true },
 					{ label: "Error", bad: true }, { label: "Took", number: true }, { label: "Next" },
