@@ -376,10 +376,22 @@ export interface Incidents {
 	channels: { channel: string; last_error?: string; sent?: number; lost?: number; dropped?: number }[];
 }
 
+/** The counts of an embedded queue. sources are the queues whose dead letters it takes. */
+export interface QueueCounts {
+	retrying?: Known;
+	visible?: Known;
+	in_flight?: Known;
+	delayed?: Known;
+	damaged?: Known;
+	oldest_sent?: string;
+	dead_letter_queue?: string;
+	sources?: string[] | null;
+}
+
 /** The embedded queues. */
 export interface Queues {
 	queues: string[];
-	counts: Record<string, Record<string, Known>>;
+	counts: Record<string, QueueCounts>;
 }
 
 /** A message that a person looks at. */

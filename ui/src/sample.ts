@@ -95,6 +95,21 @@ export function appended(s: Columns, t: number, point: Record<string, Known>, fr
 	return { at, columns };
 }
 
+/** narrowest is the shortest span of a chart that starts with its first known value, in seconds. */
+const narrowest = 120;
+
+/**
+ * fitted returns the range of the horizontal axis: the whole window or, while the history is shorter than that, the part
+ * from the first known value on. A fleet that started a minute ago then fills its chart.
+ */
+export function fitted(range: [number, number], s: Columns): [number, number] {
+	const columns = Object.values(s.columns);
+	const first = s.at.findIndex((_, i) => columns.some((c) => typeof c[i] === "number"));
+	if (first < 0) return range;
+	const [from, to] = range;
+	return [Math.max(from, Math.min(s.at[first] as number, to - narrowest)), to];
+}
+
 /** nearest returns the index of the time closest to t, or -1 for an empty column. */
 export function nearest(at: number[], t: number): number {
 	if (at.length === 0) return -1;

@@ -276,7 +276,10 @@ export function serve(bundle, n = 12, prefix = "/") {
 			return answer(res, { from: new Date(now - 36e5).toISOString(), step_s: 60, fleets: Object.fromEntries(named.filter((x) => rows.has(x)).map((x) => [x, { oldest_age_s: curve(x) }])) });
 		}
 		if (path === "incidents") return answer(res, incidents(began));
-		if (path === "queues") return answer(res, { queues: ["thumbs", "thumbs-dead", `q ${canary}`], counts: { thumbs: { retrying: 2, backlog: 31, in_flight: 8, delayed: 0, oldest_age_s: 7 }, "thumbs-dead": { backlog: 12, in_flight: 0, delayed: 0, retrying: 0, oldest_age_s: 4000 } } });
+		if (path === "queues") return answer(res, { queues: ["thumbs", "thumbs-dead", `q ${canary}`], counts: {
+			thumbs: { retrying: 2, visible: 31, in_flight: 8, delayed: 0, oldest_sent: new Date(now - 7000).toISOString(), dead_letter_queue: "thumbs-dead" },
+			"thumbs-dead": { visible: 12, in_flight: 0, delayed: 0, retrying: 0, oldest_sent: new Date(began - 4e6).toISOString(), sources: ["thumbs"] },
+		} });
 		if (path === "configuration") {
 			return answer(res, {
 				file: "/etc/muster/muster.yaml", faults: [`fleets[0].max: ${canary}`], last_reload: { at: new Date(began).toISOString(), ok: false, said: "1 problem found" },

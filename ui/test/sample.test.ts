@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Known } from "../src/contract.ts";
-import { appended, breaches, nearest, path, thin } from "../src/sample.ts";
+import { appended, breaches, fitted, nearest, path, thin } from "../src/sample.ts";
 import { visible } from "../src/virtual.ts";
 
 test("thinning keeps the extremes and the gaps, and the bound", () => {
@@ -54,4 +54,12 @@ test("a long list draws the rows on the screen and few others", () => {
 	assert.deepEqual(visible(3, 50, 0, 800), { first: 0, last: 3 });
 	assert.deepEqual(visible(0, 50, 0, 800), { first: 0, last: 0 });
 	assert.deepEqual(visible(10, 50, 99999, 800), { first: 10, last: 10 });
+});
+
+test("a chart begins with the first known value, but is never narrower than two minutes", () => {
+	const at = [0, 100, 200, 300, 400];
+	assert.deepEqual(fitted([0, 400], { at, columns: { a: [null, null, 5, 5, 5], b: [null, 1, 1, 1, 1] } }), [100, 400]);
+	assert.deepEqual(fitted([0, 400], { at, columns: { a: [null, null, null, null, 5] } }), [280, 400]);
+	assert.deepEqual(fitted([0, 400], { at, columns: { a: [null, null, null, null, null] } }), [0, 400]);
+	assert.deepEqual(fitted([50, 400], { at, columns: { a: [1, 1, 1, 1, 1] } }), [50, 400]);
 });

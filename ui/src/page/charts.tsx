@@ -6,7 +6,7 @@ import type { FleetRow, Known, ShortDecision } from "../contract.ts";
 import { clock, count, decimal, duration, share } from "../format.ts";
 import { Notice } from "../part/basic.tsx";
 import { change } from "../part/decision.tsx";
-import { breaches, type Columns } from "../sample.ts";
+import { breaches, type Columns, fitted } from "../sample.ts";
 import { useStore } from "../store.ts";
 import { useWindow, type Window, windows } from "./window.ts";
 
@@ -70,12 +70,13 @@ export function Charts({ fleet, row, at, onDecision }: ChartsProps) {
 	const cursor = useMemo(() => new Cursor(`fleet-${fleet}`), [fleet]);
 	const frame = useRef<HTMLDivElement>(null);
 	const data = read.data ?? nothing;
+	const range = window.to === undefined ? fitted(read.range, data) : read.range;
 	const late = useMemo(
 		() => breaches(data.at, data.columns.oldest_age_s ?? [], data.columns.objective_s ?? []),
 		[data],
 	);
 	const shared = {
-		data, cursor, decisions: read.decisions, onDecision, range: read.range,
+		data, cursor, decisions: read.decisions, onDecision, range,
 		onZoom: (from: number, to: number) => setWindow({ seconds: Math.max(60, to - from), to }),
 	};
 	const chosen = speeds[speed] ?? speeds.Utilization;

@@ -164,7 +164,8 @@ export function DecisionPermalink({ route }: { route: Route }) {
 			</header>
 			<Loading of={read} what="the decision" />
 			{read.value && (
-				<section class="block">
+				<section class="block" aria-labelledby="explained">
+					<h2 id="explained">Explained</h2>
 					<Record record={read.value} />
 				</section>
 			)}

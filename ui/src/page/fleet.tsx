@@ -140,10 +140,14 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 					{duration(r.expected_s)} <small>expected for a message that arrives now</small>
 				</p>
 				<p>
-					{r.arriving_per_s === null ? "?" : decimal(r.arriving_per_s)} messages arrive each second; at this size{" "}
-					{share(r.expected_in_time)} would be in time.
+					{decimal(r.arriving_per_s)} messages arrive each second
+					{r.expected_in_time === null ? "" : `, and ${share(r.expected_in_time)} of new ones will be in time at this size`}.
 				</p>
-				{shown?.explanation?.why_not_more && <p>{shown.explanation.why_not_more}</p>}
+				{shown?.explanation?.why_not_more && (
+					<p>
+						<b>Why not more:</b> {shown.explanation.why_not_more}
+					</p>
+				)}
 				{changes.length > 0 ? (
 					<ul class="plain">
 						{changes.slice(0, 4).map((l) => (
@@ -164,7 +168,13 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 			<section aria-labelledby="q4">
 				<h2 id="q4">What does it cost?</h2>
 				<p class="big">
-					{r.cost_per_hour === null ? "no price" : money(r.cost_per_hour, currency)} <small>per hour</small>
+					{r.cost_per_hour === null ? (
+						"No price"
+					) : (
+						<>
+							{money(r.cost_per_hour, currency)} <small>per hour</small>
+						</>
+					)}
 				</p>
 				<p>
 					{r.cost_per_hour === null

@@ -1,19 +1,20 @@
 // The embedded queues: counts, messages, and what a person may do with them.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { mayWrite, request, send, session } from "../api.ts";
-import type { Known, Peek, PeekedMessage, Queues as Answer } from "../contract.ts";
+import type { Known, Peek, PeekedMessage, QueueCounts, Queues as Answer } from "../contract.ts";
 import { bytes, count, duration, plural } from "../format.ts";
-import { Loading, Notice, useGet } from "../part/basic.tsx";
+import { Ago, Loading, Notice, useGet } from "../part/basic.tsx";
 import { Table } from "../part/table.tsx";
 import { link, type Route } from "../route.ts";
 
-const columns: [string, string][] = [
-	["visible", "Backlog"],
-	["in_flight", "In flight"],
-	["delayed", "Delayed"],
-	["retrying", "Retrying"],
-	["oldest_age_s", "Oldest"],
+const columns: [string, (c: QueueCounts) => ComponentChildren][] = [
+	["Backlog", (c) => count(c.visible ?? null)],
+	["In flight", (c) => count(c.in_flight ?? null)],
+	["Delayed", (c) => count(c.delayed ?? null)],
+	["Waiting for retry", (c) => count(c.retrying ?? null)],
+	["Oldest sent", (c) => (c.oldest_sent ? <Ago at={c.oldest_sent} /> : "–")],
 ];
 
 /** Queues is the page of all embedded queues, and of the one in the address. */
@@ -33,15 +34,16 @@ export function Queues({ route }: { route: Route }) {
 			{names.length > 0 && (
 				<Table
 					name="Table of queues"
-					columns={[{ label: "Queue", wrap: true }, ...columns.map(([, label]) => ({ label, number: true })), { label: "Actions" }]}
+					columns={[{ label: "Queue", wrap: true }, ...columns.map(([label]) => ({ label, number: true })), { label: "Dead letters" }, { label: "Actions" }]}
 					rows={names.map((name) => ({
 						key: name,
 						chosen: name === route.name,
 						cells: [
 							<a href={link("queues", name)}>{name}</a>,
-							...columns.map(([key]) => cell(read.value?.counts?.[name], key)),
+							...columns.map(([, print]) => print(read.value?.counts?.[name] ?? {})),
+							letters(read.value?.counts?.[name]),
 							mayWrite() &&
-								verbs.map((verb) => (
+								verbs.filter((v) => v !== "Redrive" || read.value?.counts?.[name]?.sources?.length).map((verb) => (
 									<button
 										type="button" class="quiet" key={verb} aria-label={`${verb} ${name}`}
 										onClick={() => ask({ verb, queue: name })}
@@ -67,10 +69,10 @@ export function Queues({ route }: { route: Route }) {
 	);
 }
 
-function cell(counts: Record<string, Known> | undefined, key: string): string {
-	const value = counts?.[key];
-	if (value === undefined) return "–";
-	return key === "oldest_age_s" ? duration(value) : count(value);
+// letters says where the dead letters of a queue go, or whose dead letters it takes.
+function letters(c: QueueCounts | undefined): ComponentChildren {
+	if (c?.sources?.length) return `takes those of ${c.sources.join(", ")}`;
+	return c?.dead_letter_queue ? <a href={link("queues", c.dead_letter_queue)}>{c.dead_letter_queue}</a> : "–";
 }
 
 // Messages shows the first messages of a queue, if this session may read them.
@@ -148,7 +150,7 @@ const warnings: Record<Verb, (queue: string, n: string) => string> = {
 interface QueueDialogProps {
 	verb: Verb;
 	queue: string;
-	counts: Record<string, Known> | undefined;
+	counts: QueueCounts | undefined;
 	onClose: () => void;
 }
 
@@ -176,7 +178,7 @@ function QueueDialog({ verb, queue, counts, onClose }: QueueDialogProps) {
 			setBusy(false);
 		}
 	};
-	const all = ["visible", "in_flight", "delayed"].reduce<Known>((sum, key) => {
+	const all = (["visible", "in_flight", "delayed"] as const).reduce<Known>((sum, key) => {
 		const n = counts?.[key] ?? null;
 		return sum === null || n === null ? null : sum + n;
 	}, 0);

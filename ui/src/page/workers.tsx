@@ -88,9 +88,13 @@ function Log({ fleet, member }: { fleet: string; member: string }) {
 	);
 }
 
+/** fewFailures are shown at first. */
+const fewFailures = 8;
+
 /** Failures lists the last failed attempts. */
 export function Failures({ shown, fleet }: Shown & { fleet: string }) {
 	const failures = shown?.failures ?? [];
+	const [all, setAll] = useState(false);
 	if (failures.length === 0) return null;
 	return (
 		<section class="block" aria-labelledby="failures-title">
@@ -101,8 +105,13 @@ export function Failures({ shown, fleet }: Shown & { fleet: string }) {
 					{ label: "When" }, { label: "Message", wrap: true }, { label: "Attempt", number: true },
 					{ label: "Error", bad: true }, { label: "Took", number: true }, { label: "Next" },
 				]}
-				rows={failures.map((r) => ({ key: `${r.message} ${r.at}`, cells: failureCells(r) }))}
+				rows={failures.slice(0, all ? undefined : fewFailures).map((r) => ({ key: `${r.message} ${r.at}`, cells: failureCells(r) }))}
 			/>
+			{failures.length > fewFailures && (
+				<button type="button" onClick={() => setAll(!all)}>
+					{all ? "Show fewer" : `Show all ${failures.length}`}
+				</button>
+			)}
 			<p class="muted">
 				On the command line: <code>muster logs {fleet} --failed</code>
 			</p>
