@@ -76,7 +76,7 @@ release: ## build archives, packages, image, bills of materials and checksums of
 release-test: ## build the last commit for this machine twice, compare, and install and use the results; needs Linux, and root for a part
 	MUSTER_RELEASE=1 $(GO) test -C tools -count=1 -v -run OnThisMachine ./release
 
-interop: ## run third-party SQS clients against the embedded queue; needs Python, Node and their registries
+interop: ## run third-party SQS clients against the embedded queue, and the dashboard in a browser; needs Python, Node, their registries and Chromium
 	@interop/run
 
 bench: build ## measure the speed goals next to other programs, into docs/benchmarks.md; installs redis-server on Debian and SimPy from PyPI (BENCH_FULL=1, BENCH="-only sim")

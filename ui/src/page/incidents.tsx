@@ -25,6 +25,7 @@ export function Incidents() {
 						The channel {c.channel} could not deliver: {c.last_error}
 					</Notice>
 				))}
+			{(read.value?.open ?? []).length > 0 && <h2>Open</h2>}
 			{(read.value?.open ?? []).map((i) => (
 				<Entry key={i.id} incident={i} />
 			))}
@@ -47,7 +48,7 @@ function Entry({ incident: i }: { incident: Incident }) {
 	return (
 		<article class={`block incident ${i.ended_at ? "ended" : "open"}`}>
 			<h3>
-				{i.ended_at ? "Ended" : "Open"}: {words(i.kind)} {i.fleet && <a href={link("fleet", i.fleet)}>{i.fleet}</a>}{" "}
+				{words(i.kind)} {i.fleet && <a href={link("fleet", i.fleet)}>{i.fleet}</a>}{" "}
 				{i.subject && <span class="muted">{i.subject}</span>}
 			</h3>
 			<p class="sentence">{i.sentence}</p>
