@@ -18,15 +18,26 @@ RACES ?= 1000000
 SEEDS ?= 20000
 WORLDS ?= 200
 
+# PAGES is the dashboard as the program embeds it. It is built again when its sources changed.
+PAGES := server/page/bundle/index.html.gz
+UI := $(shell find ui/src ui/build.mjs ui/package-lock.json ui/tsconfig.json -type f)
+
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## build bin/muster
+build: $(PAGES) ## build bin/muster, with the dashboard where npm is present
 	@mkdir -p bin
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/muster
 
 demo: build ## watch Muster size workers for two test loads on this machine, in under a minute
 	@$(BIN) demo
+
+$(PAGES): $(UI)
+	@scripts/ui --optional
+
+ui: ## check and bundle the dashboard, and run its unit tests; needs npm and its registry
+	@scripts/ui
+	@cd ui && npm test --silent
 
 test: ## run every test that needs only Go, with the race detector where goroutines run
 	$(GO) vet ./...
@@ -65,7 +76,7 @@ release: ## build archives, packages, image, bills of materials and checksums of
 release-test: ## build the last commit for this machine twice, compare, and install and use the results; needs Linux, and root for a part
 	MUSTER_RELEASE=1 $(GO) test -C tools -count=1 -v -run OnThisMachine ./release
 
-interop: ## run third-party SQS clients against the embedded queue; needs Python, Node and their registries
+interop: ## run third-party SQS clients against the embedded queue, and the dashboard in a browser; needs Python, Node, their registries and Chromium
 	@interop/run
 
 bench: build ## measure the speed goals next to other programs, into docs/benchmarks.md; installs redis-server on Debian and SimPy from PyPI (BENCH_FULL=1, BENCH="-only sim")
@@ -90,4 +101,4 @@ tidy: ## update go.mod of the product and of its tools to their imports
 	$(GO) mod tidy
 	cd tools && $(GO) mod tidy
 
-.PHONY: help build demo test fuzz powercuts races proofs cross interop bench release release-test bench-math score validate fmt tidy
+.PHONY: help build demo ui test fuzz powercuts races proofs cross interop bench release release-test bench-math score validate fmt tidy

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/controller/loop"
+	"github.com/muster-scale/muster/history/curves"
 	"github.com/muster-scale/muster/internal/accept"
 	"github.com/muster-scale/muster/internal/descendants"
 	"github.com/muster-scale/muster/internal/host"
@@ -23,6 +24,9 @@ import (
 	"github.com/muster-scale/muster/kinds"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
+	"github.com/muster-scale/muster/server/board"
+	"github.com/muster-scale/muster/server/page"
+	"github.com/muster-scale/muster/server/session"
 	"github.com/muster-scale/muster/sqsapi"
 )
 
@@ -54,7 +58,14 @@ type App struct {
 	reloads chan reload
 	// followed is closed when no further reload is accepted.
 	followed chan struct{}
-	servers  struct {
+	// live is the data of the dashboard, page its files, and sessions let browsers in. curves keeps its curves.
+	live     *board.Live
+	page     *page.Page
+	sessions *session.Sessions
+	curves   *curves.Store
+	// effective is the configuration as the dashboard shows it.
+	effective effective
+	servers   struct {
 		sqs, api *http.Server
 		front    *sqsapi.TCPServer // the SQS endpoint on loopback; sqs serves the other addresses
 	}
@@ -188,6 +199,8 @@ func (a *App) Run(ctx context.Context) error {
 	loops.Go(func() error { return collectZombies(working) })
 	loops.Go(func() error { a.incidents.run(working); return nil })
 	loops.Go(func() error { a.receiveEvents(working); return nil })
+	loops.Go(func() error { a.live.Run(working); return nil })
+	loops.Go(func() error { a.keepCurves(working); return nil })
 	loops.Go(func() error {
 		defer close(a.followed)
 		return a.follow(working)
@@ -234,6 +247,9 @@ func (a *App) Close() error {
 		}
 	}
 	failures = append(failures, a.trees.close())
+	if a.curves != nil {
+		failures = append(failures, a.curves.Close(context.Background(), time.Now().UTC()))
+	}
 	if a.queues != nil {
 		failures = append(failures, a.queues.Close())
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
+	"github.com/muster-scale/muster/server/board"
 	"github.com/muster-scale/muster/sqsapi"
 )
 
@@ -27,6 +28,7 @@ const (
 	TokenFile   = "api-token"
 	HistoryFile = "history.db"
 	QueueFile   = "queues.db"
+	CurvesFile  = "curves.db"
 	membersDir  = "members"
 	logsDir     = "logs"
 )
@@ -38,6 +40,7 @@ const historyKeep = 7 * 24 * time.Hour
 type store interface {
 	muster.History
 	server.Decisions
+	board.History
 	io.Closer
 	Prune(ctx context.Context, now time.Time, keep time.Duration) (history.Pruned, error)
 }
@@ -70,6 +73,9 @@ func (a *App) openData(ctx context.Context) (err error) {
 	}
 	if a.options.Look {
 		return nil
+	}
+	if err := a.openCurves(ctx); err != nil {
+		return err
 	}
 	return a.createQueues(ctx, a.config)
 }

@@ -129,10 +129,13 @@ func (r *reloader) reload(ctx context.Context, asked bool) string {
 	if err != nil {
 		said := fmt.Sprintf("the configuration was not taken over, the one before stays in force:\n%v", err)
 		r.app.faults.set(configFault, said)
+		r.app.effective.reloaded(time.Now(), false, said)
 		return said
 	}
 	r.app.faults.set(configFault, "")
+	r.app.effective.set(c, r.path)
 	said := r.apply(ctx, c, asked)
+	r.app.effective.reloaded(time.Now(), true, strings.Join(said, "; "))
 	if len(said) == 0 {
 		return "the configuration was read again: nothing in it has changed"
 	}
@@ -170,6 +173,7 @@ func restartNeeded(began, c *config.Config) string {
 		{"strict", c.Strict == began.Strict}, {"aws", c.AWS == began.AWS},
 		{"notify", reflect.DeepEqual(c.Notify, began.Notify)},
 		{"events", reflect.DeepEqual(c.Events, began.Events)},
+		{"dashboard", c.Dashboard == began.Dashboard},
 	} {
 		if !k.same {
 			keys = append(keys, k.name)
@@ -252,6 +256,13 @@ func (f *faults) kinds() (all []incident.Fault) {
 		}
 	}
 	return all
+}
+
+// of returns the fault of a kind; empty for none.
+func (f *faults) of(kind int) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.all[kind]
 }
 
 // list returns the present faults, in the order of their kinds.

@@ -47,6 +47,7 @@ func (a *App) openServers() error {
 	a.options.Notify = func(o controller.Outcome) {
 		a.metrics.Count(o)
 		a.incidents.see(o)
+		a.live.See(o)
 		before(o)
 	}
 	collect := func(p *exposition.Page) {
@@ -55,6 +56,7 @@ func (a *App) openServers() error {
 		server.CollectIncidents(p, a.incidents.served())
 	}
 	a.incidents = newIncidents(a)
+	a.openDashboard()
 	a.conns = accept.NewPool(accept.Limit(accept.OpenFiles()), a.options.Logger)
 	a.servers.api = server.NewServer(server.New(server.Options{
 		Accepting: a.conns.Failing, Token: a.token, Fleets: a.fleets.served, Standing: a.fleets.standing,
@@ -63,6 +65,8 @@ func (a *App) openServers() error {
 		Logs:    a.workerLogs,
 		Event:   a.metrics.CountEvent,
 		Version: a.options.Version, Hosts: a.config.Listen.Beyond.Hosts,
+		Routes: a.live.Routes(), Sessions: a.sessions, Peek: a.config.Dashboard.Peek, Page: a.page,
+		Prefix: a.config.Dashboard.Prefix,
 	}))
 	endpoint := sqsapi.New(sqsapi.Options{
 		Queues: a.queues, Keys: a.keys, AnyCredentials: a.options.AnyCredentials, Logger: a.options.Logger,

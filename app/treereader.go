@@ -71,16 +71,7 @@ func (f *treeReader) of(queues []config.QueueRef) func(context.Context) muster.E
 		case <-ctx.Done():
 			return muster.Expected{At: time.Now().UTC(), Reason: "reading the trees takes too long"}
 		}
-		every := fileEvery
-		if strings.HasPrefix(f.place, TablePrefix) {
-			every = tableEvery
-		}
-		if now := time.Now().UTC(); f.at.IsZero() || now.Sub(f.at) >= every || now.Before(f.at) {
-			if !f.unchanged(now) {
-				f.roots, f.err = f.read(ctx, now)
-			}
-			f.at = now
-		}
+		f.refresh(ctx)
 		if f.err != nil {
 			return muster.Expected{At: f.at, Reason: f.err.Error()}
 		}
@@ -88,6 +79,20 @@ func (f *treeReader) of(queues []config.QueueRef) func(context.Context) muster.E
 		return tree.Expect(f.at, slices.DeleteFunc(slices.Clone(f.roots), func(r tree.Root) bool {
 			return !slices.ContainsFunc(queues, func(q config.QueueRef) bool { return goesTo(r.Queue, q) })
 		}))
+	}
+}
+
+// refresh reads the trees again if the last reading is old. The caller holds the reading lock.
+func (f *treeReader) refresh(ctx context.Context) {
+	every := fileEvery
+	if strings.HasPrefix(f.place, TablePrefix) {
+		every = tableEvery
+	}
+	if now := time.Now().UTC(); f.at.IsZero() || now.Sub(f.at) >= every || now.Before(f.at) {
+		if !f.unchanged(now) {
+			f.roots, f.err = f.read(ctx, now)
+		}
+		f.at = now
 	}
 }
 

@@ -34,6 +34,8 @@ type Config struct {
 	// Strict lets the embedded queues refuse, as AWS does, a second purge of a queue and the name of a deleted one for
 	// 60 s. By default they are relaxed about both. The limits of SQS hold either way.
 	Strict bool
+	// Dashboard says how browsers use the API.
+	Dashboard Dashboard
 	// AWS says how AWS is called.
 	AWS AWS
 	// Notify are the channels that are told of incidents. They have distinct names.
@@ -285,6 +287,23 @@ func Parse(name string, text []byte, lookup func(string) (string, bool), kinds K
 		return nil, err
 	}
 	return c, nil
+}
+
+// Effective returns the values in force, in the order of the reference, for the kinds that c was parsed with. Values
+// that may hold secrets, the destinations of notices and the variables of workers, are hidden. It is empty for a Config
+// that Parse did not return.
+func (c *Config) Effective(kinds Kinds) []keys.Effective {
+	if c.source == nil {
+		return nil
+	}
+	all := keys.EffectiveOf(c.source, c.rows(kinds))
+	for i, e := range all {
+		secret := strings.HasPrefix(e.Path, "notify") && !strings.HasSuffix(e.Path, ".name")
+		if secret || strings.HasSuffix(e.Path, ".env") {
+			all[i].Text = "(hidden)"
+		}
+	}
+	return all
 }
 
 // under returns a path of the text, which may be relative to Dir, as a path that can be opened.

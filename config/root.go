@@ -46,6 +46,7 @@ func (c *Config) rows(kinds Kinds) []keys.Key {
 		keys.Into("listen", &c.Listen, (*Listen).rows, "where the servers listen").Check(c.Listen.check),
 		keys.Truth("strict", &c.Strict, "whether embedded queues refuse, as AWS does, a second purge and the name "+
 			"of a deleted queue for 60s; false by default"),
+		keys.Into("dashboard", &c.Dashboard, (*Dashboard).rows, "the page at the address of the HTTP API"),
 		keys.Into("aws", &c.AWS, (*AWS).rows, "how AWS is called, for all fleets together"),
 		channels.Keys(&c.Notify, kinds.Channels),
 		keys.List("events", &c.Events, maxEvents, func(e *EventQueue) []keys.Key { return e.rows(kinds) },
@@ -79,6 +80,40 @@ func checkVersion(s *keys.Source, path string, found int) {
 func checkData(s *keys.Source, path, data string) {
 	if data == "" || len(data) > 1024 || strings.ContainsRune(data, 0) {
 		s.Fault(path, fmt.Sprintf("found %s, allowed is the path of a directory", keys.Quote(data)), "")
+	}
+}
+
+// maxPrefix bounds the prefix of the dashboard, in bytes.
+const maxPrefix = 200
+
+// Dashboard says how browsers use the HTTP API.
+type Dashboard struct {
+	// Prefix is a path below which page and API are served, too, for a proxy in front: empty, or as in /muster.
+	Prefix string
+	// Peek allows browsers to read the bodies of messages in embedded queues. ReadOnly allows them no change.
+	Peek, ReadOnly bool
+}
+
+func (d *Dashboard) rows() []keys.Key {
+	return []keys.Key{
+		keys.Text("prefix", &d.Prefix, "a path below which the page and the API are served, too, as in /muster, for a "+
+			"proxy in front; none by default").Check(checkPrefix),
+		keys.Truth("peek", &d.Peek, "whether the page may show the bodies of messages in embedded queues; false by "+
+			"default"),
+		keys.Truth("read_only", &d.ReadOnly, "whether the page may change nothing, whatever the login link; false by "+
+			"default"),
+	}
+}
+
+// checkPrefix adds a fault when prefix cannot be the beginning of a path. Only the characters are allowed that need no
+// escaping.
+func checkPrefix(s *keys.Source, path, prefix string) {
+	name, rooted := strings.CutPrefix(prefix, "/")
+	bad := !rooted || len(prefix) > maxPrefix || !keys.Consists(strings.ReplaceAll(name, "/", ""), "-_") ||
+		strings.Contains(prefix, "//") || strings.HasSuffix(prefix, "/")
+	if prefix != "" && bad {
+		s.Fault(path, "found "+keys.Quote(prefix)+", allowed is a path of letters, digits, hyphens and underscores, "+
+			"as in /muster", "")
 	}
 }
 

@@ -49,6 +49,13 @@ func Get(ctx context.Context, c *config.Config, path string, into any) error {
 // answer. Its status may be any but 401, which becomes [ErrNotRunning]. After any other error the request may have
 // arrived or not.
 func Ask(ctx context.Context, c *config.Config, method, path string, body io.Reader) (*http.Response, error) {
+	return ask(ctx, c, method, path, body, nil)
+}
+
+// ask is [Ask] with headers.
+func ask(ctx context.Context, c *config.Config, method, path string, body io.Reader, headers map[string]string) (
+	*http.Response, error,
+) {
 	where := "http://" + c.Listen.API
 	notRunning := fmt.Errorf("%w here: nothing answers at %s with the token of %s; start it, or name its "+
 		"configuration with -f",
@@ -66,6 +73,9 @@ func Ask(ctx context.Context, c *config.Config, method, path string, body io.Rea
 		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+token.Reveal())
+	for name, value := range headers {
+		req.Header.Set(name, value)
+	}
 	resp, err := http.DefaultClient.Do(req)
 	switch {
 	case err != nil && method == http.MethodGet || errors.Is(err, syscall.ECONNREFUSED):

@@ -11,7 +11,9 @@ import (
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/app/client"
 	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/kinds"
+	"github.com/muster-scale/muster/server/session"
 )
 
 // Console prints events, one line each. Several goroutines may use it.
@@ -62,7 +64,8 @@ func (s *Console) Start(a *app.App) {
 			url = a.QueueURL(name)
 		}
 	}
-	s.Printf("  api    %s (its token is in %s/%s)\n\n", a.APIURL(), a.Config().Data, app.TokenFile)
+	s.Printf("  api    %s (its token is in %s/%s)\n", a.APIURL(), a.Config().Data, app.TokenFile)
+	s.dashboard(a)
 	for _, f := range a.Config().Fleets {
 		members, err := kinds.Table().MembersOf(f)
 		// Workers on other machines need two things to report: a token, and an address that they reach.
@@ -92,6 +95,19 @@ func (s *Console) Start(a *app.App) {
 		s.Printf("muster work --queue %s -- wc -c\n", url)
 	}
 	s.Printf("muster send --queue %s --count 10\n\n", url)
+}
+
+// dashboard prints the link to the dashboard. It opens a session, so it is a secret, as the keys are.
+func (s *Console) dashboard(a *app.App) {
+	switch {
+	case !a.HasDashboard():
+		s.Printf("\n")
+	case s.hideKeys:
+		s.Printf("  page   muster dashboard prints a link to it\n\n")
+	default:
+		s.Printf("  page   %s (opens once, within %s)\n\n", a.DashboardLink(session.Operator),
+			render.Seconds(session.InviteFor.Seconds()))
+	}
 }
 
 // workDir names the directory in which the commands of the start work without -f.

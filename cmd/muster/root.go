@@ -28,6 +28,8 @@ func commands() []entry {
 		{"explain", newExplain},
 		{"advise", newAdvise},
 		{"status", newStatus},
+		{"top", newTop},
+		{"dashboard", newDashboard},
 		{"incidents", newIncidents},
 		{"notify", newNotify},
 		{"logs", newLogs},

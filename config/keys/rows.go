@@ -49,8 +49,10 @@ type row struct {
 	decode     func(d *Decoder, n *yaml.Node, path string)
 	// get returns the value as it is written, nil for none; set reads one from a text. Both are nil where a value is no
 	// option.
-	get    func() any
-	set    func(text string) error
+	get func() any
+	set func(text string) error
+	// within returns the mappings of a value at a path, bound to it; nil for a single value.
+	within func(path string) []bound
 	fills  []func(s *Source, path string)
 	checks []func(s *Source, path string)
 }
@@ -352,6 +354,7 @@ func Optional[T any](name string, into **T, rows func(*T) []Key, what string) *R
 func mapping(name, what string, of, begin, there func() []Key) *Row {
 	r := Custom(name, MappingForm, what, func(d *Decoder, n *yaml.Node, path string) { d.Mapping(n, path, begin()) })
 	r.of = of
+	r.within = func(path string) []bound { return []bound{{path, there()}} }
 	r.fills = append(r.fills, func(s *Source, path string) { Fill(s, path, there()) })
 	r.checks = append(r.checks, func(s *Source, path string) { Check(s, path, there()) })
 	return r
@@ -380,6 +383,12 @@ func list(name, what string, most int, of func() []Key, at func(i int) []Key, co
 		d.Each(n, path, most, func(n *yaml.Node, path string) { d.Mapping(n, path, at(count())) })
 	})
 	r.list, r.of = true, of
+	r.within = func(path string) (all []bound) {
+		for i := range count() {
+			all = append(all, bound{Element(path, i), at(i)})
+		}
+		return all
+	}
 	each := func(do func(*Source, string, []Key)) func(*Source, string) {
 		return func(s *Source, path string) {
 			for i := range count() {

@@ -171,6 +171,7 @@ var layers = []string{
 	"app/testload",
 	"app/importing",
 	"app/status",
+	"app/top",
 	"app/incidents",
 	"app/operate",
 	"app/doctor",

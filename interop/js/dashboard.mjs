@@ -1,0 +1,228 @@
+// The dashboard of a running Muster in a real browser: every page with live data, and every action.
+//
+//     node dashboard.mjs MUSTER CONFIGURATION PROCESS
+//
+// The configuration is that of begin in interop/run: a fleet that works, one whose work fails, and one at its maximum.
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { assert, within } from "./checks.mjs";
+import { accessible, clean, inTurn, open, picture, schemes, sizes, start, upright } from "./browser.mjs";
+
+const [muster, configuration, process_] = process.argv.slice(2);
+const canary = `"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>`;
+const link = (...flags) => execFileSync(muster, ["dashboard", "-f", configuration, ...flags], { encoding: "utf8" }).trim();
+const token = readFileSync(join(dirname(configuration), "data", "api-token"), "utf8").trim();
+const origin = new URL(link()).origin;
+
+// api asks the API without a browser.
+async function api(method, path, body) {
+  const answer = await fetch(`${origin}/v1/${path}`, { method, body, headers: { Authorization: `Bearer ${token}` } });
+  const text = await answer.text();
+  assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
+  return text ? JSON.parse(text) : null;
+}
+const send = (queue, messages) => api("POST", `queues/${queue}/messages`, messages.map((m) => `${JSON.stringify(m)}\n`).join(""));
+const exists = async (path) => (await fetch(`${origin}/v1/${path}`, { method: "POST", body: "{}", headers: { Authorization: `Bearer ${token}` } })).status !== 404;
+const row = async (name) => (await api("GET", "board")).fleets.find((f) => f.name === name);
+
+const browser = await start();
+async function login(options, ...flags) {
+  const opened = await open(browser, options);
+  await opened.page.goto(link(...flags));
+  await opened.page.waitForSelector("a.name");
+  return { ...opened, root: opened.page.url().split("#")[0] };
+}
+async function show({ page, root }, route) {
+  await page.goto(`${root}#/${route}`);
+  await page.waitForFunction(() => !document.querySelector("main")?.innerText.includes("Reading "));
+}
+
+await send("jobs", Array.from({ length: 40 }, (_, i) => ({ body: `job ${i} ${canary}` })));
+await send("broken", Array.from({ length: 6 }, () => ({ body: canary })));
+await send("slow", Array.from({ length: 30 }, () => ({ body: "x" })));
+await within(20, "failed attempts", async () => (await row("broken")).state === "failing");
+await within(20, "a breach", async () => (await row("slow")).at_max);
+
+await inTurn("dashboard", {
+  "a printed link logs in once, and every page is clean and accessible, wide and narrow, light and dark": async () => {
+    const routes = { fleets: "fleets", jobs: "fleet/jobs", broken: "fleet/broken", slow: "fleet/slow", decisions: "decisions/jobs",
+      latest: "decisions", queues: "queues/broken", incidents: "incidents", "what-if": "whatif/jobs", configuration: "configuration" };
+    for (const [width, height] of sizes) {
+      for (const scheme of schemes) {
+        const opened = await login({ width, height, scheme });
+        for (const [name, route] of Object.entries(routes)) {
+          await show(opened, route);
+          if (route.startsWith("fleet/")) await opened.page.waitForSelector(".plot canvas");
+          await clean(opened, `${name} at ${width} px, ${scheme}`);
+          await upright(opened.page, `${name} at ${width} px`);
+          await accessible(opened.page, `${name} at ${width} px, ${scheme}`);
+          await picture(opened.page, `live-${name}-${width}-${scheme}`);
+        }
+        await opened.context.close();
+      }
+    }
+  },
+  "a used link opens nothing": async () => {
+    const once = link();
+    const first = await open(browser);
+    await first.page.goto(once);
+    await first.page.waitForSelector("a.name");
+    const second = await open(browser);
+    await second.page.goto(once);
+    await second.page.getByRole("heading", { name: "Open the dashboard with a link" }).waitFor();
+    for (const { context } of [first, second]) await context.close();
+  },
+  "numbers move without a reload": async () => {
+    const opened = await login();
+    await show(opened, "fleets");
+    await opened.page.evaluate(() => (window.same = true));
+    await send("jobs", Array.from({ length: 25 }, () => ({ body: "more" })));
+    const cell = opened.page.locator(".row", { hasText: "jobs" }).locator('[data-label="Backlog"]');
+    await within(20, "a backlog on the page", async () => Number(await cell.innerText()) > 0);
+    await within(60, "an empty backlog on the page", async () => Number(await cell.innerText()) === 0);
+    assert.equal(await opened.page.evaluate(() => window.same), true, "the page was loaded again");
+    await opened.context.close();
+  },
+  "a fleet shows its workers, their logs, failed attempts and a decision with its inputs": async () => {
+    const opened = await login();
+    const { page } = opened;
+    await show(opened, "fleet/broken");
+    await page.getByRole("heading", { name: "Failed attempts" }).waitFor();
+    await page.getByRole("button", { name: /^Show the log of/ }).first().click();
+    await page.locator(".log li").first().waitFor();
+    await page.getByText("window.hacked=1").first().waitFor();
+    await clean(opened, "the log of a worker");
+    await page.getByRole("button", { name: "All inputs" }).click();
+    await page.getByRole("dialog").getByRole("heading", { name: "Inputs" }).waitFor();
+    const permalink = await page.getByRole("link", { name: "Permalink" }).getAttribute("href");
+    await page.goto(`${opened.root}${permalink}`);
+    await page.reload();
+    await page.getByRole("heading", { name: "Explained" }).waitFor();
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export as JSON" }).click()]);
+    assert.equal(JSON.parse(readFileSync(await file.path(), "utf8")).record.decision.fleet, "broken");
+    await opened.context.close();
+  },
+  "decisions are filtered by the address, and exported": async () => {
+    const opened = await login();
+    const { page } = opened;
+    await show(opened, "decisions/jobs?changes=1");
+    await page.locator("tbody tr").first().waitFor();
+    assert.ok(await page.getByLabel("changes of size only").isChecked());
+    const sizes_ = await page.locator('td[data-label="Workers"]').allInnerTexts();
+    assert.ok(sizes_.every((t) => t.includes("→")), sizes_.join());
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export as JSON" }).click()]);
+    assert.match(readFileSync(await file.path(), "utf8"), /"fleet": "jobs"/);
+    await opened.context.close();
+  },
+  "messages are sent, read, redriven and purged": async () => {
+    const opened = await login();
+    const { page } = opened;
+    await show(opened, "queues/parked");
+    await page.getByRole("button", { name: "Send parked", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Body").fill(canary);
+    await dialog.getByRole("button", { name: "Send" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    await page.getByRole("button", { name: "Read again" }).click();
+    await page.locator("details.message summary").first().click();
+    await page.locator("details.message pre").first().getByText("window.hacked=1").waitFor();
+    await clean(opened, "a message");
+    await page.getByRole("button", { name: "Purge parked", exact: true }).click();
+    await dialog.getByLabel("Name of the queue").fill("parked");
+    await dialog.getByRole("button", { name: "Purge" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    assert.equal((await api("GET", "queues")).counts.parked.visible, 0);
+    await page.getByRole("button", { name: "Redrive broken-dead", exact: true }).click();
+    await dialog.getByRole("button", { name: "Redrive" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    assert.equal((await api("GET", "queues/broken-dead/moves")).moves.length, 1);
+    await opened.context.close();
+  },
+  "a session that may only read offers no action, and changes nothing": async () => {
+    const opened = await login({}, "--read-only");
+    const { page } = opened;
+    await show(opened, "fleet/jobs");
+    await page.getByText("This session may only read.").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Pause", exact: true }).count(), 0);
+    const status = await page.evaluate(async () => (await fetch("v1/queues/parked/purge", { method: "POST" })).status);
+    assert.equal(status, 403);
+    await opened.context.close();
+  },
+  "a cookie without the write token changes nothing": async () => {
+    const { page, context } = await login();
+    const status = await page.evaluate(async () => (await fetch("v1/queues/parked/purge", { method: "POST" })).status);
+    assert.equal(status, 403);
+    await context.close();
+  },
+  "a refused change of the configuration is shown": async () => {
+    const opened = await login();
+    const before = readFileSync(configuration, "utf8");
+    writeFileSync(configuration, before.replace("max: 4", "max: -4"));
+    process.kill(Number(process_), "SIGHUP");
+    await within(20, "a refusal", async () => (await api("GET", "configuration")).last_reload?.ok === false);
+    writeFileSync(configuration, before);
+    await show(opened, "configuration");
+    await opened.page.getByText("was refused").waitFor();
+    await accessible(opened.page, "a refused change");
+    await opened.context.close();
+  },
+  ...((await exists("fleets/jobs/overrides")) && {
+    "pause, limits, reservations and holds show their plan, act, and end": async () => {
+      const opened = await login();
+      const { page } = opened;
+      await show(opened, "fleet/jobs");
+      const dialog = page.getByRole("dialog");
+      const carryOut = async () => {
+        await dialog.getByRole("button", { name: "Show the plan" }).click();
+        await dialog.getByText("Plan", { exact: true }).waitFor();
+        await dialog.getByRole("button", { name: "Do it" }).click();
+        await dialog.waitFor({ state: "hidden" });
+      };
+      for (const [button, fill] of [["Pause", {}], ["Limits", { Maximum: "3" }], ["Reserve", { Workers: "1" }], ["Hold scale-in", {}]]) {
+        await page.getByRole("button", { name: button, exact: true }).click();
+        for (const [label, value] of Object.entries(fill)) await dialog.getByLabel(label).fill(value);
+        await dialog.getByLabel("Reason").fill(`test ${canary}`);
+        await carryOut();
+      }
+      const kinds = (await api("GET", "fleets/jobs/overrides")).overrides.map((o) => o.kind).sort();
+      assert.deepEqual(kinds, ["hold-scale-in", "limits", "pause", "reserve"]);
+      await within(10, "the reasons on the page", async () => (await page.getByText("window.hacked=1").count()) >= 4);
+      await clean(opened, "overrides");
+      await accessible(page, "a fleet with overrides");
+      await page.getByRole("button", { name: "Resume" }).click();
+      await carryOut();
+      for (let left = 3; left > 0; left--) {
+        await within(15, `${left} overrides on the page`, async () => (await page.getByRole("button", { name: "End it now" }).count()) === left);
+        await page.getByRole("button", { name: "End it now" }).first().click();
+        await carryOut();
+      }
+      assert.deepEqual((await api("GET", "fleets/jobs/overrides")).overrides ?? [], []);
+      await opened.context.close();
+    },
+  }),
+  ...((await exists("whatif")) && {
+    "a simulation of the recorded hour is shown with its configuration": async () => {
+      const opened = await login();
+      const { page } = opened;
+      await show(opened, "whatif/jobs");
+      await page.getByLabel("Window").fill("1h");
+      await page.getByRole("button", { name: "Simulate" }).click();
+      await page.waitForSelector("#compared");
+      assert.ok((await page.locator("tbody tr").count()) > 1);
+      await clean(opened, "what if");
+      await accessible(page, "what if");
+      await picture(page, "live-simulated");
+      await opened.context.close();
+    },
+  }),
+  "who logs out can read no more": async () => {
+    const opened = await login();
+    await opened.page.getByRole("button", { name: "Log out" }).click();
+    await opened.page.getByRole("heading", { name: "Open the dashboard with a link" }).waitFor();
+    const status = await opened.page.evaluate(async () => (await fetch("v1/board")).status);
+    assert.equal(status, 401, "the session still reads");
+    await opened.context.close();
+  },
+});
+await browser.close();

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { emptyForm, filled, planText, timeOfDay } from "../src/override.ts";
+import { link, parse } from "../src/route.ts";
+import { joined, settings } from "../src/whatif.ts";
+
+const now = new Date(2026, 2, 1, 12, 0, 0).getTime();
+
+test("an action needs a reason and an end, and is refused before it is sent", () => {
+	const form = { ...emptyForm(), reason: "rollout" };
+	assert.deepEqual(filled("pause", form, now).body, { kind: "pause", reason: "rollout", for_s: 1800, by: "dashboard" });
+	assert.match(filled("pause", emptyForm(), now).error ?? "", /reason/);
+	assert.match(filled("pause", { ...form, until: "soon" }, now).error ?? "", /ends/);
+	assert.match(filled("pause", { ...form, until: "31d" }, now).error ?? "", /30 days/);
+	assert.match(filled("limits", form, now).error ?? "", /minimum/);
+	assert.match(filled("limits", { ...form, min: "9", max: "3" }, now).error ?? "", /above/);
+	assert.match(filled("limits", { ...form, max: "-1" }, now).error ?? "", /whole number/);
+	assert.match(filled("reserve", { ...form, workers: "0" }, now).error ?? "", /how many/);
+	assert.equal(filled("limits", { ...form, max: "0" }, now).body?.max, 0);
+	assert.deepEqual(filled("resume", emptyForm(), now).body, {});
+});
+
+test("a reservation begins at the next time of that name", () => {
+	const form = { ...emptyForm(), reason: "batch", workers: "40", at: "14:00" };
+	assert.equal(filled("reserve", form, now).body?.begin, new Date(2026, 2, 1, 14, 0).toISOString());
+	assert.equal(timeOfDay("11:59", now), new Date(2026, 2, 2, 11, 59).getTime());
+	for (const bad of ["24:00", "12:60", "noon", "1400"]) assert.equal(timeOfDay(bad, now), null);
+});
+
+test("a plan says what would be stopped and what never is", () => {
+	const plan = { from: 8, to: 2, launch: 0, stop: 6, stop_idle: 6, stop_busy: 0, sentence: "down from 8 to 2" };
+	assert.deepEqual(planText({ plan }), [
+		"Would stop 6 idle workers, 0 busy; a busy one finishes first.", "Desired 8 → 2: down from 8 to 2",
+	]);
+	assert.match(planText({ plan: { ...plan, stop_idle: 0 } })[0] ?? "", /service chooses/);
+	assert.match(planText({ plan: { ...plan, stop: 0, launch: 3 } })[0] ?? "", /launch 3 workers/);
+	assert.match(planText({ plan: { ...plan, stop: 0 } })[0] ?? "", /No worker/);
+});
+
+test("an address names a page, and survives every name", () => {
+	for (const name of ["thumbs", "a/b", "ü ?#&=%", `"><script>`, "jobs/1.42"]) {
+		assert.deepEqual(parse(link("fleet", name, { q: name, none: undefined })), { page: "fleet", name, query: { q: name } });
+	}
+	assert.equal(link("fleets"), "#/fleets");
+	for (const hash of ["", "#", "#/", "#/nonsense/x", "#login=abc"]) assert.equal(parse(hash).page, "fleets");
+	assert.equal(parse("#/fleet/%E0%A4%A").name, "%E0%A4%A");
+});
+
+test("keys of a simulation are read line by line", () => {
+	assert.deepEqual(settings("policy.type: deadline\n\n# more\nmax=40").keys, { "policy.type": "deadline", max: "40" });
+	assert.match(settings("max: 40\nnonsense").error ?? "", /Line 2/);
+});
+
+test("recorded curves stand beside simulated ones at the same times, with gaps where nothing was recorded", () => {
+	const simulated = { from: "", to: "", step_s: 10, at: [0, 10, 20], columns: { in_service: [1, 2, 3] } };
+	const recorded = { from: "", to: "", step_s: 10, at: [9, 19], columns: { in_service: [7, null], objective_s: [60, 60] } };
+	const got = joined(simulated, recorded);
+	assert.deepEqual(got.columns.in_service, [1, 2, 3]);
+	assert.deepEqual(got.columns.actual_in_service, [7, 7, null]);
+	assert.deepEqual(got.columns.objective_s, [60, 60, 60]);
+	assert.deepEqual(joined(undefined, undefined), { at: [], columns: {} });
+});
