@@ -39,6 +39,8 @@ type Measured struct {
 	Usage protocol.Usage
 	// Utilization is the mean share of busy slots while there were slots, from 0 to 1; SlotSeconds is over how much.
 	Utilization, SlotSeconds float64
+	// SlotsPerMember is the mean number of slots that workers reported on a member; 0 if unknown.
+	SlotsPerMember float64
 	// PeakSize is the largest size that the policy recommended, or that the fleet had. PeakBusy is the most busy slots
 	// at a time, MeanBusy their mean over Covered.
 	PeakSize, PeakBusy int
@@ -88,6 +90,9 @@ const (
 	smallestSamples     = 30
 )
 
+// RuleSlots is the rule that compares stated slots with reported ones. Its value is what the workers have already.
+const RuleSlots = "slots"
+
 // Advice is one value that does not fit, and the value that would.
 type Advice struct {
 	// Rule names the rule, in one word or two. Key is what to change.
@@ -130,7 +135,8 @@ type rule struct {
 // rules are all rules, in the order of a report.
 func rules() []rule {
 	return []rule{
-		{"processor time", processorTime}, {"memory", memory}, {"processing duration", processing}, {"boot time", boot},
+		{RuleSlots, slots}, {"processor time", processorTime}, {"memory", memory}, {"processing duration",
+			processing}, {"boot time", boot},
 		{"objective", objective}, {"minimum", minimum}, {"maximum", maximum}, {"visibility timeout", visibility},
 		{"retention", retention}, {"price", price},
 	}

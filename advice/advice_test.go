@@ -37,7 +37,7 @@ func usual() (advice.Stated, advice.Measured) {
 		Limits: muster.Limits{Max: 20, LaunchesPerHour: 200}, Price: 0.1}
 	m := advice.Measured{Window: 48 * time.Hour, Covered: 48 * time.Hour, Processing: took(4000, 2*time.Second),
 		Boots: took(30, 90*time.Second), Ended: 4000, InTime: 3980, Usage: used(4000, 0.14), Utilization: 0.7,
-		SlotSeconds: 48 * 3600 * 50, PeakSize: 12, PeakBusy: 110, MeanBusy: 30, OldestKnown: true,
+		SlotSeconds: 48 * 3600 * 50, SlotsPerMember: 10, PeakSize: 12, PeakBusy: 110, MeanBusy: 30, OldestKnown: true,
 		Oldest: 3 * time.Minute}
 	return s, m
 }
@@ -57,13 +57,15 @@ func TestAdviceOfS2AndOfEachRule(t *testing.T) {
 		{"everything fits", func(fleet) {}, "processor time", "fits", ""},
 		{"workers wait for the database and the processor is idle", func(f fleet) { f.m.Usage = used(4000, 0.01) },
 			"processor time", "workers.slots 10 -> 32", "the work waits, it does not compute"},
-		{"a few more slots fit", func(f fleet) { f.s.Slots, f.m.Usage = 2, used(4000, 0.35) },
+		{"a few more slots fit", func(f fleet) { f.s.Slots, f.m.SlotsPerMember, f.m.Usage = 2, 2, used(4000, 0.35) },
 			"processor time", "workers.slots 2 -> 4", "70 % of the slots were busy"},
 		{"instances are too large and memory has no room for slots", func(f fleet) {
 			f.m.Usage = used(4000, 0.01)
 			f.m.Usage.PeakBytes = 400 << 20
 		}, "processor time", " 2 cores -> about 0.25 cores", "too large"},
-		{"instances are undersized", func(f fleet) { f.s.Slots, f.m.Usage, f.m.PeakBusy = 1, used(4000, 1.95), 12 },
+		{"instances are undersized", func(f fleet) {
+			f.s.Slots, f.m.SlotsPerMember, f.m.Usage, f.m.PeakBusy = 1, 1, used(4000, 1.95), 12
+		},
 			"processor time", " 2 cores -> more or faster cores", "too small"},
 		{"too many slots for the cores", func(f fleet) { f.m.Usage = used(4000, 0.3) },
 			"processor time", "workers.slots 10 -> 6", "wait for each other's processor time"},
@@ -73,6 +75,12 @@ func TestAdviceOfS2AndOfEachRule(t *testing.T) {
 		{"mixed instance types count by their time", func(f fleet) {
 			f.m.Usage = protocol.MergeUsage(used(2000, 0.01), used(2000, 0.05))
 		}, "processor time", "workers.slots 10 -> 32", ""},
+		{"workers report other slots than stated", func(f fleet) { f.m.SlotsPerMember = 24 }, "slots",
+			"workers.slots 10 -> 24", "workers report 24 slots"},
+		{"with other slots the processor says nothing", func(f fleet) { f.m.SlotsPerMember = 24 }, "processor time",
+			"unjudged", "not those that workers report"},
+		{"a part of the members has one slot less", func(f fleet) { f.m.SlotsPerMember = 9.6 }, "slots", "fits", ""},
+		{"no member reported", func(f fleet) { f.m.SlotsPerMember = 0 }, "slots", "unjudged", "no worker reported"},
 		{"too few calls", func(f fleet) { f.m.Usage = used(20, 0.01) }, "processor time", "unjudged", "only 20 calls"},
 		{"nothing measured is not zero", func(f fleet) { f.m.Usage = protocol.Usage{} }, "processor time", "unjudged",
 			"no processor time was measured"},
@@ -163,7 +171,7 @@ func said(r advice.Report, rule string) (what, why string) {
 
 func TestAFleetThatFitsGetsNoAdvice(t *testing.T) {
 	s, m := usual()
-	if r := advice.Of(s, m); len(r.Advice) > 0 || len(r.Unjudged) > 0 || len(r.Fits) != 10 {
+	if r := advice.Of(s, m); len(r.Advice) > 0 || len(r.Unjudged) > 0 || len(r.Fits) != 11 {
 		t.Errorf("found %+v", r)
 	}
 }
@@ -200,8 +208,8 @@ func TestAdviceNeverGoesBelowThePeakNorRestsOnTooLittle(t *testing.T) {
 		if again := advice.Of(s, m); !reflect.DeepEqual(r, again) {
 			t.Fatalf("found %+v, then %+v", r, again)
 		}
-		if n := len(r.Advice) + len(r.Unjudged) + len(r.Fits); n != 10 {
-			t.Fatalf("%d rules were applied, want 10: %+v", n, r)
+		if n := len(r.Advice) + len(r.Unjudged) + len(r.Fits); n != 11 {
+			t.Fatalf("%d rules were applied, want 11: %+v", n, r)
 		}
 		if text, err := json.Marshal(r); err != nil || strings.Contains(string(text), "NaN") ||
 			strings.Contains(string(text), "Inf") {
@@ -210,6 +218,9 @@ func TestAdviceNeverGoesBelowThePeakNorRestsOnTooLittle(t *testing.T) {
 		for _, a := range r.Advice {
 			switch a.Key {
 			case advice.Slots:
+				if a.Rule == "slots" {
+					break // it is what workers have already
+				}
 				if a.Whole < 1 || a.Whole > 1000 || a.Whole < s.Slots && a.Whole*s.Batch*s.Limits.Max < m.PeakBusy ||
 					(m.Usage.Calls < 30 || m.Usage.WallSeconds < 60) && m.CPUPoints < 12 {
 					t.Fatalf("%+v of %+v", a, m)
@@ -265,7 +276,9 @@ func drawn(t *rapid.T) (advice.Stated, advice.Measured) {
 		Processing: took(number("messages", 100), lasting("took", 0, time.Hour)),
 		Boots:      took(number("boots", 30), lasting("booted in", 0, time.Hour)), Ended: float64(number("ended",
 			1000)),
-		PeakSize: number("peak", 500), PeakBusy: number("busy", 2000), MeanBusy: float64(number("mean", 500)),
+		SlotsPerMember: rapid.SampledFrom([]float64{0, 1, 7.5, 3000}).Draw(t, "reported"), PeakSize: number("peak",
+			500),
+		PeakBusy: number("busy", 2000), MeanBusy: float64(number("mean", 500)),
 		AtMax: lasting("at max", 0, time.Hour), OldestKnown: rapid.Bool().Draw(t, "known"),
 		Oldest: lasting("oldest", 0, 20*24*time.Hour), LeasesLost: number("lost", 5), MembersLost: number("members", 3)}
 	if rapid.Bool().Draw(t, "CPU") {

@@ -22,14 +22,15 @@ type Collector struct {
 	from, to time.Time
 	// last is the newest decision; its numbers hold until the next.
 	last seen
-	// busy adds up busy slots over time, and slots all slots, both in slot-seconds.
-	busy, slots float64
+	// busy adds up busy slots over time, and slots all slots, both in slot-seconds; members adds up members in service.
+	busy, slots, members float64
 }
 
 // seen is what a Collector keeps of one decision.
 type seen struct {
 	at          time.Time
 	slots, busy int
+	members     int
 	aboveMax    bool
 	known       bool
 }
@@ -115,7 +116,7 @@ func (c *Collector) decided(at time.Time, d decided) {
 			c.m.Oldest = max(c.m.Oldest, time.Duration(q.OldestAge.Value*float64(time.Second)))
 		}
 	}
-	c.last = seen{at: at, slots: n.Slots, busy: n.BusySlots, known: n.Known,
+	c.last = seen{at: at, slots: n.Slots, busy: n.BusySlots, members: n.InService(), known: n.Known,
 		aboveMax: d.Decision.Wish > o.Limits.Max && o.Limits.Max > 0}
 }
 
@@ -132,6 +133,7 @@ func (c *Collector) hold(at time.Time) {
 	if c.last.known {
 		c.busy += span.Seconds() * float64(c.last.busy)
 		c.slots += span.Seconds() * float64(c.last.slots)
+		c.members += span.Seconds() * float64(c.last.members)
 	}
 }
 
@@ -143,6 +145,9 @@ func (c *Collector) Measured() Measured {
 	m.SlotSeconds = c.slots
 	if c.slots > 0 {
 		m.Utilization = c.busy / c.slots
+	}
+	if c.members >= measuredWall && !m.Unreported {
+		m.SlotsPerMember = c.slots / c.members
 	}
 	if m.Covered > 0 {
 		m.MeanBusy = c.busy / m.Covered.Seconds()

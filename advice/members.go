@@ -25,6 +25,35 @@ const (
 	measuredWall = 60
 )
 
+// slotsOff is by how much the slots that workers report may differ from the stated ones, as a share.
+const slotsOff = 0.1
+
+// reported returns how many calls the workers of a member make at once by their reports; 0 if unknown.
+func reported(s Stated, m Measured) float64 { return m.SlotsPerMember / float64(s.Batch) }
+
+// differ tells whether the workers of members elsewhere report clearly other slots than stated.
+func differ(s Stated, m Measured) bool {
+	return !s.Local && m.SlotsPerMember > 0 && math.Abs(reported(s, m)-float64(s.Slots)) > slotsOff*float64(s.Slots)
+}
+
+// slots compares the stated slots with those that workers report. Members that boot count with the stated number, so a
+// wrong one launches too many or too few.
+func slots(s Stated, m Measured) (*Advice, *Unjudged) {
+	n := int(math.Round(reported(s, m)))
+	switch {
+	case s.Local:
+		return nil, nil // the fleet starts its workers with the stated slots
+	case m.Unreported || n < 1:
+		return unjudged("workers that report, and members in service", "no worker reported how many slots it has")
+	case !differ(s, m) || n == s.Slots:
+		return nil, nil
+	}
+	return whole(Slots, s.Slots, min(n, maxSlots), "workers report %s slots on a member, and members that boot "+
+		"count with "+
+		"%d", render.Number(m.SlotsPerMember), s.Slots*s.Batch).resting(m, int64(m.SlotSeconds/m.SlotsPerMember/60),
+		smallestSamples), nil
+}
+
 // full returns the share of a member's cores that it uses with all slots busy, and what one call uses, in cores.
 func full(s Stated, m Measured) (share, perCall float64) {
 	u := m.Usage
@@ -41,6 +70,9 @@ func unmeasured(s Stated, m Measured) *Unjudged {
 		return &Unjudged{Why: "the workers do not report", Needed: needed}
 	case u.Calls == 0:
 		return &Unjudged{Why: "no processor time was measured", Needed: needed}
+	case differ(s, m):
+		return &Unjudged{Why: "the stated slots are not those that workers report",
+			Needed: "the reported number in workers: {slots: ...}"}
 	case u.Calls < smallestSamples || u.WallSeconds < measuredWall:
 		return &Unjudged{
 			Why:    fmt.Sprintf("only %d calls of %s in all were measured", u.Calls, render.Seconds(u.WallSeconds)),
@@ -55,7 +87,7 @@ func unmeasured(s Stated, m Measured) *Unjudged {
 // processorTime compares the processor time of busy slots with the cores of a member.
 func processorTime(s Stated, m Measured) (*Advice, *Unjudged) {
 	if u := unmeasured(s, m); u != nil {
-		if m.CPUPoints > 0 && !s.Local {
+		if m.CPUPoints > 0 && !s.Local && !differ(s, m) {
 			return memberCPU(s, m)
 		}
 		if m.CPUUnknown != "" {

@@ -134,6 +134,11 @@ func Make(ctx context.Context, h reader, r Request) (Found, error) {
 			all[i].Line, all[i].Stated = places.line(all[i].Path)
 		}
 	}
+	for _, a := range all {
+		if a.Rule == advice.RuleSlots {
+			f.Workers.Slots = a.Whole // those that the workers have
+		}
+	}
 	s := simulated{fleet: f, boot: bootOf(m), progress: cmp.Or(r.Progress, io.Discard)}
 	if err := s.effects(ctx, h, w, all, &found); err != nil {
 		return Found{}, err

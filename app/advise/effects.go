@@ -115,6 +115,9 @@ func unsimulated(a advice.Advice) string {
 	case advice.QueueRetention:
 		return "a replay keeps every message"
 	case advice.Slots:
+		if a.Rule == advice.RuleSlots {
+			return "the workers have these slots already, and the replay uses them; only launches change"
+		}
 		if a.Rule == "memory" {
 			return "a replay has no memory that runs out"
 		}

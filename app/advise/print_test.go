@@ -70,7 +70,8 @@ func TestWhatWasFoundIsPrinted(t *testing.T) {
 	for _, want := range []string{
 		"jobs, 2026-03-02 12:00Z to 2026-03-02 13:00Z: 0 messages, 0.0 % of the time recorded\n",
 		"nothing was recorded in this window",
-		"worth changing\n  m.yaml:7 fleets[0].max: 3 -> 9\n    w1\n    confidence: low, 1 sample\n    effect unknown: n1\n",
+		"worth changing\n  m.yaml:7 fleets[0].max: 3 -> 9\n    w1\n    confidence: low, 1 sample\n    effect " +
+			"unknown: n1\n",
 		"  members: 2 cores -> 1 core\n    w2\n    confidence: high, 2 samples\n    effect unknown: n2\n",
 		"not worth changing, by the simulation\n  m.yaml:5 fleets[0].workers.boot (not stated): 1s -> 9s\n",
 		"effect, simulated: in time 99.0 % -> 50.0 %, worker-hours 10.0 -> 0.0500\n",
