@@ -40,7 +40,8 @@
 //   - The newest record of each kind is never removed, so that a restart finds where it was.
 //   - [Memory] and [History] follow one contract. A property test compares them, so each checks the other.
 //
-// It knows nothing of what a record says, except the durations and arrivals in learned ones, which it must merge.
+// It knows nothing of what a record says, except the durations, arrivals and usage in learned ones, which it must
+// merge.
 //
 // For something else: what a record says is muster.Record. To explain or verify recorded decisions use package
 // controller/audit. The messages of a queue are kept by package queue, what jobs print by the logs of a fleet.
