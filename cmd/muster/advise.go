@@ -28,6 +28,15 @@ value, the figures, a confidence, and the effect: the recorded work replayed in 
 It changes nothing. What it cannot judge, it says, with what is needed.`,
 		Example: "  muster advise thumbnails\n  muster advise thumbnails --window 24h -o json",
 		Args:    cobra.MaximumNArgs(1),
+		// A file with a fault completes nothing, because an error has no place in a completion.
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			c, err := g.Load()
+			for i := 0; err == nil && len(args) == 0 && i < len(c.Fleets); i++ {
+				names = append(names, c.Fleets[i].Name)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runAdvise(cmd, g, args, window, metrics)
 		},
@@ -38,7 +47,8 @@ It changes nothing. What it cannot judge, it says, with what is needed.`,
 	return cmd
 }
 
-// runAdvise reads the files and prints the advice.
+// runAdvise reads the files and prints the advice. Wrong flags and names end with exit code 2 before anything is read.
+// window is the text of --window; metrics says whether CloudWatch is read, which is the only call over the network.
 func runAdvise(cmd *cobra.Command, g *command.Global, args []string, window string, metrics bool) error {
 	span, err := advise.Window(window)
 	if err != nil {
@@ -52,6 +62,7 @@ func runAdvise(cmd *cobra.Command, g *command.Global, args []string, window stri
 	if err != nil {
 		return err
 	}
+	// A configuration keeps no lines, so the text is read again.
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("read the configuration for its lines: %w", err)
@@ -60,6 +71,7 @@ func runAdvise(cmd *cobra.Command, g *command.Global, args []string, window stri
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("there is no history in %s yet; muster up keeps it there", c.Data)
 	}
+	// A reader never blocks the writer of a running muster up.
 	h, err := history.OpenReadOnly(path)
 	if err != nil {
 		return err
