@@ -128,6 +128,10 @@ func TestAdviceOfS2AndOfEachRule(t *testing.T) {
 		{"the maximum was met and messages were late", func(f fleet) {
 			f.m.InTime, f.m.PeakSize, f.m.AtMax = 3000, 33, 20*time.Minute
 		}, "maximum", "max 20 -> 33", "for 20m0s"},
+		{"a larger maximum would exceed the cores of this machine", func(f fleet) {
+			f.s.Local, f.s.Slots, f.m.Usage, f.s.Limits.Max = true, 1, used(4000, 0.5), 4
+			f.m.InTime, f.m.PeakSize, f.m.AtMax = 3000, 33, 20*time.Minute
+		}, "maximum", "unjudged", "this machine has cores for 4"},
 		{"the maximum was met and nothing was late", func(f fleet) { f.m.PeakSize, f.m.AtMax = 33, time.Hour },
 			"maximum", "fits", ""},
 		{"the maximum is far above any need", func(f fleet) { f.s.Limits.Max = 500 }, "maximum", "max 500 -> 24",

@@ -188,12 +188,22 @@ func moreSlots(s Stated, m Measured, perCall float64) int {
 	return int(most)
 }
 
+// coresFor returns for how many members with all slots busy the cores of one machine are enough, at least 1; known is
+// false if the work was not measured.
+func coresFor(s Stated, m Measured) (room int, known bool) {
+	if unmeasured(s, m) != nil || m.Usage.CPUSeconds <= 0 {
+		return 0, false
+	}
+	_, perCall := full(s, m)
+	return int(math.Max(1, math.Min(mostMax, m.Usage.Cores/(perCall*float64(s.Slots))))), true
+}
+
 // sharedCores judges processes of one machine: all members together have its cores.
 func sharedCores(s Stated, m Measured, perCall float64) (*Advice, *Unjudged) {
 	if perCall <= 0 {
 		return nil, nil
 	}
-	room := int(math.Max(1, m.Usage.Cores/(perCall*float64(s.Slots))))
+	room, _ := coresFor(s, m)
 	if s.Limits.Max > room && perCall*float64(m.PeakBusy) > CPUHigh*m.Usage.Cores && room >= max(m.PeakSize,
 		s.Limits.Min) {
 		return whole(Max, s.Limits.Max, room, "a call uses %s cores and all workers share %s: more than %s only make "+

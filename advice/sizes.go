@@ -71,6 +71,13 @@ func maximum(s Stated, m Measured) (*Advice, *Unjudged) {
 				"whether messages were late is unknown", m.PeakSize)
 		case missed:
 			n := min(m.PeakSize, max(4, 4*s.Limits.Max), mostMax)
+			if room, known := coresFor(s, m); s.Local && known && room < n {
+				if n = room; n <= s.Limits.Max {
+					return unjudged("a machine with more cores, or a fleet elsewhere", "the policy recommended up "+
+						"to %d "+
+						"workers, and this machine has cores for %d", m.PeakSize, room)
+				}
+			}
 			return whole(Max, s.Limits.Max, n, "for %s the policy recommended more than the maximum, up to %d, and "+
 				"%s of "+
 				"%d messages were in time", render.Rounded(m.AtMax), m.PeakSize, share(inTime), int64(m.Ended)).
