@@ -17,7 +17,7 @@ import (
 func adding(g *command.Global, k override.Kind, cmd *cobra.Command, length time.Duration) (*cobra.Command,
 	*operate.Request) {
 	x := &operate.Request{Kind: k, Min: -1, Max: -1}
-	cmd.Args = cobra.ExactArgs(1)
+	cmd.Args, cmd.ValidArgsFunction = cobra.ExactArgs(1), completeFleets(g)
 	f := cmd.Flags()
 	f.DurationVar(&x.For, "for", length, "how long it lasts, at most 720h")
 	f.StringVar(&x.Reason, "reason", "", "why; every decision and list shows it")
@@ -69,10 +69,25 @@ func cancelling(g *command.Global, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// completeFleets completes the name of a fleet of the configuration.
+func completeFleets(g *command.Global) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+		if c, err := g.Load(); err == nil && len(args) == 0 {
+			for _, f := range c.Fleets {
+				names = append(names, f.Name)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
 // NewReserve makes muster reserve.
 func NewReserve(g *command.Global) *cobra.Command {
 	cmd, x := adding(g, override.Reserve, &cobra.Command{
 		Use: "reserve FLEET --workers N", Short: "Have workers in service at a time, before the work comes",
+		Long: `Reserve keeps at least that many workers in service from its begin to its end, within the maximum, the budget and the
+launches of an hour. It launches them one slow boot ahead, and prints how many are granted and when they are in service.
+It ends early once all of them were busy: from then on demand alone sizes the fleet. See docs/overrides.md.`,
 		Example: `  muster reserve thumbs --workers 40 --at 14:00 --for 30m --reason newsletter
   muster reserve thumbs --cancel reserve-4711`,
 	}, 30*time.Minute)
@@ -146,7 +161,7 @@ func NewOverrides(g *command.Global) *cobra.Command {
 func listing(g *command.Global, use, short string,
 	run func(*cobra.Command, *config.Config, string, bool) error) *cobra.Command {
 	plan := false
-	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: completeFleets(g)}
 	cmd.Flags().BoolVar(&plan, "plan", false, "change nothing, and print what would change")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := g.Place()
@@ -164,8 +179,11 @@ func NewGuard(g *command.Global) *cobra.Command {
 	x := operate.Request{Kind: override.HoldScaleIn}
 	cmd := &cobra.Command{
 		Use: "guard FLEET", Short: "Say whether a fleet is quiet enough for a deployment: exit code 0, or 4 if busy",
+		Long: `Guard says whether a fleet is quiet, with the evidence of each check: it is sized, its size does not change, no worker
+is busy, no message waits or is in flight, and the workers of this machine wrote nothing to their log for 30 seconds.
+Unknown counts as busy. See docs/deployments.md.`,
 		Example: `  muster guard thumbs --wait 20m --hold-scale-in 30m && ./deploy.sh`,
-		Args:    cobra.ExactArgs(1),
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: completeFleets(g),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := g.Place()
 			if err != nil {
