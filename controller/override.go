@@ -11,10 +11,12 @@ import (
 	"github.com/muster-scale/muster/roster"
 )
 
-// Instructed is a request of an operator.
+// Instructed is a request of an operator about an override or, if Dismiss is set, to let one member finish and go.
 type Instructed struct {
 	At time.Time
 	override.Request
+	// Dismiss is the name of a member. It is replaced if the work needs it.
+	Dismiss string
 }
 
 func (Instructed) input() {}
@@ -45,6 +47,11 @@ func (s *Settings) instruct(st *State, now time.Time, rules roster.Rules, boot m
 		case s.Spec.Delegate != nil:
 			a.Err = fmt.Errorf("%w: target tracking of the cloud sizes this fleet, and knows no overrides",
 				override.ErrRefused)
+		case in.Dismiss != "":
+			a.Err = s.dismiss(st, now, rules, in.Dismiss)
+			if a.Err == nil {
+				seen.dismissed = append(seen.dismissed, in.Dismiss)
+			}
 		default:
 			room := s.room(st, now, rules, lead)
 			// The position makes the id unique: every accepted override is a record.
@@ -55,6 +62,30 @@ func (s *Settings) instruct(st *State, now time.Time, rules roster.Rules, boot m
 			}
 		}
 		seen.answers = append(seen.answers, a)
+	}
+}
+
+// dismiss asks a member to finish and go. The error matches [override.ErrUnknown] or [override.ErrRefused].
+func (s *Settings) dismiss(st *State, now time.Time, rules roster.Rules, member string) error {
+	if s.Unreported || s.Spec.Shadow {
+		return fmt.Errorf("%w: Muster does not choose which members of this fleet end", override.ErrRefused)
+	}
+	switch refused, there := st.roster.Dismiss(member, now, rules); {
+	case !there:
+		return fmt.Errorf("%w: there is no member %.100q", override.ErrUnknown, member)
+	case refused != "":
+		return fmt.Errorf("%w: %s cannot be asked to finish: %s", override.ErrRefused, member, refused)
+	}
+	return nil
+}
+
+// dismissals lowers the desired size by the members that operators asked to go, as far as they are not needed.
+func (w *write) dismissals(members []string) {
+	for _, id := range members {
+		if !w.unsure() && w.state.desired > max(w.out.Observation.Limits.Min, w.out.Decision.Floor) {
+			w.state.desired--
+		}
+		w.changed(id, roster.Dismissed, "an operator asked it to finish and go")
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-scale/muster/override"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/roster"
+	"github.com/muster-scale/muster/worker/protocol"
 )
 
 // instruct steps with a request and returns its answer.
@@ -233,4 +234,77 @@ func TestInAnyStoryWithInstructionsEverySizeIsLimitedAndEveryDecisionRecomputes(
 			rt.Fatal(err)
 		}
 	})
+}
+
+// dismiss steps with a request that a member goes.
+func (w *world) dismiss(id string) error {
+	return w.stepOn(controller.Instructed{At: w.now, Dismiss: id}).Answers[0].Err
+}
+
+func TestAMemberThatAnOperatorAsksToGoIsReplacedOnlyWhereItIsNeeded(t *testing.T) {
+	for _, x := range []struct {
+		name     string
+		backlog  int
+		desired  int
+		launches int
+	}{{"no work", 0, 1, 0}, {"as much work as workers", 2, 2, 1}} {
+		t.Run(x.name, func(t *testing.T) {
+			w := newWorld(t, settings(t, policy.Spec{Name: "exact"}, 10))
+			w.backlog = 2
+			w.step(0)
+			w.obey()
+			w.backlog, w.inFlight = 0, x.backlog
+			busy := min(1, x.backlog)
+			w.step(time.Second, w.receiving(busy, busy)...)
+			w.step(11*time.Second, w.everybody()...)
+			m := w.members[0]
+			if err := w.dismiss(m.id); err != nil {
+				t.Fatal(err)
+			}
+			if w.ask(m) != protocol.Drain || w.last.Decision.Desired != 2 {
+				t.Fatalf("it is told %s: %s", w.ask(m), w.last.Decision.Sentence())
+			}
+			o := w.last
+			w.obey()
+			if launched(o) != x.launches {
+				t.Errorf("launched %d in its place, want %d", launched(o), x.launches)
+			}
+			if o = w.step(time.Second, w.everybody()...); o.Decision.Desired != x.desired {
+				t.Errorf("then desired %d, want %d: %s", o.Decision.Desired, x.desired, o.Decision.Sentence())
+			}
+			// Demand that returns, and a restart, do not withdraw the request.
+			w.restart()
+			w.backlog = 5
+			w.step(time.Second, w.everybody()...)
+			if w.ask(m) != protocol.Drain {
+				t.Errorf("after a restart and with more work it is told %s", w.ask(m))
+			}
+			for _, c := range w.last.Changes {
+				if c.Member == m.id {
+					t.Errorf("it changed: %+v", c)
+				}
+			}
+		})
+	}
+}
+
+func TestOnlyAMemberInServiceCanBeAskedToGo(t *testing.T) {
+	w := newWorld(t, settings(t, policy.Spec{Name: "exact"}, 10))
+	w.backlog = 1
+	w.step(0)
+	w.obey()
+	w.step(time.Second)
+	if err := w.dismiss("nobody"); !errors.Is(err, override.ErrUnknown) {
+		t.Errorf("an unknown member: found %v", err)
+	}
+	if err := w.dismiss(w.members[0].id); !errors.Is(err, override.ErrRefused) ||
+		!strings.Contains(err.Error(), "it is booting") {
+		t.Errorf("a booting member: found %v", err)
+	}
+	s := settings(t, policy.Spec{Name: "exact", Shadow: true}, 10)
+	shadow := newWorld(t, s)
+	shadow.step(0)
+	if err := shadow.dismiss("m"); !errors.Is(err, override.ErrRefused) {
+		t.Errorf("in shadow mode: found %v", err)
+	}
 }

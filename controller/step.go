@@ -114,6 +114,7 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 	default:
 		w.decision()
 		w.departures(seen.departed)
+		w.dismissals(seen.dismissed)
 		w.releases()
 		w.size()
 		w.restate()
@@ -234,9 +235,11 @@ type findings struct {
 	inSystem         series.Durations              // the times from sent to finished of these messages
 	usage            protocol.Usage                // the sum over the reports
 	classes          map[string][]series.Durations // by class
-	// instructed are the requests of operators, answers the answers to them, overrides the changes of overrides.
+	// instructed are the requests of operators, answers the answers to them, overrides the changes of overrides, and
+	// dismissed the members that are asked to go.
 	instructed []Instructed
 	answers    []override.Answer
+	dismissed  []string
 	overrides  []override.Change
 	// incidents counts the problems of workers by kind; nil for none.
 	incidents map[protocol.IncidentKind]int64

@@ -49,8 +49,8 @@ var (
 	ErrInvalid = errors.New("the override is invalid")
 	// ErrRefused is a valid override that the fleet cannot take: it has too many, or nothing can be granted.
 	ErrRefused = errors.New("the override is refused")
-	// ErrUnknown is an id that no override has.
-	ErrUnknown = errors.New("there is no such override")
+	// ErrUnknown is an id that no override has, or the name of no member.
+	ErrUnknown = errors.New("not found")
 )
 
 // Override is one time-limited instruction. Slices and pointers in it are never changed.

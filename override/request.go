@@ -66,7 +66,7 @@ func (l List) CarryOut(q Request, room Room, id string) (c Change, changed bool,
 	if q.Cancel != "" {
 		o, there := l.Find(q.Cancel)
 		if !there {
-			return c, false, Answer{Err: fmt.Errorf("%w: found the id %.80q", ErrUnknown, q.Cancel)}
+			return c, false, Answer{Err: fmt.Errorf("%w: no override has the id %.80q", ErrUnknown, q.Cancel)}
 		}
 		return Change{What: Cancelled, Override: o}, true, Answer{Override: o}
 	}

@@ -26,6 +26,8 @@ type Facts struct {
 	SeenAt time.Time
 	// DrainAt is when it was asked to drain; zero if it was not.
 	DrainAt time.Time
+	// Dismissed is true if an operator asked it to drain: the request is not withdrawn.
+	Dismissed bool
 	// ReleasedAt is when its release was granted; zero before.
 	ReleasedAt time.Time
 	// EndedAt is when it was found to have ended; zero before.

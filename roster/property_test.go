@@ -201,6 +201,16 @@ func TestWhateverHappensTheRosterStaysTrue(t *testing.T) {
 					t.Fatalf("asked %v to drain, at most %d were to", ids, n)
 				}
 			},
+			"dismiss": func(t *rapid.T) {
+				id := rapid.SampledFrom(memberNames).Draw(t, "member")
+				refused, there := s.roster.Dismiss(id, s.now, s.rules)
+				asked := slices.ContainsFunc(s.roster.Members(), func(m roster.Member) bool {
+					return m.ID == id && m.Dismissed && m.State(s.now, s.rules) == roster.Draining
+				})
+				if there && refused == "" && !asked {
+					t.Fatalf("%s was asked to go, and does not drain", id)
+				}
+			},
 			"keep": func(t *rapid.T) { s.roster.Keep(rapid.IntRange(0, 3).Draw(t, "n"), s.now, s.rules) },
 			"tidy": func(*rapid.T) { s.ended(s.roster.Tidy(s.now, s.rules)) },
 			"time passes": func(t *rapid.T) {
@@ -246,6 +256,7 @@ func TestACloneIsEqualAndSeparate(t *testing.T) {
 			},
 			"offers":     s.release,
 			"drain":      func(*rapid.T) { s.roster.Drain(2, s.now, s.rules) },
+			"dismiss":    func(*rapid.T) { s.roster.Dismiss(some()[0], s.now, s.rules) },
 			"exchange":   func(*rapid.T) { s.roster.Exchange(s.now, s.rules) },
 			"keep":       func(*rapid.T) { s.roster.Keep(2, s.now, s.rules) },
 			"keep all":   func(*rapid.T) { s.roster.KeepAll() },

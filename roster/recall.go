@@ -17,6 +17,8 @@ const (
 	// AskedToDrain: it got a stop request. Kept: the request was withdrawn.
 	AskedToDrain Change = "asked to drain"
 	Kept         Change = "kept"
+	// Dismissed: an operator asked it to drain.
+	Dismissed Change = "dismissed"
 	// ReleaseGranted: it drained and got its stop permit. Left: it was ready to stop by itself and got its stop permit.
 	ReleaseGranted Change = "released"
 	Left           Change = "left"
@@ -86,8 +88,10 @@ func (r *Roster) recall(m *Member, at time.Time, c Change, wasted bool, why stri
 		r.failed, r.failedAt, r.lastErr = 0, time.Time{}, ""
 	case AskedToDrain:
 		f.DrainAt = at
+	case Dismissed:
+		f.DrainAt, f.Dismissed = at, true
 	case Kept:
-		f.DrainAt = time.Time{}
+		f.DrainAt, f.Dismissed = time.Time{}, false
 	case ReleaseGranted, Left:
 		f.ReleasedAt = at
 	case CameWarm, CameCold:

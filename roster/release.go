@@ -99,6 +99,25 @@ func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
 	return ids
 }
 
+// Dismiss sends a stop request to a member in service, and does not withdraw it later. there is false for an unknown
+// member. refused says why it sends none, because the member is not in service or gets no answers to its reports.
+func (r *Roster) Dismiss(id string, now time.Time, rules Rules) (refused string, there bool) {
+	i, ok := r.find(id)
+	if !ok {
+		return "", false
+	}
+	m := &r.members[i]
+	switch s := m.State(now, rules); {
+	case s != Idle && s != Busy:
+		return "it is " + string(s), true
+	case m.storedOnly() || len(m.Workers) == 0:
+		return "its worker gets no answers to its reports", true
+	}
+	f := m.change()
+	f.DrainAt, f.Dismissed = now, true
+	return "", true
+}
+
 // Exchange sends stop requests to members that are surely idle, and withdraws as many from busy ones: a member that
 // looked idle when the desired count fell may just have received a message. It returns the names of both.
 func (r *Roster) Exchange(now time.Time, rules Rules) (kept, asked []string) {
@@ -114,7 +133,7 @@ func (r *Roster) Exchange(now time.Time, rules Rules) (kept, asked []string) {
 				idle = append(idle, i)
 			}
 		case Draining:
-			if !m.DrainAt.IsZero() && m.busy() > 0 && !m.signalled() {
+			if !m.DrainAt.IsZero() && m.busy() > 0 && !m.signalled() && !m.Dismissed {
 				busy = append(busy, i)
 			}
 		}
@@ -151,7 +170,7 @@ func (r *Roster) Keep(n int, now time.Time, rules Rules) []string {
 	var order []int
 	for i := range r.members {
 		m := &r.members[i]
-		if !m.DrainAt.IsZero() && m.State(now, rules) == Draining && !m.signalled() {
+		if !m.DrainAt.IsZero() && m.State(now, rules) == Draining && !m.signalled() && !m.Dismissed {
 			order = append(order, i)
 		}
 	}

@@ -394,7 +394,8 @@ func (r *Roster) KeepAll() (kept []string) {
 		}
 		news := !m.DrainAt.IsZero()
 		if news {
-			m.change().DrainAt = time.Time{}
+			f := m.change()
+			f.DrainAt, f.Dismissed = time.Time{}, false
 		}
 		for j := range m.Workers {
 			if m.Workers[j].refuse() {

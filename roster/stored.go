@@ -33,7 +33,8 @@ func (w *Worker) follows(rep *protocol.Report, stored bool) bool {
 func (m *Member) unanswered(rep protocol.Report) protocol.Report {
 	rep.Token, rep.Challenge = "", 0
 	if m.storedOnly() && m.ReleasedAt.IsZero() && !m.DrainAt.IsZero() {
-		m.change().DrainAt = time.Time{}
+		f := m.change()
+		f.DrainAt, f.Dismissed = time.Time{}, false
 	}
 	return rep
 }

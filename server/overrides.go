@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,12 @@ import (
 // has a forecast. A fleet that does not run lacks it.
 type Instructor interface {
 	Instruct(ctx context.Context, q override.Request, try bool) (loop.Instruction, error)
+}
+
+// Dismisser is the ability of a [Fleet] to ask one of its members to finish its messages and go. The error matches
+// [override.ErrUnknown], [override.ErrRefused] or [loop.ErrNotReady].
+type Dismisser interface {
+	Dismiss(ctx context.Context, member string) error
 }
 
 // OverrideRequest is the body of POST /v1/fleets/NAME/overrides.
@@ -104,6 +111,50 @@ func (a *api) cancelOverride(w http.ResponseWriter, r *http.Request) {
 	a.instruct(w, r, override.Request{Cancel: r.PathValue("id")})
 }
 
+// dismiss asks one member of a fleet to finish its messages and go.
+func (a *api) dismiss(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("fleet")
+	f, ok := a.Fleets()[name]
+	if !ok {
+		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %.100q", name))
+		return
+	}
+	d, ok := f.(Dismisser)
+	if !ok {
+		notRunning(w, name)
+		return
+	}
+	ctx, stop := context.WithTimeout(r.Context(), instructTimeout)
+	defer stop()
+	if err := d.Dismiss(ctx, r.PathValue("member")); err != nil {
+		refuseRequest(w, name, err)
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// notRunning answers a request to a fleet that cannot take it.
+func notRunning(w http.ResponseWriter, fleet string) {
+	w.Header().Set("Retry-After", "1")
+	fail(w, http.StatusServiceUnavailable, fmt.Sprintf("fleet %s does not run; muster status says why", fleet))
+}
+
+// refuseRequest answers a request that failed.
+func refuseRequest(w http.ResponseWriter, fleet string, err error) {
+	switch {
+	case errors.Is(err, loop.ErrNotReady):
+		w.Header().Set("Retry-After", "1")
+		fail(w, http.StatusServiceUnavailable, fmt.Sprintf("fleet %s cannot record the request now; see its "+
+			"state, and send it again with the same id", fleet))
+	case errors.Is(err, override.ErrUnknown):
+		fail(w, http.StatusNotFound, err.Error())
+	case errors.Is(err, override.ErrInvalid):
+		fail(w, http.StatusBadRequest, err.Error())
+	default:
+		fail(w, http.StatusConflict, err.Error())
+	}
+}
+
 // instructTimeout bounds the wait for the step that carries out a request.
 const instructTimeout = 10 * time.Second
 
@@ -126,27 +177,17 @@ func (a *api) instruct(w http.ResponseWriter, r *http.Request, q override.Reques
 	}
 	i, ok := f.(Instructor)
 	if !ok {
-		w.Header().Set("Retry-After", "1")
-		fail(w, http.StatusServiceUnavailable, fmt.Sprintf("fleet %s does not run; muster status says why", name))
+		notRunning(w, name)
 		return
 	}
 	ctx, stop := context.WithTimeout(r.Context(), instructTimeout)
 	defer stop()
 	done, err := i.Instruct(ctx, q, try)
-	switch {
-	case err != nil:
-		w.Header().Set("Retry-After", "1")
-		fail(w, http.StatusServiceUnavailable, fmt.Sprintf("fleet %s cannot record the request now; see its "+
-			"overrides, and send it again with the same id", name))
-	case errors.Is(done.Err, override.ErrUnknown):
-		fail(w, http.StatusNotFound, done.Err.Error())
-	case errors.Is(done.Err, override.ErrInvalid):
-		fail(w, http.StatusBadRequest, done.Err.Error())
-	case done.Err != nil:
-		fail(w, http.StatusConflict, done.Err.Error())
-	default:
-		answer(w, OverrideAnswer{Override: overrideStatus(done.Override, time.Now()), Plan: done.Forecast})
+	if err = cmp.Or(err, done.Err); err != nil {
+		refuseRequest(w, name, err)
+		return
 	}
+	answer(w, OverrideAnswer{Override: overrideStatus(done.Override, time.Now()), Plan: done.Forecast})
 }
 
 // overrideStatus describes an override at a time.

@@ -27,6 +27,13 @@ type instructed struct {
 	err      error // of every answer
 	stuck    bool
 	waking   func() // called by Wake; may be nil
+	// dismissed are the members that were asked to go.
+	dismissed []string
+}
+
+func (f *instructed) Dismiss(_ context.Context, member string) error {
+	f.dismissed = append(f.dismissed, member)
+	return f.err
 }
 
 func (f *instructed) Wake() {
@@ -100,7 +107,7 @@ func TestEachFailureOfAnOverrideHasItsStatus(t *testing.T) {
 		{"a refused one", "POST", "/v1/fleets/a/overrides", pause,
 			func(f *instructed) { f.err = fmt.Errorf("%w: x", override.ErrRefused) }, 409, "the override is refused"},
 		{"an unknown one", "DELETE", "/v1/fleets/a/overrides/x", "",
-			func(f *instructed) { f.err = fmt.Errorf("%w: x", override.ErrUnknown) }, 404, "no such override"},
+			func(f *instructed) { f.err = fmt.Errorf("%w: x", override.ErrUnknown) }, 404, "not found: x"},
 		{"any other error", "DELETE", "/v1/fleets/a/overrides/x", "",
 			func(f *instructed) { f.err = errors.New("broken") }, 409, "broken"},
 		{"a stuck history", "POST", "/v1/fleets/a/overrides", pause, func(f *instructed) { f.stuck = true }, 503,
@@ -116,10 +123,25 @@ func TestEachFailureOfAnOverrideHasItsStatus(t *testing.T) {
 	}
 }
 
+func TestAMemberIsAskedToFinishAndGo(t *testing.T) {
+	w, f := instructible(t, nil)
+	wants(t, w.ask("POST", "/v1/fleets/a/members/a.1.2/release", ""), http.StatusAccepted)
+	if len(f.dismissed) != 1 || f.dismissed[0] != "a.1.2" {
+		t.Errorf("found %q", f.dismissed)
+	}
+	wants(t, w.ask("POST", "/v1/fleets/none/members/m/release", ""), http.StatusNotFound, "there is no fleet")
+	wants(t, w.ask("POST", "/v1/fleets/b/members/m/release", ""), http.StatusServiceUnavailable, "does not run")
+	for status, err := range map[int]error{404: override.ErrUnknown, 409: override.ErrRefused, 503: loop.ErrNotReady} {
+		f.err = fmt.Errorf("%w: m", err)
+		wants(t, w.ask("POST", "/v1/fleets/a/members/m/release", ""), status)
+	}
+}
+
 func TestInstructionsAndTheGuardNeedTheToken(t *testing.T) {
 	w, f := instructible(t, nil)
 	for _, x := range [][2]string{{"POST", "/v1/fleets/a/overrides"}, {"GET", "/v1/fleets/a/overrides"},
-		{"DELETE", "/v1/fleets/a/overrides/x"}, {"GET", "/v1/fleets/a/guard"}} {
+		{"DELETE", "/v1/fleets/a/overrides/x"}, {"GET", "/v1/fleets/a/guard"},
+		{"POST", "/v1/fleets/a/members/m/release"}} {
 		for _, token := range []string{"", strings.Repeat("ab", 32), w.token.Fleet("a").Reveal()} {
 			wants(t, w.ask(x[0], x[1], `{"kind":"pause","for_s":60}`, header("Authorization", "Bearer "+token)),
 				http.StatusUnauthorized, "the token")

@@ -18,7 +18,7 @@ func TestTheAPIPageNamesEveryRoute(t *testing.T) {
 		return string(text)
 	}
 	pages := read("../docs/api.md") + read("../docs/queues.md")
-	named := strings.NewReplacer("{queue}", "NAME", "{fleet}", "NAME", "{id}", "ID")
+	named := strings.NewReplacer("{queue}", "NAME", "{fleet}", "NAME", "{id}", "ID", "{member}", "MEMBER")
 	all := regexp.MustCompile(`"(GET|POST|PUT|DELETE) (/[^"]+)"`).FindAllStringSubmatch(read("server.go"), -1)
 	if len(all) < 11 {
 		t.Fatalf("found %d routes in server.go: the test looks in the wrong place", len(all))

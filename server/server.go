@@ -156,6 +156,7 @@ func (a *api) routes() []Route {
 		{"POST /v1/fleets/{fleet}/overrides", a.addOverride},
 		{"DELETE /v1/fleets/{fleet}/overrides/{id}", a.cancelOverride},
 		{"GET /v1/fleets/{fleet}/guard", a.judge},
+		{"POST /v1/fleets/{fleet}/members/{member}/release", a.dismiss},
 		{"GET /v1/queues", a.queues},
 		{"GET /v1/queues/{queue}/messages", a.peek},
 		{"POST /v1/queues/{queue}/messages", a.load},

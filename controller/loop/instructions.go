@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/muster-scale/muster/controller"
@@ -11,7 +12,7 @@ import (
 // instructCall is a request of an operator on its way to Run's goroutine, with the channel for its answer. The channel
 // has room for one answer.
 type instructCall struct {
-	request override.Request
+	request controller.Instructed
 	// try computes what the request would change, and changes nothing.
 	try    bool
 	answer chan<- Instruction
@@ -28,9 +29,21 @@ type Instruction struct {
 // changed, and the answer has a forecast. The error is [ErrNotReady] while the loop does not run or cannot write its
 // history; the request may then be in the history all the same, so repeat it with the same id.
 func (l *Loop) Instruct(ctx context.Context, q override.Request, try bool) (Instruction, error) {
+	return l.instruct(ctx, controller.Instructed{Request: q}, try)
+}
+
+// Dismiss asks a member to finish its messages and go; it is replaced if the work needs it. The error matches
+// [override.ErrUnknown], [override.ErrRefused] or [ErrNotReady].
+func (l *Loop) Dismiss(ctx context.Context, member string) error {
+	done, err := l.instruct(ctx, controller.Instructed{Dismiss: member}, false)
+	return cmp.Or(err, done.Err)
+}
+
+// instruct passes a request to Run's goroutine and waits for its answer.
+func (l *Loop) instruct(ctx context.Context, in controller.Instructed, try bool) (Instruction, error) {
 	reply := make(chan Instruction, 1)
 	select {
-	case l.requests <- instructCall{q, try, reply}:
+	case l.requests <- instructCall{in, try, reply}:
 	case <-l.over:
 		return Instruction{}, ErrNotReady
 	case <-ctx.Done():
@@ -52,11 +65,12 @@ func (l *Loop) Instruct(ctx context.Context, q override.Request, try bool) (Inst
 // takeRequest passes a request to the shell, or answers a trial at once. It returns true if a poll must start.
 func (l *Loop) takeRequest(c instructCall) (look bool) {
 	if c.try {
-		f, a := audit.ForecastOf(l.o.Settings, *l.shell.State(), clock(), c.request)
+		f, a := audit.ForecastOf(l.o.Settings, *l.shell.State(), clock(), c.request.Request)
 		c.answer <- Instruction{Answer: a, Forecast: &f}
 		return false
 	}
-	accepted, look := l.shell.Instruct(l.now(), controller.Instructed{At: clock(), Request: c.request})
+	c.request.At = clock()
+	accepted, look := l.shell.Instruct(l.now(), c.request)
 	if !accepted {
 		close(c.answer)
 		return false
