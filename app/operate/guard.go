@@ -60,7 +60,7 @@ type waitingLine struct {
 	last  string
 }
 
-// show shows a text and the time left.
+// show shows a text and the time left. In a log of a pipeline it prints a line only when the text changes.
 func (l *waitingLine) show(text string, left time.Duration) {
 	if l.drawn {
 		short, _ := terminal.Clip(text, 90)

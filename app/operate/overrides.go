@@ -94,7 +94,7 @@ func List(ctx context.Context, c *config.Config, fleet string) (all server.Overr
 	return all, send(ctx, c, http.MethodGet, path(fleet, "overrides"), nil, &all)
 }
 
-// path is that of a resource of a fleet.
+// path is that of a resource of a fleet. Names are escaped, because a user types them.
 func path(fleet string, more ...string) string {
 	text := "/v1/fleets/" + url.PathEscape(fleet)
 	for _, m := range more {
@@ -103,7 +103,7 @@ func path(fleet string, more ...string) string {
 	return text
 }
 
-// planned is the query of a request that changes nothing.
+// planned is the query of a request that changes nothing: the step is computed and thrown away.
 func planned(plan bool) string {
 	if plan {
 		return "?plan=1"
@@ -194,7 +194,7 @@ func GrantText(o override.Override, now time.Time) string {
 	return text + "; launching begins at " + override.Clock(now, g.LaunchAt.Truncate(time.Second))
 }
 
-// change says what a plan would do to the workers.
+// change says what a plan would do to the workers. Which members stop is unknown where the fleet's own service chooses.
 func change(a server.OverrideAnswer) string {
 	p := a.Plan
 	switch {
@@ -208,7 +208,8 @@ func change(a server.OverrideAnswer) string {
 	return fmt.Sprintf("would stop %s, %d busy", render.Plural(p.StopIdle, "idle worker"), p.StopBusy)
 }
 
-// PrintList prints the overrides of a fleet.
+// PrintList prints the overrides of a fleet, in the order in which they were accepted. Times are in UTC, as in the
+// decisions that name the overrides.
 func PrintList(w io.Writer, all server.Overrides) {
 	if len(all.Overrides) == 0 {
 		fmt.Fprintf(w, "%s has no overrides\n", all.Fleet)

@@ -17,6 +17,8 @@ import (
 
 // commands are all commands; the help sorts them by name. Each row repeats the name, so that [neededCommands] need not
 // make a command to know it; a test compares the names.
+//
+// Commands that act on a running fleet, such as muster pause, have no group of subcommands: they are typed in a hurry.
 func commands() []entry {
 	return []entry{
 		{"up", newUp},

@@ -13,7 +13,8 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// adding makes a command that adds an override of a kind. For is the default length; 0 means that --for is required.
+// adding makes a command that adds an override of a kind, and returns the request for further flags. length is the
+// default of --for: an instruction without an end would be forgotten.
 func adding(g *command.Global, k override.Kind, cmd *cobra.Command, length time.Duration) (*cobra.Command,
 	*operate.Request) {
 	x := &operate.Request{Kind: k, Min: -1, Max: -1}
@@ -95,7 +96,7 @@ It ends early once all of them were busy: from then on demand alone sizes the fl
 	return cancelling(g, cmd)
 }
 
-// NewPause makes muster pause.
+// NewPause makes muster pause. An hour is the default, because a pause that no operator ends must end by itself.
 func NewPause(g *command.Global) *cobra.Command {
 	cmd, _ := adding(g, override.Pause, &cobra.Command{
 		Use: "pause FLEET", Short: "Hold the size of a fleet for a time",
@@ -115,7 +116,7 @@ func NewLimits(g *command.Global) *cobra.Command {
 	return cmd
 }
 
-// NewHold makes muster hold.
+// NewHold makes muster hold. Launches go on during a hold, so that new work is not late.
 func NewHold(g *command.Global) *cobra.Command {
 	cmd, _ := adding(g, override.HoldScaleIn, &cobra.Command{
 		Use: "hold FLEET", Short: "Hold the scale-in of a fleet for a time, as during a rollout",
@@ -124,7 +125,7 @@ func NewHold(g *command.Global) *cobra.Command {
 	return cmd
 }
 
-// NewResume makes muster resume.
+// NewResume makes muster resume. It ends what holds the size, and leaves reservations and limits as they are.
 func NewResume(g *command.Global) *cobra.Command {
 	return listing(g, "resume FLEET", "End the pauses and the holds of scale-in of a fleet",
 		func(cmd *cobra.Command, c *config.Config, fleet string, plan bool) error {
@@ -142,7 +143,7 @@ func NewResume(g *command.Global) *cobra.Command {
 		})
 }
 
-// NewOverrides makes muster overrides.
+// NewOverrides makes muster overrides, which lists and cancels overrides of all kinds.
 func NewOverrides(g *command.Global) *cobra.Command {
 	return cancelling(g, listing(g, "overrides FLEET", "List the reservations, pauses, limits and holds of a fleet",
 		func(cmd *cobra.Command, c *config.Config, fleet string, _ bool) error {
@@ -189,6 +190,7 @@ Unknown counts as busy. See docs/deployments.md.`,
 			if err != nil {
 				return err
 			}
+			// The hold comes first, so that the fleet cannot begin to shrink after the answer.
 			if x.Fleet, x.For = args[0], hold; hold != 0 {
 				if _, err := operate.Add(cmd.Context(), c, x, time.Now()); err != nil {
 					return err
