@@ -28,6 +28,7 @@
 //   - latency objective: a message is in time if it takes no longer from sent to finished.
 //   - boot time: from the launch order until the worker takes its first message.
 //   - hold: the decision to leave the size as it is, always with a [Reason].
+//   - override: a time-limited instruction of an operator, such as a reservation of workers; see package override.
 //   - shadow mode: Muster decides and records, and another system sizes the fleet.
 //
 // # Four rules that keep users safe
