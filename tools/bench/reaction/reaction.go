@@ -21,8 +21,8 @@ const (
 	leastGain     = 1000
 )
 
-// Test is the test that measures, Where its package, and Rounds the variable that sets the number of rounds: a round has
-// eight samples of each way and takes 2.5 s.
+// Test is the test that measures, Where its package, and Rounds the variable that sets the number of rounds: a round
+// has eight samples of each way and takes 2.5 s.
 const (
 	Test   = "TestAMessageIsFollowedInMilliseconds"
 	Where  = "./internal/endtoend"
@@ -30,8 +30,8 @@ const (
 )
 
 // Why says what costs most of the time, for a goal that is not met.
-const Why = "calls that describe groups are gathered for 50 ms, and a queue on SQS is read once a second at most; other " +
-	"programs on the machine add to both."
+const Why = "calls that describe groups are gathered for 50 ms, and a queue on SQS is read once a second at most; " +
+	"other programs on the machine add to both."
 
 // Row is a goal and what was found.
 type Row struct {
@@ -65,8 +65,8 @@ func read(text string) (f figures, err error) {
 	var a, b, c, d, e string
 	// Semicolons and colons would belong to the words before them.
 	text = strings.NewReplacer(";", "", ":", "").Replace(text)
-	if _, err := fmt.Sscanf(text, "%d and %d samples in process p50 %s p99 %s over HTTP p50 %s p99 %s alarm of one minute "+
-		"p50 %s gain %f", &f.inside, &f.over, &a, &b, &c, &d, &e, &f.gain); err != nil {
+	if _, err := fmt.Sscanf(text, "%d and %d samples in process p50 %s p99 %s over HTTP p50 %s p99 %s alarm of one "+
+		"minute p50 %s gain %f", &f.inside, &f.over, &a, &b, &c, &d, &e, &f.gain); err != nil {
 		return f, err
 	}
 	for i, into := range []*time.Duration{&f.insideMedian, &f.insideP99, &f.overMedian, &f.overP99, &f.byAlarm} {

@@ -6,8 +6,8 @@ import (
 )
 
 func TestTheFiguresOfTheTestAreRead(t *testing.T) {
-	const fast = "    reaction_test.go:56: result: 200 and 160 samples: in process p50 420µs p99 1.98ms; over HTTP p50 " +
-		"53.83ms p99 79.47ms; alarm of one minute p50 1m31s; gain 1691"
+	const fast = "    reaction_test.go:56: result: 200 and 160 samples: in process p50 420µs p99 1.98ms; over HTTP " +
+		"p50 53.83ms p99 79.47ms; alarm of one minute p50 1m31s; gain 1691"
 	rows, err := Rows([]string{"=== RUN", fast})
 	if err != nil || len(rows) != 3 {
 		t.Fatalf("found %d rows, %v", len(rows), err)
@@ -17,7 +17,8 @@ func TestTheFiguresOfTheTestAreRead(t *testing.T) {
 			t.Errorf("%s: not met by %s", r.What, r.Found)
 		}
 	}
-	if rows[1].Found != "p50 53.83ms, p99 79.47ms of 160" || rows[2].Found != "1691 x: the alarm takes 1m31s, median of 60" {
+	if rows[1].Found != "p50 53.83ms, p99 79.47ms of 160" ||
+		rows[2].Found != "1691 x: the alarm takes 1m31s, median of 60" {
 		t.Errorf("found %q and %q", rows[1].Found, rows[2].Found)
 	}
 	slow := strings.NewReplacer("1.98ms", "21ms", "79.47ms", "1.2s", "1691", "999").Replace(fast)
