@@ -25,7 +25,7 @@ func Loop(ctx context.Context, table kind.Table, h *kind.Host, c config.Fleet, s
 		return o, err
 	}
 	if ports.Expecter != nil {
-		o.Expecters = append(o.Expecters, ports.Expecter)
+		o.Expecters, o.Listing = append(o.Expecters, ports.Expecter), ports.Expecter
 	}
 	var err error
 	if sizer := kind.SizerOf(c); sizer != nil {

@@ -13,7 +13,9 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// newNotify makes muster notify. The event goes to the API of the running muster up: without one the exit code is 1.
+// newNotify makes muster notify. The event goes to the API of the running muster up, which knows the fleets and
+// remembers ids: without one the exit code is 1. A repeated event is no failure: a script that repeats itself after a
+// lost answer must go on.
 func newNotify(g *command.Global) *cobra.Command {
 	var e server.Event
 	cmd := &cobra.Command{
@@ -39,6 +41,7 @@ An event with --id does nothing if one with the same id was sent within the last
 			if err != nil {
 				return err
 			}
+			// The event is sent even if the configuration has a fault by now: the running program has a valid one.
 			g.PrintFault(cmd.ErrOrStderr())
 			if g.JSON() {
 				return command.PrintJSON(cmd.OutOrStdout(), done)
@@ -50,6 +53,7 @@ An event with --id does nothing if one with the same id was sent within the last
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), said)
 			return err
 		},
+		// A fault in the configuration completes nothing: a completion cannot show an error.
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			c, err := g.Load()
 			if err != nil || len(args) > 0 {
@@ -69,6 +73,7 @@ An event with --id does nothing if one with the same id was sent within the last
 	for _, flag := range []string{"queue", "id"} {
 		cmd.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions)
 	}
+	// Any kind is accepted; the completion offers those that have a name in docs/events.md.
 	kinds := make([]string, 0, len(event.Kinds()))
 	for _, k := range event.Kinds() {
 		if k != event.Unknown && k != event.Test {

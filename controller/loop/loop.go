@@ -15,8 +15,8 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
-// Options are the ports and settings of a [Loop]. Wakes, Expecters, Trees, Meter, Stored, Releaser, Protector, Trimmer,
-// Delegator and Notify are optional; all others are required.
+// Options are the ports and settings of a [Loop]. Wakes, Expecters, Listing, Trees, Meter, Stored, Releaser, Protector,
+// Trimmer, Delegator and Notify are optional; all others are required.
 type Options struct {
 	Settings controller.Settings
 	// Sources measure the fleet's queues, one for each name in Settings.Queues and in that order.
@@ -25,7 +25,10 @@ type Options struct {
 	Wakes []muster.Notifier
 	// Expecters are the sources and fleets to prepare for a fresh reading when [Loop.Wake] is called.
 	Expecters []muster.Expecter
-	Fleet     muster.Fleet
+	// Listing is the one of them that the fleet has; nil if it has none. Following members needs no fresh counts of
+	// queues, whose next reading would have to wait a second.
+	Listing muster.Expecter
+	Fleet   muster.Fleet
 	// Trees reads the forecast of the messages that running trees will send; it returns soon after ctx ends. It is nil,
 	// and Settings.Trees false, for a fleet without trees.
 	Trees func(ctx context.Context) muster.Expected
@@ -208,11 +211,13 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 }
 
-// follow polls a fleet that is polled rarely, with fresh readings, while members begin or end.
+// follow polls a fleet that is polled rarely, with a fresh listing, while members begin or end.
 func (l *Loop) follow(ctx context.Context) {
 	last, ok := l.Last()
 	if c := last.Observation.Capacity; ok && l.o.Settings.Poll > followEvery && c.Ordered+c.Booting+c.Released > 0 {
-		l.expect()
+		if l.o.Listing != nil {
+			l.o.Listing.Expect()
+		}
 		l.look(ctx, l.shell.Wake())
 	}
 }

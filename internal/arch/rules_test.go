@@ -11,7 +11,7 @@ import (
 // clocks are the files and packages that may read the clock: the live loop and what touches the world.
 var clocks = []string{"controller/loop/", "event/receiver/", "notice/", "channel/",
 	"queue/internal/writer/", "sqsapi/", "worker/",
-	"event/receiver/", "tree/runner/", "tree/dynamotree/", "source/", "fleet/", "server/", "app/", "cmd/", "internal/accept/",
+	"tree/runner/", "tree/dynamotree/", "source/", "fleet/", "server/", "app/", "cmd/", "internal/accept/",
 	"internal/awsmetrics/", "internal/descendants/", "internal/host/", "internal/joblog/", "internal/powercut/",
 	"internal/realcrash/", "mustertest/postgres/",
 	"internal/sqlitefile/shared.go", "internal/terminal/", "examples/", "tools/"}

@@ -23,7 +23,7 @@ func (s *stage) driveService(most int, capacity *ecs.Capacity) {
 	}
 	s.start(controller.Settings{
 		Spec: policy.Spec{Name: "exact"}, Limits: muster.Limits{Max: most}, Protect: true, BootPrior: time.Minute,
-	}, loop.Options{Fleet: f, Releaser: f, Protector: f, Trimmer: f, Expecters: []muster.Expecter{f}})
+	}, loop.Options{Fleet: f, Releaser: f, Protector: f, Trimmer: f, Expecters: []muster.Expecter{f}, Listing: f})
 }
 
 func TestAServiceOnFargateRisesFallsAndStopsOnlyIdleTasks(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-scale/muster/event"
 	"github.com/muster-scale/muster/event/receiver"
 	model "github.com/muster-scale/muster/sim/cloud"
+	"github.com/muster-scale/muster/sim/cloud/account"
 	"github.com/muster-scale/muster/sim/cloud/containers"
 )
 
@@ -106,27 +107,12 @@ func (s *stage) hear(b *bus) {
 	s.running.Go(func() { s.tell(ctx, b) })
 }
 
-// tell sends the state of a task to the bus whenever it changes, as ECS does for every task of the cluster.
+// tell puts the events of the modelled AWS on the bus, of tasks and of everything else.
 func (s *stage) tell(ctx context.Context, b *bus) {
-	told := map[string]string{}
 	for ctx.Err() == nil {
 		s.do(func(w *model.World) error {
-			for _, status := range []string{"RUNNING", "STOPPED"} {
-				arns, err := w.ECS().ListTasks(containers.ListTasksInput{Cluster: "prod", DesiredStatus: status})
-				if err != nil || len(arns.TaskArns) == 0 {
-					continue
-				}
-				described, err := w.ECS().DescribeTasks(containers.DescribeTasksInput{Cluster: "prod",
-					Tasks: arns.TaskArns[:min(100, len(arns.TaskArns))]})
-				if err != nil {
-					return err
-				}
-				for _, t := range described.Tasks {
-					if told[t.TaskArn] != t.LastStatus {
-						told[t.TaskArn] = t.LastStatus
-						b.put(event.TaskState, taskState(t.TaskArn, t.LastStatus))
-					}
-				}
+			for _, e := range w.TakeEvents() {
+				b.put(event.TaskState, envelope(e))
 			}
 			return nil
 		})
@@ -137,12 +123,12 @@ func (s *stage) tell(ctx context.Context, b *bus) {
 	}
 }
 
-// taskState is an event of ECS.
-func taskState(arn, status string) string {
-	return fmt.Sprintf(`{"version": "0", "id": "%s-%s", "detail-type": "ECS Task State Change", "source": "aws.ecs",
-		"account": "000000000000", "region": %q, "resources": [%q], "detail": {"taskArn": %q, "lastStatus": %q,
-		"clusterArn": "arn:aws:ecs:%s:000000000000:cluster/prod", "group": "service:web"}}`, arn, status, region, arn,
-		arn, status, region)
+// envelope is an event in the envelope of EventBridge. Its detail names the service as ECS does.
+func envelope(e account.Event) string {
+	return fmt.Sprintf(`{"version": "0", "id": "%s-%d", "detail-type": %q, "source": %q, "account": "000000000000",
+		"region": %q, "resources": [%q], "detail": {"taskArn": %q, "lastStatus": %q, "group": "service:web",
+		"clusterArn": "arn:aws:ecs:%s:000000000000:cluster/prod"}}`, e.Resource, e.At.UnixNano(), e.DetailType, e.Source,
+		region, e.Resource, e.Resource, e.Detail, region)
 }
 
 // request sends messages and then the event of the program that received the request.

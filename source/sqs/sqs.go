@@ -280,7 +280,11 @@ func (s *Source) Expect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	wait := max(0, s.readAt.Add(secondReading).Sub(now))
+	apart := secondReading
+	if s.exact {
+		apart = exactEvery
+	}
+	wait := max(0, s.readAt.Add(apart).Sub(now))
 	s.pace.ExpectAt(now.Add(wait))
 	s.again = false
 	if s.waking || wait == 0 && s.exact {
@@ -293,7 +297,9 @@ func (s *Source) Expect() {
 	time.AfterFunc(wait, func() {
 		s.mu.Lock()
 		s.waking = false
-		if now := time.Now(); now.Sub(s.readAt) >= secondReading { // unless it has just been read
+		// Unless it was read in between. The reading that followed the event was a call's time after it, so less than
+		// secondReading ago.
+		if now := time.Now(); now.Sub(s.readAt) >= secondReading/2 {
 			s.pace.Within(now, 0)
 		}
 		s.mu.Unlock()

@@ -215,7 +215,8 @@ func readAgain(t *testing.T, s *sqs.Source, aws *standIn) {
 	wakes, stop := s.Wakes()
 	defer stop()
 	aws.looks(t)
-	s.Expect() // an event said that a message was sent; the count does not show it yet
+	s.Expect()                        // an event said that a message was sent; the count does not show it yet
+	time.Sleep(20 * time.Millisecond) // a call takes its time
 	observe(t, s)
 	aws.set(4, 0, 0)
 	select {

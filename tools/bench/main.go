@@ -7,6 +7,7 @@
 //	queue       cycles per second of the durable queue, next to Redis, a bare log and a bare HTTP server
 //	backlog     time and memory to open a queue with millions of messages
 //	start       time from a send to the start of the command for it
+//	reaction    time from a message to the new desired count, beside an alarm
 //	decisions   decisions per second of the pure step, and the memory of a fleet
 //	idle        processor time and memory of an idle muster up
 //	trees       time of a tree with real worker processes
@@ -61,6 +62,7 @@ var parts = []struct {
 	{"queue", (*bench).queue},
 	{"backlog", (*bench).backlog},
 	{"start", (*bench).start},
+	{"reaction", (*bench).reaction},
 	{"decisions", (*bench).decisions},
 	{"idle", (*bench).idle},
 	{"trees", (*bench).trees},

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"github.com/muster-scale/muster/tools/bench/reaction"
 )
 
 // Part treesuite. Its figures are made by tests, which also hold the goals; so a figure on the page and a test cannot
@@ -68,6 +70,19 @@ func (b *bench) treeSuite() error {
 		}
 	}
 	return fmt.Errorf("read the figures of the counted tree: found none in %q", lines)
+}
+
+// reaction is part reaction. Its figures are made by a test, too.
+func (b *bench) reaction() error {
+	lines, err := tested(reaction.Where, reaction.Test, reaction.Rounds)
+	if err != nil {
+		return err
+	}
+	rows, err := reaction.Rows(lines)
+	for _, r := range rows {
+		b.page.goal(r.What, r.Goal, r.Found, r.Met, reaction.Why)
+	}
+	return err
 }
 
 // tested runs a test of this project and returns its output line by line. A test that fails is an error, so a figure of
