@@ -4,6 +4,7 @@ CloudFormation makes what it can of each. A fleet of muster up then works on one
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -175,7 +176,8 @@ fleets:
     poll: 1s
 """)
     with cloud() as c:
-        c.make("web", template(config))
+        # AWS takes the size of a volume from the image; the stand-in wants it stated to launch an instance.
+        c.make("web", template(config).replace("VolumeType: gp3", "VolumeType: gp3, VolumeSize: 8"))
         url = c.client("sqs").get_queue_url(QueueName="web")["QueueUrl"]
         for i in range(30):
             c.client("sqs").send_message(QueueUrl=url, MessageBody=str(i))
@@ -190,9 +192,56 @@ fleets:
         true(all(i["ProtectedFromScaleIn"] for i in size()["Instances"]), "an instance is not protected")
 
 
+def commands(chapter):
+    """The commands of a chapter of docs/deploy.md that call AWS, and make what they need."""
+    text = (root / "docs" / "deploy.md").read_text(encoding="utf-8")
+    text = text[text.index(f"\n## {chapter}\n") + 1:]
+    text = text[:text.index("\n## ")]
+    return "\n".join(re.findall(r"^```bash\n(.*?)^```$", text, re.M | re.S))
+
+
+def page(work):
+    """Runs the commands of docs/deploy.md as they stand there, and reads back the controller's service and group."""
+    aws = shutil.which("aws", path=os.environ.get("MUSTER_AWS_PATH", os.environ["PATH"]))
+    if not aws:
+        print("skip the commands of docs/deploy.md: there is no command aws")
+        return
+    place = pathlib.Path(work) / "page"
+    place.mkdir()
+    shutil.copy(examples / "s4-tasks.yaml", place / "muster.yaml")
+    (place / "muster_VERSION_aarch64.rpm").write_text("")
+    with cloud() as c:
+        c.client("s3").create_bucket(Bucket="my-programs", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
+        env = c.env | {
+            "PATH": f"{muster.parent}:{pathlib.Path(aws).parent}:{os.environ['PATH']}", "AWS_DEFAULT_REGION": "eu-west-1", "AWS_PAGER": "",
+            "SUBNET": c.values["SubnetIds"].split(",")[0], "SECURITY_GROUP": c.values["SecurityGroupIds"], "IMAGE": c.values["ImageId"],
+        }
+
+        def follow(chapter):
+            text = commands(chapter).replace('"VolumeType": "gp3"', '"VolumeType": "gp3", "VolumeSize": 8')  # as above
+            done = subprocess.run(["bash", "-euc", text], cwd=place, env=env, capture_output=True, text=True, timeout=150)
+            equal(done.returncode, 0, done.stderr[-400:])
+
+        def on_ecs():
+            follow("On ECS")
+            service = c.client("ecs").describe_services(cluster="muster", services=["muster"])["services"][0]
+            equal(service["desiredCount"], 1)
+            allowed = c.client("iam").get_role_policy(RoleName="muster", PolicyName="muster")["PolicyDocument"]["Statement"]
+            true(any("ecs:RunTask" in s["Action"] for s in allowed), "the controller may not start tasks")
+
+        def on_a_group():
+            follow("On a group of one instance")
+            group = c.client("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=["muster"])["AutoScalingGroups"][0]
+            equal((group["MinSize"], group["MaxSize"], len(group["Instances"])), (1, 1, 1))
+
+        check("the commands of docs/deploy.md make a controller on ECS", on_ecs)
+        check("the commands of docs/deploy.md make a controller on an instance", on_a_group)
+
+
 with tempfile.TemporaryDirectory() as directory:
     lint(directory)
     terraform(directory)
     create()
     check("a fleet sizes the group of a stack by its queue", lambda: fleet(directory))
+    page(directory)
 sys.exit(failed > 0)

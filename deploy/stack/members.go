@@ -59,8 +59,8 @@ func (m *maker) worker() (worker, error) {
 	if m.f.Policy.Name == "exact" || m.b.Family != "" {
 		add("--idle", "30s")
 	}
-	if !facts.Reported {
-		return w, nil
+	if !facts.Reported || m.Table != "" {
+		return w, nil // workers that report to a table need not reach the controller
 	}
 	beyond := m.c.Listen.Beyond
 	_, port, err := net.SplitHostPort(beyond.API)

@@ -1,0 +1,173 @@
+package stack_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// fakeAWS answers the calls of scripts/on-aws. Stacks are the lines of a file, calls those of another.
+const fakeAWS = `#!/bin/sh
+echo "$*" >>"$FAKE/calls"
+name() { while [ "$1" != --stack-name ]; do shift; done; echo "$2"; }
+case "$1 $2" in
+"sts get-caller-identity") echo 123456789012 ;;
+"cloudformation describe-stacks") cat "$FAKE/stacks" ;;
+"cloudformation deploy") name "$@" >>"$FAKE/stacks" ;;
+"cloudformation delete-stack") n=$(name "$@"); grep -vx "$n" "$FAKE/stacks" >"$FAKE/rest"; mv "$FAKE/rest" "$FAKE/stacks" ;;
+"cloudformation list-stack-resources") case "$*" in *AutoScalingGroup*) name "$@" ;; esac ;;
+"sqs get-queue-attributes") echo "${FAKE_LEFT:-0}	0" ;;
+esac
+`
+
+// fakeMuster prints a template with parameters of all kinds, and runs as a controller until it is told to stop.
+const fakeMuster = `#!/bin/sh
+case $1 in
+template) printf 'Parameters:\n  SubnetIds: {}\n  MinVCpus: {}\n  WorkCommand: {}\nResources:\n  Queue: {}\n' ;;
+up) trap 'echo stopped >>"$FAKE/calls"; exit 0' TERM; while :; do sleep 0.1; done ;;
+esac
+`
+
+// trial is a run of the script against the fake.
+type trial struct {
+	t   *testing.T
+	dir string
+	cmd *exec.Cmd
+	out bytes.Buffer
+}
+
+func newTrial(t *testing.T, args ...string) *trial {
+	t.Helper()
+	if _, err := exec.LookPath("bash"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("the script needs bash on Linux")
+	}
+	r := &trial{t: t, dir: t.TempDir()}
+	for name, text := range map[string]string{"aws": fakeAWS, "muster": fakeMuster, "stacks": "", "calls": ""} {
+		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 50*time.Second)
+	t.Cleanup(stop)
+	r.cmd = exec.CommandContext(ctx, "bash", append([]string{"../../scripts/on-aws"}, args...)...)
+	r.cmd.Env = append(os.Environ(), "PATH="+r.dir+":"+os.Getenv("PATH"), "FAKE="+r.dir,
+		"MUSTER="+filepath.Join(r.dir, "muster"), "POLL=0.1")
+	r.cmd.WaitDelay = 10 * time.Second
+	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.out
+	return r
+}
+
+// run runs the script and returns its exit code.
+func (r *trial) run() int {
+	r.t.Helper()
+	err := r.cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode()
+	} else if err != nil {
+		r.t.Fatal(err)
+	}
+	return 0
+}
+
+func (r *trial) read(name string) string {
+	r.t.Helper()
+	text, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// stated are the options of a run of everything that needs no instances.
+func stated(more ...string) []string {
+	return append([]string{"--yes", "--account", "123456789012", "--region", "eu-west-1", "--subnets", "subnet-1",
+		"--security-groups", "sg-1", "--repository", "worker", "--tag", "1"}, more...)
+}
+
+func TestATrialNeedsConsentAndItsAccount(t *testing.T) {
+	for want, args := range map[string][]string{
+		"say --yes": {"--account", "123456789012", "--region", "eu-west-1"},
+		"allowed are the twelve digits of the account": {"--yes", "--region", "eu-west-1"},
+		"the credentials are for the account":          {"--yes", "--account", "210987654321", "--region", "eu-west-1"},
+		"that is above --ceiling":                      stated("--ceiling", "0"),
+		"no set-up has all its options":                stated("--only", "s0-group"),
+	} {
+		r := newTrial(t, args...)
+		if code := r.run(); code == 0 || !strings.Contains(r.out.String(), want) {
+			t.Errorf("%q: exit code %d, printed %q, want %q", args, code, r.out.String(), want)
+		}
+		if calls := r.read("calls"); strings.Contains(calls, "deploy") || strings.Contains(calls, "delete") {
+			t.Errorf("%q: called %s", args, calls)
+		}
+	}
+}
+
+func TestATrialMakesATableAndLeavesNothing(t *testing.T) {
+	r := newTrial(t, stated("--only", "s2-service,s3-fargate")...)
+	if code := r.run(); code != 0 {
+		t.Fatalf("exit code %d: %s", code, &r.out)
+	}
+	out, calls := r.out.String(), r.read("calls")
+	for _, want := range []string{"at most 0.38 USD in 90 minutes", "s2-service", "s3-fargate", "done", "nothing is left"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("printed %s, want %q in it", out, want)
+		}
+	}
+	if strings.Count(calls, "cloudformation deploy") != 2 || strings.Count(calls, "sqs send-message") != 24 {
+		t.Errorf("called %s, want two stacks and 24 messages", calls)
+	}
+	// Only the fleet that AWS does not size has a controller, and it is stopped.
+	if strings.Count(calls, "stopped") != 1 || r.read("stacks") != "" {
+		t.Errorf("called %s, and %q is left", calls, r.read("stacks"))
+	}
+}
+
+func TestAnInterruptedTrialLeavesNothing(t *testing.T) {
+	r := newTrial(t, stated("--only", "s3-fargate")...)
+	r.cmd.Env = append(r.cmd.Env, "FAKE_LEFT=5") // the queue never becomes empty
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 600 {
+		if strings.Contains(r.read("calls"), "get-queue-attributes") {
+			break
+		}
+		select {
+		case <-t.Context().Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	err := r.cmd.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 130 {
+		t.Errorf("ended with %v, want exit code 130", err)
+	}
+	if calls := r.read("calls"); r.read("stacks") != "" || !strings.Contains(calls, "stopped") ||
+		!strings.Contains(calls, "delete-auto-scaling-group --force-delete") {
+		t.Errorf("left %q after %s", r.read("stacks"), calls)
+	}
+}
+
+func TestLeftoversAreFoundByTheirTag(t *testing.T) {
+	r := newTrial(t, "--yes", "--account", "123456789012", "--region", "eu-west-1", "--remove")
+	if err := os.WriteFile(filepath.Join(r.dir, "stacks"), []byte("muster-trial-s0-group\nmuster-trial-s3-group\n"),
+		0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code := r.run(); code != 0 || r.read("stacks") != "" || !strings.Contains(r.out.String(), "nothing is left") {
+		t.Errorf("exit code %d, left %q, printed %s", code, r.read("stacks"), &r.out)
+	}
+	if !strings.Contains(r.read("calls"), "Tags[?Key=='muster:trial']") {
+		t.Errorf("called %s, want a search by tag", r.read("calls"))
+	}
+}
