@@ -16,7 +16,9 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// newTop makes muster top. With -o json it prints the events of the stream as lines, for programs.
+// newTop makes muster top. It uses the terminal of the process and not the streams of the command, because it reads
+// single keys and redraws the screen. With -o json it prints the events of the stream as lines, for programs. An
+// interrupt is the usual end and no failure.
 func newTop(g *command.Global) *cobra.Command {
 	return &cobra.Command{
 		Use: "top", Short: "Watch the fleets of the running muster up and their curves in a terminal",
@@ -51,7 +53,9 @@ NO_COLOR is honoured. With -o json it prints each event of the stream as one lin
 	}
 }
 
-// newDashboard makes muster dashboard.
+// newDashboard makes muster dashboard. Only the running muster up knows its sessions, so the link comes from there, by
+// the token in the data directory: whoever can read that file may do anything already. The link stands alone on its
+// line, so that a script can open it.
 func newDashboard(g *command.Global) *cobra.Command {
 	readOnly := false
 	cmd := &cobra.Command{
