@@ -10,6 +10,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
@@ -18,7 +19,10 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app/function"
+	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/history/dynamohistory"
+	"github.com/muster-scale/muster/tree"
+	"github.com/muster-scale/muster/tree/dynamotree"
 )
 
 // race is a history in which both callers have begun before either of them appends.
@@ -47,6 +51,14 @@ func TestAFunctionSizesAGroupWithItsHistoryInATable(t *testing.T) {
 		"fleets: [{name: stepped, queue: %q, objective: {latency: 300s}, max: 5, policy: {name: backlog-per-worker, "+
 		"acceptable: 2}, asg: {group: stepped, region: us-east-1, reports: none, launch: size}}]", *made.QueueUrl))
 	t.Setenv("AWS_REGION", "us-east-1")
+	d.must(dynamotree.Create(d.Context(), dynamodb.NewFromConfig(d.config), "trees"))
+	t.Setenv(function.VariableTrees, "dynamodb:trees")
+	submitted := tree.Spec{ID: "t1", Queue: *made.QueueUrl, Node: tree.Child{Key: "root"}}
+	d.must(dynamotree.New(dynamodb.NewFromConfig(d.config), "trees").Step(d.Context(), tree.SubmitWant(submitted),
+		func(v tree.View) (tree.Change, error) {
+			c, _, err := tree.Submit(v, submitted, time.Now().UTC())
+			return c, err
+		}))
 	call := func(name, payload string, past muster.History) (answer function.Steps) {
 		t.Helper()
 		f, err := function.New(d.Context(), function.Options{History: past, Logger: slog.New(slog.DiscardHandler),
@@ -82,6 +94,17 @@ func TestAFunctionSizesAGroupWithItsHistoryInATable(t *testing.T) {
 	call("send", fmt.Sprintf(`{"queue": %q, "count": 4}`, *made.QueueUrl), nil)
 	store, err := dynamohistory.New(dynamodb.NewFromConfig(d.config), "muster-history")
 	d.must(err)
+	seen := 0
+	d.must(store.Read(d.Context(), "stepped", time.Time{}, func(r muster.Record) bool {
+		var body controller.Decided
+		if r.Kind == muster.Decided && json.Unmarshal(r.Body, &body) == nil && body.Observation.Expected != nil {
+			seen = body.Observation.Expected.Trees
+		}
+		return true
+	}))
+	if seen != 1 {
+		t.Errorf("the decision was made with %d trees, want the submitted one", seen)
+	}
 	var begun, ended sync.WaitGroup
 	begun.Add(2)
 	elsewhere := make(chan bool, 2)
