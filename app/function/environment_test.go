@@ -52,7 +52,8 @@ func TestThePageNamesEveryFunctionAndVariable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range append(Names(), VariableFunction, VariableConfig, VariableFleets, VariableHistory,
-		VariableTrees, VariableQueue, VariableProtected, VariableWait, VariableCount, VariableDuration, VariableSpread) {
+		VariableTrees, VariableQueue, VariableProtected, VariableWait, VariableCount, VariableDuration,
+		VariableSpread) {
 		if !strings.Contains(string(page), "| `"+name) && !strings.Contains(string(page), "`, `"+name+"`") {
 			t.Errorf("docs/lambda.md has no row with %s", name)
 		}
