@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -30,6 +29,10 @@ const (
 	MaxWindow = 60 * 24 * time.Hour
 	// manyMessages is the number of messages from which the queue of a replay announces none.
 	manyMessages = 100_000
+	// Its queue is polled once in a pollShare of the objective, or each longestPoll if that is sooner, but not faster
+	// than the configuration says: a fleet that is sized so much later still has nearly all of the objective left.
+	pollShare   = 20
+	longestPoll = 5 * time.Second
 	// points is how many values each curve of a run has at most.
 	points = 300
 	// leastMessages is how many messages a replay needs to say something.
@@ -253,10 +256,11 @@ func (p *plan) prepare(w recorded.Window) error {
 			p.note("not simulated: " + what)
 		}
 		if w.Messages > manyMessages && e.World.Wakes {
-			// A step at every message costs four times as much as the message.
+			// A step at every message costs four times as much as the message, and one at every second as much again.
 			e.World.Wakes = false
+			e.Poll = max(e.Poll, min(longestPoll, f.Objective.Latency/pollShare))
 			p.note(fmt.Sprintf("with more than %d messages, the simulated queue does not announce messages: it is "+
-				"polled every %s", manyMessages, render.Seconds(cmp.Or(e.Poll, time.Second).Seconds())))
+				"polled every %s", manyMessages, render.Seconds(e.Poll.Seconds())))
 		}
 		p.entries = append(p.entries, entry{kind, e, who})
 		return nil
