@@ -97,13 +97,17 @@ fleets:
 		t.Errorf("the session is %+v", s)
 	}
 	var found board.Board
-	for len(found.Fleets) == 0 || found.Fleets[0].State == board.Blind {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for len(found.Fleets) == 0 || found.Fleets[0].State != board.Meeting {
+		<-tick.C
 		found = get[board.Board](t, browser, at+"board")
 	}
 	if f := found.Fleets[0]; f.Name != "jobs" || f.State != board.Meeting || f.Max.Value != 2 {
 		t.Errorf("found %+v", f)
 	}
 	for known := false; !known; {
+		<-tick.C
 		for _, n := range get[board.Series](t, browser, at+"fleets/jobs/series?window=1m").Columns["max"] {
 			known = known || n.Known && n.Value == 2
 		}

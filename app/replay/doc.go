@@ -28,6 +28,6 @@
 //     that has more messages replays the newest part of its window and says so.
 //   - Nothing is changed, neither the file nor the running fleet.
 //
-// How the trace comes from the history, and what it lacks, is documented in package sim/trace/recorded; its notes are in
+// Package sim/trace/recorded documents how the trace comes from the history, and what it lacks. Its notes are in
 // [Found]. Package app/advise finds changes worth making by itself.
 package replay

@@ -131,8 +131,8 @@ func Make(ctx context.Context, h History, c *config.Config, r Request, done func
 		ObjectiveSeconds: plan.present.Objective.Latency.Seconds(), Quantile: plan.present.Objective.Quantile,
 		Notes: append(w.Notes(), plan.missing...), Runs: make([]Run, len(plan.entries))}
 	if w.From.After(r.From) {
-		found.Notes = append([]string{fmt.Sprintf("only the newest part of the window is replayed, because it has more "+
-			"than %d messages", MaxMessages)}, found.Notes...)
+		found.Notes = append([]string{fmt.Sprintf("only the newest part of the window is replayed, because it has "+
+			"more than %d messages", MaxMessages)}, found.Notes...)
 	}
 	return found, plan.run(ctx, &found, done)
 }

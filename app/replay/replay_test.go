@@ -50,7 +50,7 @@ func parsed(t testing.TB) *config.Config {
 	return c
 }
 
-// past is a history of thumbs: for so long, messages arrive each minute at a rate that swings with the hour, and finish.
+// past is a history of thumbs: for so long, messages arrive at a rate that swings with the hour, and finish.
 func past(t testing.TB, length time.Duration, perMinute float64, took time.Duration) *history.Memory {
 	t.Helper()
 	h := history.NewMemory()
@@ -78,7 +78,7 @@ func past(t testing.TB, length time.Duration, perMinute float64, took time.Durat
 	return h
 }
 
-// day asks for the first hours.
+// hours asks for the first hours.
 func hours(n int) replay.Request {
 	return replay.Request{Fleet: "thumbs", From: monday, To: monday.Add(time.Duration(n) * time.Hour)}
 }
@@ -173,19 +173,20 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 		says   string
 		misuse bool
 	}{
-		"no fleet":           {func(r *replay.Request) { r.Fleet = "z" }, `there is no fleet "z"`, true},
-		"no name":            {func(r *replay.Request) { r.Fleet = "" }, "name a fleet", true},
-		"no policy":          {func(r *replay.Request) { r.Policy = "zz" }, "zz", true},
-		"no key":             {func(r *replay.Request) { r.Set = []string{"maxx=1"} }, "maxx", true},
-		"no value":           {func(r *replay.Request) { r.Set = []string{"max"} }, "KEY=VALUE", true},
-		"a wrong value":      {func(r *replay.Request) { r.Set = []string{"max=-1"} }, "max", true},
-		"a key of a number":  {func(r *replay.Request) { r.Set = []string{"max.x=1"} }, "no mapping", true},
-		"another name":       {func(r *replay.Request) { r.Set = []string{"name=new"} }, "name of a fleet", true},
-		"no window":          {func(r *replay.Request) { r.To = r.From }, "window", true},
-		"a year":             {func(r *replay.Request) { r.From = r.To.Add(-8760 * time.Hour) }, "window", true},
-		"too many others":    {func(r *replay.Request) { r.Others = make([]string, 5) }, "at most 4", true},
-		"no other":           {func(r *replay.Request) { r.Others = []string{"zz"} }, "zz", true},
-		"a time without any": {func(r *replay.Request) { r.From, r.To = monday.Add(-5*time.Hour), monday }, "0 messages", false},
+		"no fleet":          {func(r *replay.Request) { r.Fleet = "z" }, `there is no fleet "z"`, true},
+		"no name":           {func(r *replay.Request) { r.Fleet = "" }, "name a fleet", true},
+		"no policy":         {func(r *replay.Request) { r.Policy = "zz" }, "zz", true},
+		"no key":            {func(r *replay.Request) { r.Set = []string{"maxx=1"} }, "maxx", true},
+		"no value":          {func(r *replay.Request) { r.Set = []string{"max"} }, "KEY=VALUE", true},
+		"a wrong value":     {func(r *replay.Request) { r.Set = []string{"max=-1"} }, "max", true},
+		"a key of a number": {func(r *replay.Request) { r.Set = []string{"max.x=1"} }, "no mapping", true},
+		"another name":      {func(r *replay.Request) { r.Set = []string{"name=new"} }, "name of a fleet", true},
+		"no window":         {func(r *replay.Request) { r.To = r.From }, "window", true},
+		"a year":            {func(r *replay.Request) { r.From = r.To.Add(-8760 * time.Hour) }, "window", true},
+		"too many others":   {func(r *replay.Request) { r.Others = make([]string, 5) }, "at most 4", true},
+		"no other":          {func(r *replay.Request) { r.Others = []string{"zz"} }, "zz", true},
+		"a time without any": {func(r *replay.Request) { r.From, r.To = monday.Add(-5*time.Hour), monday },
+			"0 messages", false},
 	} {
 		r := hours(1)
 		test.change(&r)
@@ -249,8 +250,8 @@ func TestOneReplayRunsAtATimeAndEndsWithItsClient(t *testing.T) {
 	}
 }
 
-// TestAMessageCostsMicroseconds holds that a million messages are replayed in seconds: two runs of 5 s at a time, on two
-// cores that nothing else uses. The test counts processor time, because it shares the machine.
+// TestAMessageCostsMicroseconds holds that a million messages are replayed in seconds: two runs of 5 s at a time, on
+// two cores that nothing else uses. The test counts processor time, because it shares the machine.
 func TestAMessageCostsMicroseconds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("hundreds of thousands of messages take seconds")

@@ -19,8 +19,8 @@ import (
 const WatchEvery = 2 * time.Second
 
 // Watch prints the output of show every [WatchEvery] until ctx ends, which is no error. On a terminal each output takes
-// the place of the one before, without clearing it first, so nothing flickers. Elsewhere a blank line separates them. An
-// error of show ends it.
+// the place of the one before, without clearing it first, so nothing flickers. Elsewhere a blank line separates them.
+// An error of show ends it.
 func Watch(ctx context.Context, out io.Writer, show func(io.Writer) error) error {
 	for first := true; ; first = false {
 		var text bytes.Buffer

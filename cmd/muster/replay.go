@@ -17,7 +17,8 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// newReplay makes muster replay. It reads the configuration and the history, and needs no running muster up.
+// newReplay makes muster replay. It reads the configuration and the history, and needs no running muster up. A wrong
+// key or policy is a usage error, found before anything is read. Exit code 1 means that too little was recorded.
 func newReplay(g *command.Global) *cobra.Command {
 	var r replay.Request
 	window, ended := "", time.Duration(0)
@@ -76,6 +77,7 @@ func runReplay(cmd *cobra.Command, g *command.Global, r replay.Request) error {
 		return err
 	}
 	defer h.Close()
+	// The number of runs is known only once the request is checked.
 	bar := terminal.NewProgress(cmd.ErrOrStderr(), "runs of what was recorded:", 0)
 	defer bar.Done()
 	found, err := replay.Make(cmd.Context(), h, c, r, func(done, of int) {

@@ -16,7 +16,8 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// newTop makes muster top. With -o json it prints the events of the stream as lines, for programs.
+// newTop makes muster top. The view reads keys, so it needs a terminal at both ends. With -o json it prints the events
+// of the stream as lines, for programs; an interrupt is then its normal end.
 func newTop(g *command.Global) *cobra.Command {
 	return &cobra.Command{
 		Use: "top", Short: "Watch the fleets of the running muster up and their curves in a terminal",
@@ -39,6 +40,7 @@ NO_COLOR is honoured. With -o json it prints each event of the stream as one lin
 				}
 				return err
 			}
+			// A broken stream is followed again without a word: the next event says how things are.
 			err = client.Follow(cmd.Context(), c, func(e client.Event) error {
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), `{"event":%q,"data":%s}`+"\n", e.Name, e.Data)
 				return err
@@ -51,7 +53,8 @@ NO_COLOR is honoured. With -o json it prints each event of the stream as one lin
 	}
 }
 
-// newDashboard makes muster dashboard.
+// newDashboard makes muster dashboard. The running muster up makes the link: sessions exist in its memory alone. The
+// token of its data directory proves that the caller may have one.
 func newDashboard(g *command.Global) *cobra.Command {
 	readOnly := false
 	cmd := &cobra.Command{
