@@ -43,6 +43,7 @@ a mapping. --bound adds a lower bound of the cost of any scheduler, which takes 
 			if len(args) == 1 {
 				r.Fleet = args[0]
 			}
+			// The window is fixed here, so that all runs are about the same messages.
 			r.To = time.Now().Add(-ended)
 			r.From = r.To.Add(-span)
 			return runReplay(cmd, g, r)
@@ -59,7 +60,8 @@ a mapping. --bound adds a lower bound of the cost of any scheduler, which takes 
 	return cmd
 }
 
-// runReplay reads the files and prints the replay.
+// runReplay reads the files and prints the replay. The history is only read, so a running muster up is not disturbed,
+// and what it recorded until this moment counts.
 func runReplay(cmd *cobra.Command, g *command.Global, r replay.Request) error {
 	if _, err := g.NeedFile("replay"); err != nil {
 		return err
