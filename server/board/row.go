@@ -140,6 +140,9 @@ func stateOf(f server.FleetStatus, r Row) (State, string) {
 			render.Seconds(r.OldestSeconds.Value), objective, atMost)
 	case r.Late.Value > 0:
 		return Missing, fmt.Sprintf("%s late for the objective of %s%s", are(int(r.Late.Value)), objective, atMost)
+	case missed:
+		return Missing, fmt.Sprintf("%s %% of the last hour's messages were in time, the objective is %s %% within %s",
+			percent(r.InTime.Value), percent(o.Objective.Quantile), objective)
 	case paused != "":
 		return Paused, paused
 	case r.AtMax:
@@ -147,9 +150,6 @@ func stateOf(f server.FleetStatus, r Row) (State, string) {
 	case r.OldestSeconds.Value > riskyShare*o.Objective.Latency.Seconds():
 		return AtRisk, fmt.Sprintf("the oldest message has waited for %s of the objective of %s",
 			render.Seconds(r.OldestSeconds.Value), objective)
-	case missed:
-		return Missing, fmt.Sprintf("%s %% of the last hour's messages were in time, the objective is %s %% within %s",
-			percent(r.InTime.Value), percent(o.Objective.Quantile), objective)
 	case r.InTime.Known:
 		return Meeting, fmt.Sprintf("%s %% of the last hour's messages were in time", percent(r.InTime.Value))
 	}
