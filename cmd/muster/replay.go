@@ -35,6 +35,15 @@ a mapping. --bound adds a lower bound of the cost of any scheduler, which takes 
   muster replay thumbnails --window 7d --policy exact --set policy.trees=whole
   muster replay thumbnails --others keda,aws-dynamic --bound -o json`,
 		Args: cobra.MaximumNArgs(1),
+		// A file with a fault completes nothing, because an error has no place in a completion.
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			c, err := g.Load()
+			for i := 0; err == nil && len(args) == 0 && i < len(c.Fleets); i++ {
+				names = append(names, c.Fleets[i].Name)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			span, err := advise.Window(window)
 			if err != nil {
