@@ -34,6 +34,10 @@ type sized struct {
 func (e environment) open(ctx context.Context, h *kind.Host, fleets []config.Fleet, past muster.History) ([]*sized,
 	error) {
 	table := remote.Table()
+	trees, err := e.trees(ctx, h)
+	if err != nil {
+		return nil, err
+	}
 	var all []*sized
 	for _, c := range fleets {
 		if facts := c.Facts(); facts.Answered || facts.Reported && c.ReportsTable == "" {
@@ -46,6 +50,7 @@ func (e environment) open(ctx context.Context, h *kind.Host, fleets []config.Fle
 		if err != nil {
 			return nil, err
 		}
+		s.Trees = trees != nil && len(c.Queues) > 0
 		members, err := table.MembersOf(c)
 		if err != nil {
 			return nil, err
@@ -59,6 +64,9 @@ func (e environment) open(ctx context.Context, h *kind.Host, fleets []config.Fle
 			return nil, fmt.Errorf("open the fleet %s: %w", c.Name, err)
 		}
 		o.History, o.Logger = past, e.Logger
+		if s.Trees {
+			o.Trees = trees(c.Queues)
+		}
 		all = append(all, &sized{config: c, ports: ports, loop: loop.New(o)})
 	}
 	return all, nil

@@ -192,6 +192,24 @@ func TestAnAnswerComesBeforeTheDeadline(t *testing.T) {
 	}
 }
 
+const reporting = `{version: 1, fleets: [{name: work, queue: "` + workURL + `", objective: {latency: 300s}, max: 20,
+  asg: {group: workers, reports: none}, reports_from: "dynamodb:reports"}]}`
+
+// Auto Scaling waits two seconds for its custom termination policy, a cold start and a silent table included.
+func TestTheTerminationPolicyAnswersInTime(t *testing.T) {
+	program := build(t)
+	over := make(chan struct{})
+	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
+	defer silent.Close()
+	defer close(over)
+	r := newRuntime(t)
+	p := r.start(t, program, "MUSTER_FUNCTION=terminate", "MUSTER_CONFIG="+reporting, "AWS_ENDPOINT_URL="+silent.URL)
+	a := r.invoke(t, `{"AutoScalingGroupName": "workers", "Instances": [{"InstanceId": "i-1"}]}`, 2*time.Second)
+	if took := time.Since(p.began); a.what != "response" || a.body != `{"InstanceIDs":[]}` || took > 2*time.Second {
+		t.Errorf("found %+v after %s, want an empty list within 2 s\n%s", a, took, &p.stderr)
+	}
+}
+
 func TestAProgramThatCannotStartReportsIt(t *testing.T) {
 	program := build(t)
 	r := newRuntime(t)

@@ -49,7 +49,8 @@ it needs no running muster up, and its exit code is 1 if a channel failed.`,
 	return cmd
 }
 
-// testChannels sends a test notice to each channel of the configuration.
+// testChannels sends a test notice to each channel of the configuration. Unlike the list it needs a valid file: it
+// opens the channels that are stated now.
 func testChannels(ctx context.Context, g *command.Global, out io.Writer) error {
 	if _, err := g.NeedFile("incidents --test"); err != nil {
 		return err

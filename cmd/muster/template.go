@@ -25,7 +25,8 @@ func templateCommand(g *command.Global) *cobra.Command {
 	return cmd
 }
 
-// newStack makes muster template stack. The output is a template with either -o: no other program reads it.
+// newStack makes muster template stack. The output is a template with either -o: no other program reads it. The form
+// has no default, because a file of the wrong tool is noticed late.
 func newStack(g *command.Global) *cobra.Command {
 	var cloudFormation, hcl bool
 	var o stack.Options
@@ -86,7 +87,8 @@ func newMonitoring(
 	return cmd
 }
 
-// newIAM makes muster iam. The output is JSON with either -o, because that is what IAM takes.
+// newIAM makes muster iam. It reads only the configuration and calls nothing, so it works without an account. The
+// output is JSON with either -o, because that is what IAM takes.
 func newIAM(g *command.Global) *cobra.Command {
 	var o iam.Options
 	cmd := &cobra.Command{

@@ -16,8 +16,9 @@ import (
 	"github.com/muster-scale/muster/server"
 )
 
-// newTop makes muster top. The view reads keys, so it needs a terminal at both ends. With -o json it prints the events
-// of the stream as lines, for programs; an interrupt is then its normal end.
+// newTop makes muster top. It uses the terminal of the process and not the streams of the command, because it reads
+// single keys and redraws the screen. With -o json it prints the events of the stream as lines, for programs. An
+// interrupt is the usual end and no failure.
 func newTop(g *command.Global) *cobra.Command {
 	return &cobra.Command{
 		Use: "top", Short: "Watch the fleets of the running muster up and their curves in a terminal",
@@ -53,8 +54,9 @@ NO_COLOR is honoured. With -o json it prints each event of the stream as one lin
 	}
 }
 
-// newDashboard makes muster dashboard. The running muster up makes the link: sessions exist in its memory alone. The
-// token of its data directory proves that the caller may have one.
+// newDashboard makes muster dashboard. Only the running muster up knows its sessions, so the link comes from there, by
+// the token in the data directory: whoever can read that file may do anything already. The link stands alone on its
+// line, so that a script can open it.
 func newDashboard(g *command.Global) *cobra.Command {
 	readOnly := false
 	cmd := &cobra.Command{

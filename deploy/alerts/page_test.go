@@ -58,6 +58,9 @@ func page(t *testing.T, prefix string) map[string][]string {
 	}
 	rows := map[string][]string{}
 	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "|") {
+			continue // a sentence may begin with the name of a metric
+		}
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
 		if name := strings.Trim(cells[0], " `"); strings.HasPrefix(strings.TrimSpace(cells[0]), "`"+prefix) {
 			rows[name] = cells

@@ -116,7 +116,9 @@ func TestATrialMakesATableAndLeavesNothing(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, &r.out)
 	}
 	out, calls := r.out.String(), r.read("calls")
-	for _, want := range []string{"at most 0.38 USD in 90 minutes", "s2-service", "s3-fargate", "done", "nothing is left"} {
+	for _, want := range []string{
+		"at most 0.38 USD in 90 minutes", "s2-service", "s3-fargate", "done", "nothing is left",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("printed %s, want %q in it", out, want)
 		}

@@ -193,6 +193,7 @@ var layers = []string{
 	"tools/score/arena",
 	"tools/score/box",
 	"tools/score/prior",
+	"tools/bench/reaction",
 	"tools/",
 	"internal/",
 	"examples/",

@@ -9,12 +9,34 @@ import (
 )
 
 // clocks are the files and packages that may read the clock: the live loop and what touches the world.
-var clocks = []string{"controller/loop/", "event/receiver/", "notice/", "channel/",
-	"queue/internal/writer/", "sqsapi/", "worker/",
-	"tree/runner/", "tree/dynamotree/", "source/", "fleet/", "server/", "app/", "cmd/", "internal/accept/",
-	"internal/awsmetrics/", "internal/descendants/", "internal/host/", "internal/joblog/", "internal/powercut/",
-	"internal/realcrash/", "mustertest/postgres/",
-	"internal/sqlitefile/shared.go", "internal/terminal/", "examples/", "tools/"}
+var clocks = []string{
+	"controller/loop/",
+	"event/receiver/",
+	"notice/",
+	"channel/",
+	"queue/internal/writer/",
+	"sqsapi/",
+	"worker/",
+	"tree/runner/",
+	"tree/dynamotree/",
+	"source/",
+	"fleet/",
+	"server/",
+	"app/",
+	"cmd/",
+	"internal/accept/",
+	"internal/awsmetrics/",
+	"internal/descendants/",
+	"internal/host/",
+	"internal/joblog/",
+	"internal/powercut/",
+	"internal/realcrash/",
+	"mustertest/postgres/",
+	"internal/sqlitefile/shared.go",
+	"internal/terminal/",
+	"examples/",
+	"tools/",
+}
 
 func TestOnlyTheShellReadsAClock(t *testing.T) {
 	for _, s := range sources(t) {

@@ -35,11 +35,12 @@ import (
 
 // answerless are the configurations of functions: workers that get no answers.
 var answerless = map[string]string{
-	"a group":                "asg: {group: web, reports: none}",
-	"a group and a table":    "asg: {group: web, reports: none}, reports_from: dynamodb:reports",
-	"a delegated group":      "asg: {group: web, reports: none}, delegate: {}",
-	"a service":              "ecs: {cluster: prod, service: web, reports: none}",
-	"a service on instances": "ecs: {cluster: prod, service: hosted, reports: none, capacity: {group: hosts, tasks_per_instance: 2}}",
+	"a group":             "asg: {group: web, reports: none}",
+	"a group and a table": "asg: {group: web, reports: none}, reports_from: dynamodb:reports",
+	"a delegated group":   "asg: {group: web, reports: none}, delegate: {}",
+	"a service":           "ecs: {cluster: prod, service: web, reports: none}",
+	"a service on instances": "ecs: {cluster: prod, service: hosted, reports: none, " +
+		"capacity: {group: hosts, tasks_per_instance: 2}}",
 	"a service on a group with a pool": "ecs: {cluster: prod, service: hosted, reports: none, " +
 		"capacity: {group: web, tasks_per_instance: 2}}",
 	"a delegated service": "ecs: {cluster: prod, service: web, reports: none}, delegate: {}",

@@ -254,6 +254,7 @@ func TestOfTwoStepsAtOnceOneWrites(t *testing.T) {
 }
 
 func TestAFunctionThatCannotWorkSaysWhy(t *testing.T) {
+	mustertest.AWSEnvironment(t)
 	reported := strings.Replace(steppedGroup, ", reports: none", "", 1)
 	for want, env := range map[string]map[string]string{
 		`found MUSTER_FUNCTION="", allowed are`:     {},
@@ -264,6 +265,10 @@ func TestAFunctionThatCannotWorkSaysWhy(t *testing.T) {
 		"has no scaling policy to set":             {"MUSTER_FUNCTION": "set-target", "MUSTER_CONFIG": steppedGroup},
 		"found no fleet with asg and reports_from": {"MUSTER_FUNCTION": "terminate", "MUSTER_CONFIG": dynamicTarget},
 		"reports": {"MUSTER_FUNCTION": "publish-metric", "MUSTER_CONFIG": reported},
+		`found MUSTER_TREES="trees.db", allowed is dynamodb:TABLE`: {"MUSTER_FUNCTION": "step",
+			"MUSTER_CONFIG": steppedGroup, "MUSTER_HISTORY": "dynamodb:history", "MUSTER_TREES": "trees.db"},
+		`found MUSTER_HISTORY="history.db", allowed is dynamodb:TABLE`: {"MUSTER_FUNCTION": "step",
+			"MUSTER_CONFIG": steppedGroup, "MUSTER_HISTORY": "history.db"},
 		`found MUSTER_COUNT="many", allowed is a num`: {"MUSTER_FUNCTION": "send", "MUSTER_COUNT": "many"},
 	} {
 		_, err := function.New(t.Context(), function.Options{

@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,7 +43,7 @@ func TestOnThisMachine(t *testing.T) {
 			t.Fatal(err)
 		}
 		again, err := os.ReadFile(filepath.Join(second, sumsFile))
-		if err != nil || string(sums) != string(again) || strings.Count(string(sums), "\n") != 5 {
+		if err != nil || string(sums) != string(again) || strings.Count(string(sums), "\n") != 6 {
 			t.Errorf("found\n%sand %v\n%s", sums, err, again)
 		}
 		check := exec.Command("sha256sum", "--check", "--strict", sumsFile)
@@ -52,6 +53,7 @@ func TestOnThisMachine(t *testing.T) {
 		}
 	})
 	t.Run("archive", func(t *testing.T) { useArchive(t, first) })
+	t.Run("functions", func(t *testing.T) { useFunctions(t, first) })
 	t.Run("deb", func(t *testing.T) { readDeb(t, first) })
 	t.Run("rpm", func(t *testing.T) { readRPM(t, first) })
 	t.Run("service", func(t *testing.T) { bootService(t, first) })
@@ -119,6 +121,34 @@ func useArchive(t *testing.T, dist string) {
 	output(t, "bash", "-n", filepath.Join(dir, "completions", "muster.bash"))
 	if linked := output(t, "go", "version", "-m", program); !strings.Contains(linked, "CGO_ENABLED=0") {
 		t.Errorf("the program is not static:\n%s", linked)
+	}
+}
+
+// useFunctions unpacks the zip of the functions and starts its program, which works in Lambda only and says so.
+func useFunctions(t *testing.T, dist string) {
+	z, err := zip.OpenReader(only(t, dist, ".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	in, err := z.Open("bootstrap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	text, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "bootstrap")
+	if err := os.WriteFile(program, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	start := exec.Command(program)
+	start.Env = []string{"MUSTER_FUNCTION=send"}
+	out, err := start.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "runs in AWS Lambda only") {
+		t.Errorf("found %v\n%s", err, out)
 	}
 }
 
