@@ -107,6 +107,8 @@ type Options struct {
 	Cores int
 	// Version is the version that the API reports.
 	Version string
+	// Routes returns further routes of the API for an App; nil adds none.
+	Routes func(*App) []server.Route
 }
 
 // shadowed returns the fleet in shadow mode when the options ask for it. Such a fleet hands nothing to the target
@@ -161,6 +163,9 @@ func (o Options) defaults() Options {
 	}
 	if o.Notify == nil {
 		o.Notify = func(controller.Outcome) {}
+	}
+	if o.Routes == nil {
+		o.Routes = func(*App) []server.Route { return nil }
 	}
 	if o.Told == nil {
 		o.Told = func(string) {}

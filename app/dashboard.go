@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/history/curves"
 	"github.com/muster-scale/muster/kinds"
@@ -102,9 +103,10 @@ func (a *App) keepCurves(ctx context.Context) {
 
 // effective is the configuration in force, as the dashboard shows it. Any goroutine may use it.
 type effective struct {
-	mu   sync.Mutex
-	now  board.Configuration
-	last *board.Reload
+	mu     sync.Mutex
+	config *config.Config
+	now    board.Configuration
+	last   *board.Reload
 }
 
 // set stores the values of a configuration that was read from a file; an empty one stands for no file.
@@ -119,8 +121,18 @@ func (e *effective) set(c *config.Config, file string) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.now = now
+	e.now, e.config = now, c
 }
+
+// Current is the configuration in force. Keys that take effect at the next start may differ from it.
+func (a *App) Current() *config.Config {
+	a.effective.mu.Lock()
+	defer a.effective.mu.Unlock()
+	return a.effective.config
+}
+
+// History is what the fleets recorded.
+func (a *App) History() muster.History { return a.history }
 
 // reloaded stores the result of a reload. said is what it said.
 func (e *effective) reloaded(at time.Time, ok bool, said string) {

@@ -65,8 +65,8 @@ func (a *App) openServers() error {
 		Logs:    a.workerLogs,
 		Event:   a.metrics.CountEvent,
 		Version: a.options.Version, Hosts: a.config.Listen.Beyond.Hosts,
-		Routes: a.live.Routes(), Sessions: a.sessions, Peek: a.config.Dashboard.Peek, Page: a.page,
-		Prefix: a.config.Dashboard.Prefix,
+		Routes: append(a.live.Routes(), a.options.Routes(a)...), Sessions: a.sessions,
+		Peek: a.config.Dashboard.Peek, Page: a.page, Prefix: a.config.Dashboard.Prefix,
 	}))
 	endpoint := sqsapi.New(sqsapi.Options{
 		Queues: a.queues, Keys: a.keys, AnyCredentials: a.options.AnyCredentials, Logger: a.options.Logger,

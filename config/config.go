@@ -306,6 +306,14 @@ func (c *Config) Effective(kinds Kinds) []keys.Effective {
 	return all
 }
 
+// Text returns the text that c was parsed from; empty for a Config that Parse did not return.
+func (c *Config) Text() string {
+	if c.source == nil {
+		return ""
+	}
+	return strings.Join(c.source.Lines(), "\n")
+}
+
 // under returns a path of the text, which may be relative to Dir, as a path that can be opened.
 func (c *Config) under(path string) string {
 	if filepath.IsAbs(path) {

@@ -17,19 +17,23 @@
 //     token lets it report for its own member and do nothing else.
 //
 // The API is closed by default. [Listen] accepts only loopback addresses, [ListenTLS] any, with TLS. Every route but
-// the two health ones needs a token. A foreign Host header is refused, which keeps a web page from reaching the API
+// the two health ones and the login needs a token or a browser's session; the dashboard's files are open, and hold no
+// data. A foreign Host header is refused, which keeps a web page from reaching the API
 // under another name, and so is a write from another origin. Bodies, headers, times and rates are bounded.
 //
 // A request passes these checks, each before any work is done for it:
 //
 //	guard       the Host header, and a bound of the body
 //	CORS        writes from another origin are refused
-//	token       compared in constant time; a report is decoded first, because it names the member whose token it has
+//	token       compared in constant time; a report is decoded first, because it names the member whose token it has.
+//	            Without a token, a session may allow the request: package session
 //	handler     decodes strictly, checks ranges, and answers in JSON
 //
 // The package keeps these invariants:
 //
-//   - A request without a valid token learns nothing, not even which routes exist, and costs bounded memory.
+//   - A request without a valid token or session learns nothing, not even which routes exist, and costs bounded memory.
+//   - A route of [Options].Routes has the same checks as those of this package: a method that is not GET or HEAD needs
+//     the token, or an operator's session with its write token.
 //   - An event carries no number. It only makes a fleet poll earlier, so a forged, late or repeated one costs one poll.
 //   - An unknown value is left out of /metrics and never exported as zero; muster_signal_known says that it is unknown.
 //   - Answers only gain fields. Readers, also in older commands, ignore fields that they do not know.

@@ -198,6 +198,32 @@ func TestAReaderChangesNothingAndSeesNoBodies(t *testing.T) {
 	wants(t, b.ask("GET", "/v1/queues/jobs/messages", ""), http.StatusOK, `"messages"`)
 }
 
+// TestOverridesNeedAnOperatorsSession holds that the routes which change a fleet are open to an operator's session with
+// its write token, and to no other one.
+func TestOverridesNeedAnOperatorsSession(t *testing.T) {
+	w, serves := dashboard(t)
+	operator, _ := login(t, serves, w.link("operator"))
+	reader, _ := login(t, serves, w.link("reader"))
+	for _, route := range []struct{ method, path string }{
+		{"POST", "/v1/fleets/a/overrides"}, {"POST", "/v1/fleets/a/overrides?plan=1"},
+		{"DELETE", "/v1/fleets/a/overrides/pause-1"}, {"POST", "/v1/events"},
+	} {
+		ask := func(b *browser, token string) int {
+			return b.ask(route.method, route.path, `{}`, header(session.WriteHeader, token)).Code
+		}
+		if code := ask(operator, operator.WriteToken); code == http.StatusUnauthorized || code == http.StatusForbidden {
+			t.Errorf("%s %s of an operator: found %d", route.method, route.path, code)
+		}
+		if code := ask(operator, ""); code != http.StatusForbidden {
+			t.Errorf("%s %s without the write token: found %d", route.method, route.path, code)
+		}
+		if code := ask(reader, reader.WriteToken); code != http.StatusForbidden {
+			t.Errorf("%s %s of a reader: found %d", route.method, route.path, code)
+		}
+	}
+	wants(t, reader.ask("GET", "/v1/fleets/a/overrides", ""), http.StatusOK, `"overrides"`)
+}
+
 func TestAReadOnlyDashboardMakesReaders(t *testing.T) {
 	w, serves := dashboard(t, func(o *server.Options) {
 		o.Sessions = session.New(session.Options{Path: "/", ReadOnly: true})

@@ -317,8 +317,13 @@ func (a *api) allowed(hostport string) bool {
 // counts as trusted, so that connections without a token cannot use up the places of those with one.
 func (a *api) withToken(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !a.Token.equal(bearer(r)) && !a.bySession(w, r) {
-			return
+		if !a.Token.equal(bearer(r)) {
+			if !a.bySession(w, r) {
+				return
+			}
+			ctx, stop := a.Sessions.Within(r, time.Now())
+			defer stop()
+			r = r.WithContext(ctx)
 		}
 		accept.Trust(r.Context())
 		next(w, r)

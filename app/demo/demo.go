@@ -13,12 +13,14 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/app/replay"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/queue"
+	"github.com/muster-scale/muster/server/session"
 )
 
 // The demo is the two tests of "Scaling an ASG using target tracking with a dynamic SQS target", twenty times as fast.
@@ -128,11 +130,15 @@ func Play(ctx context.Context, view *View) (*Tally, error) {
 		Logger: slog.New(slog.NewTextHandler(view.errors, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Notify: func(o controller.Outcome) { tally.Outcome(o); view.outcome(o, tally.started()) },
 		Env:    []string{DoneVariable + "=" + tally.path},
+		Routes: replay.Routes,
 	})
 	if err != nil {
 		return nil, err
 	}
 	defer a.Close()
+	if a.HasDashboard() {
+		view.link(a.DashboardLink(session.Operator))
+	}
 	running, stop := context.WithTimeout(ctx, limit)
 	// Buffered: the App ends even if nothing waits for its result.
 	ended := make(chan error, 1)

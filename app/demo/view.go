@@ -56,6 +56,9 @@ func NewView(out io.Writer, quiet bool, errOut io.Writer) *View {
 	return v
 }
 
+// link shows the address of the dashboard. Its page moves while the demo runs.
+func (v *View) link(url string) { fmt.Fprintf(v.out, "Watch it in a browser: %s\n\n", url) }
+
 // begin shows that the messages are sent.
 func (v *View) begin() { v.event(0, "", "the messages are sent") }
 

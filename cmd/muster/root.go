@@ -31,6 +31,7 @@ func commands() []entry {
 		{"advise", newAdvise},
 		{"status", newStatus},
 		{"top", newTop},
+		{"replay", newReplay},
 		{"dashboard", newDashboard},
 		{"incidents", newIncidents},
 		{"notify", newNotify},

@@ -27,6 +27,7 @@ func newStatus(g *command.Global) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// A fault is printed once, also by --watch: it would push the table off the screen.
 			g.PrintFault(cmd.ErrOrStderr())
 			show := func(w io.Writer) error { return showStatus(cmd.Context(), w, g, c) }
 			if watch {

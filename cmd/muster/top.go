@@ -41,6 +41,7 @@ NO_COLOR is honoured. With -o json it prints each event of the stream as one lin
 				}
 				return err
 			}
+			// A broken stream is followed again without a word: the next event says how things are.
 			err = client.Follow(cmd.Context(), c, func(e client.Event) error {
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), `{"event":%q,"data":%s}`+"\n", e.Name, e.Data)
 				return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/app/console"
+	"github.com/muster-scale/muster/app/replay"
 	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/descendants"
@@ -46,6 +47,7 @@ stays in force.`,
 			}
 			// An App reloads this file; without a file, nothing is watched.
 			o.Watch = g.File()
+			o.Routes = replay.Routes
 			o.Cores = host.SparePlace()
 			said := console.New(cmd.OutOrStdout(), app.LogsDir(c.Data), thisProgram().Version)
 			if hideKeys {

@@ -179,6 +179,7 @@ var layers = []string{
 	"app/plan",
 	"app/publish",
 	"app/simulation",
+	"app/replay",
 	"app/advise",
 	"app/console",
 	"app/demo",

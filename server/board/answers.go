@@ -115,7 +115,9 @@ type Row struct {
 	UtilizationTarget Number `json:"utilization_target"`
 	CostPerHour       Number `json:"cost_per_hour"`
 
-	Decision Short `json:"decision"`
+	// Overrides are the instructions of operators in words, one a line, also those that have not begun.
+	Overrides string `json:"overrides"`
+	Decision  Short  `json:"decision"`
 }
 
 // Short is a decision in a list.

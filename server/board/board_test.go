@@ -282,6 +282,20 @@ func told(t *testing.T) *world {
 	return w
 }
 
+// TestTheAPIPageNamesEveryRoute compares docs/api.md with the routes.
+func TestTheAPIPageNamesEveryRoute(t *testing.T) {
+	text, err := os.ReadFile("../../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.NewReplacer("{fleet}", "NAME", "{queue}", "NAME", "{position}", "EPOCH.SEQ")
+	for _, r := range newWorld(t).live.Routes() {
+		if !strings.Contains(string(text), "`"+names.Replace(r.Pattern)) {
+			t.Errorf("docs/api.md does not name %s", names.Replace(r.Pattern))
+		}
+	}
+}
+
 func TestTheAnswersAreAsDocumented(t *testing.T) {
 	w := told(t)
 	w.configurations = board.Configuration{File: "/etc/muster/muster.yaml", Faults: []string{},

@@ -25,6 +25,8 @@ const (
 	// explainedFor is how long an explanation is shown while the decision stays: finding what would change a decision
 	// asks the policy some hundred times.
 	explainedFor = 5 * time.Second
+	// failuresFor is how long read failures are shown.
+	failuresFor = 3 * time.Second
 	// failuresAge is how far back failures are listed.
 	failuresAge = 24 * time.Hour
 )
@@ -67,15 +69,50 @@ func (l *Live) detail(ctx context.Context, f server.Fleet, name string) Detail {
 	if stepped && o.Ready {
 		d.Explanation = l.explanations.of(name, o, now)
 	}
-	if l.o.Logs != "" {
-		found, _, _ := joblog.Latest(ctx, l.o.Logs, name, joblog.Query{Since: now.Add(-failuresAge), Failed: true},
-			maxFailures) // a log that cannot be read has no failures to show, and the counts say that there are some
-		slices.Reverse(found)
-		d.Failures = append(d.Failures, found...)
-	}
+	d.Failures = append(d.Failures, l.failures.of(name, now, func() []joblog.Record {
+		return l.readFailures(ctx, name, now)
+	})...)
 	d.DeadLetters = append(d.DeadLetters, l.deadLetters(ctx, o.Observation.Queues)...)
 	d.Trees = append(d.Trees, l.treesOf(ctx, o.Observation.Queues, now)...)
 	return d
+}
+
+// readFailures reads the last failures of a fleet, newest first. A log that cannot be read has none to show, and the
+// counts of the row say that there are some.
+func (l *Live) readFailures(ctx context.Context, fleet string, now time.Time) []joblog.Record {
+	if l.o.Logs == "" {
+		return nil
+	}
+	found, _, _ := joblog.Latest(ctx, l.o.Logs, fleet, joblog.Query{Since: now.Add(-failuresAge), Failed: true},
+		maxFailures)
+	slices.Reverse(found)
+	return found
+}
+
+// failures keeps the last failures of each fleet for a moment: reading them takes megabytes of log, and several pages
+// ask each second. Any goroutine may use it.
+type failures struct {
+	mu  sync.Mutex
+	all map[string]readFailures
+}
+
+type readFailures struct {
+	at      time.Time
+	records []joblog.Record
+}
+
+// of returns the failures of a fleet, as read at most failuresFor before now.
+func (x *failures) of(fleet string, now time.Time, read func() []joblog.Record) []joblog.Record {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if found, ok := x.all[fleet]; ok && now.Sub(found.at) < failuresFor && !now.Before(found.at) {
+		return found.records
+	}
+	if x.all == nil {
+		x.all = map[string]readFailures{}
+	}
+	x.all[fleet] = readFailures{now, read()}
+	return x.all[fleet].records
 }
 
 // deadLetters describes the dead-letter queues of a fleet's queues.

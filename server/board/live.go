@@ -41,6 +41,7 @@ type Live struct {
 	o            Options
 	log          *stream.Log
 	explanations explanations
+	failures     failures
 
 	mu sync.Mutex
 	// epochs counts the restarts of the log; id tells this process from others.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/override"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/policy/outlook"
 	"github.com/muster-scale/muster/server"
@@ -33,7 +34,10 @@ func RowOf(f server.FleetStatus) Row {
 		r.ExpectedSeconds, r.ExpectedInTime = Known(e.Seconds), Known(e.InTime)
 	}
 	r.addTargets(f)
-	r.CostPerHour = knownIf(f.CostPerHour > 0, f.CostPerHour)
+	for _, x := range o.Overrides {
+		r.Overrides += x.Text(o.At) + "\n"
+	}
+	r.Overrides = strings.TrimSuffix(r.Overrides, "\n")
 	r.Decision = shortOf("", f.Decision)
 	r.State, r.Why = stateOf(f, r)
 	return r
@@ -86,6 +90,7 @@ func (r *Row) addTargets(f server.FleetStatus) {
 	if spec.Name == "worker-utilization" {
 		r.UtilizationTarget = knownIf(spec.Target > 0, spec.Target)
 	}
+	r.CostPerHour = knownIf(spec.PricePerHour > 0, f.CostPerHour)
 	if spec.Acceptable > 0 {
 		r.Acceptable = Known(spec.Acceptable)
 	}
@@ -104,6 +109,12 @@ const riskyShare = 0.75
 func stateOf(f server.FleetStatus, r Row) (State, string) {
 	o, p := f.Observation, f.Observation.Progress.Value()
 	missed := r.InTime.Known && r.InTime.Value < o.Objective.Quantile && p.Ended > 0
+	paused := ""
+	for _, x := range o.Overrides {
+		if x.Kind == override.Pause && x.ActiveAt(o.At) {
+			paused = x.Text(o.At)
+		}
+	}
 	atMost := ""
 	if r.AtMax {
 		atMost = fmt.Sprintf("; the policy recommends %d workers, and the maximum is %d", f.Decision.Wish, o.Limits.Max)
@@ -129,14 +140,16 @@ func stateOf(f server.FleetStatus, r Row) (State, string) {
 			render.Seconds(r.OldestSeconds.Value), objective, atMost)
 	case r.Late.Value > 0:
 		return Missing, fmt.Sprintf("%s late for the objective of %s%s", are(int(r.Late.Value)), objective, atMost)
+	case missed:
+		return Missing, fmt.Sprintf("%s %% of the last hour's messages were in time, the objective is %s %% within %s",
+			percent(r.InTime.Value), percent(o.Objective.Quantile), objective)
+	case paused != "":
+		return Paused, paused
 	case r.AtMax:
 		return AtRisk, strings.TrimPrefix(atMost, "; ")
 	case r.OldestSeconds.Value > riskyShare*o.Objective.Latency.Seconds():
 		return AtRisk, fmt.Sprintf("the oldest message has waited for %s of the objective of %s",
 			render.Seconds(r.OldestSeconds.Value), objective)
-	case missed:
-		return Missing, fmt.Sprintf("%s %% of the last hour's messages were in time, the objective is %s %% within %s",
-			percent(r.InTime.Value), percent(o.Objective.Quantile), objective)
 	case r.InTime.Known:
 		return Meeting, fmt.Sprintf("%s %% of the last hour's messages were in time", percent(r.InTime.Value))
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -84,6 +85,8 @@ type opened struct {
 	cookie, write secret
 	role          Role
 	ends          time.Time
+	// over is closed when the session ends before its time.
+	over chan struct{}
 }
 
 // New returns Sessions without any.
@@ -143,8 +146,9 @@ func (s *Sessions) Open(code string, now time.Time) (Opened, error) {
 	o := Opened{Role: s.invites[at].role, WriteToken: random(), Ends: now.Add(SessionFor), cookie: random(),
 		path: s.options.Path}
 	s.invites = append(s.invites[:at:at], s.invites[at+1:]...)
-	s.open = append(s.open, opened{hash(o.cookie), hash(o.WriteToken), o.Role, o.Ends})
+	s.open = append(s.open, opened{hash(o.cookie), hash(o.WriteToken), o.Role, o.Ends, make(chan struct{})})
 	if len(s.open) > MaxSessions {
+		close(s.open[0].over)
 		s.open = s.open[1:]
 	}
 	return o, nil
@@ -155,6 +159,7 @@ func (s *Sessions) Close(r *http.Request, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i := s.find(r, now); i >= 0 {
+		close(s.open[i].over)
 		s.open = append(s.open[:i:i], s.open[i+1:]...)
 	}
 }
@@ -181,6 +186,29 @@ func (s *Sessions) Check(r *http.Request, now time.Time) (Role, time.Time, error
 		}
 	}
 	return o.role, o.ends, nil
+}
+
+// Within returns the context of a request, ended with its session: a stream must not outlive a logout. The caller calls
+// stop when the request is answered. A request without a session has an ended context.
+func (s *Sessions) Within(r *http.Request, now time.Time) (ctx context.Context, stop context.CancelFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.find(r, now)
+	if i < 0 {
+		ctx, stop = context.WithCancel(r.Context())
+		stop()
+		return ctx, stop
+	}
+	over := s.open[i].over
+	ctx, stop = context.WithDeadline(r.Context(), s.open[i].ends)
+	go func() {
+		select {
+		case <-over:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, stop
 }
 
 // find returns the index of the session of a request, or -1. All sessions are compared, so that the time taken says

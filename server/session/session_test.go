@@ -94,6 +94,34 @@ func TestASessionEndsAtLogout(t *testing.T) {
 	}
 }
 
+func TestARequestEndsWithItsSession(t *testing.T) {
+	s := session.New(session.Options{Path: "/"})
+	o := opened(t, s, session.Operator)
+	now := time.Now()
+	for name, end := range map[string]func(){
+		"a logout": func() { s.Close(request("DELETE", o), t0) },
+		"too many sessions": func() {
+			for range session.MaxSessions {
+				opened(t, s, session.Reader)
+			}
+		},
+	} {
+		o, _ = s.Open(s.Invite(session.Operator, now), now)
+		ctx, stop := s.Within(request("GET", o), now)
+		if ctx.Err() != nil {
+			t.Errorf("before %s the request has ended: %v", name, ctx.Err())
+		}
+		end()
+		<-ctx.Done()
+		stop()
+	}
+	ctx, stop := s.Within(request("GET", session.Opened{}), now)
+	defer stop()
+	if ctx.Err() == nil {
+		t.Error("a request without a session goes on")
+	}
+}
+
 func TestReadOnlySessionsNeverWrite(t *testing.T) {
 	s := session.New(session.Options{Path: "/", ReadOnly: true})
 	if o := opened(t, s, session.Operator); o.Role != session.Reader {

@@ -1,0 +1,60 @@
+package replay
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+	"time"
+
+	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/internal/terminal"
+)
+
+// Print prints a replay as a table, with its notes and the text to copy.
+func Print(w io.Writer, f Found) error {
+	fmt.Fprintf(w, "%s: %s from %s to %s, %s %% within %s\n\n", f.Fleet, render.Plural(int(f.Messages), "message"),
+		f.From.Local().Format(time.DateTime), f.To.Local().Format(time.DateTime), render.Number(100*f.Quantile),
+		render.Seconds(f.ObjectiveSeconds))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "POLICY\t\tIN TIME\tP50\tP95\tP99\tWORKER-HOURS\tCOST\tPEAK\tLAUNCHES\tCHANGES OF SIZE")
+	for _, r := range f.Runs {
+		if r.Failure != "" {
+			fmt.Fprintf(t, "%s\t%s\t%s\n", r.Name, r.Kind, terminal.Escape(r.Failure, ""))
+			continue
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\n", r.Name, r.Kind, percent(r.InTime),
+			render.Seconds(r.P50), render.Seconds(r.P95), render.Seconds(r.P99), hours(r.WorkerHours), cost(r.Cost),
+			r.PeakWorkers, r.Launches, r.ScaleEvents)
+	}
+	if b := f.Bound; b != nil {
+		fmt.Fprintf(t, "(lower bound)\t\t\t\t\t\t%s\t%s\n", hours(b.WorkerHours), cost(b.Cost))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if f.Bound != nil && f.Bound.Unreachable {
+		fmt.Fprintln(w, "\nno scheduler meets the objective on this work, whatever it costs")
+	}
+	fmt.Fprintln(w)
+	for _, note := range f.Notes {
+		fmt.Fprintf(w, "  %s\n", note)
+	}
+	if f.YAML != "" {
+		fmt.Fprintf(w, "\nthe changed fleet, for the configuration:\n\n%s", f.YAML)
+	}
+	return nil
+}
+
+// percent renders a share, rounded down to tenths: 99.96 must not read as 100.
+func percent(share float64) string { return render.Number(math.Floor(1000*share+1e-9)/10) + "%" }
+
+// hours and cost render to hundredths; an unknown cost is a dash.
+func hours(v float64) string { return render.Number(math.Round(100*v) / 100) }
+
+func cost(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return hours(*v)
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/app/advise"
+	"github.com/muster-scale/muster/app/replay"
+	"github.com/muster-scale/muster/cmd/muster/internal/command"
+	"github.com/muster-scale/muster/history"
+	"github.com/muster-scale/muster/internal/terminal"
+	"github.com/muster-scale/muster/policy"
+)
+
+// newReplay makes muster replay. It reads the configuration and the history, and needs no running muster up. A wrong
+// key or policy is a usage error, found before anything is read. Exit code 1 means that too little was recorded.
+func newReplay(g *command.Global) *cobra.Command {
+	var r replay.Request
+	window, ended := "", time.Duration(0)
+	cmd := &cobra.Command{
+		Use:   "replay [FLEET]",
+		Short: "Replay a fleet's recorded work under another policy or other values, in virtual time",
+		Long: `Replay runs the arrivals and durations that the history recorded through the simulator: under the present
+configuration, and under a changed one. It shows for each the share of messages in time, the worker-hours, the cost
+and the changes of size, and prints the changed fleet to copy into the configuration. It changes nothing.
+
+--policy is one of Muster's policies or the rule of another autoscaler; --set changes a key of the fleet, also within
+a mapping. --bound adds a lower bound of the cost of any scheduler, which takes some seconds.`,
+		Example: `  muster replay thumbnails --set max=20
+  muster replay thumbnails --window 7d --policy exact --set policy.trees=whole
+  muster replay thumbnails --others keda,aws-dynamic --bound -o json`,
+		Args: cobra.MaximumNArgs(1),
+		// A file with a fault completes nothing, because an error has no place in a completion.
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			c, err := g.Load()
+			for i := 0; err == nil && len(args) == 0 && i < len(c.Fleets); i++ {
+				names = append(names, c.Fleets[i].Name)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			span, err := advise.Window(window)
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				r.Fleet = args[0]
+			}
+			// The window is fixed here, so that all runs are about the same messages.
+			r.To = time.Now().Add(-ended)
+			r.From = r.To.Add(-span)
+			return runReplay(cmd, g, r)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&window, "window", "24h", "how much of the history to replay, as in 7d or 36h")
+	f.DurationVar(&ended, "until", 0, "how long ago the window ended, as in 2h")
+	f.StringVar(&r.Policy, "policy", "", "another policy, or another autoscaler")
+	f.StringArrayVar(&r.Set, "set", nil, "a value of the fleet as KEY=VALUE, as in max=20 or policy.scale=0.8")
+	f.StringSliceVar(&r.Others, "others", nil, "other autoscalers to compare with, at most 4")
+	f.BoolVar(&r.Bound, "bound", false, "add the lower bound of the cost")
+	cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(policy.Names(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// runReplay reads the files and prints the replay. The history is only read, so a running muster up is not disturbed,
+// and what it recorded until this moment counts.
+func runReplay(cmd *cobra.Command, g *command.Global, r replay.Request) error {
+	if _, err := g.NeedFile("replay"); err != nil {
+		return err
+	}
+	c, err := g.Load()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(c.Data, app.HistoryFile)
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("there is no history in %s yet; muster up keeps it there", c.Data)
+	}
+	h, err := history.OpenReadOnly(path)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	// The number of runs is known only once the request is checked.
+	bar := terminal.NewProgress(cmd.ErrOrStderr(), "runs of what was recorded:", 0)
+	defer bar.Done()
+	found, err := replay.Make(cmd.Context(), h, c, r, func(done, of int) {
+		bar.Total = of
+		bar.At(done)
+	})
+	if err != nil {
+		return err
+	}
+	if g.JSON() {
+		return command.PrintJSON(cmd.OutOrStdout(), found)
+	}
+	return replay.Print(cmd.OutOrStdout(), found)
+}
