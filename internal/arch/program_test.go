@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// maxProgram bounds the stripped program on linux/amd64, in bytes.
-const maxProgram = 32 << 20
+// maxProgram bounds the stripped program on linux/amd64, in bytes; decision 56 says what it consists of.
+const maxProgram = 34 << 20
 
 // TestTheProgramIsSmallAndTheLinkerDropsUnusedMethods links the program once, and reads what the linker says about it.
 func TestTheProgramIsSmallAndTheLinkerDropsUnusedMethods(t *testing.T) {
