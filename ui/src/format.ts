@@ -134,3 +134,11 @@ export function period(text: string): number | null {
 export function words(name: string): string {
 	return name.replaceAll("_", " ");
 }
+
+/**
+ * named prints a named number with its name. The name of a number of seconds ends in _s, and its text is then a duration.
+ */
+export function named(name: string, value: number): [name: string, text: string] {
+	if (name.endsWith("_s") && !name.endsWith("_per_s")) return [words(name.slice(0, -2)), duration(value)];
+	return [words(name), decimal(value)];
+}

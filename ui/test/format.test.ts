@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ago, bytes, clock, count, decimal, duration, money, period, plural, share, utc, words } from "../src/format.ts";
+import { ago, bytes, clock, count, decimal, duration, money, named, period, plural, share, utc, words } from "../src/format.ts";
 
 test("an unknown number prints as a question mark and never as zero", () => {
 	for (const print of [duration, count, decimal, share, money, bytes]) {
@@ -57,4 +57,10 @@ test("times are local, with the date on other days, and UTC is there too", () =>
 	assert.equal(ago("2026-03-01T11:00:00Z", Date.parse("2026-03-01T11:00:01Z")), "now");
 	assert.equal(ago("2026-03-01T11:00:00Z", Date.parse("2026-03-01T11:05:00Z")), "5m ago");
 	assert.equal(ago("2026-03-01T11:05:00Z", Date.parse("2026-03-01T11:00:00Z")), "in 5m");
+});
+
+test("a named number of seconds is a duration", () => {
+	assert.deepEqual(named("mpd_s", 2.31), ["mpd", "2.3s"]);
+	assert.deepEqual(named("arriving_per_s", 2.31), ["arriving per s", "2.31"]);
+	assert.deepEqual(named("max", 20), ["max", "20"]);
 });

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { mayWrite } from "../api.ts";
 import { type Action, ActionDialog, actionsOf } from "../part/action.tsx";
 import { Ago, Chip, Figure, Notice } from "../part/basic.tsx";
+import { AgeBar } from "../chart/spark.tsx";
 import { Charts } from "./charts.tsx";
 import { DecisionDialog, Trail, WouldChange } from "../part/decision.tsx";
 import { Letters, Failures, Trees, Workers } from "./workers.tsx";
@@ -101,6 +102,7 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 					Objective: {r.quantile === null ? "?" : decimal(r.quantile * 100)} % within {duration(r.objective_s)}. The
 					oldest message has waited {duration(r.oldest_age_s)}.
 				</p>
+				<AgeBar age={r.oldest_age_s} limit={r.objective_s} />
 				<dl class="figures">
 					<Figure label="backlog">{count(r.backlog)}</Figure>
 					<Figure label="working">{count(r.working)}</Figure>

@@ -3,7 +3,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import type { Decision, DecisionRecord, Explanation, Observation, Sample, ShortDecision, Term } from "../contract.ts";
-import { count, decimal, duration, words } from "../format.ts";
+import { count, decimal, duration, named, words } from "../format.ts";
 import { link } from "../route.ts";
 import { Ago, Loading, Time, useGet } from "./basic.tsx";
 import { Table } from "./table.tsx";
@@ -35,11 +35,14 @@ export function Trail({ decision }: { decision: Decision }) {
 }
 
 function numbers(t: Term) {
-	return (t.in ?? []).map((v) => (
-		<span class="pair muted" key={v.name}>
-			{words(v.name)} <b>{decimal(v.value)}</b>{" "}
-		</span>
-	));
+	return (t.in ?? []).map((v) => {
+		const [name, text] = named(v.name, v.value);
+		return (
+			<span class="pair muted" key={v.name}>
+				{name} <b>{text}</b>{" "}
+			</span>
+		);
+	});
 }
 
 function sample(s: Sample | undefined, print: (n: number) => string): string {
