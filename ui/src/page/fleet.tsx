@@ -150,6 +150,7 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 						<b>Why not more:</b> {shown.explanation.why_not_more}
 					</p>
 				)}
+				{changes.length > 0 && <b>What would change it</b>}
 				{changes.length > 0 ? (
 					<ul class="plain">
 						{changes.slice(0, 4).map((l) => (
@@ -170,19 +171,10 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 			<section aria-labelledby="q4">
 				<h2 id="q4">What does it cost?</h2>
 				<p class="big">
-					{r.cost_per_hour === null ? (
-						"No price"
-					) : (
-						<>
-							{money(r.cost_per_hour, currency)} <small>per hour</small>
-						</>
-					)}
+					{r.cost_per_hour !== null ? money(r.cost_per_hour, currency) : r.desired === 0 ? "0" : "No price"}{" "}
+					{(r.cost_per_hour !== null || r.desired === 0) && <small>per hour</small>}
 				</p>
-				<p>
-					{r.cost_per_hour === null
-						? "Set the price of a worker hour in the configuration to see the cost."
-						: `At the maximum of ${count(r.max)} workers: ${most(r, currency)} per hour.`}
-				</p>
+				<p>{costText(r, currency)}</p>
 			</section>
 			<section aria-labelledby="q5">
 				<h2 id="q5">What may I change?</h2>
@@ -208,6 +200,13 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 			</section>
 		</div>
 	);
+}
+
+// costText says what the cost may become.
+function costText(r: FleetRow, currency: string | undefined): string {
+	if (r.cost_per_hour !== null) return `At the maximum of ${count(r.max)} workers: ${most(r, currency)} per hour.`;
+	if (r.desired === 0) return "No worker runs.";
+	return "Set the price of a worker hour in the configuration to see the cost.";
 }
 
 // most is the cost at the maximum, from the cost of the desired count.
