@@ -315,11 +315,24 @@ export function serve(bundle, n = 12, prefix = "/") {
 		}
 	};
 	const whatif = (asked) => {
-		const r = rows.get(asked.fleet);
-		const of = (name) => series(name, r, Date.parse(asked.from) / 1000, Date.parse(asked.to) / 1000, 400);
+		const from = Date.parse(asked.from) / 1000;
+		const to = Date.parse(asked.to) / 1000;
+		const run = (name, kind, as, share, hours) => {
+			const c = series(as, {}, from, to, 200);
+			return {
+				name, kind, in_time: share, p50_s: 4, p95_s: 9, p99_s: 14, worker_hours: hours, cost: hours * 0.042, scale_events: 31,
+				launches: 40, peak_workers: 14,
+				curves: { step_s: c.step_s, desired: c.columns.desired, in_service: c.columns.in_service, backlog: c.columns.backlog, oldest_age_s: c.columns.oldest_age_s },
+			};
+		};
 		return {
-			series: of("healthy"), actual: of("failing"), yaml: "fleets:\n  - name: healthy\n    max: 40\n",
-			rows: [["recorded", 0.93, 41.2], ["exact", 0.995, 38.7], ["target tracking", 0.88, 55.1], ["lower bound", 1, 31.9]].map(([name, attainment, hours]) => ({ name, attainment, worker_hours: hours, cost: hours * 0.042, scale_events: 31 })),
+			fleet: asked.fleet, from: asked.from, to: asked.to, messages: 41200, objective_s: 60, quantile: 0.99,
+			notes: [`Durations are those of the records. ${canary}`], yaml: `fleets:\n  - name: healthy\n    max: 40 # ${canary}\n`,
+			runs: [
+				run("deadline", "present", "failing", 0.93, 41.2), run("exact", "changed", "healthy", 0.995, 38.7),
+				...asked.others.map((name) => run(name, "other", "healthy", 0.88, 55.1)),
+			],
+			bound: { worker_hours: 31.9, cost: 1.34, unreachable: false },
 		};
 	};
 	const stream = (req, res, url) => {
