@@ -1,7 +1,7 @@
 // The JSON that the pages read from the API, as docs/api.md describes it. Only types stand here.
 //
-// A number that Muster does not know is null, or a Sample that is not known. It is never 0: a page shows it as "?" and a
-// chart as a gap. Answers may gain fields, and lists without entries may be absent.
+// A number that Muster does not know is null, or a Sample that is not known. It is never 0: a page shows it as "?" and
+// a chart as a gap. Answers may gain fields, and lists without entries may be absent.
 
 /** A number, or null while it is unknown. */
 export type Known = number | null;
@@ -149,6 +149,8 @@ export interface FleetRow {
 	acceptable_per_worker: Known;
 	utilization: Known;
 	utilization_target: Known;
+	/** overrides are those that act or have not begun, in words, one a line; empty for none. */
+	overrides?: string;
 	/** decision has an empty sentence before the first one. */
 	decision: ShortDecision;
 	cost_per_hour: Known;

@@ -28,7 +28,7 @@ export function Fleet({ route }: { route: Route }) {
 	// the stream sends the details with the next step; the first ones come faster by a request
 	const first = useGet<FleetDetail>(`v1/fleets/${encodeURIComponent(name)}`);
 	const shown = told?.row?.name === name ? told : first.value;
-	const given = useGet<Overrides>(`v1/fleets/${encodeURIComponent(name)}/overrides`, 10);
+	const given = useGet<Overrides>(`v1/fleets/${encodeURIComponent(name)}/overrides`, 30, row?.overrides);
 	const overrides = given.value?.overrides ?? none;
 	const [opened, open] = useState<ShortDecision | null>(null);
 	const [action, act] = useState<Action | null>(null);
@@ -54,7 +54,11 @@ export function Fleet({ route }: { route: Route }) {
 					{o.text}; {o.active ? "ends" : "begins"} <Ago at={o.active ? o.end : o.begin} />
 					{o.by && ` (by ${o.by})`}{" "}
 					{mayWrite() && (
-						<button type="button" class="quiet" onClick={() => act({ kind: "cancel", fleet: name, override: o })}>
+						<button
+							type="button"
+							class="quiet"
+							onClick={() => act({ kind: "cancel", fleet: name, override: o })}
+						>
 							End it now
 						</button>
 					)}
@@ -66,7 +70,9 @@ export function Fleet({ route }: { route: Route }) {
 			<Failures shown={shown} fleet={name} />
 			<Letters shown={shown} />
 			<Trees shown={shown} />
-			{opened && <DecisionDialog key={opened.id} decision={{ fleet: name, ...opened }} onClose={() => open(null)} />}
+			{opened && (
+				<DecisionDialog key={opened.id} decision={{ fleet: name, ...opened }} onClose={() => open(null)} />
+			)}
 			{action && <ActionDialog action={action} row={row} done={given.again} onClose={() => act(null)} />}
 		</>
 	);
@@ -99,8 +105,8 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 					{share(r.in_time)} <small>in time, of {count(r.ended_last_hour)} in the last hour</small>
 				</p>
 				<p>
-					Objective: {r.quantile === null ? "?" : decimal(r.quantile * 100)} % within {duration(r.objective_s)}. The
-					oldest message has waited {duration(r.oldest_age_s)}.
+					Objective: {r.quantile === null ? "?" : decimal(r.quantile * 100)} % within{" "}
+					{duration(r.objective_s)}. The oldest message has waited {duration(r.oldest_age_s)}.
 				</p>
 				<AgeBar age={r.oldest_age_s} limit={r.objective_s} />
 				<dl class="figures">
@@ -143,7 +149,10 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 				</p>
 				<p>
 					{decimal(r.arriving_per_s)} messages arrive each second
-					{r.expected_in_time === null ? "" : `, and ${share(r.expected_in_time)} of new ones will be in time at this size`}.
+					{r.expected_in_time === null
+						? ""
+						: `, and ${share(r.expected_in_time)} of new ones will be in time at this size`}
+					.
 				</p>
 				{shown?.explanation?.why_not_more && (
 					<p>
@@ -171,16 +180,16 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 			<section aria-labelledby="q4">
 				<h2 id="q4">What does it cost?</h2>
 				<p class="big">
-					{r.cost_per_hour !== null ? money(r.cost_per_hour, currency) : r.desired === 0 ? "0" : "No price"}{" "}
-					{(r.cost_per_hour !== null || r.desired === 0) && <small>per hour</small>}
+					{r.cost_per_hour === null ? "No price" : money(r.cost_per_hour, currency)}{" "}
+					{r.cost_per_hour !== null && <small>per hour</small>}
 				</p>
 				<p>{costText(r, currency)}</p>
 			</section>
 			<section aria-labelledby="q5">
 				<h2 id="q5">What may I change?</h2>
 				<p>
-					Between {count(r.min)} and {count(r.max)} workers. Every change shows its plan first, needs a reason and ends by
-					itself. A busy worker is never stopped.
+					Between {count(r.min)} and {count(r.max)} workers. Every change shows its plan first, needs a reason
+					and ends by itself. A busy worker is never stopped.
 				</p>
 				<div class="buttons">
 					{mayWrite() ? (
@@ -204,8 +213,8 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 
 // costText says what the cost may become.
 function costText(r: FleetRow, currency: string | undefined): string {
+	if (r.desired === 0 && r.cost_per_hour !== null) return "No worker is wanted.";
 	if (r.cost_per_hour !== null) return `At the maximum of ${count(r.max)} workers: ${most(r, currency)} per hour.`;
-	if (r.desired === 0) return "No worker runs.";
 	return "Set the price of a worker hour in the configuration to see the cost.";
 }
 

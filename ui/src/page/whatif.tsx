@@ -67,8 +67,13 @@ export function WhatIf({ route }: { route: Route }) {
 			const to = Date.now();
 			const from = to - seconds * 1000;
 			const body = {
-				fleet, from: new Date(from).toISOString(), to: new Date(to).toISOString(), policy, set: set.keys,
-				others: compared, bound: true,
+				fleet,
+				from: new Date(from).toISOString(),
+				to: new Date(to).toISOString(),
+				policy,
+				set: set.keys,
+				others: compared,
+				bound: true,
 			};
 			const replay = await send<Replay>("POST", "v1/whatif", body, controller.signal);
 			setResult({ replay, recorded: await recordedOf(replay, controller.signal) });
@@ -83,7 +88,8 @@ export function WhatIf({ route }: { route: Route }) {
 			<header class="page">
 				<h1>What if?</h1>
 				<p class="lead">
-					The simulator replays the recorded messages of a fleet under another policy or configuration. Nothing changes.
+					The simulator replays the recorded messages of a fleet under another policy or configuration.
+					Nothing changes.
 				</p>
 			</header>
 			<form
@@ -103,7 +109,12 @@ export function WhatIf({ route }: { route: Route }) {
 						</select>
 						<small class="muted">whose history is used</small>
 					</label>
-					<Field label="Window" hint="such as 6h, 24h, 7d; it ends now" value={span} onInput={(e) => setSpan(e.currentTarget.value)} />
+					<Field
+						label="Window"
+						hint="such as 6h, 24h, 7d; it ends now"
+						value={span}
+						onInput={(e) => setSpan(e.currentTarget.value)}
+					/>
 					<label class="field">
 						<span>Policy</span>
 						<select value={policy} onChange={(e) => setPolicy(e.currentTarget.value)}>
@@ -118,7 +129,10 @@ export function WhatIf({ route }: { route: Route }) {
 				<label class="field wide">
 					<span>Changed keys of the fleet</span>
 					<textarea
-						rows={3} class="mono" value={keys} placeholder={"max: 40\nobjective.latency: 30s"}
+						rows={3}
+						class="mono"
+						value={keys}
+						placeholder={"max: 40\nobjective.latency: 30s"}
 						onInput={(e) => setKeys(e.currentTarget.value)}
 					/>
 					<small class="muted">one key: value in each line, as in the configuration</small>
@@ -160,8 +174,11 @@ function Choices({ chosen, choose }: { chosen: string[]; choose: (names: string[
 			{others.map(([name, label]) => (
 				<label key={name}>
 					<input
-						type="checkbox" checked={chosen.includes(name)}
-						onChange={(e) => choose(e.currentTarget.checked ? [...chosen, name] : chosen.filter((n) => n !== name))}
+						type="checkbox"
+						checked={chosen.includes(name)}
+						onChange={(e) =>
+							choose(e.currentTarget.checked ? [...chosen, name] : chosen.filter((n) => n !== name))
+						}
 					/>{" "}
 					{label}
 				</label>
@@ -176,23 +193,37 @@ function Shown({ result: { replay: r, recorded } }: { result: Result }) {
 	const changed = r.runs.some((run) => run.kind === "changed" && !run.failure);
 	return (
 		<>
+			<h2>Curves</h2>
 			{data.at.length > 0 && (
 				<div class="grid">
-					<Chart title="Workers in service" lines={lines("in_service", changed)} text={count} steps={wholeSteps} data={data} cursor={cursor} />
 					<Chart
-						title="Age of the oldest message" lines={[...lines("oldest_age_s", changed), objective]} text={duration}
-						steps={timeSteps} data={data} cursor={cursor}
+						title="Workers in service"
+						lines={lines("in_service", changed)}
+						text={count}
+						steps={wholeSteps}
+						data={data}
+						cursor={cursor}
+					/>
+					<Chart
+						title="Age of the oldest message"
+						lines={[...lines("oldest_age_s", changed), objective]}
+						text={duration}
+						steps={timeSteps}
+						data={data}
+						cursor={cursor}
 					/>
 				</div>
 			)}
 			<section class="block" aria-labelledby="compared">
 				<h2 id="compared">Compared</h2>
 				<p class="muted">
-					{plural(r.messages, "message")} from {clock(r.from)} to {clock(r.to)}; the objective is {share(r.quantile)} within{" "}
-					{duration(r.objective_s)}.
+					{plural(r.messages, "message")} from {clock(r.from)} to {clock(r.to)}; the objective is{" "}
+					{share(r.quantile)} within {duration(r.objective_s)}.
 				</p>
 				<Compared replay={r} />
-				{r.bound?.unreachable && <Notice kind="warn">No scheduler meets the objective on this work, whatever it costs.</Notice>}
+				{r.bound?.unreachable && (
+					<Notice kind="warn">No scheduler meets the objective on this work, whatever it costs.</Notice>
+				)}
 				{(r.notes ?? []).map((n) => (
 					<p class="muted" key={n}>
 						{n}
@@ -219,20 +250,35 @@ function Compared({ replay }: { replay: Replay }) {
 		cells: r.failure
 			? [label(r), r.failure]
 			: [
-					label(r), share(r.in_time), duration(r.p50_s), duration(r.p95_s), decimal(r.worker_hours), cost(r.cost),
-					count(r.peak_workers), count(r.scale_events),
+					label(r),
+					share(r.in_time),
+					duration(r.p50_s),
+					duration(r.p95_s),
+					decimal(r.worker_hours),
+					cost(r.cost),
+					count(r.peak_workers),
+					count(r.scale_events),
 				],
 	}));
 	if (replay.bound) {
 		const b = replay.bound;
-		rows.push({ key: "bound", chosen: false, cells: ["(lower bound)", "–", "–", "–", decimal(b.worker_hours), cost(b.cost), "–", "–"] });
+		rows.push({
+			key: "bound",
+			chosen: false,
+			cells: ["(lower bound)", "–", "–", "–", decimal(b.worker_hours), cost(b.cost), "–", "–"],
+		});
 	}
 	return (
 		<Table
 			name="Table of policies"
 			columns={[
-				{ label: "Policy" }, { label: "In time", number: true }, { label: "p50", number: true }, { label: "p95", number: true },
-				{ label: "Worker hours", number: true }, { label: "Cost", number: true }, { label: "Most workers", number: true },
+				{ label: "Policy" },
+				{ label: "In time", number: true },
+				{ label: "p50", number: true },
+				{ label: "p95", number: true },
+				{ label: "Worker hours", number: true },
+				{ label: "Cost", number: true },
+				{ label: "Most workers", number: true },
 				{ label: "Changes of size", number: true },
 			]}
 			rows={rows}

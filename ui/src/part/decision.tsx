@@ -1,5 +1,5 @@
-// A decision with everything that explains it: the trail of its arithmetic, its inputs and limits, and what would change
-// it.
+// A decision with everything that explains it: the trail of its arithmetic, its inputs and limits, and what would
+// change it.
 
 import { useEffect, useRef } from "preact/hooks";
 import type { Decision, DecisionRecord, Explanation, Observation, Sample, ShortDecision, Term } from "../contract.ts";
@@ -25,7 +25,12 @@ export function Trail({ decision }: { decision: Decision }) {
 	return (
 		<Table
 			name="Arithmetic of the decision"
-			columns={[{ label: "Rule" }, { label: "Why", wrap: true }, { label: "Numbers", wrap: true }, { label: "Workers", number: true }]}
+			columns={[
+				{ label: "Rule" },
+				{ label: "Why", wrap: true },
+				{ label: "Numbers", wrap: true },
+				{ label: "Workers", number: true },
+			]}
 			rows={(decision.trail ?? []).map((t, i) => ({
 				key: String(i),
 				cells: [words(t.rule), t.why, numbers(t), count(t.out)],
@@ -64,9 +69,11 @@ export function Inputs({ observation: o }: { observation: Observation }) {
 		e?.known ? duration(e.mean_s ?? null) : "?";
 	rows.push(["processing duration, mean", estimate(o.processing)]);
 	rows.push(["boot time, mean", estimate(o.boot)]);
-	if (o.arrivals?.known) rows.push(["arrivals per second, last minute", decimal(Number(o.arrivals.minute_per_s ?? 0))]);
+	if (o.arrivals?.known)
+		rows.push(["arrivals per second, last minute", decimal(Number(o.arrivals.minute_per_s ?? 0))]);
 	for (const name of ["idle", "busy", "booting", "ordered", "draining", "lost", "slots"]) {
-		if (typeof c[name] === "number") rows.push([`${name} ${name === "slots" ? "" : "workers"}`.trim(), count(c[name])]);
+		if (typeof c[name] === "number")
+			rows.push([`${name} ${name === "slots" ? "" : "workers"}`.trim(), count(c[name])]);
 	}
 	if (c.known === false) rows.push(["workers", `? (${String(c.reason ?? "the fleet cannot be listed")})`]);
 	return <Pairs name="Inputs" rows={rows} />;
@@ -78,7 +85,10 @@ export function Limits({ observation: o }: { observation: Observation }) {
 		["min", count(o.limits.min)],
 		["max", count(o.limits.max)],
 		["launches per hour", count(o.limits.launches_per_hour)],
-		["latency objective", `${decimal(o.objective.quantile * 100)} % within ${duration(o.objective.latency_ns / 1e9)}`],
+		[
+			"latency objective",
+			`${decimal(o.objective.quantile * 100)} % within ${duration(o.objective.latency_ns / 1e9)}`,
+		],
 	];
 	return <Pairs name="Limits" rows={limits} />;
 }
