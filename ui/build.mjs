@@ -1,7 +1,7 @@
 // Bundles the dashboard into the folder that the program embeds, compressed. With the argument test, it compiles the
 // unit tests into .test instead; with the argument dev DIR, it writes an uncompressed bundle into DIR.
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -29,7 +29,13 @@ if (mode === "test") {
 	process.exit(0);
 }
 
+// The licences of the bundled packages ask for their notice in every copy.
+const notices = ["preact", "uplot"]
+	.map((name) => `${name}\n\n${readFileSync(join(here, "node_modules", name, "LICENSE"), "utf8").trim()}`)
+	.join("\n\n");
+
 const result = await build({
+	banner: { js: `/*!\n${notices}\n*/` },
 	entryPoints: [join(here, "src", "main.tsx"), join(here, "src", "style.css")],
 	bundle: true,
 	minify: true,
