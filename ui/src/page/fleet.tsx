@@ -106,7 +106,10 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 				</p>
 				<p>
 					Objective: {r.quantile === null ? "?" : decimal(r.quantile * 100)} % within{" "}
-					{duration(r.objective_s)}. The oldest message has waited {duration(r.oldest_age_s)}.
+					{duration(r.objective_s)}.{" "}
+					{r.oldest_age_s === null
+						? "The age of the oldest message is unknown."
+						: `The oldest message has waited ${duration(r.oldest_age_s)}.`}
 				</p>
 				<AgeBar age={r.oldest_age_s} limit={r.objective_s} />
 				<dl class="figures">
@@ -148,7 +151,9 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 					{duration(r.expected_s)} <small>expected for a message that arrives now</small>
 				</p>
 				<p>
-					{decimal(r.arriving_per_s)} messages arrive each second
+					{r.arriving_per_s === null
+						? "The arrival rate is unknown"
+						: `${decimal(r.arriving_per_s)} messages arrive each second`}
 					{r.expected_in_time === null
 						? ""
 						: `, and ${share(r.expected_in_time)} of new ones will be in time at this size`}

@@ -25,6 +25,9 @@ export function Incidents() {
 						The channel {c.channel} could not deliver: {c.last_error}
 					</Notice>
 				))}
+			{read.value && read.value.open.length + read.value.recent.length === 0 && (
+				<p class="muted">Nothing is wrong now, and nothing was lately.</p>
+			)}
 			{(read.value?.open ?? []).length > 0 && <h2>Open</h2>}
 			{(read.value?.open ?? []).map((i) => (
 				<Entry key={i.id} incident={i} />

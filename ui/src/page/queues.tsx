@@ -49,20 +49,7 @@ export function Queues({ route }: { route: Route }) {
 							<a href={link("queues", name)}>{name}</a>,
 							...columns.map(([, print]) => print(read.value?.counts?.[name] ?? {})),
 							letters(read.value?.counts?.[name]),
-							mayWrite() &&
-								verbs
-									.filter((v) => v !== "Redrive" || read.value?.counts?.[name]?.sources?.length)
-									.map((verb) => (
-										<button
-											type="button"
-											class="quiet"
-											key={verb}
-											aria-label={`${verb} ${name}`}
-											onClick={() => ask({ verb, queue: name })}
-										>
-											{verb}
-										</button>
-									)),
+							mayWrite() && <Actions queue={name} counts={read.value?.counts?.[name]} ask={ask} />,
 						],
 					}))}
 				/>
@@ -79,6 +66,33 @@ export function Queues({ route }: { route: Route }) {
 				/>
 			)}
 		</>
+	);
+}
+
+interface ActionsProps {
+	queue: string;
+	counts: QueueCounts | undefined;
+	ask: (what: { verb: Verb; queue: string }) => void;
+}
+
+// Actions are what a person may do with a queue. Only a queue that takes the dead letters of others can be redriven.
+function Actions({ queue, counts, ask }: ActionsProps) {
+	return (
+		<span class="actions">
+			{verbs
+				.filter((verb) => verb !== "Redrive" || (counts?.sources?.length ?? 0) > 0)
+				.map((verb) => (
+					<button
+						type="button"
+						class="quiet"
+						key={verb}
+						aria-label={`${verb} ${queue}`}
+						onClick={() => ask({ verb, queue })}
+					>
+						{verb}
+					</button>
+				))}
+		</span>
 	);
 }
 

@@ -10,6 +10,7 @@ import { Field } from "../part/action.tsx";
 import { CopyButton, Notice } from "../part/basic.tsx";
 import { Table } from "../part/table.tsx";
 import { link, type Route } from "../route.ts";
+import { type Columns, fitted } from "../sample.ts";
 import { useStore } from "../store.ts";
 import { replayed, settings } from "../whatif.ts";
 import { seriesPath } from "./window.ts";
@@ -190,6 +191,7 @@ function Choices({ chosen, choose }: { chosen: string[]; choose: (names: string[
 function Shown({ result: { replay: r, recorded } }: { result: Result }) {
 	const cursor = useMemo(() => new Cursor("whatif"), []);
 	const data = useMemo(() => replayed(r, recorded), [r, recorded]);
+	const range = useMemo(() => recordedRange(r, data), [r, data]);
 	const changed = r.runs.some((run) => run.kind === "changed" && !run.failure);
 	return (
 		<>
@@ -202,6 +204,7 @@ function Shown({ result: { replay: r, recorded } }: { result: Result }) {
 						text={count}
 						steps={wholeSteps}
 						data={data}
+						range={range}
 						cursor={cursor}
 					/>
 					<Chart
@@ -210,6 +213,7 @@ function Shown({ result: { replay: r, recorded } }: { result: Result }) {
 						text={duration}
 						steps={timeSteps}
 						data={data}
+						range={range}
 						cursor={cursor}
 					/>
 				</div>
@@ -241,6 +245,13 @@ function Shown({ result: { replay: r, recorded } }: { result: Result }) {
 			)}
 		</>
 	);
+}
+
+// recordedRange leaves out the part of the window before the history began.
+function recordedRange(r: Replay, data: Columns): [number, number] {
+	const recorded = Object.entries(data.columns).filter(([name]) => name.startsWith("recorded_"));
+	const window: [number, number] = [Date.parse(r.from) / 1000, Date.parse(r.to) / 1000];
+	return fitted(window, { at: data.at, columns: Object.fromEntries(recorded) });
 }
 
 function Compared({ replay }: { replay: Replay }) {
