@@ -16,7 +16,7 @@ const (
 )
 
 // TestNoProgramIsKept holds that what is kept in the repository is text that somebody wrote, and not what a build made
-// of it. Test data may be bytes, and so may the pictures that scripts/pictures takes: nobody can build them while reading.
+// of it. Test data may be bytes, and so may the pictures that scripts/pictures takes: a reader cannot build them.
 func TestNoProgramIsKept(t *testing.T) {
 	list := exec.Command("git", "ls-files", "-z")
 	list.Dir = "../.."
