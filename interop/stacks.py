@@ -55,11 +55,18 @@ Functions.add_multi_constructor("!", lambda loader, suffix, node: node.value)
 
 
 def lint(work):
-    for name in names:
-        path = pathlib.Path(work) / f"{name}.yaml"
+    paths = [pathlib.Path(work) / f"{name}.yaml" for name in names]
+    for name, path in zip(names, paths):
         path.write_text(template(examples / f"{name}.yaml"))
-        said = subprocess.run([sys.executable, "-m", "cfnlint", "--region", "eu-west-1", "--", path], capture_output=True, text=True, timeout=100)
-        check(f"cfn-lint finds nothing in {name}", lambda: equal(said.stdout.strip(), ""))
+    run = lambda files: subprocess.run(
+        [sys.executable, "-c", "import sys; from cfnlint.runner import main; sys.exit(main())", "--region", "eu-west-1", "--", *files],
+        capture_output=True, text=True, timeout=200,
+    )
+    said = run(paths)
+    check(f"cfn-lint finds nothing in {', '.join(names)}", lambda: equal((said.returncode, said.stdout.strip()), (0, "")))
+    broken = pathlib.Path(work) / "broken.yaml"
+    broken.write_text(paths[0].read_text().replace("MinSize:", "LeastSize:"))
+    check("cfn-lint finds a property that does not exist", lambda: true("LeastSize" in run([broken]).stdout, "it was not found"))
 
 
 def terraform(work):

@@ -70,7 +70,7 @@ func (a *api) event(w http.ResponseWriter, r *http.Request) {
 	woken := e.wakes(a.Fleets())
 	switch {
 	case len(woken) == 0 && e.Fleet != "":
-		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %.100q", e.Fleet))
+		a.noFleet(w, e.Fleet)
 		return
 	case len(woken) == 0 && e.Queue != "":
 		fail(w, http.StatusNotFound, fmt.Sprintf("no fleet serves the queue %.100q", e.Queue))

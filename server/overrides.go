@@ -116,7 +116,7 @@ func (a *api) dismiss(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("fleet")
 	f, ok := a.Fleets()[name]
 	if !ok {
-		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %.100q", name))
+		a.noFleet(w, name)
 		return
 	}
 	d, ok := f.(Dismisser)
@@ -163,7 +163,7 @@ func (a *api) instruct(w http.ResponseWriter, r *http.Request, q override.Reques
 	name := r.PathValue("fleet")
 	f, ok := a.Fleets()[name]
 	if !ok {
-		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %.100q", name))
+		a.noFleet(w, name)
 		return
 	}
 	try := false
@@ -200,7 +200,7 @@ func (a *api) listOverrides(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("fleet")
 	f, ok := a.Fleets()[name]
 	if !ok {
-		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %.100q", name))
+		a.noFleet(w, name)
 		return
 	}
 	all := Overrides{Fleet: name, At: time.Now().UTC(), Overrides: []OverrideStatus{}}
@@ -246,7 +246,7 @@ func (a *api) judge(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("fleet")
 	f, ok := a.Fleets()[name]
 	if !ok {
-		fail(w, http.StatusNotFound, fmt.Sprintf("there is no fleet %.100q", name))
+		a.noFleet(w, name)
 		return
 	}
 	o, seen := freshOutcome(r.Context(), f)

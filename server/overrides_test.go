@@ -93,6 +93,7 @@ func TestEachFailureOfAnOverrideHasItsStatus(t *testing.T) {
 		text                     string
 	}{
 		{"an unknown fleet", "POST", "/v1/fleets/none/overrides", pause, nil, 404, "there is no fleet"},
+		{"a name like another", "POST", "/v1/fleets/aa/overrides", pause, nil, 404, `did you mean \"a\"?`},
 		{"a fleet that does not run", "POST", "/v1/fleets/b/overrides", pause, nil, 503, "does not run"},
 		{"no JSON", "POST", "/v1/fleets/a/overrides", "{", nil, 400, "read the request"},
 		{"an unknown field", "POST", "/v1/fleets/a/overrides", `{"kind":"pause","for":60}`, nil, 400, "unknown field"},

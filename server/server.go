@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -18,6 +20,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/config/keys"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/event"
 	"github.com/muster-scale/muster/guard"
@@ -346,6 +349,15 @@ func fail(w http.ResponseWriter, code int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	encode(w, map[string]string{"error": message})
+}
+
+// noFleet answers that no running fleet has the name, with the most similar name that one has.
+func (a *api) noFleet(w http.ResponseWriter, name string) {
+	text := fmt.Sprintf("there is no fleet %.100q", name)
+	if near := keys.Suggest(name, slices.Sorted(maps.Keys(a.Fleets()))); near != "" && len(name) <= 100 {
+		text += "; " + near
+	}
+	fail(w, http.StatusNotFound, text)
 }
 
 // answer answers with a body in JSON and the status 200.

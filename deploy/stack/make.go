@@ -217,8 +217,12 @@ func (m *maker) functions() error {
 	add(Function{Does: "send", Timeout: 60, Environment: []string{"MUSTER_QUEUE", m.f.Queues[0].URL},
 		About: "Sends test messages. Nothing calls it but you."})
 	m.FunctionLogs = "/muster/" + m.Label() + "/functions"
-	if err := m.functionRoles(); err != nil {
-		return err
+	for i := range m.Functions {
+		role, err := m.functionRole(m.Functions[i])
+		if err != nil {
+			return err
+		}
+		m.Functions[i].Role = role
 	}
 	m.artefacts()
 	m.need(Parameter{"FunctionKey", String, "The key, in that bucket, of muster-lambda's zip for arm64 with your " +

@@ -1,8 +1,6 @@
 package stack
 
 import (
-	"reflect"
-
 	"github.com/muster-scale/muster/deploy/iam"
 	"github.com/muster-scale/muster/kind"
 )
@@ -79,44 +77,8 @@ func (m *maker) mayHost() []Statement {
 	}
 }
 
-// functionRole returns the role of a function.
+// functionRole returns the role of a function. Each function has a mode of its own.
 func (m *maker) functionRole(f Function) (Role, error) {
-	r := Role{Service: "lambda.amazonaws.com"}
-	switch f.Does {
-	case "terminate":
-		r.Statements = []Statement{on("DynamodbOnTable", m.at.ARN("dynamodb", m.Region, "table/"+m.Table),
-			"dynamodb:Query")}
-	case "send":
-		var queues []Text
-		for _, q := range m.Queues {
-			queues = append(queues, Say(m.at.ARN("sqs", m.Region, q.Name)))
-		}
-		r.Statements = []Statement{{Sid: "SqsOnQueue", Action: []string{"sqs:SendMessage"}, Resource: queues}}
-	default:
-		all, err := m.permissions(kind.ModePublish, iam.Flags{})
-		if err != nil {
-			return r, err
-		}
-		r.Statements = all
-	}
-	r.Statements = append(r.Statements, m.mayLog(m.FunctionLogs))
-	return r, nil
-}
-
-// functionRoles gives each function a role. Functions that need the same share one.
-func (m *maker) functionRoles() error {
-	for i := range m.Functions {
-		f := &m.Functions[i]
-		role, err := m.functionRole(*f)
-		if err != nil {
-			return err
-		}
-		f.Role, f.RoleOf = &role, f.Does
-		for _, before := range m.Functions[:i] {
-			if before.Role != nil && reflect.DeepEqual(*before.Role, role) {
-				f.Role, f.RoleOf = nil, before.Does
-			}
-		}
-	}
-	return nil
+	all, err := m.permissions(kind.Mode(f.Does), iam.Flags{})
+	return Role{Service: "lambda.amazonaws.com", Statements: append(all, m.mayLog(m.FunctionLogs))}, err
 }

@@ -83,9 +83,7 @@ func TestAPermissionOnAnyResourceSaysWhy(t *testing.T) {
 			all = slices.Concat(all, s.Cluster.TaskRole.Statements, s.Cluster.ExecutionRole.Statements)
 		}
 		for _, f := range s.Functions {
-			if f.Role != nil {
-				all = append(all, f.Role.Statements...)
-			}
+			all = append(all, f.Role.Statements...)
 		}
 		if len(all) == 0 {
 			t.Errorf("%s has no permissions", name)

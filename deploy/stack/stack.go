@@ -213,10 +213,7 @@ type Function struct {
 	Name, Does string
 	// About says what it does.
 	About string
-	// Role is nil if the function has the role of another one, which RoleOf names by what it does. Otherwise RoleOf is
-	// Does.
-	Role   *Role
-	RoleOf string
+	Role  Role
 	// Rate is the expression of its schedule; empty for none.
 	Rate string
 	// Environment holds alternating names and values besides MUSTER_FUNCTION.

@@ -101,9 +101,7 @@ func (w *writer) functions() {
 // function adds a function with its role and what calls it.
 func (w *writer) function(f stack.Function) {
 	name := logical(f.Does, "Function")
-	if f.Role != nil {
-		w.role(logical(f.RoleOf, "Role"), *f.Role)
-	}
+	w.role(logical(f.Does, "Role"), f.Role)
 	environment := object{{key: "MUSTER_FUNCTION", value: f.Does}}
 	for i := 0; i+1 < len(f.Environment); i += 2 {
 		environment = append(environment, member{key: f.Environment[i], value: f.Environment[i+1]})
@@ -113,7 +111,7 @@ func (w *writer) function(f stack.Function) {
 		{key: "Runtime", value: "provided.al2023"}, {key: "Handler", value: "bootstrap"},
 		{key: "Architectures", value: list{"arm64"}},
 		{key: "MemorySize", value: 128}, {key: "Timeout", value: f.Timeout},
-		{key: "Role", value: attribute(logical(f.RoleOf, "Role") + ".Arn")},
+		{key: "Role", value: attribute(logical(f.Does, "Role") + ".Arn")},
 		{key: "Code", value: object{{key: "S3Bucket", value: ref("ArtefactBucket")},
 			{key: "S3Key", value: ref("FunctionKey")}}},
 		{key: "Environment", value: object{{key: "Variables", value: environment}}},

@@ -112,16 +112,14 @@ func (w *writer) functions() {
 // function adds a function with its role and what calls it.
 func (w *writer) function(f stack.Function) {
 	name := snake(f.Does)
-	if f.Role != nil {
-		w.role(name, *f.Role)
-	}
+	w.role(name, f.Role)
 	environment := object{{key: "MUSTER_FUNCTION", value: f.Does}}
 	for i := 0; i+1 < len(f.Environment); i += 2 {
 		environment = append(environment, entry{key: f.Environment[i], value: f.Environment[i+1]})
 	}
 	w.resource("aws_lambda_function", name, f.About, body{
 		{key: "function_name", value: f.Name},
-		{key: "role", value: expression("aws_iam_role." + snake(f.RoleOf) + ".arn")},
+		{key: "role", value: expression("aws_iam_role." + name + ".arn")},
 		{key: "runtime", value: "provided.al2023"}, {key: "handler", value: "bootstrap"},
 		{key: "architectures", value: list{"arm64"}},
 		{key: "memory_size", value: 128}, {key: "timeout", value: f.Timeout},

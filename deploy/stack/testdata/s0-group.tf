@@ -322,16 +322,10 @@ resource "aws_iam_role_policy" "publish_metric" {
         Effect = "Allow"
         Action = [
           "autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeInstanceRefreshes",
-          "autoscaling:DescribePolicies", "autoscaling:DescribeWarmPool",
+          "autoscaling:DescribeWarmPool",
         ]
         # IAM cannot restrict these actions to resources.
         Resource = ["*"]
-      },
-      {
-        Sid      = "AutoscalingOnAutoScalingGroup"
-        Effect   = "Allow"
-        Action   = ["autoscaling:PutScalingPolicy"]
-        Resource = ["arn:aws:autoscaling:eu-west-1:123456789012:autoScalingGroup:*:autoScalingGroupName/images"]
       },
       {
         Sid    = "CloudwatchNoResourceLevel"
@@ -404,10 +398,67 @@ resource "aws_lambda_permission" "publish_metric" {
   source_arn    = aws_cloudwatch_event_rule.publish_metric.arn
 }
 
+resource "aws_iam_role" "set_target" {
+  assume_role_policy = jsonencode({
+    Version   = "2012-10-17"
+    Statement = [{ Effect = "Allow", Principal = { Service = "lambda.amazonaws.com" }, Action = "sts:AssumeRole" }]
+  })
+}
+
+resource "aws_iam_role_policy" "set_target" {
+  role = aws_iam_role.set_target.name
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [
+      {
+        Sid    = "AutoscalingNoResourceLevel"
+        Effect = "Allow"
+        Action = [
+          "autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeInstanceRefreshes",
+          "autoscaling:DescribePolicies", "autoscaling:DescribeWarmPool",
+        ]
+        # IAM cannot restrict these actions to resources.
+        Resource = ["*"]
+      },
+      {
+        Sid      = "AutoscalingOnAutoScalingGroup"
+        Effect   = "Allow"
+        Action   = ["autoscaling:PutScalingPolicy"]
+        Resource = ["arn:aws:autoscaling:eu-west-1:123456789012:autoScalingGroup:*:autoScalingGroupName/images"]
+      },
+      {
+        Sid    = "CloudwatchNoResourceLevel"
+        Effect = "Allow"
+        Action = ["cloudwatch:GetMetricData"]
+        # IAM cannot restrict these actions to resources.
+        Resource = ["*"]
+      },
+      {
+        Sid      = "DynamodbOnTable"
+        Effect   = "Allow"
+        Action   = ["dynamodb:Query"]
+        Resource = ["arn:aws:dynamodb:eu-west-1:123456789012:table/images-reports"]
+      },
+      {
+        Sid      = "SqsOnQueue"
+        Effect   = "Allow"
+        Action   = ["sqs:GetQueueAttributes"]
+        Resource = ["arn:aws:sqs:eu-west-1:123456789012:images"]
+      },
+      {
+        Sid      = "LogsOnGroup"
+        Effect   = "Allow"
+        Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
+        Resource = ["arn:aws:logs:eu-west-1:123456789012:log-group:/muster/images/functions:*"]
+      },
+    ]
+  })
+}
+
 # Moves the target with the mean processing duration.
 resource "aws_lambda_function" "set_target" {
   function_name = "images-set-target"
-  role          = aws_iam_role.publish_metric.arn
+  role          = aws_iam_role.set_target.arn
   runtime       = "provided.al2023"
   handler       = "bootstrap"
   architectures = ["arm64"]
