@@ -9,12 +9,18 @@ import { assert } from "./checks.mjs";
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** sizes and schemes are those in which every page is looked at. */
-export const sizes = [[1280, 900], [390, 844]];
+export const sizes = [
+  [1280, 900],
+  [390, 844],
+];
 export const schemes = ["light", "dark"];
 
 /** start opens Debian's browser. It runs without its own sandbox, because tests may run as root. */
 export const start = () =>
-  chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-dev-shm-usage"],
+  });
 
 /** open returns a page of a browser of its own. troubles lists what went wrong in it. */
 export async function open(browser, { width = 1280, height = 900, scheme = "light", ...more } = {}) {
@@ -28,7 +34,9 @@ export async function open(browser, { width = 1280, height = 900, scheme = "ligh
   });
   await page.addInitScript(() => {
     window.refused = [];
-    document.addEventListener("securitypolicyviolation", (e) => window.refused.push(`${e.violatedDirective} ${e.blockedURI}`));
+    document.addEventListener("securitypolicyviolation", (e) =>
+      window.refused.push(`${e.violatedDirective} ${e.blockedURI}`),
+    );
   });
   return { context, page, troubles };
 }
@@ -38,7 +46,7 @@ export async function clean({ page, troubles }, where) {
   const found = await page.evaluate(() => ({
     refused: window.refused,
     hacked: window.hacked,
-    elements: document.querySelectorAll('img, #app script, #app iframe, [onerror]').length,
+    elements: document.querySelectorAll("img, #app script, #app iframe, [onerror]").length,
   }));
   assert.deepEqual(troubles, [], `${where}: the browser reported errors`);
   assert.deepEqual(found.refused, [], `${where}: the content security policy refused something`);
@@ -50,7 +58,13 @@ export async function clean({ page, troubles }, where) {
 export async function accessible(page, where) {
   await page.evaluate(axe);
   const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  const broken = found.violations.map((v) => `${v.id} (${v.help}): ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + n.any.map((a) => a.message).join("; ")).join(" | ")}`);
+  const broken = found.violations.map(
+    (v) =>
+      `${v.id} (${v.help}): ${v.nodes
+        .slice(0, 3)
+        .map((n) => n.html.slice(0, 160) + " " + n.any.map((a) => a.message).join("; "))
+        .join(" | ")}`,
+  );
   assert.deepEqual(broken, [], `${where}: not accessible`);
 }
 
@@ -74,7 +88,9 @@ export async function inTurn(suite, rules) {
     } catch (error) {
       process.exitCode = 1;
       console.error(error);
-      console.log(`FAIL ${suite}: ${sentence}: ${`${error.name}: ${error.message}`.replace(/\s+/g, " ").slice(0, 1500)}`);
+      console.log(
+        `FAIL ${suite}: ${sentence}: ${`${error.name}: ${error.message}`.replace(/\s+/g, " ").slice(0, 1500)}`,
+      );
     }
   }
 }

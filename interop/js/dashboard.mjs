@@ -11,7 +11,8 @@ import { accessible, clean, inTurn, open, picture, schemes, sizes, start, uprigh
 
 const [muster, configuration, process_] = process.argv.slice(2);
 const canary = `"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>`;
-const link = (...flags) => execFileSync(muster, ["dashboard", "-f", configuration, ...flags], { encoding: "utf8" }).trim();
+const link = (...flags) =>
+  execFileSync(muster, ["dashboard", "-f", configuration, ...flags], { encoding: "utf8" }).trim();
 const token = readFileSync(join(dirname(configuration), "data", "api-token"), "utf8").trim();
 const origin = new URL(link()).origin;
 
@@ -22,8 +23,11 @@ async function api(method, path, body) {
   assert.ok(answer.ok, `${method} ${path}: ${answer.status} ${text}`);
   return text ? JSON.parse(text) : null;
 }
-const send = (queue, messages) => api("POST", `queues/${queue}/messages`, messages.map((m) => `${JSON.stringify(m)}\n`).join(""));
-const exists = async (path) => (await fetch(`${origin}/v1/${path}`, { method: "POST", body: "{}", headers: { Authorization: `Bearer ${token}` } })).status !== 404;
+const send = (queue, messages) =>
+  api("POST", `queues/${queue}/messages`, messages.map((m) => `${JSON.stringify(m)}\n`).join(""));
+const exists = async (path) =>
+  (await fetch(`${origin}/v1/${path}`, { method: "POST", body: "{}", headers: { Authorization: `Bearer ${token}` } }))
+    .status !== 404;
 const row = async (name) => (await api("GET", "board")).fleets.find((f) => f.name === name);
 
 const browser = await start();
@@ -38,16 +42,35 @@ async function show({ page, root }, route) {
   await page.waitForFunction(() => !document.querySelector("main")?.innerText.includes("Reading "));
 }
 
-await send("jobs", Array.from({ length: 40 }, (_, i) => ({ body: `job ${i} ${canary}` })));
-await send("broken", Array.from({ length: 6 }, () => ({ body: canary })));
-await send("slow", Array.from({ length: 30 }, () => ({ body: "x" })));
+await send(
+  "jobs",
+  Array.from({ length: 40 }, (_, i) => ({ body: `job ${i} ${canary}` })),
+);
+await send(
+  "broken",
+  Array.from({ length: 6 }, () => ({ body: canary })),
+);
+await send(
+  "slow",
+  Array.from({ length: 30 }, () => ({ body: "x" })),
+);
 await within(20, "failed attempts", async () => (await row("broken")).state === "failing");
 await within(20, "a breach", async () => (await row("slow")).at_max);
 
 await inTurn("dashboard", {
   "a printed link logs in once, and every page is clean and accessible, wide and narrow, light and dark": async () => {
-    const routes = { fleets: "fleets", jobs: "fleet/jobs", broken: "fleet/broken", slow: "fleet/slow", decisions: "decisions/jobs",
-      latest: "decisions", queues: "queues/broken", incidents: "incidents", "what-if": "whatif/jobs", configuration: "configuration" };
+    const routes = {
+      fleets: "fleets",
+      jobs: "fleet/jobs",
+      broken: "fleet/broken",
+      slow: "fleet/slow",
+      decisions: "decisions/jobs",
+      latest: "decisions",
+      queues: "queues/broken",
+      incidents: "incidents",
+      "what-if": "whatif/jobs",
+      configuration: "configuration",
+    };
     for (const [width, height] of sizes) {
       for (const scheme of schemes) {
         const opened = await login({ width, height, scheme });
@@ -77,7 +100,10 @@ await inTurn("dashboard", {
     const opened = await login();
     await show(opened, "fleets");
     await opened.page.evaluate(() => (window.same = true));
-    await send("jobs", Array.from({ length: 25 }, () => ({ body: "more" })));
+    await send(
+      "jobs",
+      Array.from({ length: 25 }, () => ({ body: "more" })),
+    );
     const cell = opened.page.locator(".row", { hasText: "jobs" }).locator('[data-label="Backlog"]');
     await within(20, "a backlog on the page", async () => Number(await cell.innerText()) > 0);
     await within(60, "an empty backlog on the page", async () => Number(await cell.innerText()) === 0);
@@ -89,7 +115,10 @@ await inTurn("dashboard", {
     const { page } = opened;
     await show(opened, "fleet/broken");
     await page.getByRole("heading", { name: "Failed attempts" }).waitFor();
-    await page.getByRole("button", { name: /^Show the log of/ }).first().click();
+    await page
+      .getByRole("button", { name: /^Show the log of/ })
+      .first()
+      .click();
     await page.locator(".log li").first().waitFor();
     await page.getByText("window.hacked=1").first().waitFor();
     await clean(opened, "the log of a worker");
@@ -99,7 +128,10 @@ await inTurn("dashboard", {
     await page.goto(`${opened.root}${permalink}`);
     await page.reload();
     await page.getByRole("heading", { name: "Explained" }).waitFor();
-    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export as JSON" }).click()]);
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export as JSON" }).click(),
+    ]);
     assert.equal(JSON.parse(readFileSync(await file.path(), "utf8")).record.decision.fleet, "broken");
     await opened.context.close();
   },
@@ -110,8 +142,14 @@ await inTurn("dashboard", {
     await page.locator("tbody tr").first().waitFor();
     assert.ok(await page.getByLabel("changes of size only").isChecked());
     const sizes_ = await page.locator('td[data-label="Workers"]').allInnerTexts();
-    assert.ok(sizes_.every((t) => t.includes("→")), sizes_.join());
-    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export as JSON" }).click()]);
+    assert.ok(
+      sizes_.every((t) => t.includes("→")),
+      sizes_.join(),
+    );
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export as JSON" }).click(),
+    ]);
     assert.match(readFileSync(await file.path(), "utf8"), /"fleet": "jobs"/);
     await opened.context.close();
   },
@@ -179,7 +217,12 @@ await inTurn("dashboard", {
         await dialog.getByRole("button", { name: "Do it" }).click();
         await dialog.waitFor({ state: "hidden" });
       };
-      for (const [button, fill] of [["Pause", {}], ["Limits", { Maximum: "3" }], ["Reserve", { Workers: "1" }], ["Hold scale-in", {}]]) {
+      for (const [button, fill] of [
+        ["Pause", {}],
+        ["Limits", { Maximum: "3" }],
+        ["Reserve", { Workers: "1" }],
+        ["Hold scale-in", {}],
+      ]) {
         await page.getByRole("button", { name: button, exact: true }).click();
         for (const [label, value] of Object.entries(fill)) await dialog.getByLabel(label).fill(value);
         await dialog.getByLabel("Reason").fill(`test ${canary}`);
@@ -193,7 +236,11 @@ await inTurn("dashboard", {
       await page.getByRole("button", { name: "Resume" }).click();
       await carryOut();
       for (let left = 3; left > 0; left--) {
-        await within(15, `${left} overrides on the page`, async () => (await page.getByRole("button", { name: "End it now" }).count()) === left);
+        await within(
+          15,
+          `${left} overrides on the page`,
+          async () => (await page.getByRole("button", { name: "End it now" }).count()) === left,
+        );
         await page.getByRole("button", { name: "End it now" }).first().click();
         await carryOut();
       }

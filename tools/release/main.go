@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -123,9 +124,24 @@ func (r *release) run(ctx context.Context) error {
 	return writeSums(r.dist)
 }
 
+// pages builds the dashboard's pages, which the programs of all platforms embed. The same versions of Node and of the
+// packages make the same bytes; git ignores the files, so the clone stays clean.
+func (r *release) pages(ctx context.Context) error {
+	fmt.Fprintln(r.out, "building the dashboard")
+	build := exec.CommandContext(ctx, "scripts/ui")
+	build.Dir = r.root
+	if said, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the dashboard with scripts/ui: %w\n%s", err, said)
+	}
+	return nil
+}
+
 // stages builds the program for each platform, and collects the files around it. The completions come from the program
 // of this machine, which is built in addition where no platform can run here.
 func (r *release) stages(ctx context.Context) ([]stage, error) {
+	if err := r.pages(ctx); err != nil {
+		return nil, err
+	}
 	var programs []program
 	here := platform{runtime.GOOS, runtime.GOARCH}
 	build := r.platforms

@@ -33,7 +33,9 @@ export function withBoard(s: State, board: Board): State {
 	};
 }
 
-/** withChange merges changed fields into the rows. A partial row of an unknown fleet is ignored until a whole one comes. */
+/**
+ * withChange merges changed fields into the rows. A partial row of an unknown fleet is ignored until a whole one comes.
+ */
 export function withChange(s: State, c: Change): State {
 	if (!s.board) return s;
 	const rows = new Map(s.rows);

@@ -1,7 +1,7 @@
 // The JSON that the pages read from the API, as docs/api.md describes it. Only types stand here.
 //
-// A number that Muster does not know is null, or a Sample that is not known. It is never 0: a page shows it as "?" and a
-// chart as a gap. Answers may gain fields, and lists without entries may be absent.
+// A number that Muster does not know is null, or a Sample that is not known. It is never 0: a page shows it as "?" and
+// a chart as a gap. Answers may gain fields, and lists without entries may be absent.
 
 /** A number, or null while it is unknown. */
 export type Known = number | null;
@@ -149,6 +149,8 @@ export interface FleetRow {
 	acceptable_per_worker: Known;
 	utilization: Known;
 	utilization_target: Known;
+	/** overrides are those that act or have not begun, in words, one a line; empty for none. */
+	overrides?: string;
 	/** decision has an empty sentence before the first one. */
 	decision: ShortDecision;
 	cost_per_hour: Known;
@@ -437,21 +439,37 @@ export interface Configuration {
 	faults?: string[] | null;
 }
 
-/** The result of one policy on the recorded arrivals. */
-export interface WhatIfRow {
+/** What one configuration or autoscaler came to in a replay. kind is present, changed or other. */
+export interface Run {
 	name: string;
-	attainment: Known;
-	worker_hours: Known;
+	kind: string;
+	in_time: number;
+	p50_s: number;
+	p95_s: number;
+	p99_s: number;
+	worker_hours: number;
 	cost: Known;
-	scale_events: Known;
-	[field: string]: unknown;
+	scale_events: number;
+	launches: number;
+	peak_workers: number;
+	/** Each curve has one value for each step_s seconds of the window. */
+	curves: { step_s: number; desired: number[]; in_service: number[]; backlog: number[]; oldest_age_s: number[] };
+	/** failure says why the run failed; the figures are then 0. */
+	failure?: string;
 }
 
-/** What would have happened. */
-export interface WhatIf {
-	series?: Series;
-	actual?: Series;
-	rows: WhatIfRow[];
-	yaml?: string;
+/** The recorded work of a fleet, replayed under other configurations. */
+export interface Replay {
+	fleet: string;
+	from: string;
+	to: string;
+	messages: number;
+	objective_s: number;
+	quantile: number;
 	notes?: string[] | null;
+	runs: Run[];
+	/** bound is the least cost of any scheduler that meets the objective. */
+	bound?: { worker_hours: number; cost: Known; unreachable: boolean };
+	/** yaml is the changed fleet as a part of a configuration; empty without a change. */
+	yaml?: string;
 }

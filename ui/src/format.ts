@@ -1,5 +1,5 @@
-// Turns numbers and times into the texts of the pages. Every function is pure. A null is an unknown number, and its text
-// is "?".
+// Turns numbers and times into the texts of the pages. Every function is pure. A null is an unknown number, and its
+// text is "?".
 
 import type { Known } from "./contract.ts";
 
@@ -14,8 +14,8 @@ const units: [string, number][] = [
 ];
 
 /**
- * duration prints seconds with at most two units: 250ms, 4.2s, 1m30s, 2h5m, 3d4h. It rounds to the smaller unit, so that
- * a bar and its text never differ by more than that.
+ * duration prints seconds with at most two units: 250ms, 4.2s, 1m30s, 2h5m, 3d4h. It rounds to the smaller unit, so
+ * that a bar and its text never differ by more than that.
  */
 export function duration(seconds: Known): string {
 	if (seconds === null || !Number.isFinite(seconds)) return unknown;
@@ -104,7 +104,12 @@ function two(n: number): string {
 /** utc prints a time in UTC, for titles. */
 export function utc(at: string | number | Date): string {
 	const t = new Date(at);
-	return Number.isNaN(t.getTime()) ? unknown : `${t.toISOString().replace("T", " ").replace(/\.\d+Z$/, "")} UTC`;
+	return Number.isNaN(t.getTime())
+		? unknown
+		: `${t
+				.toISOString()
+				.replace("T", " ")
+				.replace(/\.\d+Z$/, "")} UTC`;
 }
 
 /** ago prints how long before now a time was; a time in the future reads "in 5m". */
@@ -133,4 +138,13 @@ export function period(text: string): number | null {
 /** words replaces the underscores of a reason or state by spaces: rate_limited becomes "rate limited". */
 export function words(name: string): string {
 	return name.replaceAll("_", " ");
+}
+
+/**
+ * named prints a named number with its name. The name of a number of seconds ends in _s, and its text is then a
+ * duration.
+ */
+export function named(name: string, value: number): [name: string, text: string] {
+	if (name.endsWith("_s") && !name.endsWith("_per_s")) return [words(name.slice(0, -2)), duration(value)];
+	return [words(name), decimal(value)];
 }

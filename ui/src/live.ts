@@ -1,5 +1,5 @@
-// Keeps the board up to date: one stream, resumed after a break; polling while there is no stream; nothing while the page
-// is hidden for long or the user paused it.
+// Keeps the board up to date: one stream, resumed after a break; polling while there is no stream; nothing while the
+// page is hidden for long or the user paused it.
 
 import { CallError, get, request } from "./api.ts";
 import { applied, empty, type State, withBoard } from "./board.ts";
@@ -17,7 +17,9 @@ export const detail = new Store<FleetDetail | null>(null);
 /** lost says why there is no connection; empty while there is one. */
 export const lost = new Store<string>("");
 
-/** quiet is after how many milliseconds without a byte a stream counts as dead. The server sends a comment each 15 s. */
+/**
+ * quiet is after how many milliseconds without a byte a stream counts as dead. The server sends a comment each 15 s.
+ */
 const quiet = 45_000;
 /** hiddenFor is after how long a hidden page gives its stream back: browsers allow six of them for each host. */
 const hiddenFor = 60_000;

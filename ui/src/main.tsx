@@ -59,7 +59,8 @@ function Page() {
 	const why = useStore(lost);
 	const how = useStore(connection);
 	useEffect(() => {
-		document.title = r.name ? `${r.name} – Muster` : `${names[r.page as keyof typeof names] ?? "Muster"} – Muster`;
+		const what = r.name || names[r.page as keyof typeof names];
+		document.title = what ? `${what} – Muster` : "Muster";
 	}, [r]);
 	if (!board && how === "lost") return <Notice kind="bad">{why}</Notice>;
 	return (
@@ -96,7 +97,8 @@ function Bar({ loggedIn }: { loggedIn: boolean }) {
 	const how = useStore(connection);
 	const open = useStore(state, (s) => s.board?.open_incidents ?? 0);
 	const chosen = useStore(theme);
-	const here = (page: string) => r.page === page || (page === "fleets" && r.page === "fleet") || (page === "decisions" && r.page === "decision");
+	const here = (page: string) =>
+		r.page === page || (page === "fleets" && r.page === "fleet") || (page === "decisions" && r.page === "decision");
 	return (
 		<header class="bar">
 			<a class="skip" href="#main" onClick={skip}>
@@ -121,7 +123,9 @@ function Bar({ loggedIn }: { loggedIn: boolean }) {
 			<div class="tools">
 				{loggedIn && (
 					<button
-						type="button" class={`quiet connection ${how}`} aria-pressed={how === "paused"}
+						type="button"
+						class={`quiet connection ${how}`}
+						aria-pressed={how === "paused"}
 						title={how === "paused" ? "Continue the updates" : "Pause the updates"}
 						onClick={() => pauseRefresh(how !== "paused")}
 					>

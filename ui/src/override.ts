@@ -65,18 +65,17 @@ export function planText(p: Planned): string[] {
 	const lines: string[] = [];
 	const grant = p.override?.grant;
 	if (grant) {
-		lines.push(
-			`Reserves ${plural(grant.workers, "worker")}${grant.in_service_at ? `, in service at ${clock(grant.in_service_at)}` : ""}${grant.why ? `: ${grant.why}` : ""}.`,
-		);
+		const when = grant.in_service_at ? `, in service at ${clock(grant.in_service_at)}` : "";
+		lines.push(`Reserves ${plural(grant.workers, "worker")}${when}${grant.why ? `: ${grant.why}` : ""}.`);
 	}
 	const plan = p.plan;
 	if (!plan) return lines;
 	if (plan.launch > 0) lines.push(`Would launch ${plural(plan.launch, "worker")}.`);
 	else if (plan.stop > 0) {
-		const chosen = plan.stop_idle + plan.stop_busy > 0;
+		const idle = `${plural(plan.stop_idle, "idle worker")}, ${count(plan.stop_busy)} busy`;
 		lines.push(
-			chosen
-				? `Would stop ${plural(plan.stop_idle, "idle worker")}, ${count(plan.stop_busy)} busy; a busy one finishes first.`
+			plan.stop_idle + plan.stop_busy > 0
+				? `Would stop ${idle}; a busy one finishes first.`
 				: `Would stop ${plural(plan.stop, "worker")}; the fleet's own service chooses which.`,
 		);
 	} else lines.push("No worker would be launched or stopped now.");
@@ -90,7 +89,9 @@ function whole(text: string): number | null | undefined {
 	return /^\d{1,7}$/.test(text.trim()) ? Number(text.trim()) : null;
 }
 
-/** timeOfDay returns the next time at which a local clock shows text, as 14:00, in milliseconds; null for another text. */
+/**
+ * timeOfDay returns the next time at which a local clock shows text, as 14:00, in milliseconds; null for another text.
+ */
 export function timeOfDay(text: string, now: number): number | null {
 	const parts = /^(\d{1,2}):(\d{2})$/.exec(text.trim());
 	const hours = Number(parts?.[1]);

@@ -1,5 +1,5 @@
-// Prepares time series for the charts. Times are unix seconds, in ascending order. A null is a gap: it is never drawn as
-// zero, and never joined with its neighbours.
+// Prepares time series for the charts. Times are unix seconds, in ascending order. A null is a gap: it is never drawn
+// as zero, and never joined with its neighbours.
 
 import type { Known } from "./contract.ts";
 
@@ -16,9 +16,9 @@ export interface Interval {
 }
 
 /**
- * thin keeps at most about most rows. Of each bucket it keeps the rows in which the column lead is least and greatest, in
- * their order, so that a peak of one second is still there in a month. A bucket in which lead has only gaps keeps one
- * row.
+ * thin keeps at most about most rows. Of each bucket it keeps the rows in which the column lead is least and greatest,
+ * in their order, so that a peak of one second is still there in a month. A bucket in which lead has only gaps keeps
+ * one row.
  */
 export function thin(s: Columns, lead: string, most: number): Columns {
 	if (s.at.length <= most || most < 4) return s;
@@ -44,8 +44,8 @@ export function thin(s: Columns, lead: string, most: number): Columns {
 }
 
 /**
- * breaches returns the intervals in which value is above limit. An interval ends where the value is unknown: what is not
- * known is not called a breach.
+ * breaches returns the intervals in which value is above limit. An interval ends where the value is unknown: what is
+ * not known is not called a breach.
  */
 export function breaches(at: number[], value: Known[], limit: Known[]): Interval[] {
 	const found: Interval[] = [];
@@ -99,8 +99,8 @@ export function appended(s: Columns, t: number, point: Record<string, Known>, fr
 const narrowest = 120;
 
 /**
- * fitted returns the range of the horizontal axis: the whole window or, while the history is shorter than that, the part
- * from the first known value on. A fleet that started a minute ago then fills its chart.
+ * fitted returns the range of the horizontal axis: the whole window or, while the history is shorter than that, the
+ * part from the first known value on. A fleet that started a minute ago then fills its chart.
  */
 export function fitted(range: [number, number], s: Columns): [number, number] {
 	const columns = Object.values(s.columns);

@@ -1,5 +1,5 @@
-// Which rows of a long list are drawn: those on the screen and some around it. A list of a thousand fleets then costs no
-// more than one of thirty.
+// Which rows of a long list are drawn: those on the screen and some around it. A list of a thousand fleets then costs
+// no more than one of thirty.
 
 /** The drawn rows: from first to last, without last. */
 export interface Span {

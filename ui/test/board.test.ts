@@ -5,8 +5,17 @@ import type { FleetRow } from "../src/contract.ts";
 
 function row(name: string, change: Partial<FleetRow> = {}): FleetRow {
 	return {
-		name, state: "meeting", why: "", objective_s: 60, oldest_age_s: 6, backlog: 1, in_service: 2, in_time: 1,
-		ended_last_hour: 10, cost_per_hour: null, ...change,
+		name,
+		state: "meeting",
+		why: "",
+		objective_s: 60,
+		oldest_age_s: 6,
+		backlog: 1,
+		in_service: 2,
+		in_time: 1,
+		ended_last_hour: 10,
+		cost_per_hour: null,
+		...change,
 	} as FleetRow;
 }
 
@@ -15,11 +24,16 @@ function board(...fleets: FleetRow[]): State {
 	return applied(empty(), { id: "m-1", event: "board", data: JSON.stringify(b) });
 }
 
-const told = (s: State, event: string, data: unknown, id = "m-2") => applied(s, { id, event, data: JSON.stringify(data) });
+const told = (s: State, event: string, data: unknown, id = "m-2") =>
+	applied(s, { id, event, data: JSON.stringify(data) });
 
 test("a change touches the rows it names, and the others stay the same objects", () => {
 	const before = board(row("a"), row("b"), row("c"));
-	const after = told(before, "change", { at: "2026-03-01T12:00:01Z", fleets: [{ name: "a", backlog: null }], gone: ["c"] });
+	const after = told(before, "change", {
+		at: "2026-03-01T12:00:01Z",
+		fleets: [{ name: "a", backlog: null }],
+		gone: ["c"],
+	});
 	assert.equal(after.rows.get("a")?.backlog, null);
 	assert.equal(after.rows.get("a")?.in_service, 2);
 	assert.equal(after.rows.get("b"), before.rows.get("b"));
@@ -30,7 +44,11 @@ test("a change touches the rows it names, and the others stay the same objects",
 });
 
 test("a new fleet comes with its whole row; a part of an unknown one is not shown", () => {
-	const s = told(board(), "change", { at: "2026-03-01T12:00:01Z", fleets: [{ name: "half", backlog: 1 }, row("whole")], gone: [] });
+	const s = told(board(), "change", {
+		at: "2026-03-01T12:00:01Z",
+		fleets: [{ name: "half", backlog: 1 }, row("whole")],
+		gone: [],
+	});
 	assert.deepEqual([...s.rows.keys()], ["whole"]);
 });
 
@@ -60,20 +78,41 @@ test("incidents and faults are counted and listed", () => {
 });
 
 test("the worst fleets come first, and an unknown age before a known one", () => {
-	const rows = [row("z"), row("a"), row("late", { state: "missing" }), row("dark", { state: "blind", oldest_age_s: null })];
-	assert.deepEqual(arranged(rows, "", "", "state").map((r) => r.name), ["late", "dark", "a", "z"]);
+	const rows = [
+		row("z"),
+		row("a"),
+		row("late", { state: "missing" }),
+		row("dark", { state: "blind", oldest_age_s: null }),
+	];
+	assert.deepEqual(
+		arranged(rows, "", "", "state").map((r) => r.name),
+		["late", "dark", "a", "z"],
+	);
 	assert.deepEqual(arranged(rows, "", "", "age")[0]?.name, "dark");
-	assert.deepEqual(arranged(rows, "AR", "", "name").map((r) => r.name), ["dark"]);
-	assert.deepEqual(arranged(rows, "", "missing", "name").map((r) => r.name), ["late"]);
+	assert.deepEqual(
+		arranged(rows, "AR", "", "name").map((r) => r.name),
+		["dark"],
+	);
+	assert.deepEqual(
+		arranged(rows, "", "missing", "name").map((r) => r.name),
+		["late"],
+	);
 });
 
 test("totals leave out what is unknown, and say how many that are", () => {
-	const t = totals([row("a", { in_time: 0.5, ended_last_hour: 30 }), row("b"), row("c", { in_service: null, in_time: null, state: "blind" })]);
+	const t = totals([
+		row("a", { in_time: 0.5, ended_last_hour: 30 }),
+		row("b"),
+		row("c", { in_service: null, in_time: null, state: "blind" }),
+	]);
 	assert.equal(t.inService, 4);
 	assert.equal(t.unknown, 1);
 	assert.equal(t.cost, null);
 	assert.equal(t.inTime, (0.5 * 30 + 10) / 40);
-	assert.deepEqual(t.states, [["blind", 1], ["meeting", 2]]);
+	assert.deepEqual(t.states, [
+		["blind", 1],
+		["meeting", 2],
+	]);
 });
 
 test("news name the fleets whose state changed, and no other", () => {

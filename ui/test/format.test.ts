@@ -1,6 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ago, bytes, clock, count, decimal, duration, money, period, plural, share, utc, words } from "../src/format.ts";
+import {
+	ago,
+	bytes,
+	clock,
+	count,
+	decimal,
+	duration,
+	money,
+	named,
+	period,
+	plural,
+	share,
+	utc,
+	words,
+} from "../src/format.ts";
 
 test("an unknown number prints as a question mark and never as zero", () => {
 	for (const print of [duration, count, decimal, share, money, bytes]) {
@@ -13,15 +27,32 @@ test("an unknown number prints as a question mark and never as zero", () => {
 
 test("a duration has at most two units, and rounds to the smaller one", () => {
 	const rows: [number, string][] = [
-		[0, "0s"], [0.0001, "1ms"], [0.25, "250ms"], [0.9999, "1s"], [4.2, "4.2s"], [9.96, "10s"], [59.6, "1m"], [90, "1m30s"],
-		[3599.6, "1h"], [3661, "1h1m"], [86399, "1d"], [90061, "1d1h"], [2592000, "30d"], [-5, "-5s"],
+		[0, "0s"],
+		[0.0001, "1ms"],
+		[0.25, "250ms"],
+		[0.9999, "1s"],
+		[4.2, "4.2s"],
+		[9.96, "10s"],
+		[59.6, "1m"],
+		[90, "1m30s"],
+		[3599.6, "1h"],
+		[3661, "1h1m"],
+		[86399, "1d"],
+		[90061, "1d1h"],
+		[2592000, "30d"],
+		[-5, "-5s"],
 	];
 	for (const [seconds, want] of rows) assert.equal(duration(seconds), want, String(seconds));
 });
 
 test("a share is 100 % or 0 % only when it is exactly that", () => {
 	const rows: [number, string][] = [
-		[0, "0 %"], [0.0001, "<0.1 %"], [0.5, "50 %"], [0.9876, "98.8 %"], [0.99999, ">99.9 %"], [1, "100 %"],
+		[0, "0 %"],
+		[0.0001, "<0.1 %"],
+		[0.5, "50 %"],
+		[0.9876, "98.8 %"],
+		[0.99999, ">99.9 %"],
+		[1, "100 %"],
 	];
 	for (const [s, want] of rows) assert.equal(share(s), want);
 });
@@ -57,4 +88,10 @@ test("times are local, with the date on other days, and UTC is there too", () =>
 	assert.equal(ago("2026-03-01T11:00:00Z", Date.parse("2026-03-01T11:00:01Z")), "now");
 	assert.equal(ago("2026-03-01T11:00:00Z", Date.parse("2026-03-01T11:05:00Z")), "5m ago");
 	assert.equal(ago("2026-03-01T11:05:00Z", Date.parse("2026-03-01T11:00:00Z")), "in 5m");
+});
+
+test("a named number of seconds is a duration", () => {
+	assert.deepEqual(named("mpd_s", 2.31), ["mpd", "2.3s"]);
+	assert.deepEqual(named("arriving_per_s", 2.31), ["arriving per s", "2.31"]);
+	assert.deepEqual(named("max", 20), ["max", "20"]);
 });

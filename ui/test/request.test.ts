@@ -2,13 +2,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { emptyForm, filled, planText, timeOfDay } from "../src/override.ts";
 import { link, parse } from "../src/route.ts";
-import { joined, settings } from "../src/whatif.ts";
+import type { Replay, Run } from "../src/contract.ts";
+import { replayed, settings } from "../src/whatif.ts";
 
 const now = new Date(2026, 2, 1, 12, 0, 0).getTime();
 
 test("an action needs a reason and an end, and is refused before it is sent", () => {
 	const form = { ...emptyForm(), reason: "rollout" };
-	assert.deepEqual(filled("pause", form, now).body, { kind: "pause", reason: "rollout", for_s: 1800, by: "dashboard" });
+	assert.deepEqual(filled("pause", form, now).body, {
+		kind: "pause",
+		reason: "rollout",
+		for_s: 1800,
+		by: "dashboard",
+	});
 	assert.match(filled("pause", emptyForm(), now).error ?? "", /reason/);
 	assert.match(filled("pause", { ...form, until: "soon" }, now).error ?? "", /ends/);
 	assert.match(filled("pause", { ...form, until: "31d" }, now).error ?? "", /30 days/);
@@ -30,7 +36,8 @@ test("a reservation begins at the next time of that name", () => {
 test("a plan says what would be stopped and what never is", () => {
 	const plan = { from: 8, to: 2, launch: 0, stop: 6, stop_idle: 6, stop_busy: 0, sentence: "down from 8 to 2" };
 	assert.deepEqual(planText({ plan }), [
-		"Would stop 6 idle workers, 0 busy; a busy one finishes first.", "Desired 8 → 2: down from 8 to 2",
+		"Would stop 6 idle workers, 0 busy; a busy one finishes first.",
+		"Desired 8 → 2: down from 8 to 2",
 	]);
 	assert.match(planText({ plan: { ...plan, stop_idle: 0 } })[0] ?? "", /service chooses/);
 	assert.match(planText({ plan: { ...plan, stop: 0, launch: 3 } })[0] ?? "", /launch 3 workers/);
@@ -39,7 +46,11 @@ test("a plan says what would be stopped and what never is", () => {
 
 test("an address names a page, and survives every name", () => {
 	for (const name of ["thumbs", "a/b", "ü ?#&=%", `"><script>`, "jobs/1.42"]) {
-		assert.deepEqual(parse(link("fleet", name, { q: name, none: undefined })), { page: "fleet", name, query: { q: name } });
+		assert.deepEqual(parse(link("fleet", name, { q: name, none: undefined })), {
+			page: "fleet",
+			name,
+			query: { q: name },
+		});
 	}
 	assert.equal(link("fleets"), "#/fleets");
 	for (const hash of ["", "#", "#/", "#/nonsense/x", "#login=abc"]) assert.equal(parse(hash).page, "fleets");
@@ -47,16 +58,33 @@ test("an address names a page, and survives every name", () => {
 });
 
 test("keys of a simulation are read line by line", () => {
-	assert.deepEqual(settings("policy.type: deadline\n\n# more\nmax=40").keys, { "policy.type": "deadline", max: "40" });
+	assert.deepEqual(settings("policy.target: 0.7\n\n# more\nmax=40").keys, ["policy.target=0.7", "max=40"]);
 	assert.match(settings("max: 40\nnonsense").error ?? "", /Line 2/);
 });
 
-test("recorded curves stand beside simulated ones at the same times, with gaps where nothing was recorded", () => {
-	const simulated = { from: "", to: "", step_s: 10, at: [0, 10, 20], columns: { in_service: [1, 2, 3] } };
-	const recorded = { from: "", to: "", step_s: 10, at: [9, 19], columns: { in_service: [7, null], objective_s: [60, 60] } };
-	const got = joined(simulated, recorded);
-	assert.deepEqual(got.columns.in_service, [1, 2, 3]);
-	assert.deepEqual(got.columns.actual_in_service, [7, 7, null]);
+test("recorded curves stand beside replayed ones at the same times, with gaps where nothing was recorded", () => {
+	const run = (kind: string, sizes: number[], failure?: string) =>
+		({
+			name: kind,
+			kind,
+			failure,
+			curves: { step_s: 10, desired: sizes, in_service: sizes, backlog: [], oldest_age_s: [] },
+		}) as unknown as Run;
+	const replay = {
+		from: "1970-01-01T00:00:00Z",
+		objective_s: 60,
+		runs: [run("present", [1, 2, 3]), run("changed", [4, 5]), run("other", [9, 9, 9])],
+	} as unknown as Replay;
+	const recorded = { from: "", to: "", step_s: 10, at: [9, 19], columns: { in_service: [7, null] } };
+	const got = replayed(replay, recorded);
+	assert.deepEqual(got.at, [0, 10, 20]);
+	assert.deepEqual(got.columns.present_in_service, [1, 2, 3]);
+	assert.deepEqual(got.columns.changed_in_service, [4, 5, null], "a shorter run ends with gaps");
+	assert.deepEqual(got.columns.recorded_in_service, [7, 7, null]);
 	assert.deepEqual(got.columns.objective_s, [60, 60, 60]);
-	assert.deepEqual(joined(undefined, undefined), { at: [], columns: {} });
+	assert.equal(
+		Object.keys(got.columns).some((k) => k.startsWith("other")),
+		false,
+	);
+	assert.deepEqual(replayed({ ...replay, runs: [run("present", [1], "it failed")] }, null), { at: [], columns: {} });
 });

@@ -12,7 +12,10 @@ test("thinning keeps the extremes and the gaps, and the bound", () => {
 	assert.ok(got.columns.v?.includes(1000) && got.columns.v.includes(-5), "an extreme is gone");
 	assert.ok(got.columns.v?.includes(null), "the gap is gone");
 	assert.deepEqual(got.columns.other, got.at, "the columns moved against each other");
-	assert.deepEqual([...got.at].sort((a, b) => a - b), got.at);
+	assert.deepEqual(
+		[...got.at].sort((a, b) => a - b),
+		got.at,
+	);
 	const few = { at: [1, 2], columns: { v: [1, null] } };
 	assert.equal(thin(few, "v", 100), few);
 });
@@ -21,10 +24,27 @@ test("a breach ends where the age is known to be below, or is not known", () => 
 	const at = [0, 1, 2, 3, 4, 5, 6, 7];
 	const limit = at.map(() => 10);
 	assert.deepEqual(breaches(at, [1, 11, 12, 3, null, 20, null, 20], limit), [
-		{ from: 1, to: 3 }, { from: 5, to: 5 }, { from: 7, to: 7 },
+		{ from: 1, to: 3 },
+		{ from: 5, to: 5 },
+		{ from: 7, to: 7 },
 	]);
-	assert.deepEqual(breaches(at, at.map(() => 99), at.map(() => null)), []);
-	assert.deepEqual(breaches(at, at.map(() => 10), limit), [], "a message at the objective is in time");
+	assert.deepEqual(
+		breaches(
+			at,
+			at.map(() => 99),
+			at.map(() => null),
+		),
+		[],
+	);
+	assert.deepEqual(
+		breaches(
+			at,
+			at.map(() => 10),
+			limit,
+		),
+		[],
+		"a message at the objective is in time",
+	);
 });
 
 test("a live point continues the curves, and a pause is a gap", () => {
@@ -33,14 +53,22 @@ test("a live point continues the curves, and a pause is a gap", () => {
 	assert.deepEqual(appended(s, 11, { a: 9, b: 9 }, 0, 30), { at: [10, 11], columns: { a: [1, 9], b: [5, 9] } });
 	assert.equal(appended(s, 9, { a: 1 }, 0, 30), s, "an old point is ignored");
 	assert.deepEqual(appended(s, 100, { a: 3, b: 4 }, 0, 30), {
-		at: [10, 11, 26, 100], columns: { a: [1, 2, null, 3], b: [5, 6, null, 4] },
+		at: [10, 11, 26, 100],
+		columns: { a: [1, 2, null, 3], b: [5, 6, null, 4] },
 	});
 	assert.deepEqual(s.at, [10, 11], "the curves before were changed");
 });
 
 test("the nearest time is found", () => {
 	assert.equal(nearest([], 5), -1);
-	for (const [t, want] of [[-9, 0], [10, 0], [14, 0], [16, 1], [99, 2]] as const) assert.equal(nearest([10, 20, 30], t), want);
+	for (const [t, want] of [
+		[-9, 0],
+		[10, 0],
+		[14, 0],
+		[16, 1],
+		[99, 2],
+	] as const)
+		assert.equal(nearest([10, 20, 30], t), want);
 });
 
 test("a small curve is broken where values are unknown", () => {
@@ -58,7 +86,10 @@ test("a long list draws the rows on the screen and few others", () => {
 
 test("a chart begins with the first known value, but is never narrower than two minutes", () => {
 	const at = [0, 100, 200, 300, 400];
-	assert.deepEqual(fitted([0, 400], { at, columns: { a: [null, null, 5, 5, 5], b: [null, 1, 1, 1, 1] } }), [100, 400]);
+	assert.deepEqual(
+		fitted([0, 400], { at, columns: { a: [null, null, 5, 5, 5], b: [null, 1, 1, 1, 1] } }),
+		[100, 400],
+	);
 	assert.deepEqual(fitted([0, 400], { at, columns: { a: [null, null, null, null, 5] } }), [280, 400]);
 	assert.deepEqual(fitted([0, 400], { at, columns: { a: [null, null, null, null, null] } }), [0, 400]);
 	assert.deepEqual(fitted([50, 400], { at, columns: { a: [1, 1, 1, 1, 1] } }), [50, 400]);

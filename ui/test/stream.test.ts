@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EventParser, maxEvent, wait } from "../src/stream.ts";
 
-const text = ": hello\n\nid: m-1\nevent: board\ndata: {\"a\":1}\n\nevent: change\r\ndata: one\r\ndata: two\r\n\r\nretry: 500\ndata:x\n\nid: m-2\n\n";
+const text =
+	': hello\n\nid: m-1\nevent: board\ndata: {"a":1}\n\nevent: change\r\ndata: one\r\ndata: two\r\n\r\nretry: 500\ndata:x\n\nid: m-2\n\n';
 const want = [
 	{ id: "m-1", event: "board", data: '{"a":1}' },
 	{ id: "m-1", event: "change", data: "one\ntwo" },

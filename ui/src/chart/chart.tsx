@@ -64,7 +64,9 @@ export interface ChartProps {
 }
 
 /** wholeSteps are the ticks of counts, and timeSteps those of durations in seconds. */
-export const wholeSteps = [1, 2, 5].flatMap((n) => Array.from({ length: 9 }, (_, e) => n * 10 ** e)).sort((a, b) => a - b);
+export const wholeSteps = [1, 2, 5]
+	.flatMap((n) => Array.from({ length: 9 }, (_, e) => n * 10 ** e))
+	.sort((a, b) => a - b);
 export const timeSteps = [
 	0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200,
 	10800, 21600, 43200, 86400, 172800, 604800, 1209600,
@@ -149,7 +151,12 @@ function options(p: ChartProps, width: number, current: () => ChartProps): uPlot
 		plugins: [
 			bandPlugin(css, () => (p.band ? [p.lines.length + 1, p.lines.length + 2] : null)),
 			breachPlugin(css, () => current().breaches ?? noBreaches),
-			markerPlugin(css, () => current().decisions ?? noDecisions, p.cursor.decision, (d) => current().onDecision?.(d)),
+			markerPlugin(
+				css,
+				() => current().decisions ?? noDecisions,
+				p.cursor.decision,
+				(d) => current().onDecision?.(d),
+			),
 		],
 		hooks: {
 			setCursor: [(u) => (p.cursor.index.value = u.cursor.idx ?? null)],
@@ -179,7 +186,11 @@ export function Chart(p: ChartProps) {
 	useEffect(() => {
 		const element = frame.current;
 		if (!element) return;
-		const u = new uPlot(options(latest.current, element.clientWidth, () => latest.current), table(latest.current), element);
+		const u = new uPlot(
+			options(latest.current, element.clientWidth, () => latest.current),
+			table(latest.current),
+			element,
+		);
 		plot.current = u;
 		const sized = new ResizeObserver(() => {
 			if (element.clientWidth > 0) u.setSize({ width: element.clientWidth, height: p.height ?? 150 });
@@ -217,7 +228,7 @@ export function Chart(p: ChartProps) {
 					class="plot"
 					tabIndex={0}
 					role="img"
-					aria-label={`${p.title}: ${spoken(p)}. Arrow keys move the cursor, Enter opens the decision under it.`}
+					aria-label={`${p.title}: ${spoken(p)}. Arrow keys move the cursor, Enter opens a decision.`}
 					onKeyDown={(e) => keyed(e, plot.current, p)}
 				/>
 			)}
@@ -263,8 +274,12 @@ function Legend(p: ChartProps) {
 				<li key={l.key}>
 					<svg width="18" height="8" aria-hidden="true">
 						<line
-							x1="0" y1="4" x2="18" y2="4"
-							stroke={`var(${l.color})`} stroke-width={l.width ?? 1.5}
+							x1="0"
+							y1="4"
+							x2="18"
+							y2="4"
+							stroke={`var(${l.color})`}
+							stroke-width={l.width ?? 1.5}
 							{...(l.dash ? { "stroke-dasharray": l.dash.join(" ") } : {})}
 						/>
 					</svg>

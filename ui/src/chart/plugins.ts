@@ -28,6 +28,7 @@ export function bandPlugin(color: Color, series: () => [number, number] | null):
 		const high = u.data[pair[1]];
 		within(u, (c) => {
 			c.fillStyle = color("--band");
+			c.beginPath(); // one path: rectangles that touch must not show seams
 			for (let i = 0; i < at.length; i++) {
 				const from = at[i] as number;
 				const to = at[i + 1] ?? u.scales.x?.max ?? from;
@@ -36,8 +37,9 @@ export function bandPlugin(color: Color, series: () => [number, number] | null):
 				if (l === null || l === undefined || h === null || h === undefined) continue;
 				const x = u.valToPos(from, "x", true);
 				const y = u.valToPos(h, "y", true);
-				c.fillRect(x, y, u.valToPos(to, "x", true) - x + 0.5, u.valToPos(l, "y", true) - y);
+				c.rect(x, y, u.valToPos(to, "x", true) - x + 0.5, u.valToPos(l, "y", true) - y);
 			}
+			c.fill();
 		});
 	};
 	return { hooks: { drawClear: [draw] } };

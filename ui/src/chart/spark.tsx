@@ -28,13 +28,14 @@ export function Spark({ values, limit }: { values: Known[] | undefined; limit: K
 }
 
 /**
- * AgeBar draws the oldest age next to the objective, which is the mark at two thirds of the bar. Ages above one and a half
- * objectives fill it.
+ * AgeBar draws the oldest age next to the objective, which is the mark at two thirds of the bar. Ages above one and a
+ * half objectives fill it.
  */
 export function AgeBar({ age, limit }: { age: Known; limit: Known }) {
 	const text = `${duration(age)} of ${duration(limit)}`;
 	const part = age === null || limit === null ? 0 : Math.min(1, age / (1.5 * limit));
-	const level = age === null || limit === null ? "unknown" : age > limit ? "bad" : age > 0.8 * limit ? "warn" : "good";
+	const level =
+		age === null || limit === null ? "unknown" : age > limit ? "bad" : age > 0.8 * limit ? "warn" : "good";
 	return (
 		<span class="age" title={`The oldest message has waited ${text}, the latency objective.`}>
 			<svg class={`meter ${level}`} viewBox="0 0 90 8" preserveAspectRatio="none" aria-hidden="true">

@@ -76,7 +76,11 @@ export function Charts({ fleet, row, at, onDecision }: ChartsProps) {
 		[data],
 	);
 	const shared = {
-		data, cursor, decisions: read.decisions, onDecision, range,
+		data,
+		cursor,
+		decisions: read.decisions,
+		onDecision,
+		range,
 		onZoom: (from: number, to: number) => setWindow({ seconds: Math.max(60, to - from), to }),
 	};
 	const chosen = speeds[speed] ?? speeds.Utilization;
@@ -87,7 +91,8 @@ export function Charts({ fleet, row, at, onDecision }: ChartsProps) {
 				<div class="segments" role="group" aria-label="Window">
 					{windows.map(([label, seconds]) => (
 						<button
-							type="button" key={label}
+							type="button"
+							key={label}
 							aria-pressed={window.seconds === seconds && window.to === undefined}
 							onClick={() => setWindow({ seconds })}
 						>
@@ -104,19 +109,39 @@ export function Charts({ fleet, row, at, onDecision }: ChartsProps) {
 			</header>
 			{read.error && <Notice kind="bad">{read.error}</Notice>}
 			<div class="grid">
-				<Chart title="Workers" lines={workers} text={count} steps={wholeSteps} band={["min", "max"]} {...shared} />
 				<Chart
-					title="Age of the oldest message" lines={age} text={duration} steps={timeSteps} breaches={late} {...shared}
+					title="Workers"
+					lines={workers}
+					text={count}
+					steps={wholeSteps}
+					band={["min", "max"]}
+					{...shared}
+				/>
+				<Chart
+					title="Age of the oldest message"
+					lines={age}
+					text={duration}
+					steps={timeSteps}
+					breaches={late}
+					{...shared}
 					note={late.length > 0 ? "hatched: above the objective" : ""}
 				/>
 				<Chart title="Messages" lines={messages} text={count} steps={wholeSteps} {...shared} />
 				{chosen && (
 					<Chart
-						key={speed} title={speed} {...chosen} {...shared}
+						key={speed}
+						title={speed}
+						{...chosen}
+						{...shared}
 						heading={
 							<div class="segments" role="group" aria-label="Speed">
 								{Object.keys(speeds).map((k) => (
-									<button type="button" key={k} aria-pressed={k === speed} onClick={() => setSpeed(k)}>
+									<button
+										type="button"
+										key={k}
+										aria-pressed={k === speed}
+										onClick={() => setSpeed(k)}
+									>
 										{k}
 									</button>
 								))}

@@ -13,18 +13,23 @@ export function Configuration() {
 	const c = read.value;
 	const wanted = text.trim().toLowerCase();
 	const kept = (c?.values ?? []).filter(
-		(v) => (all || v.source !== "default") && (v.path.toLowerCase().includes(wanted) || v.value.toLowerCase().includes(wanted)),
+		(v) =>
+			(all || v.source !== "default") &&
+			(v.path.toLowerCase().includes(wanted) || v.value.toLowerCase().includes(wanted)),
 	);
 	return (
 		<>
 			<header class="page">
 				<h1>Configuration</h1>
-				<p class="lead">{c && (c.file ? <code>{c.file}</code> : "Muster runs without a configuration file.")}</p>
+				<p class="lead">
+					{c && (c.file ? <code>{c.file}</code> : "Muster runs without a configuration file.")}
+				</p>
 			</header>
 			<Loading of={read} what="the configuration" />
 			{c?.last_reload && !c.last_reload.ok && (
 				<Notice kind="bad">
-					The change of <Time at={c.last_reload.at} /> was refused, and the earlier configuration stays in force:
+					The change of <Time at={c.last_reload.at} /> was refused, and the earlier configuration stays in
+					force:
 					<pre>{[c.last_reload.said, ...(c.faults ?? [])].filter((l) => l !== "").join("\n")}</pre>
 				</Notice>
 			)}
@@ -36,11 +41,15 @@ export function Configuration() {
 			{c && (
 				<div class="filters" role="group" aria-label="Filter">
 					<input
-						type="search" placeholder="Filter by key or value" aria-label="Filter by key or value" value={text}
+						type="search"
+						placeholder="Filter by key or value"
+						aria-label="Filter by key or value"
+						value={text}
 						onInput={(e) => setText(e.currentTarget.value)}
 					/>
 					<label>
-						<input type="checkbox" checked={all} onChange={(e) => setAll(e.currentTarget.checked)} /> defaults too
+						<input type="checkbox" checked={all} onChange={(e) => setAll(e.currentTarget.checked)} />{" "}
+						defaults too
 					</label>
 				</div>
 			)}
@@ -58,7 +67,8 @@ function Values({ values, file }: { values: ConfigurationValue[]; file: string }
 			rows={values.map((v) => ({
 				key: v.path,
 				cells: [
-					<span class="mono">{v.path}</span>, <span class="mono">{v.value}</span>,
+					<span class="mono">{v.path}</span>,
+					<span class="mono">{v.value}</span>,
 					<span class="muted">{v.line > 0 ? `${file}:${v.line}` : v.source}</span>,
 				],
 			}))}

@@ -37,7 +37,11 @@ export function Decisions({ route }: { route: Route }) {
 						</option>
 					))}
 				</select>
-				<select aria-label="Verdict" value={route.query.verdict ?? ""} onChange={(e) => set("verdict", e.currentTarget.value)}>
+				<select
+					aria-label="Verdict"
+					value={route.query.verdict ?? ""}
+					onChange={(e) => set("verdict", e.currentTarget.value)}
+				>
 					<option value="">every verdict</option>
 					{verdicts.map((v) => (
 						<option key={v}>{v}</option>
@@ -45,13 +49,17 @@ export function Decisions({ route }: { route: Route }) {
 				</select>
 				<label>
 					<input
-						type="checkbox" checked={route.query.changes === "1"}
+						type="checkbox"
+						checked={route.query.changes === "1"}
 						onChange={(e) => set("changes", e.currentTarget.checked ? "1" : "")}
 					/>{" "}
 					changes of size only
 				</label>
 				<input
-					type="search" placeholder="Words of the sentence" aria-label="Words of the sentence" value={route.query.q ?? ""}
+					type="search"
+					placeholder="Words of the sentence"
+					aria-label="Words of the sentence"
+					value={route.query.q ?? ""}
 					onChange={(e) => set("q", e.currentTarget.value)}
 				/>
 				{fleet && (
@@ -106,8 +114,12 @@ function Latest({ query }: { query: Record<string, string> }) {
 	const s = useStore(state);
 	const rows = useMemo(() => {
 		const seen = new Set(s.decisions.map((d) => d.id));
-		const last = [...s.rows.values()].flatMap((r) => (r.decision?.sentence && !seen.has(r.decision.id) ? [{ fleet: r.name, ...r.decision }] : []));
-		return [...s.decisions, ...last].sort((a, b) => Date.parse(b.at) - Date.parse(a.at)).filter((d) => fits(d, query));
+		const last = [...s.rows.values()].flatMap((r) =>
+			r.decision?.sentence && !seen.has(r.decision.id) ? [{ fleet: r.name, ...r.decision }] : [],
+		);
+		return [...s.decisions, ...last]
+			.sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
+			.filter((d) => fits(d, query));
 	}, [s.decisions, s.rows, query]);
 	return <List rows={rows} />;
 }
@@ -125,14 +137,28 @@ function List({ rows }: { rows: ShortDecision[] }) {
 		<Table
 			name="Decisions"
 			columns={[
-				{ label: "Time" }, { label: "Fleet" }, { label: "Workers", number: true }, { label: "Verdict" }, { label: "Policy" },
+				{ label: "Time" },
+				{ label: "Fleet" },
+				{ label: "Workers", number: true },
+				{ label: "Verdict" },
+				{ label: "Policy" },
 				{ label: "Sentence", wrap: true },
 			]}
 			rows={rows.map((d, i) => ({
 				key: d.id || String(i),
 				cells: [
-					d.id ? <a href={link("decision", d.id)}><Time at={d.at} /></a> : <Time at={d.at} />,
-					d.fleet, change(d), `${d.verdict}${d.reason ? `, ${words(d.reason)}` : ""}`, d.policy, d.sentence,
+					d.id ? (
+						<a href={link("decision", d.id)}>
+							<Time at={d.at} />
+						</a>
+					) : (
+						<Time at={d.at} />
+					),
+					d.fleet,
+					change(d),
+					`${d.verdict}${d.reason ? `, ${words(d.reason)}` : ""}`,
+					d.policy,
+					d.sentence,
 				],
 			}))}
 		/>
@@ -151,13 +177,20 @@ export function DecisionPermalink({ route }: { route: Route }) {
 					{fleet}
 					{d && (
 						<>
-							: {change(d)} <small>of at most {count(read.value?.record.observation.limits.max ?? null)}</small>
+							: {change(d)}{" "}
+							<small>of at most {count(read.value?.record.observation.limits.max ?? null)}</small>
 						</>
 					)}
 				</h1>
 				<p>
-					<a href={link("fleet", fleet)}>The fleet</a> · <a href={link("decisions", fleet)}>its decisions</a> ·{" "}
-					<button type="button" class="quiet" onClick={() => download(`decision-${route.name.replace("/", "-")}.json`, read.value)}>
+					<a href={link("fleet", fleet)}>The fleet</a> ·{" "}
+					<a href={link("decisions", fleet)}>its decisions</a>{" "}
+					·{" "}
+					<button
+						type="button"
+						class="quiet"
+						onClick={() => download(`decision-${route.name.replace("/", "-")}.json`, read.value)}
+					>
 						Export as JSON
 					</button>
 				</p>

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { mayWrite } from "../api.ts";
 import { type Action, ActionDialog, actionsOf } from "../part/action.tsx";
 import { Ago, Chip, Figure, Notice } from "../part/basic.tsx";
+import { AgeBar } from "../chart/spark.tsx";
 import { Charts } from "./charts.tsx";
 import { DecisionDialog, Trail, WouldChange } from "../part/decision.tsx";
 import { Letters, Failures, Trees, Workers } from "./workers.tsx";
@@ -27,7 +28,7 @@ export function Fleet({ route }: { route: Route }) {
 	// the stream sends the details with the next step; the first ones come faster by a request
 	const first = useGet<FleetDetail>(`v1/fleets/${encodeURIComponent(name)}`);
 	const shown = told?.row?.name === name ? told : first.value;
-	const given = useGet<Overrides>(`v1/fleets/${encodeURIComponent(name)}/overrides`, 10);
+	const given = useGet<Overrides>(`v1/fleets/${encodeURIComponent(name)}/overrides`, 30, row?.overrides);
 	const overrides = given.value?.overrides ?? none;
 	const [opened, open] = useState<ShortDecision | null>(null);
 	const [action, act] = useState<Action | null>(null);
@@ -53,7 +54,11 @@ export function Fleet({ route }: { route: Route }) {
 					{o.text}; {o.active ? "ends" : "begins"} <Ago at={o.active ? o.end : o.begin} />
 					{o.by && ` (by ${o.by})`}{" "}
 					{mayWrite() && (
-						<button type="button" class="quiet" onClick={() => act({ kind: "cancel", fleet: name, override: o })}>
+						<button
+							type="button"
+							class="quiet"
+							onClick={() => act({ kind: "cancel", fleet: name, override: o })}
+						>
 							End it now
 						</button>
 					)}
@@ -65,7 +70,9 @@ export function Fleet({ route }: { route: Route }) {
 			<Failures shown={shown} fleet={name} />
 			<Letters shown={shown} />
 			<Trees shown={shown} />
-			{opened && <DecisionDialog key={opened.id} decision={{ fleet: name, ...opened }} onClose={() => open(null)} />}
+			{opened && (
+				<DecisionDialog key={opened.id} decision={{ fleet: name, ...opened }} onClose={() => open(null)} />
+			)}
 			{action && <ActionDialog action={action} row={row} done={given.again} onClose={() => act(null)} />}
 		</>
 	);
@@ -98,9 +105,13 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 					{share(r.in_time)} <small>in time, of {count(r.ended_last_hour)} in the last hour</small>
 				</p>
 				<p>
-					Objective: {r.quantile === null ? "?" : decimal(r.quantile * 100)} % within {duration(r.objective_s)}. The
-					oldest message has waited {duration(r.oldest_age_s)}.
+					Objective: {r.quantile === null ? "?" : decimal(r.quantile * 100)} % within{" "}
+					{duration(r.objective_s)}.{" "}
+					{r.oldest_age_s === null
+						? "The age of the oldest message is unknown."
+						: `The oldest message has waited ${duration(r.oldest_age_s)}.`}
 				</p>
+				<AgeBar age={r.oldest_age_s} limit={r.objective_s} />
 				<dl class="figures">
 					<Figure label="backlog">{count(r.backlog)}</Figure>
 					<Figure label="working">{count(r.working)}</Figure>
@@ -140,14 +151,20 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 					{duration(r.expected_s)} <small>expected for a message that arrives now</small>
 				</p>
 				<p>
-					{decimal(r.arriving_per_s)} messages arrive each second
-					{r.expected_in_time === null ? "" : `, and ${share(r.expected_in_time)} of new ones will be in time at this size`}.
+					{r.arriving_per_s === null
+						? "The arrival rate is unknown"
+						: `${decimal(r.arriving_per_s)} messages arrive each second`}
+					{r.expected_in_time === null
+						? ""
+						: `, and ${share(r.expected_in_time)} of new ones will be in time at this size`}
+					.
 				</p>
 				{shown?.explanation?.why_not_more && (
 					<p>
 						<b>Why not more:</b> {shown.explanation.why_not_more}
 					</p>
 				)}
+				{changes.length > 0 && <b>What would change it</b>}
 				{changes.length > 0 ? (
 					<ul class="plain">
 						{changes.slice(0, 4).map((l) => (
@@ -168,25 +185,16 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 			<section aria-labelledby="q4">
 				<h2 id="q4">What does it cost?</h2>
 				<p class="big">
-					{r.cost_per_hour === null ? (
-						"No price"
-					) : (
-						<>
-							{money(r.cost_per_hour, currency)} <small>per hour</small>
-						</>
-					)}
+					{r.cost_per_hour === null ? "No price" : money(r.cost_per_hour, currency)}{" "}
+					{r.cost_per_hour !== null && <small>per hour</small>}
 				</p>
-				<p>
-					{r.cost_per_hour === null
-						? "Set the price of a worker hour in the configuration to see the cost."
-						: `At the maximum of ${count(r.max)} workers: ${most(r, currency)} per hour.`}
-				</p>
+				<p>{costText(r, currency)}</p>
 			</section>
 			<section aria-labelledby="q5">
 				<h2 id="q5">What may I change?</h2>
 				<p>
-					Between {count(r.min)} and {count(r.max)} workers. Every change shows its plan first, needs a reason and ends by
-					itself. A busy worker is never stopped.
+					Between {count(r.min)} and {count(r.max)} workers. Every change shows its plan first, needs a reason
+					and ends by itself. A busy worker is never stopped.
 				</p>
 				<div class="buttons">
 					{mayWrite() ? (
@@ -206,6 +214,13 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 			</section>
 		</div>
 	);
+}
+
+// costText says what the cost may become.
+function costText(r: FleetRow, currency: string | undefined): string {
+	if (r.desired === 0 && r.cost_per_hour !== null) return "No worker is wanted.";
+	if (r.cost_per_hour !== null) return `At the maximum of ${count(r.max)} workers: ${most(r, currency)} per hour.`;
+	return "Set the price of a worker hour in the configuration to see the cost.";
 }
 
 // most is the cost at the maximum, from the cost of the desired count.

@@ -72,7 +72,10 @@ export function Fleets() {
 			))}
 			<div class="filters" role="group" aria-label="Filter and order">
 				<input
-					type="search" placeholder="Filter by name" aria-label="Filter by name" value={text}
+					type="search"
+					placeholder="Filter by name"
+					aria-label="Filter by name"
+					value={text}
 					onInput={(e) => setText(e.currentTarget.value)}
 				/>
 				<select aria-label="State" value={only} onChange={(e) => setOnly(e.currentTarget.value)}>
@@ -92,7 +95,9 @@ export function Fleets() {
 					<option value="cost">highest cost first</option>
 				</select>
 				<span class="muted" role="status">
-					{rows.length === s.rows.size ? plural(rows.length, "fleet") : `${rows.length} of ${s.rows.size} fleets`}
+					{rows.length === s.rows.size
+						? plural(rows.length, "fleet")
+						: `${rows.length} of ${s.rows.size} fleets`}
 				</span>
 			</div>
 			{s.rows.size === 0 ? (
@@ -138,8 +143,17 @@ function List({ rows, currency }: { rows: FleetRow[]; currency: string | undefin
 		<div class="fleets" role="table" aria-label="Fleets" aria-rowcount={rows.length + 1} onKeyDown={moveFocus}>
 			<div role="rowgroup">
 				<div role="row" class="row head" aria-rowindex={1}>
-					{["Fleet", "Oldest age / objective", "In time", "Backlog", "Working", "Retrying", "Workers", "Cost/h",
-						"Last hour"].map((h) => (
+					{[
+						"Fleet",
+						"Oldest age / objective",
+						"In time",
+						"Backlog",
+						"Working",
+						"Retrying",
+						"Workers",
+						"Cost/h",
+						"Last hour",
+					].map((h) => (
 						<span role="columnheader" key={h}>
 							{h}
 						</span>
@@ -181,6 +195,11 @@ function Row({ row: r, index, currency }: { row: FleetRow; index: number; curren
 						</a>
 						<Chip state={r.state} />
 						{r.at_max && <span class="tag">at max</span>}
+						{r.overrides && (
+							<span class="tag" title={r.overrides}>
+								override
+							</span>
+						)}
 					</span>
 					<span class="said" title={`${r.why}. ${r.decision?.sentence ?? ""}`}>
 						{r.state !== "meeting" && r.why ? r.why : r.decision?.sentence || r.why}

@@ -1,9 +1,9 @@
 // The incidents: what is wrong now, what was wrong lately, and whether the notices about it were delivered.
 
 import type { Incident, Incidents as Answer } from "../contract.ts";
-import { decimal, duration, words } from "../format.ts";
+import { duration, named, words } from "../format.ts";
 import { state } from "../live.ts";
-import { Ago, Loading, Notice, Time, useGet } from "../part/basic.tsx";
+import { Ago, Figure, Loading, Notice, Time, useGet } from "../part/basic.tsx";
 import { link } from "../route.ts";
 import { useStore } from "../store.ts";
 
@@ -25,6 +25,9 @@ export function Incidents() {
 						The channel {c.channel} could not deliver: {c.last_error}
 					</Notice>
 				))}
+			{read.value && read.value.open.length + read.value.recent.length === 0 && (
+				<p class="muted">Nothing is wrong now, and nothing was lately.</p>
+			)}
 			{(read.value?.open ?? []).length > 0 && <h2>Open</h2>}
 			{(read.value?.open ?? []).map((i) => (
 				<Entry key={i.id} incident={i} />
@@ -62,12 +65,14 @@ function Entry({ incident: i }: { incident: Incident }) {
 			</p>
 			{(i.evidence ?? []).length > 0 && (
 				<dl class="figures">
-					{(i.evidence ?? []).map((v) => (
-						<div class="figure" key={v.name}>
-							<dt>{words(v.name)}</dt>
-							<dd>{decimal(v.value)}</dd>
-						</div>
-					))}
+					{(i.evidence ?? []).map((v) => {
+						const [name, text] = named(v.name, v.value);
+						return (
+							<Figure key={v.name} label={name}>
+								{text}
+							</Figure>
+						);
+					})}
 				</dl>
 			)}
 			{i.command && (

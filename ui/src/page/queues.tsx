@@ -29,12 +29,19 @@ export function Queues({ route }: { route: Route }) {
 			</header>
 			<Loading of={read} what="the queues" />
 			{read.value && names.length === 0 && (
-				<Notice kind="plain">There are no embedded queues. Queues of other systems are shown with their fleets.</Notice>
+				<Notice kind="plain">
+					There are no embedded queues. Queues of other systems are shown with their fleets.
+				</Notice>
 			)}
 			{names.length > 0 && (
 				<Table
 					name="Table of queues"
-					columns={[{ label: "Queue", wrap: true }, ...columns.map(([label]) => ({ label, number: true })), { label: "Dead letters" }, { label: "Actions" }]}
+					columns={[
+						{ label: "Queue", wrap: true },
+						...columns.map(([label]) => ({ label, number: true })),
+						{ label: "Dead letters" },
+						{ label: "Actions" },
+					]}
 					rows={names.map((name) => ({
 						key: name,
 						chosen: name === route.name,
@@ -42,15 +49,7 @@ export function Queues({ route }: { route: Route }) {
 							<a href={link("queues", name)}>{name}</a>,
 							...columns.map(([, print]) => print(read.value?.counts?.[name] ?? {})),
 							letters(read.value?.counts?.[name]),
-							mayWrite() &&
-								verbs.filter((v) => v !== "Redrive" || read.value?.counts?.[name]?.sources?.length).map((verb) => (
-									<button
-										type="button" class="quiet" key={verb} aria-label={`${verb} ${name}`}
-										onClick={() => ask({ verb, queue: name })}
-									>
-										{verb}
-									</button>
-								)),
+							mayWrite() && <Actions queue={name} counts={read.value?.counts?.[name]} ask={ask} />,
 						],
 					}))}
 				/>
@@ -58,7 +57,8 @@ export function Queues({ route }: { route: Route }) {
 			{route.name && <Messages key={route.name} queue={route.name} />}
 			{asked && (
 				<QueueDialog
-					{...asked} counts={read.value?.counts?.[asked.queue]}
+					{...asked}
+					counts={read.value?.counts?.[asked.queue]}
 					onClose={() => {
 						ask(null);
 						read.again();
@@ -66,6 +66,33 @@ export function Queues({ route }: { route: Route }) {
 				/>
 			)}
 		</>
+	);
+}
+
+interface ActionsProps {
+	queue: string;
+	counts: QueueCounts | undefined;
+	ask: (what: { verb: Verb; queue: string }) => void;
+}
+
+// Actions are what a person may do with a queue. Only a queue that takes the dead letters of others can be redriven.
+function Actions({ queue, counts, ask }: ActionsProps) {
+	return (
+		<span class="actions">
+			{verbs
+				.filter((verb) => verb !== "Redrive" || (counts?.sources?.length ?? 0) > 0)
+				.map((verb) => (
+					<button
+						type="button"
+						class="quiet"
+						key={verb}
+						aria-label={`${verb} ${queue}`}
+						onClick={() => ask({ verb, queue })}
+					>
+						{verb}
+					</button>
+				))}
+		</span>
 	);
 }
 
@@ -84,7 +111,9 @@ function Messages({ queue }: { queue: string }) {
 	if (!allowed) {
 		return (
 			<Notice kind="plain">
-				This session may not read messages. On the machine of Muster, <code>muster queue peek {queue}</code> shows them.
+				This session may not read messages. On the machine of Muster,{" "}
+				<code>muster queue peek {queue}</code>{" "}
+				shows them.
 			</Notice>
 		);
 	}
@@ -92,7 +121,11 @@ function Messages({ queue }: { queue: string }) {
 		<section class="block" aria-labelledby="messages-title">
 			<header>
 				<h2 id="messages-title">Messages of {queue}</h2>
-				<select aria-label="State of the messages" value={from} onChange={(e) => setFrom(e.currentTarget.value)}>
+				<select
+					aria-label="State of the messages"
+					value={from}
+					onChange={(e) => setFrom(e.currentTarget.value)}
+				>
 					<option value="">all</option>
 					<option>waiting</option>
 					<option>in-flight</option>
@@ -116,8 +149,8 @@ function Message({ message: m }: { message: PeekedMessage }) {
 	return (
 		<details class="message">
 			<summary>
-				<span class="mono">{m.id}</span> {m.state}, sent {duration(m.age_seconds)} ago, {plural(m.receives, "receive")},{" "}
-				{bytes(m.body_bytes)}
+				<span class="mono">{m.id}</span> {m.state}, sent {duration(m.age_seconds)} ago,{" "}
+				{plural(m.receives, "receive")}, {bytes(m.body_bytes)}
 				{m.last_error && <span class="error-text"> {m.last_error.error}</span>}
 			</summary>
 			{m.damaged && <Notice kind="bad">{m.damaged}</Notice>}
@@ -203,7 +236,12 @@ function QueueDialog({ verb, queue, counts, onClose }: QueueDialogProps) {
 				{verb === "Purge" && (
 					<label class="field wide">
 						<span>Name of the queue</span>
-						<input type="text" value={text} autoComplete="off" onInput={(e) => setText(e.currentTarget.value)} />
+						<input
+							type="text"
+							value={text}
+							autoComplete="off"
+							onInput={(e) => setText(e.currentTarget.value)}
+						/>
 					</label>
 				)}
 				{error && <Notice kind="bad">{error}</Notice>}

@@ -1,39 +1,57 @@
-// What would have happened: a policy, simulated on the recorded arrivals and durations of a fleet.
+// What would have happened: the recorded messages of a fleet, replayed under another policy or configuration.
 
 import { useMemo, useRef, useState } from "preact/hooks";
-import { send } from "../api.ts";
+import { get, send } from "../api.ts";
 import { Chart, Cursor, type Line, timeSteps, wholeSteps } from "../chart/chart.tsx";
-import type { Known, WhatIf as Answer, WhatIfRow } from "../contract.ts";
-import { count, decimal, duration, money, period, share } from "../format.ts";
+import type { Known, Replay, Run, Series } from "../contract.ts";
+import { clock, count, decimal, duration, money, period, plural, share } from "../format.ts";
 import { state } from "../live.ts";
 import { Field } from "../part/action.tsx";
 import { CopyButton, Notice } from "../part/basic.tsx";
 import { Table } from "../part/table.tsx";
 import { link, type Route } from "../route.ts";
-import type { Columns } from "../sample.ts";
+import { type Columns, fitted } from "../sample.ts";
 import { useStore } from "../store.ts";
-import { joined, settings } from "../whatif.ts";
+import { replayed, settings } from "../whatif.ts";
+import { seriesPath } from "./window.ts";
 
-const workerLines: Line[] = [
-	{ key: "actual_in_service", label: "recorded", color: "--line-2", dash: [5, 3], step: true },
-	{ key: "in_service", label: "simulated", color: "--line-1", width: 2, step: true },
+// lines are the curves of a quantity, by run. Without a change there is no changed run.
+function lines(quantity: string, changed: boolean): Line[] {
+	const all: Line[] = [
+		{ key: `recorded_${quantity}`, label: "recorded", color: "--line-2", dash: [2, 3], step: true },
+		{ key: `present_${quantity}`, label: "present", color: "--line-3", dash: [6, 3], step: true },
+	];
+	if (changed) all.push({ key: `changed_${quantity}`, label: "changed", color: "--line-1", width: 2, step: true });
+	return all;
+}
+
+const objective: Line = { key: "objective_s", label: "objective", color: "--bad", dash: [8, 4], step: true };
+
+const policies = ["deadline", "exact", "backlog-per-worker", "dynamic-backlog", "worker-utilization"];
+
+/** others are the autoscalers to compare with, by the name of their rule. */
+const others: [string, string][] = [
+	["aws-dynamic", "AWS target tracking"],
+	["aws-step", "AWS step scaling"],
+	["keda", "KEDA"],
+	["kpa", "Knative"],
 ];
 
-const ageLines: Line[] = [
-	{ key: "actual_oldest_age_s", label: "recorded", color: "--line-2", dash: [5, 3] },
-	{ key: "oldest_age_s", label: "simulated", color: "--line-1", width: 2 },
-	{ key: "objective_s", label: "objective", color: "--bad", dash: [8, 4], step: true },
-];
+interface Result {
+	replay: Replay;
+	recorded: Series | null;
+}
 
 /** WhatIf is the page of simulations. */
 export function WhatIf({ route }: { route: Route }) {
 	const rows = useStore(state, (s) => s.rows);
-	const currency = useStore(state, (s) => s.board?.currency);
 	const names = useMemo(() => [...rows.keys()].sort(), [rows]);
 	const fleet = route.name || names[0] || "";
 	const [span, setSpan] = useState("24h");
+	const [policy, setPolicy] = useState("");
 	const [keys, setKeys] = useState("");
-	const [answer, setAnswer] = useState<Answer | null>(null);
+	const [compared, setCompared] = useState<string[]>(["aws-dynamic", "keda"]);
+	const [result, setResult] = useState<Result | null>(null);
 	const [error, setError] = useState("");
 	const [running, setRunning] = useState(false);
 	const abort = useRef<AbortController | null>(null);
@@ -42,16 +60,26 @@ export function WhatIf({ route }: { route: Route }) {
 		if (seconds === null) return setError("State a window such as 6h, 24h or 7d.");
 		const set = settings(keys);
 		if (set.error !== undefined) return setError(set.error);
-		abort.current = new AbortController();
+		const controller = new AbortController();
+		abort.current = controller;
 		setRunning(true);
 		setError("");
 		try {
-			const to = new Date();
-			const from = new Date(to.getTime() - seconds * 1000);
-			const body = { fleet, from: from.toISOString(), to: to.toISOString(), set: set.keys };
-			setAnswer(await send<Answer>("POST", "v1/whatif", body, abort.current.signal));
+			const to = Date.now();
+			const from = to - seconds * 1000;
+			const body = {
+				fleet,
+				from: new Date(from).toISOString(),
+				to: new Date(to).toISOString(),
+				policy,
+				set: set.keys,
+				others: compared,
+				bound: true,
+			};
+			const replay = await send<Replay>("POST", "v1/whatif", body, controller.signal);
+			setResult({ replay, recorded: await recordedOf(replay, controller.signal) });
 		} catch (err) {
-			if (!abort.current.signal.aborted) setError(err instanceof Error ? err.message : String(err));
+			if (!controller.signal.aborted) setError(err instanceof Error ? err.message : String(err));
 		} finally {
 			setRunning(false);
 		}
@@ -61,7 +89,8 @@ export function WhatIf({ route }: { route: Route }) {
 			<header class="page">
 				<h1>What if?</h1>
 				<p class="lead">
-					The simulator replays the recorded arrivals and durations of a fleet with another policy. Nothing changes.
+					The simulator replays the recorded messages of a fleet under another policy or configuration.
+					Nothing changes.
 				</p>
 			</header>
 			<form
@@ -81,16 +110,35 @@ export function WhatIf({ route }: { route: Route }) {
 						</select>
 						<small class="muted">whose history is used</small>
 					</label>
-					<Field label="Window" hint="such as 6h, 24h, 7d; it ends now" value={span} onInput={(e) => setSpan(e.currentTarget.value)} />
+					<Field
+						label="Window"
+						hint="such as 6h, 24h, 7d; it ends now"
+						value={span}
+						onInput={(e) => setSpan(e.currentTarget.value)}
+					/>
+					<label class="field">
+						<span>Policy</span>
+						<select value={policy} onChange={(e) => setPolicy(e.currentTarget.value)}>
+							<option value="">the present one</option>
+							{policies.map((p) => (
+								<option key={p}>{p}</option>
+							))}
+						</select>
+						<small class="muted">the policy to try</small>
+					</label>
 				</div>
 				<label class="field wide">
-					<span>Changed keys of its configuration</span>
+					<span>Changed keys of the fleet</span>
 					<textarea
-						rows={4} class="mono" value={keys} placeholder={"policy.type: deadline\nmax: 40"}
+						rows={3}
+						class="mono"
+						value={keys}
+						placeholder={"max: 40\nobjective.latency: 30s"}
 						onInput={(e) => setKeys(e.currentTarget.value)}
 					/>
-					<small class="muted">one key: value in each line; empty simulates the present policy</small>
+					<small class="muted">one key: value in each line, as in the configuration</small>
 				</label>
+				<Choices chosen={compared} choose={setCompared} />
 				{error && <Notice kind="bad">{error}</Notice>}
 				<footer>
 					{running && (
@@ -104,62 +152,155 @@ export function WhatIf({ route }: { route: Route }) {
 				</footer>
 			</form>
 			<div role="status" class="hidden">
-				{answer && !running ? "The simulation is done." : ""}
+				{result && !running ? "The simulation is done." : ""}
 			</div>
-			{answer && <Result key={fleet} answer={answer} currency={currency} />}
+			{result && <Shown result={result} />}
 		</>
 	);
 }
 
-function Result({ answer, currency }: { answer: Answer; currency: string | undefined }) {
+// recordedOf reads what really happened. A replay is worth showing without it.
+async function recordedOf(r: Replay, signal: AbortSignal): Promise<Series | null> {
+	try {
+		return await get<Series>(seriesPath(r.fleet, Date.parse(r.from) / 1000, Date.parse(r.to) / 1000), signal);
+	} catch {
+		return null;
+	}
+}
+
+function Choices({ chosen, choose }: { chosen: string[]; choose: (names: string[]) => void }) {
+	return (
+		<fieldset class="choices">
+			<legend>Compare with other autoscalers</legend>
+			{others.map(([name, label]) => (
+				<label key={name}>
+					<input
+						type="checkbox"
+						checked={chosen.includes(name)}
+						onChange={(e) =>
+							choose(e.currentTarget.checked ? [...chosen, name] : chosen.filter((n) => n !== name))
+						}
+					/>{" "}
+					{label}
+				</label>
+			))}
+		</fieldset>
+	);
+}
+
+function Shown({ result: { replay: r, recorded } }: { result: Result }) {
 	const cursor = useMemo(() => new Cursor("whatif"), []);
-	const data: Columns = useMemo(() => joined(answer.series, answer.actual), [answer]);
+	const data = useMemo(() => replayed(r, recorded), [r, recorded]);
+	const range = useMemo(() => recordedRange(r, data), [r, data]);
+	const changed = r.runs.some((run) => run.kind === "changed" && !run.failure);
 	return (
 		<>
-			{(answer.notes ?? []).map((n) => (
-				<Notice kind="warn" key={n}>
-					{n}
-				</Notice>
-			))}
+			<h2>Curves</h2>
 			{data.at.length > 0 && (
 				<div class="grid">
-					<Chart title="Workers, recorded and simulated" lines={workerLines} text={count} steps={wholeSteps} data={data} cursor={cursor} />
-					<Chart title="Age of the oldest message, recorded and simulated" lines={ageLines} text={duration} steps={timeSteps} data={data} cursor={cursor} />
+					<Chart
+						title="Workers in service"
+						lines={lines("in_service", changed)}
+						text={count}
+						steps={wholeSteps}
+						data={data}
+						range={range}
+						cursor={cursor}
+					/>
+					<Chart
+						title="Age of the oldest message"
+						lines={[...lines("oldest_age_s", changed), objective]}
+						text={duration}
+						steps={timeSteps}
+						data={data}
+						range={range}
+						cursor={cursor}
+					/>
 				</div>
 			)}
 			<section class="block" aria-labelledby="compared">
 				<h2 id="compared">Compared</h2>
-				<Compared rows={answer.rows ?? []} currency={currency} />
+				<p class="muted">
+					{plural(r.messages, "message")} from {clock(r.from)} to {clock(r.to)}; the objective is{" "}
+					{share(r.quantile)} within {duration(r.objective_s)}.
+				</p>
+				<Compared replay={r} />
+				{r.bound?.unreachable && (
+					<Notice kind="warn">No scheduler meets the objective on this work, whatever it costs.</Notice>
+				)}
+				{(r.notes ?? []).map((n) => (
+					<p class="muted" key={n}>
+						{n}
+					</p>
+				))}
 			</section>
-			{answer.yaml && (
+			{r.yaml && (
 				<section class="block" aria-labelledby="as-configuration">
 					<header>
 						<h2 id="as-configuration">As configuration</h2>
-						<CopyButton text={answer.yaml} label="Copy" />
+						<CopyButton text={r.yaml} label="Copy" />
 					</header>
-					<pre>{answer.yaml}</pre>
+					<pre>{r.yaml}</pre>
 				</section>
 			)}
 		</>
 	);
 }
 
-function Compared({ rows, currency }: { rows: WhatIfRow[]; currency: string | undefined }) {
+// recordedRange leaves out the part of the window before the history began.
+function recordedRange(r: Replay, data: Columns): [number, number] {
+	const recorded = Object.entries(data.columns).filter(([name]) => name.startsWith("recorded_"));
+	const window: [number, number] = [Date.parse(r.from) / 1000, Date.parse(r.to) / 1000];
+	return fitted(window, { at: data.at, columns: Object.fromEntries(recorded) });
+}
+
+function Compared({ replay }: { replay: Replay }) {
+	const rows = replay.runs.map((r) => ({
+		key: `${r.kind} ${r.name}`,
+		chosen: r.kind === "changed",
+		cells: r.failure
+			? [label(r), r.failure]
+			: [
+					label(r),
+					share(r.in_time),
+					duration(r.p50_s),
+					duration(r.p95_s),
+					decimal(r.worker_hours),
+					cost(r.cost),
+					count(r.peak_workers),
+					count(r.scale_events),
+				],
+	}));
+	if (replay.bound) {
+		const b = replay.bound;
+		rows.push({
+			key: "bound",
+			chosen: false,
+			cells: ["(lower bound)", "–", "–", "–", decimal(b.worker_hours), cost(b.cost), "–", "–"],
+		});
+	}
 	return (
 		<Table
 			name="Table of policies"
 			columns={[
-				{ label: "Policy" }, { label: "In time", number: true }, { label: "Worker hours", number: true },
-				{ label: "Cost", number: true }, { label: "Changes of size", number: true },
+				{ label: "Policy" },
+				{ label: "In time", number: true },
+				{ label: "p50", number: true },
+				{ label: "p95", number: true },
+				{ label: "Worker hours", number: true },
+				{ label: "Cost", number: true },
+				{ label: "Most workers", number: true },
+				{ label: "Changes of size", number: true },
 			]}
-			rows={rows.map((r) => ({
-				key: r.name,
-				cells: [r.name, share(r.attainment), decimal(r.worker_hours), cost(r.cost, currency), count(r.scale_events)],
-			}))}
+			rows={rows}
 		/>
 	);
 }
 
-function cost(n: Known, currency: string | undefined): string {
-	return n === null ? "–" : money(n, currency);
+function label(r: Run): string {
+	return r.kind === "other" ? (others.find(([name]) => name === r.name)?.[1] ?? r.name) : `${r.name} (${r.kind})`;
+}
+
+function cost(n: Known): string {
+	return n === null ? "–" : money(n);
 }

@@ -47,7 +47,11 @@ function pointOf(r: FleetRow): Record<string, Known> {
 
 /** useWindow reads the curves of a window. row and at are the fleet's row and the time of the last live change. */
 export function useWindow(fleet: string, w: Window, row: FleetRow | undefined, at: string | undefined): Read {
-	const [read, setRead] = useState<{ series: Series | null; error: string; key: string }>({ series: null, error: "", key: "" });
+	const [read, setRead] = useState<{ series: Series | null; error: string; key: string }>({
+		series: null,
+		error: "",
+		key: "",
+	});
 	const key = `${fleet} ${w.seconds} ${w.to ?? ""}`;
 	const step = Math.max(10, w.seconds / points);
 	const now = useRef(0);

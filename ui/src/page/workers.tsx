@@ -27,17 +27,28 @@ export function Workers({ shown, fleet }: Shown & { fleet: string }) {
 				<Table
 					name="Table of workers"
 					columns={[
-						{ label: "Worker", wrap: true }, { label: "State" }, { label: "Busy slots", number: true },
-						{ label: "Message for", number: true }, { label: "Launched" }, { label: "Last problem", bad: true },
+						{ label: "Worker", wrap: true },
+						{ label: "State" },
+						{ label: "Busy slots", number: true },
+						{ label: "Message for", number: true },
+						{ label: "Launched" },
+						{ label: "Last problem", bad: true },
 						{ label: "Log" },
 					]}
 					rows={members.slice(0, shownMembers).map((m) => ({
 						key: m.id,
 						cells: [
-							m.id, words(m.state), `${count(m.busy)} of ${count(m.slots)}`,
-							m.busy > 0 ? duration(m.held_mean_s ?? null) : "–", <Ago at={m.launched_at} />, problem(m),
+							m.id,
+							words(m.state),
+							`${count(m.busy)} of ${count(m.slots)}`,
+							m.busy > 0 ? duration(m.held_mean_s ?? null) : "–",
+							<Ago at={m.launched_at} />,
+							problem(m),
 							<button
-								type="button" class="quiet" aria-expanded={opened === m.id} aria-label={`${opened === m.id ? "Hide" : "Show"} the log of ${m.id}`}
+								type="button"
+								class="quiet"
+								aria-expanded={opened === m.id}
+								aria-label={`${opened === m.id ? "Hide" : "Show"} the log of ${m.id}`}
 								onClick={() => open(opened === m.id ? "" : m.id)}
 							>
 								{opened === m.id ? "Hide" : "Show"}
@@ -69,7 +80,8 @@ function Log({ fleet, member }: { fleet: string; member: string }) {
 			<header>
 				<h3>Log of {member}</h3>
 				<label>
-					<input type="checkbox" checked={failed} onChange={(e) => setFailed(e.currentTarget.checked)} /> failures only
+					<input type="checkbox" checked={failed} onChange={(e) => setFailed(e.currentTarget.checked)} />{" "}
+					failures only
 				</label>
 			</header>
 			<Loading of={read} what="the log" />
@@ -77,9 +89,8 @@ function Log({ fleet, member }: { fleet: string; member: string }) {
 			<ol class="lines" tabIndex={0}>
 				{records.map((r, i) => (
 					<li key={i} class={r.failure || r.level === "error" ? "error-text" : ""}>
-						<Time at={r.at} /> {r.stream && <span class="muted">{r.stream}</span>} {r.message && (
-							<span class="muted">{r.message.slice(0, 8)}</span>
-						)}{" "}
+						<Time at={r.at} /> {r.stream && <span class="muted">{r.stream}</span>}{" "}
+						{r.message && <span class="muted">{r.message.slice(0, 8)}</span>}{" "}
 						{r.text ?? r.failure?.error ?? r.kind}
 					</li>
 				))}
@@ -102,10 +113,16 @@ export function Failures({ shown, fleet }: Shown & { fleet: string }) {
 			<Table
 				name="Table of failed attempts"
 				columns={[
-					{ label: "When" }, { label: "Message", wrap: true }, { label: "Attempt", number: true },
-					{ label: "Error", bad: true }, { label: "Took", number: true }, { label: "Next" },
+					{ label: "When" },
+					{ label: "Message", wrap: true },
+					{ label: "Attempt", number: true },
+					{ label: "Error", bad: true },
+					{ label: "Took", number: true },
+					{ label: "Next" },
 				]}
-				rows={failures.slice(0, all ? undefined : fewFailures).map((r) => ({ key: `${r.message} ${r.at}`, cells: failureCells(r) }))}
+				rows={failures
+					.slice(0, all ? undefined : fewFailures)
+					.map((r) => ({ key: `${r.message} ${r.at}`, cells: failureCells(r) }))}
 			/>
 			{failures.length > fewFailures && (
 				<button type="button" onClick={() => setAll(!all)}>
@@ -144,13 +161,15 @@ export function Letters({ shown }: Shown) {
 			{letters.map((d) => (
 				<div key={d.queue}>
 					<p>
-						<a href={link("queues", d.queue)}>{d.queue}</a>: {d.messages === null ? "?" : plural(d.messages, "message")}
+						<a href={link("queues", d.queue)}>{d.queue}</a>:{" "}
+						{d.messages === null ? "?" : plural(d.messages, "message")}
 						{d.source ? ` from ${d.source}` : ""}. Its page can redrive them.
 					</p>
 					<ul class="plain">
 						{(d.reasons ?? []).map((r) => (
 							<li key={r.message}>
-								<span class="mono">{r.message}</span> sent <Ago at={r.sent} />, {plural(r.receives, "receive")}
+								<span class="mono">{r.message}</span> sent <Ago at={r.sent} />,{" "}
+								{plural(r.receives, "receive")}
 								{r.failure && <span class="error-text">: {r.failure.error}</span>}
 							</li>
 						))}
@@ -173,7 +192,11 @@ export function Trees({ shown }: Shown) {
 					<h3>
 						{t.root} <span class="muted">{words(t.state)}</span>
 					</h3>
-					<progress max={Math.max(t.expected ?? 0, t.created, 1)} value={t.done + t.failed} aria-label={`Progress of ${t.root}`} />
+					<progress
+						max={Math.max(t.expected ?? 0, t.created, 1)}
+						value={t.done + t.failed}
+						aria-label={`Progress of ${t.root}`}
+					/>
 					<p>
 						{count(t.done)} done, {count(t.failed)} failed of {count(t.created)} known,{" "}
 						{t.expected === null ? "the whole is unknown" : `about ${count(t.expected)} expected`}
@@ -183,7 +206,11 @@ export function Trees({ shown }: Shown) {
 						{(t.depths ?? []).map((l) => (
 							<li key={l.depth}>
 								<span class="muted">depth {l.depth}</span>
-								<progress max={l.created || 1} value={l.done + l.failed} aria-label={`Depth ${l.depth} of ${t.root}`} />
+								<progress
+									max={l.created || 1}
+									value={l.done + l.failed}
+									aria-label={`Depth ${l.depth} of ${t.root}`}
+								/>
 								<span class="number">
 									{count(l.done)} / {count(l.created)}
 								</span>

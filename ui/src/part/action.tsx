@@ -9,12 +9,7 @@ import { type ActionKind, emptyForm, filled, type Form, planText } from "../over
 import { Notice, serverNow } from "./basic.tsx";
 
 /** An action on a fleet. */
-export type Action = {
-	kind: ActionKind;
-	fleet: string;
-	label?: string;
-	override?: Override;
-};
+export type Action = { kind: ActionKind; fleet: string; label?: string; override?: Override };
 
 /** actionsOf lists the actions that a fleet offers now. */
 export function actionsOf(fleet: string, overrides: Override[]): (Action & { label: string })[] {
@@ -49,7 +44,11 @@ const meanings: Record<ActionKind, string> = {
 function address(a: Action): { method: string; path: string; body: boolean } {
 	const fleet = `v1/fleets/${encodeURIComponent(a.fleet)}`;
 	if (a.kind === "resume" || a.kind === "cancel") {
-		return { method: "DELETE", path: `${fleet}/overrides/${encodeURIComponent(a.override?.id ?? "")}`, body: false };
+		return {
+			method: "DELETE",
+			path: `${fleet}/overrides/${encodeURIComponent(a.override?.id ?? "")}`,
+			body: false,
+		};
 	}
 	return { method: "POST", path: `${fleet}/overrides`, body: true };
 }
@@ -83,7 +82,11 @@ export function ActionDialog({ action: a, row, done, onClose }: ActionProps) {
 		setBusy(true);
 		setError("");
 		try {
-			const said = await send<Planned>(to.method, dry ? `${to.path}?plan=1` : to.path, to.body ? request.body : undefined);
+			const said = await send<Planned>(
+				to.method,
+				dry ? `${to.path}?plan=1` : to.path,
+				to.body ? request.body : undefined,
+			);
 			if (dry) setPlan(planText(said));
 			else {
 				done();
@@ -110,20 +113,54 @@ export function ActionDialog({ action: a, row, done, onClose }: ActionProps) {
 				<p class="muted">{meanings[a.kind]}</p>
 				{a.kind === "limits" && (
 					<div class="fields">
-						<Field label="Minimum" hint={`configured: ${count(row.min)}`} value={form.min} onInput={set("min")} numeric />
-						<Field label="Maximum" hint={`configured: ${count(row.max)}`} value={form.max} onInput={set("max")} numeric />
+						<Field
+							label="Minimum"
+							hint={`configured: ${count(row.min)}`}
+							value={form.min}
+							onInput={set("min")}
+							numeric
+						/>
+						<Field
+							label="Maximum"
+							hint={`configured: ${count(row.max)}`}
+							value={form.max}
+							onInput={set("max")}
+							numeric
+						/>
 					</div>
 				)}
 				{a.kind === "reserve" && (
 					<div class="fields">
-						<Field label="Workers" hint={`at most ${count(row.max)}`} value={form.workers} onInput={set("workers")} numeric />
-						<Field label="In service at" hint="such as 14:00; empty: now" value={form.at} onInput={set("at")} />
+						<Field
+							label="Workers"
+							hint={`at most ${count(row.max)}`}
+							value={form.workers}
+							onInput={set("workers")}
+							numeric
+						/>
+						<Field
+							label="In service at"
+							hint="such as 14:00; empty: now"
+							value={form.at}
+							onInput={set("at")}
+						/>
 					</div>
 				)}
 				{asks && (
 					<div class="fields">
-						<Field label="Reason" hint="shown in the decision log" value={form.reason} onInput={set("reason")} wide />
-						<Field label="Ends after" hint="such as 30m, 2h, 1d" value={form.until} onInput={set("until")} />
+						<Field
+							label="Reason"
+							hint="shown in the decision log"
+							value={form.reason}
+							onInput={set("reason")}
+							wide
+						/>
+						<Field
+							label="Ends after"
+							hint="such as 30m, 2h, 1d"
+							value={form.until}
+							onInput={set("until")}
+						/>
 					</div>
 				)}
 				{error && <Notice kind="bad">{error}</Notice>}
@@ -164,7 +201,13 @@ export function Field({ label, hint, value, onInput, numeric, wide }: FieldProps
 	return (
 		<label class={wide ? "field wide" : "field"}>
 			<span>{label}</span>
-			<input type="text" inputMode={numeric ? "numeric" : "text"} value={value} onInput={onInput} autoComplete="off" />
+			<input
+				type="text"
+				inputMode={numeric ? "numeric" : "text"}
+				value={value}
+				onInput={onInput}
+				autoComplete="off"
+			/>
 			<small class="muted">{hint}</small>
 		</label>
 	);

@@ -87,7 +87,9 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
 
 /** download offers JSON as a file. */
 export function download(name: string, value: unknown): void {
-	const address = URL.createObjectURL(new Blob([`${JSON.stringify(value, null, 2)}\n`], { type: "application/json" }));
+	const address = URL.createObjectURL(
+		new Blob([`${JSON.stringify(value, null, 2)}\n`], { type: "application/json" }),
+	);
 	const a = document.createElement("a");
 	a.href = address;
 	a.download = name;
@@ -130,11 +132,7 @@ export function useGet<T>(path: string, seconds = 0, turn: unknown = 0): Fetched
 		};
 	}, [path, seconds, turn, round]);
 	const current = got.path === path;
-	return {
-		value: current ? got.value : null,
-		error: current ? got.error : "",
-		again: () => setRound((n) => n + 1),
-	};
+	return { value: current ? got.value : null, error: current ? got.error : "", again: () => setRound((n) => n + 1) };
 }
 
 /** Loading says that data comes, or why it does not. */

@@ -1,9 +1,9 @@
-// A decision with everything that explains it: the trail of its arithmetic, its inputs and limits, and what would change
-// it.
+// A decision with everything that explains it: the trail of its arithmetic, its inputs and limits, and what would
+// change it.
 
 import { useEffect, useRef } from "preact/hooks";
 import type { Decision, DecisionRecord, Explanation, Observation, Sample, ShortDecision, Term } from "../contract.ts";
-import { count, decimal, duration, words } from "../format.ts";
+import { count, decimal, duration, named, words } from "../format.ts";
 import { link } from "../route.ts";
 import { Ago, Loading, Time, useGet } from "./basic.tsx";
 import { Table } from "./table.tsx";
@@ -25,7 +25,12 @@ export function Trail({ decision }: { decision: Decision }) {
 	return (
 		<Table
 			name="Arithmetic of the decision"
-			columns={[{ label: "Rule" }, { label: "Why", wrap: true }, { label: "Numbers", wrap: true }, { label: "Workers", number: true }]}
+			columns={[
+				{ label: "Rule" },
+				{ label: "Why", wrap: true },
+				{ label: "Numbers", wrap: true },
+				{ label: "Workers", number: true },
+			]}
 			rows={(decision.trail ?? []).map((t, i) => ({
 				key: String(i),
 				cells: [words(t.rule), t.why, numbers(t), count(t.out)],
@@ -35,11 +40,14 @@ export function Trail({ decision }: { decision: Decision }) {
 }
 
 function numbers(t: Term) {
-	return (t.in ?? []).map((v) => (
-		<span class="pair muted" key={v.name}>
-			{words(v.name)} <b>{decimal(v.value)}</b>{" "}
-		</span>
-	));
+	return (t.in ?? []).map((v) => {
+		const [name, text] = named(v.name, v.value);
+		return (
+			<span class="pair muted" key={v.name}>
+				{name} <b>{text}</b>{" "}
+			</span>
+		);
+	});
 }
 
 function sample(s: Sample | undefined, print: (n: number) => string): string {
@@ -61,9 +69,11 @@ export function Inputs({ observation: o }: { observation: Observation }) {
 		e?.known ? duration(e.mean_s ?? null) : "?";
 	rows.push(["processing duration, mean", estimate(o.processing)]);
 	rows.push(["boot time, mean", estimate(o.boot)]);
-	if (o.arrivals?.known) rows.push(["arrivals per second, last minute", decimal(Number(o.arrivals.minute_per_s ?? 0))]);
+	if (o.arrivals?.known)
+		rows.push(["arrivals per second, last minute", decimal(Number(o.arrivals.minute_per_s ?? 0))]);
 	for (const name of ["idle", "busy", "booting", "ordered", "draining", "lost", "slots"]) {
-		if (typeof c[name] === "number") rows.push([`${name} ${name === "slots" ? "" : "workers"}`.trim(), count(c[name])]);
+		if (typeof c[name] === "number")
+			rows.push([`${name} ${name === "slots" ? "" : "workers"}`.trim(), count(c[name])]);
 	}
 	if (c.known === false) rows.push(["workers", `? (${String(c.reason ?? "the fleet cannot be listed")})`]);
 	return <Pairs name="Inputs" rows={rows} />;
@@ -75,7 +85,10 @@ export function Limits({ observation: o }: { observation: Observation }) {
 		["min", count(o.limits.min)],
 		["max", count(o.limits.max)],
 		["launches per hour", count(o.limits.launches_per_hour)],
-		["latency objective", `${decimal(o.objective.quantile * 100)} % within ${duration(o.objective.latency_ns / 1e9)}`],
+		[
+			"latency objective",
+			`${decimal(o.objective.quantile * 100)} % within ${duration(o.objective.latency_ns / 1e9)}`,
+		],
 	];
 	return <Pairs name="Limits" rows={limits} />;
 }

@@ -19,7 +19,8 @@ export interface Row {
 
 /** Table draws a table in a frame that scrolls by itself. */
 export function Table({ name, columns, rows }: { name: string; columns: Column[]; rows: Row[] }) {
-	const kind = (c: Column) => [c.number && "number", c.wrap && "wrap", c.bad && "error-text wrap"].filter(Boolean).join(" ");
+	const kind = (c: Column) =>
+		[c.number && "number", c.wrap && "wrap", c.bad && "error-text wrap"].filter(Boolean).join(" ");
 	return (
 		<div class="scroll" tabIndex={0} role="region" aria-label={name}>
 			<table class="cards">
