@@ -39,6 +39,19 @@ CREATE TABLE muster.records (
 CREATE INDEX records_at ON muster.records (fleet, at);
 CREATE INDEX records_kind ON muster.records (fleet, kind, seq);
 CREATE INDEX records_shared ON muster.records (shared) WHERE shared IS NOT NULL;
+`, `
+CREATE TABLE muster.sessions (         -- of controllers: see package leader
+	id   text COLLATE "C" PRIMARY KEY,
+	name text NOT NULL,
+	beat bigint NOT NULL
+);
+CREATE TABLE muster.claims (           -- of controllers on fleets
+	fleet     text COLLATE "C" PRIMARY KEY,
+	holder    text NOT NULL,
+	name      text NOT NULL,
+	successor text NOT NULL,
+	term      bigint NOT NULL
+);
 `}
 
 // The keys of the server's advisory locks: "MuHi" with a number.
@@ -100,6 +113,9 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return err
 	})
 }
+
+// DB returns the database, for what else controllers share in it.
+func (s *Store) DB() *sql.DB { return s.db }
 
 // Close closes the connections. Everything acknowledged is on disk already.
 func (s *Store) Close() error { return s.db.Close() }

@@ -94,7 +94,7 @@ func newer(t *testing.T, server string) {
 	open(t, url)
 	postgres.Execute(t, url, "UPDATE muster.version SET version = 99")
 	if _, err := pghistory.Open(t.Context(), url); err == nil ||
-		!strings.Contains(err.Error(), "found version 99 of the tables, this program knows versions up to 1") {
+		!strings.Contains(err.Error(), "found version 99 of the tables, this program knows versions up to 2") {
 		t.Errorf("tables of version 99: found error %v", err)
 	}
 }

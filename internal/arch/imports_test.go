@@ -45,6 +45,7 @@ var layers = []string{
 	"controller/audit",
 	"advice",
 	"incident",
+	"leader",
 	"controller/loop",
 	"config/keys",
 	"config/channels",
@@ -76,6 +77,10 @@ var layers = []string{
 	"history",
 	"history/curves",
 	"history/historytest",
+	"leader/leasetest",
+	"leader/dynamolease",
+	"leader/pglease",
+	"leader/term",
 	"queue/internal/machine",
 	"queue/internal/storage/oplog",
 	"queue/internal/storage",
@@ -277,6 +282,7 @@ var pure = []string{
 	"controller",
 	"controller/audit",
 	"incident",
+	"leader",
 	"history/internal/rules",
 }
 

@@ -12,6 +12,7 @@ import (
 var clocks = []string{
 	"controller/loop/",
 	"event/receiver/",
+	"leader/term/",
 	"notice/",
 	"channel/",
 	"queue/internal/writer/",

@@ -1,0 +1,209 @@
+// Package dynamolease keeps the sessions and claims of package leader in an Amazon DynamoDB table: the one of package
+// history/dynamohistory, whose keys it uses.
+//
+//	s := dynamolease.New(client, "muster-history")
+//	m := ... // package leader/term drives a leader.Machine with it
+//
+// A session is the element with its ID in the stream "sessions", a claim the element with the fleet's name in the
+// stream "claims". Every write is conditional, and every read consistent. A refused write is followed by a read: the
+// client repeats calls whose answers were lost, and the refused one may be the second.
+//
+// A controller makes four calls a second. In a month that is about 2.6 million writes and as many reads for each beat
+// and poll of a second, some three US dollars; docs/availability.md has the figures.
+package dynamolease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/muster-scale/muster/leader"
+)
+
+// Reads are the calls that read. [*dynamodb.Client] implements it.
+type Reads interface {
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+}
+
+// API is what a [Store] needs of the client. [*dynamodb.Client] implements it.
+type API interface {
+	Reads
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	DeleteItem(context.Context, *dynamodb.DeleteItemInput,
+		...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+}
+
+// The attributes of the table.
+const (
+	attrStream  = "stream"
+	attrElement = "element"
+	attrName    = "name"
+	attrBeat    = "beat"
+	attrHolder  = "holder"
+	attrFor     = "for"
+	attrTerm    = "term"
+
+	sessions = "sessions"
+	claims   = "claims"
+)
+
+// Store is a [leader.Store] in a table. Several goroutines may use it.
+type Store struct {
+	api   API
+	table string
+}
+
+// New returns the store in a table, which dynamohistory.Create makes. It makes no call yet.
+func New(api API, table string) *Store { return &Store{api, table} }
+
+var _ leader.Store = (*Store)(nil)
+
+// element is a DynamoDB item.
+type element = map[string]types.AttributeValue
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+func textOf(v types.AttributeValue) string {
+	if s, ok := v.(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}
+
+// numberOf returns the value of a number attribute, 0 for anything else.
+func numberOf(v types.AttributeValue) int64 {
+	if n, ok := v.(*types.AttributeValueMemberN); ok {
+		i, _ := strconv.ParseInt(n.Value, 10, 64)
+		return i
+	}
+	return 0
+}
+
+func key(stream, name string) element {
+	return element{attrStream: text(stream), attrElement: text(name)}
+}
+
+func sessionOf(e element) leader.Session {
+	return leader.Session{ID: textOf(e[attrElement]), Name: textOf(e[attrName]), Beat: numberOf(e[attrBeat])}
+}
+
+func claimOf(e element) leader.Claim {
+	return leader.Claim{Holder: textOf(e[attrHolder]), Name: textOf(e[attrName]), For: textOf(e[attrFor]),
+		Term: numberOf(e[attrTerm])}
+}
+
+// put writes an element if its attribute has the value before, or if before is 0 and there is none.
+func (s *Store) put(ctx context.Context, e element, attribute string, before int64) error {
+	in := &dynamodb.PutItemInput{TableName: &s.table, Item: e,
+		ConditionExpression:      aws.String("attribute_not_exists(#a)"),
+		ExpressionAttributeNames: map[string]string{"#a": attribute}}
+	if before != 0 {
+		in.ConditionExpression = aws.String("#a = :a")
+		in.ExpressionAttributeValues = element{":a": number(before)}
+	}
+	_, err := s.api.PutItem(ctx, in)
+	return err
+}
+
+// refused tells whether the condition of a write was not met.
+func refused(err error) bool {
+	_, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
+	return ok
+}
+
+// get reads an element.
+func (s *Store) get(ctx context.Context, stream, name string) (element, error) {
+	out, err := s.api.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.table, Key: key(stream, name),
+		ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		return nil, err
+	}
+	return out.Item, nil
+}
+
+// Beat implements [leader.Sessions].
+func (s *Store) Beat(ctx context.Context, x leader.Session) error {
+	e := key(sessions, x.ID)
+	e[attrName], e[attrBeat] = text(x.Name), number(x.Beat)
+	err := s.put(ctx, e, attrBeat, x.Beat-1)
+	if refused(err) {
+		if e, err = s.get(ctx, sessions, x.ID); err == nil && sessionOf(e) != x {
+			return leader.ErrEvicted
+		}
+	}
+	return s.failed("renew the session of this controller", err)
+}
+
+// Evict implements [leader.Sessions].
+func (s *Store) Evict(ctx context.Context, x leader.Session) error {
+	_, err := s.api.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.table, Key: key(sessions, x.ID),
+		ConditionExpression: aws.String("#a = :a"), ExpressionAttributeNames: map[string]string{"#a": attrBeat},
+		ExpressionAttributeValues: element{":a": number(x.Beat)}})
+	if refused(err) {
+		return leader.ErrEvicted
+	}
+	return s.failed("evict the controller "+x.Name, err)
+}
+
+// Take implements [leader.Claims]. The term alone tells claims apart, because it grows with every change.
+func (s *Store) Take(ctx context.Context, fleet string, was, to leader.Claim) error {
+	e := key(claims, fleet)
+	e[attrHolder], e[attrName], e[attrFor], e[attrTerm] = text(to.Holder), text(to.Name), text(to.For), number(to.Term)
+	err := s.put(ctx, e, attrTerm, was.Term)
+	if refused(err) {
+		if e, err = s.get(ctx, claims, fleet); err == nil && claimOf(e) != to {
+			return leader.ErrTaken
+		}
+	}
+	return s.failed("change the claim on fleet "+fleet, err)
+}
+
+// Read implements [leader.Claims].
+func (s *Store) Read(ctx context.Context, withClaims bool) (b leader.Board, err error) {
+	if withClaims {
+		b.Claims = map[string]leader.Claim{}
+		err = s.query(ctx, claims, func(e element) { b.Claims[textOf(e[attrElement])] = claimOf(e) })
+	}
+	if err == nil {
+		err = s.query(ctx, sessions, func(e element) { b.Sessions = append(b.Sessions, sessionOf(e)) })
+	}
+	return b, s.failed("read the controllers", err)
+}
+
+// query calls yield with each element of a stream, by their keys.
+func (s *Store) query(ctx context.Context, stream string, yield func(element)) error {
+	in := &dynamodb.QueryInput{TableName: &s.table, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression:    aws.String("#s = :s"),
+		ExpressionAttributeNames:  map[string]string{"#s": attrStream},
+		ExpressionAttributeValues: element{":s": text(stream)}}
+	for {
+		out, err := s.api.Query(ctx, in)
+		if err != nil {
+			return err
+		}
+		for _, e := range out.Items {
+			yield(e)
+		}
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+			return nil
+		}
+	}
+}
+
+// failed adds to an error of the client the operation and the table.
+func (s *Store) failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s in the table %s: %w", what, s.table, err)
+}

@@ -1,0 +1,206 @@
+// Package term drives the state machine of package leader in real time: it owns the clock, the goroutines and the calls
+// to the store.
+//
+//	t := term.New(term.Options{Store: store, Name: host, Fleets: names, Lead: lead, Yield: yield, Logger: logger})
+//	err := t.Run(ctx)       // until ctx ends; then all fleets are handed over
+//	until, ok := t.Until()  // for each call that acts for a fleet: not after this time
+//
+// Each call to the store has a goroutine and a time limit of its own, so that a store that hangs costs a lease and not
+// the process. Time is counted by the monotonic clock.
+//
+// The package decides nothing: [leader.Machine] does.
+package term
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/muster-scale/muster/leader"
+)
+
+// handover bounds how long Run waits at its end until all fleets are handed over. Others take them after a lease in any
+// case.
+const handover = 15 * time.Second
+
+// Options configure a [Term]. All fields but Timing are required.
+type Options struct {
+	Store leader.Store
+	// Name tells people which controller this is.
+	Name string
+	// Timing is that of all controllers of the store; zero means the default.
+	Timing leader.Timing
+	// Fleets are the fleets that this controller may lead.
+	Fleets []string
+	// Lead is called when this controller leads a fleet from now on, and must return soon.
+	Lead func(fleet string)
+	// Yield is called, in a goroutine of its own, when this controller must stop acting for a fleet. It returns when
+	// nothing acts for it any more.
+	Yield  func(fleet string)
+	Logger *slog.Logger
+}
+
+// Term is a controller's part in sharing fleets. Its methods may be called from any goroutine; Run is called once.
+type Term struct {
+	o       Options
+	started time.Time
+	inputs  chan leader.Input
+	over    chan struct{} // closed when Run takes no more inputs
+	calls   sync.WaitGroup
+	until   atomic.Int64 // in nanoseconds since started; negative for no time
+
+	mu      sync.Mutex
+	machine *leader.Machine // stepped by Run alone, under mu
+	failing error           // the last failure of the store; nil after a success
+	since   time.Time       // of failing
+}
+
+// New returns a Term that does nothing until [Term.Run].
+func New(o Options) *Term {
+	if o.Timing == (leader.Timing{}) {
+		o.Timing = leader.DefaultTiming()
+	}
+	t := &Term{o: o, started: time.Now(), inputs: make(chan leader.Input), over: make(chan struct{}),
+		machine: leader.New(leader.Options{ID: rand.Text(), Name: o.Name, Timing: o.Timing, Fleets: o.Fleets})}
+	t.until.Store(-1)
+	return t
+}
+
+// Until returns the time until which calls may act for the fleets that this controller leads, with a monotonic reading.
+// ok is false if there is no such time, or it has passed.
+func (t *Term) Until() (until time.Time, ok bool) {
+	at := time.Duration(t.until.Load())
+	return t.started.Add(at), at >= 0 && time.Since(t.started) < at
+}
+
+// Want replaces the fleets that this controller may lead.
+func (t *Term) Want(fleets []string) { t.send(leader.Want{Fleets: fleets}) }
+
+// Leader returns the name of the controller that leads a fleet, as far as is known, and whether it is this one.
+func (t *Term) Leader(fleet string) (name string, own bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.machine.Leader(fleet)
+}
+
+// Controllers returns the names of all live controllers, sorted.
+func (t *Term) Controllers() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.machine.Controllers()
+}
+
+// Failing returns why the store cannot be used, and since when; nil if it can.
+func (t *Term) Failing() (error, time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.failing, t.since
+}
+
+// Run takes part until ctx ends. Then it hands over all fleets, for at most 15 s, and returns.
+func (t *Term) Run(ctx context.Context) {
+	defer t.calls.Wait()
+	defer close(t.over)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	quit := ctx.Done()
+	var late <-chan time.Time
+	for {
+		var in leader.Input = leader.Tick{}
+		select {
+		case <-quit:
+			in, quit = leader.Quit{}, nil
+			late = time.After(handover)
+		case in = <-t.inputs:
+		case <-timer.C:
+		case <-late:
+			return
+		}
+		next, over := t.step(context.WithoutCancel(ctx), in)
+		if over {
+			return
+		}
+		timer.Reset(max(time.Millisecond, next))
+	}
+}
+
+// step steps the machine, carries out its actions, and returns how long to wait for the next step.
+func (t *Term) step(ctx context.Context, in leader.Input) (wait time.Duration, over bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Since(t.started)
+	actions := t.machine.Step(now, in)
+	t.until.Store(int64(t.machine.Until()))
+	for _, a := range actions {
+		t.carryOut(ctx, a)
+	}
+	return t.machine.Next() - now, t.machine.Over()
+}
+
+// carryOut begins an action.
+func (t *Term) carryOut(ctx context.Context, action leader.Action) {
+	switch a := action.(type) {
+	case leader.Beat:
+		t.call(ctx, func(ctx context.Context) leader.Input {
+			return leader.Beaten{Session: a.Session, Err: t.noted(t.o.Store.Beat(ctx, a.Session))}
+		})
+	case leader.Read:
+		t.call(ctx, func(ctx context.Context) leader.Input {
+			b, err := t.o.Store.Read(ctx, a.Claims)
+			return leader.Found{Board: b, Err: err}
+		})
+	case leader.Evict:
+		t.call(ctx, func(ctx context.Context) leader.Input {
+			return leader.Evicted{Session: a.Session, Err: t.o.Store.Evict(ctx, a.Session)}
+		})
+	case leader.Take:
+		t.call(ctx, func(ctx context.Context) leader.Input {
+			return leader.Took{Take: a, Err: t.o.Store.Take(ctx, a.Fleet, a.Was, a.To)}
+		})
+	case leader.Lead:
+		t.o.Lead(a.Fleet)
+	case leader.Yield:
+		t.calls.Go(func() {
+			t.o.Yield(a.Fleet)
+			t.send(leader.Yielded{Fleet: a.Fleet})
+		})
+	}
+}
+
+// call makes a call to the store in a goroutine, bounded by half a lease.
+func (t *Term) call(ctx context.Context, do func(context.Context) leader.Input) {
+	t.calls.Go(func() {
+		limited, stop := context.WithTimeout(ctx, t.o.Timing.Lease/2)
+		defer stop()
+		t.send(do(limited))
+	})
+}
+
+// noted remembers whether the store can be used, by the result of a beat, and logs when that changes.
+func (t *Term) noted(err error) error {
+	failed := err != nil && err != leader.ErrEvicted
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case failed && t.failing == nil:
+		t.since = time.Now()
+		t.o.Logger.Error("the controllers' store cannot be used; fleets are not sized after the lease", "error", err)
+	case !failed && t.failing != nil:
+		t.o.Logger.Info("the controllers' store can be used again", "after", time.Since(t.since).Round(time.Second))
+	}
+	if t.failing = nil; failed {
+		t.failing = err
+	}
+	return err
+}
+
+// send passes an input to Run, unless that has ended.
+func (t *Term) send(in leader.Input) {
+	select {
+	case t.inputs <- in:
+	case <-t.over:
+	}
+}

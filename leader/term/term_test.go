@@ -1,0 +1,143 @@
+package term_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/muster-scale/muster/leader"
+	"github.com/muster-scale/muster/leader/term"
+)
+
+// controller is a Term with the fleets that it was told to lead.
+type controller struct {
+	*term.Term
+	mu   sync.Mutex
+	led  []string
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+func start(t *testing.T, store leader.Store, name string, fleets ...string) *controller {
+	c := &controller{done: make(chan struct{})}
+	c.Term = term.New(term.Options{Store: store, Name: name, Fleets: fleets, Logger: slog.New(slog.DiscardHandler),
+		Lead: func(fleet string) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.led = append(c.led, fleet)
+		},
+		Yield: func(fleet string) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.led = slices.DeleteFunc(c.led, func(f string) bool { return f == fleet })
+		}})
+	var ctx context.Context
+	ctx, c.stop = context.WithCancel(t.Context())
+	go func() {
+		defer close(c.done)
+		c.Run(ctx)
+	}()
+	return c
+}
+
+func (c *controller) leads() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.led)
+}
+
+// away is a store that can be cut off.
+type away struct {
+	leader.Store
+	cut atomic.Bool
+}
+
+var errAway = errors.New("no route to the store")
+
+func (a *away) Beat(ctx context.Context, s leader.Session) error {
+	if a.cut.Load() {
+		return errAway
+	}
+	return a.Store.Beat(ctx, s)
+}
+
+func (a *away) Evict(ctx context.Context, s leader.Session) error {
+	if a.cut.Load() {
+		return errAway
+	}
+	return a.Store.Evict(ctx, s)
+}
+
+func (a *away) Take(ctx context.Context, fleet string, was, to leader.Claim) error {
+	if a.cut.Load() {
+		return errAway
+	}
+	return a.Store.Take(ctx, fleet, was, to)
+}
+
+func (a *away) Read(ctx context.Context, claims bool) (leader.Board, error) {
+	if a.cut.Load() {
+		<-ctx.Done() // it hangs
+		return leader.Board{}, ctx.Err()
+	}
+	return a.Store.Read(ctx, claims)
+}
+
+func TestALeaderThatIsCutOffStopsBeforeAnotherFollows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := leader.NewMemory()
+		cut := &away{Store: store}
+		first := start(t, cut, "first", "f")
+		time.Sleep(2 * time.Second)
+		second := start(t, store, "second", "f")
+		time.Sleep(2 * time.Second)
+		if first.leads() != 1 || second.leads() != 0 {
+			t.Fatalf("the first leads %d fleets, the second %d", first.leads(), second.leads())
+		}
+		if name, own := second.Leader("f"); name != "first" || own {
+			t.Errorf("the second thinks that %q leads", name)
+		}
+		cut.cut.Store(true)
+		stopped, followed := time.Duration(0), time.Duration(0)
+		for at := time.Duration(0); at < 10*time.Second; at += 10 * time.Millisecond {
+			time.Sleep(10 * time.Millisecond)
+			synctest.Wait()
+			_, may := first.Until()
+			if stopped == 0 && !may {
+				stopped = at
+			}
+			if followed == 0 && second.leads() == 1 {
+				followed = at
+			}
+			if _, acts := second.Until(); may && acts && second.leads() == 1 {
+				t.Fatalf("both may act after %s", at)
+			}
+		}
+		t.Logf("stopped after %s, followed after %s", stopped, followed)
+		if stopped == 0 || stopped > 2*time.Second || followed == 0 || followed > 4*time.Second {
+			t.Errorf("stopped after %s, want 2s at most; followed after %s, want 4s at most", stopped, followed)
+		}
+		if err, _ := first.Failing(); !errors.Is(err, errAway) {
+			t.Errorf("the first says %v of its store", err)
+		}
+		cut.cut.Store(false)
+		time.Sleep(2 * time.Second)
+		if err, _ := first.Failing(); err != nil || first.leads() != 0 {
+			t.Errorf("with its store again, the first leads %d fleets and says %v", first.leads(), err)
+		}
+		second.stop()
+		<-second.done
+		time.Sleep(time.Second)
+		if first.leads() != 1 {
+			t.Error("nobody follows a controller that ended in order")
+		}
+		first.stop()
+		<-first.done
+	})
+}
