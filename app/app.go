@@ -40,7 +40,9 @@ type App struct {
 	keys    sqsapi.Keys
 	token   server.Token
 	history store
-	trees   *treeReader
+	// shares is nil for a controller alone.
+	shares *shares
+	trees  *treeReader
 	// sqs and api are the listeners on loopback.
 	sqs net.Listener
 	api net.Listener
@@ -199,7 +201,11 @@ func (a *App) Run(ctx context.Context) error {
 			return err
 		})
 	}
-	loops.Go(func() error { a.fleets.run(working, a.shadowed(a.config.Fleets)); return nil })
+	if a.shares == nil {
+		loops.Go(func() error { a.fleets.run(working, a.shadowed(a.config.Fleets)); return nil })
+	} else {
+		loops.Go(func() error { a.runShared(working); return nil })
+	}
 	loops.Go(func() error { return a.prune(working) })
 	loops.Go(func() error { return collectZombies(working) })
 	loops.Go(func() error { a.incidents.run(working); return nil })
@@ -291,7 +297,7 @@ func (a *App) Beyond() []net.Addr {
 }
 
 // Fleets are the fleets as the API serves them, by name, including fleets that do not run.
-func (a *App) Fleets() map[string]server.Fleet { return a.fleets.served() }
+func (a *App) Fleets() map[string]server.Fleet { return a.served() }
 
 // Ready tells whether every fleet has been read at least once.
 func (a *App) Ready() bool {

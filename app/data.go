@@ -57,7 +57,7 @@ func (a *App) openData(ctx context.Context) (err error) {
 	if a.options.Ephemeral {
 		where = queue.Options{Ephemeral: true, Strict: strict, Logger: a.options.Logger}
 	}
-	if a.queues, err = queue.Open(where); err != nil {
+	if a.queues, err = a.openQueues(ctx, where); err != nil {
 		return err
 	}
 	if a.keys, err = sqsapi.LoadOrCreateKeys(filepath.Join(data, KeysFile)); err != nil {
@@ -66,10 +66,17 @@ func (a *App) openData(ctx context.Context) (err error) {
 	if a.token, err = server.LoadOrCreateToken(filepath.Join(data, TokenFile)); err != nil {
 		return err
 	}
-	if a.options.Ephemeral {
-		a.history = history.NewMemory()
-	} else if a.history, err = a.openHistory(filepath.Join(data, HistoryFile)); err != nil {
+	if err := a.openShares(ctx); err != nil {
 		return err
+	}
+	switch {
+	case a.history != nil: // of several controllers
+	case a.options.Ephemeral:
+		a.history = history.NewMemory()
+	default:
+		if a.history, err = a.openHistory(filepath.Join(data, HistoryFile)); err != nil {
+			return err
+		}
 	}
 	if a.options.Look {
 		return nil

@@ -30,6 +30,8 @@ type fleets struct {
 	// tell prints what happened to a fleet, in a line for a person.
 	tell   func(string)
 	logger *slog.Logger
+	// retriesConflicts is true where several controllers share the fleets; it is set before run.
+	retriesConflicts bool
 
 	// events carries events to run, which alone steps the machine.
 	events chan machineEvent
@@ -286,7 +288,7 @@ func (f *fleets) start(ctx context.Context, o lifecycle.Order[config.Fleet], lef
 	if err := <-ended; running.Err() == nil {
 		f.send(
 			lifecycle.Ended{Run: o.ID, Failure: cmp.Or(err, errEnded).Error(),
-				Final: errors.Is(err, muster.ErrConflict)},
+				Final: f.isFinal(err)},
 		)
 	}
 }
@@ -299,9 +301,14 @@ var errEnded = errors.New("the fleet ended by itself")
 func (f *fleets) done(o lifecycle.Order[config.Fleet], err error) {
 	d := lifecycle.Done{ID: o.ID}
 	if err != nil {
-		d.Failure, d.Final = err.Error(), errors.Is(err, muster.ErrConflict)
+		d.Failure, d.Final = err.Error(), f.isFinal(err)
 	}
 	f.send(d)
+}
+
+// isFinal tells whether no retry can help. Where controllers take turns, a conflict is the last sign of the one before.
+func (f *fleets) isFinal(err error) bool {
+	return errors.Is(err, muster.ErrConflict) && !f.retriesConflicts
 }
 
 // send sends an event to the machine. After the last fleet has ended, events are dropped: they change nothing.

@@ -156,7 +156,7 @@ func (r *reloader) apply(ctx context.Context, c *config.Config, asked bool) (sai
 			said = append(said, err.Error())
 		}
 	}
-	for _, n := range a.fleets.want(ctx, a.shadowed(c.Fleets), asked) {
+	for _, n := range a.want(ctx, a.shadowed(c.Fleets), asked) {
 		said = append(said, n.String())
 	}
 	return said
@@ -172,6 +172,7 @@ func restartNeeded(began, c *config.Config) string {
 		{"listen", reflect.DeepEqual(c.Listen, began.Listen)}, {"data", c.Data == began.Data},
 		{"strict", c.Strict == began.Strict}, {"aws", c.AWS == began.AWS},
 		{"notify", reflect.DeepEqual(c.Notify, began.Notify)},
+		{"controllers", c.Controllers == began.Controllers},
 		{"events", reflect.DeepEqual(c.Events, began.Events)},
 		{"dashboard", c.Dashboard == began.Dashboard},
 	} {
@@ -228,6 +229,7 @@ const (
 	queueFault
 	historyFault
 	eventFault
+	storeFault
 	faultKinds
 )
 
@@ -247,7 +249,8 @@ func (f *faults) set(kind int, text string) {
 // kinds returns the present faults with their kinds of incidents.
 func (f *faults) kinds() (all []incident.Fault) {
 	of := [faultKinds]incident.Kind{configFault: incident.ConfigurationInvalid, queueFault: incident.QueueDamaged,
-		historyFault: incident.HistoryDamaged, eventFault: incident.EventsUnreachable}
+		historyFault: incident.HistoryDamaged, eventFault: incident.EventsUnreachable,
+		storeFault: incident.HistoryStuck}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for kind, text := range f.all {

@@ -42,7 +42,7 @@ func (a *App) openRemote(b config.Beyond) error {
 // while they finish. Every decision is counted for the metrics before the caller of Open hears of it.
 func (a *App) openServers() error {
 	a.serving, a.stopServing = context.WithCancel(context.Background())
-	a.metrics = server.NewMetrics(a.fleets.served, a.fleets.standing)
+	a.metrics = server.NewMetrics(a.served, a.standing)
 	before := a.options.Notify
 	a.options.Notify = func(o controller.Outcome) {
 		a.metrics.Count(o)
@@ -59,7 +59,7 @@ func (a *App) openServers() error {
 	a.openDashboard()
 	a.conns = accept.NewPool(accept.Limit(accept.OpenFiles()), a.options.Logger)
 	a.servers.api = server.NewServer(server.New(server.Options{
-		Accepting: a.conns.Failing, Token: a.token, Fleets: a.fleets.served, Standing: a.fleets.standing,
+		Accepting: a.conns.Failing, Token: a.token, Fleets: a.served, Standing: a.standing,
 		Faults: a.faults.list, Incidents: a.incidents.served,
 		Decisions: a.history, Queues: a.queues, LastFailures: LastFailures(a.config.Data), Metrics: collect,
 		Logs:    a.workerLogs,

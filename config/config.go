@@ -12,6 +12,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config/channels"
 	"github.com/muster-scale/muster/config/keys"
+	"github.com/muster-scale/muster/config/sharing"
 	"github.com/muster-scale/muster/policy"
 )
 
@@ -38,6 +39,8 @@ type Config struct {
 	Dashboard Dashboard
 	// AWS says how AWS is called.
 	AWS AWS
+	// Controllers says where several controllers take turns; its zero value is one controller alone.
+	Controllers sharing.Controllers
 	// Notify are the channels that are told of incidents. They have distinct names.
 	Notify []channels.Channel
 	// Events are the queues of events, distinct from each other and from all queues of work.

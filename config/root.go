@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-scale/muster/config/channels"
 	"github.com/muster-scale/muster/config/keys"
+	"github.com/muster-scale/muster/config/sharing"
 )
 
 // This file declares the top level of a configuration: its version, servers, embedded queues, and how AWS is called. It
@@ -48,6 +49,8 @@ func (c *Config) rows(kinds Kinds) []keys.Key {
 			"of a deleted queue for 60s; false by default"),
 		keys.Into("dashboard", &c.Dashboard, (*Dashboard).rows, "the page at the address of the HTTP API"),
 		keys.Into("aws", &c.AWS, (*AWS).rows, "how AWS is called, for all fleets together"),
+		keys.Into("controllers", &c.Controllers, (*sharing.Controllers).Keys, "how several controllers take turns "+
+			"(docs/availability.md)"),
 		channels.Keys(&c.Notify, kinds.Channels),
 		keys.List("events", &c.Events, maxEvents, func(e *EventQueue) []keys.Key { return e.rows(kinds) },
 			"the queues of events that wake fleets (docs/events.md)").Check(c.checkEvents),
@@ -353,6 +356,7 @@ func (c *Config) checkFleets(s *keys.Source, path string, kinds Kinds) {
 		}
 	}
 	c.checkSizers(s)
+	c.checkShared(s)
 }
 
 // checkSizers finds two fleets that would both set one number. Fleets in shadow mode set none, so any number of them

@@ -2,8 +2,8 @@
 // another within five seconds when that one is gone.
 //
 // Controllers share a [Store], such as a table or a database. In it, each controller has a session, which it renews
-// with a beat every half second. Each fleet has a claim that names the session of its leader. A controller leads a fleet
-// while both hold: its session is fresh, and the claim names it.
+// with a beat every half second. Each fleet has a claim that names the session of its leader. A controller leads a
+// fleet while both hold: its session is fresh, and the claim names it.
 //
 //	m := leader.New(leader.Options{ID: random, Name: host, Timing: leader.DefaultTiming(), Fleets: names})
 //	actions := m.Step(now, leader.Tick{})   // what to do: Beat, Read, Evict, Take, and Lead or Yield a fleet

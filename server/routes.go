@@ -43,9 +43,12 @@ type Status struct {
 // FleetStatus is one fleet in [Status].
 type FleetStatus struct {
 	Name string `json:"name"`
-	// Phase is the phase of the fleet's life: waiting, starting, running, failed or stopping. Only a running fleet is
+	// Phase is the phase of the fleet's life: waiting, starting, running, failed, stopping or, where
+	// another controller leads it, standby. Only a running fleet is
 	// sized.
 	Phase string `json:"phase"`
+	// Leader is the name of the controller that leads the fleet, where several share the fleets.
+	Leader string `json:"leader,omitzero"`
 	// Ready is false until the queue and the fleet were read once.
 	Ready       bool               `json:"ready"`
 	Observation muster.Observation `json:"observation"`
@@ -124,7 +127,7 @@ func NewStatus(version string, at time.Time, fleets map[string]Fleet, standing m
 
 // StatusOf describes a fleet without its members, by the outcome of its last step; stepped is false before the first.
 func StatusOf(name string, o controller.Outcome, stepped bool, stands Standing) FleetStatus {
-	status := FleetStatus{Name: name, Phase: cmp.Or(stands.Phase, string(lifecycle.Running)),
+	status := FleetStatus{Name: name, Phase: cmp.Or(stands.Phase, string(lifecycle.Running)), Leader: stands.Leader,
 		Members: []MemberStatus{}, Trouble: troubleOf(stands, o)}
 	if stepped {
 		status.Ready, status.Observation, status.Decision, status.Sentence = o.Ready, o.Observation, o.Decision,

@@ -13,8 +13,10 @@ import (
 
 // Standing is the phase of a fleet's life. The zero value is a running fleet.
 type Standing struct {
-	// Phase is waiting, starting, running, failed or stopping; empty is running.
+	// Phase is waiting, starting, running, failed, stopping or standby; empty is running.
 	Phase string
+	// Leader is the name of the controller that leads the fleet, where several share the fleets; empty if there is none.
+	Leader string
 	// Since is when the phase began; zero if unknown.
 	Since time.Time
 	// Failure says why the fleet is not sized or, while it runs, why its configuration could not be changed.
@@ -22,6 +24,9 @@ type Standing struct {
 	// RetryAt is when the next try comes; zero if there is none.
 	RetryAt time.Time
 }
+
+// Standby is the phase of a fleet that this controller does not size, because another one leads it or will.
+const Standby = "standby"
 
 // seenWithin is how long a fleet may take from its start to its first reading. A slower fleet counts as failed for the
 // readiness of the API, so that one unreadable queue does not make all fleets wait.
@@ -77,13 +82,15 @@ func (o Options) standing(name string) Standing {
 // balancer that took this program out of service would cut off the workers of all others.
 func (a *api) ready(w http.ResponseWriter, _ *http.Request) {
 	now := time.Now()
-	sized, troubled := 0, 0
+	sized, troubled, standby := 0, 0, 0
 	for name, f := range a.Fleets() {
 		s := a.standing(name)
 		o, seen := f.Last()
 		seen = seen && o.Ready
 		switch {
 		case s.stopping():
+		case s.Phase == Standby:
+			standby++
 		case troubleOf(s, o) != "":
 			troubled++
 		case seen:
@@ -106,6 +113,8 @@ func (a *api) ready(w http.ResponseWriter, _ *http.Request) {
 			troubled,
 			troubled+sized,
 		)
+	case standby > 0 && sized == 0:
+		fmt.Fprintln(w, "standby: other controllers lead the fleets")
 	default:
 		fmt.Fprintln(w, "ready")
 	}

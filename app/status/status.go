@@ -109,6 +109,9 @@ const maxBusy = 20
 // Lifeline describes the phase of a fleet that is not sized and has not failed. While it stops, it names the busy
 // workers: they are what the fleet waits for.
 func Lifeline(f server.FleetStatus) string {
+	if f.Phase == server.Standby {
+		return "led by the controller " + cmp.Or(f.Leader, "that takes it over next")
+	}
 	if f.Phase != string(lifecycle.Stopping) {
 		return f.Phase + ": the fleet is not sized yet"
 	}

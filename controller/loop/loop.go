@@ -46,7 +46,10 @@ type Options struct {
 	// Delegator is required if the policy delegates.
 	Delegator muster.Delegator
 	History   muster.History
-	Logger    *slog.Logger
+	// Leads returns the time until which this controller may act for the fleet, with a monotonic reading; ok is false
+	// if it may not. It is nil where no other controller can take the fleet over.
+	Leads  func() (until time.Time, ok bool)
+	Logger *slog.Logger
 	// Notify is called after every step, one call at a time. It must return soon and must not call the loop.
 	Notify func(controller.Outcome)
 }
@@ -150,6 +153,10 @@ func (l *Loop) Report(ctx context.Context, r protocol.Report) (protocol.Directiv
 // be called once.
 func (l *Loop) Run(ctx context.Context) error {
 	defer close(l.over)
+	// Taking over the history would stop the controller that leads the fleet by now.
+	if err := l.leads(); err != nil {
+		return fmt.Errorf("fleet %s: %w", l.o.Settings.Fleet, err)
+	}
 	if err := l.restore(ctx); err != nil {
 		return err
 	}
@@ -288,6 +295,10 @@ func (l *Loop) forwardWakes(ctx context.Context) {
 // they cannot be written, the step did not happen, and the inputs wait for the next poll.
 func (l *Loop) step(ctx context.Context) error {
 	in := l.shell.Begin(l.now())
+	if err := l.leads(); err != nil {
+		l.historyFailed(ctx, err)
+		return nil
+	}
 	if l.appendUnknown {
 		if err := l.restore(ctx); err != nil {
 			l.historyFailed(ctx, err)
@@ -442,9 +453,15 @@ func (o Options) readStored(ctx context.Context, all *sync.WaitGroup) func() []c
 // an input; a handover reports only failures.
 func (l *Loop) execute(ctx context.Context, e controller.Effect) {
 	l.running.Go(func() {
-		limited, stop := context.WithTimeout(ctx, controller.OrderTimeout)
+		acting, release := l.acting(ctx)
+		defer release()
+		limited, stop := context.WithTimeout(acting, controller.OrderTimeout)
 		defer stop()
-		err := l.carryOut(limited, e)
+		// The last check before the call: since the step was recorded, the lease may have ended.
+		err := l.leads()
+		if err == nil {
+			err = l.carryOut(limited, e)
+		}
 		if _, quiet := e.(controller.HandOver); quiet && err == nil {
 			return
 		}

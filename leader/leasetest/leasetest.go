@@ -1,5 +1,5 @@
-// Package leasetest holds every [leader.Store] to its contract. A store runs [Conformance] in its tests; [leader.Memory]
-// is the store that the simulation of package leader proves the protocol with, and passes it too.
+// Package leasetest holds every [leader.Store] to its contract. A store runs [Conformance] in its tests. With
+// [leader.Memory], which passes it too, the simulation of package leader proves the protocol.
 package leasetest
 
 import (
@@ -149,8 +149,8 @@ func repeats(t *testing.T, s leader.Store) {
 
 func many(t *testing.T, s leader.Store) {
 	for i := range 150 {
-		want(t, "Take", s.Take(t.Context(), fmt.Sprint("fleet-", i), leader.Claim{}, leader.Claim{Holder: "a", Term: 1}),
-			nil)
+		to := leader.Claim{Holder: "a", Term: 1}
+		want(t, "Take", s.Take(t.Context(), fmt.Sprint("fleet-", i), leader.Claim{}, to), nil)
 		want(t, "Beat", s.Beat(t.Context(), session(fmt.Sprint(i), 1)), nil)
 	}
 	if b := read(t, s); len(b.Claims) != 150 || len(b.Sessions) != 150 {

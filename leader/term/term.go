@@ -3,7 +3,8 @@
 //
 //	t := term.New(term.Options{Store: store, Name: host, Fleets: names, Lead: lead, Yield: yield, Logger: logger})
 //	err := t.Run(ctx)       // until ctx ends; then all fleets are handed over
-//	until, ok := t.Until()  // for each call that acts for a fleet: not after this time
+//
+// Lead hands over a [Right] for each fleet, which is asked before each call that acts, and while one is under way.
 //
 // Each call to the store has a goroutine and a time limit of its own, so that a store that hangs costs a lease and not
 // the process. Time is counted by the monotonic clock.
@@ -35,13 +36,18 @@ type Options struct {
 	Timing leader.Timing
 	// Fleets are the fleets that this controller may lead.
 	Fleets []string
-	// Lead is called when this controller leads a fleet from now on, and must return soon.
-	Lead func(fleet string)
+	// Lead is called when this controller leads a fleet from now on, and must return soon. The function right returns
+	// the time until which calls may act for the fleet; ok is false from the moment on that it must yield, and after it
+	// for good.
+	Lead func(fleet string, right Right)
 	// Yield is called, in a goroutine of its own, when this controller must stop acting for a fleet. It returns when
 	// nothing acts for it any more.
 	Yield  func(fleet string)
 	Logger *slog.Logger
 }
+
+// Right tells until when calls may act for a fleet, with a monotonic reading; ok is false if they may not.
+type Right func() (until time.Time, ok bool)
 
 // Term is a controller's part in sharing fleets. Its methods may be called from any goroutine; Run is called once.
 type Term struct {
@@ -54,8 +60,9 @@ type Term struct {
 
 	mu      sync.Mutex
 	machine *leader.Machine // stepped by Run alone, under mu
-	failing error           // the last failure of the store; nil after a success
-	since   time.Time       // of failing
+	yielded map[string]*atomic.Bool
+	failing error     // the last failure of the store; nil after a success
+	since   time.Time // of failing
 }
 
 // New returns a Term that does nothing until [Term.Run].
@@ -64,14 +71,15 @@ func New(o Options) *Term {
 		o.Timing = leader.DefaultTiming()
 	}
 	t := &Term{o: o, started: time.Now(), inputs: make(chan leader.Input), over: make(chan struct{}),
+		yielded: map[string]*atomic.Bool{},
 		machine: leader.New(leader.Options{ID: rand.Text(), Name: o.Name, Timing: o.Timing, Fleets: o.Fleets})}
 	t.until.Store(-1)
 	return t
 }
 
-// Until returns the time until which calls may act for the fleets that this controller leads, with a monotonic reading.
+// lease returns the time until which calls may act for the fleets that this controller leads, with a monotonic reading.
 // ok is false if there is no such time, or it has passed.
-func (t *Term) Until() (until time.Time, ok bool) {
+func (t *Term) lease() (until time.Time, ok bool) {
 	at := time.Duration(t.until.Load())
 	return t.started.Add(at), at >= 0 && time.Since(t.started) < at
 }
@@ -161,8 +169,16 @@ func (t *Term) carryOut(ctx context.Context, action leader.Action) {
 			return leader.Took{Take: a, Err: t.o.Store.Take(ctx, a.Fleet, a.Was, a.To)}
 		})
 	case leader.Lead:
-		t.o.Lead(a.Fleet)
+		over := &atomic.Bool{}
+		t.yielded[a.Fleet] = over
+		t.o.Lead(a.Fleet, func() (time.Time, bool) {
+			until, ok := t.lease()
+			return until, ok && !over.Load()
+		})
 	case leader.Yield:
+		// At once, within the step: a new session must not give back the right of the one before.
+		t.yielded[a.Fleet].Store(true)
+		delete(t.yielded, a.Fleet)
 		t.calls.Go(func() {
 			t.o.Yield(a.Fleet)
 			t.send(leader.Yielded{Fleet: a.Fleet})

@@ -20,6 +20,7 @@ type controller struct {
 	*term.Term
 	mu   sync.Mutex
 	led  []string
+	may  term.Right
 	stop context.CancelFunc
 	done chan struct{}
 }
@@ -27,10 +28,10 @@ type controller struct {
 func start(t *testing.T, store leader.Store, name string, fleets ...string) *controller {
 	c := &controller{done: make(chan struct{})}
 	c.Term = term.New(term.Options{Store: store, Name: name, Fleets: fleets, Logger: slog.New(slog.DiscardHandler),
-		Lead: func(fleet string) {
+		Lead: func(fleet string, right term.Right) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.led = append(c.led, fleet)
+			c.led, c.may = append(c.led, fleet), right
 		},
 		Yield: func(fleet string) {
 			c.mu.Lock()
@@ -108,15 +109,17 @@ func TestALeaderThatIsCutOffStopsBeforeAnotherFollows(t *testing.T) {
 		for at := time.Duration(0); at < 10*time.Second; at += 10 * time.Millisecond {
 			time.Sleep(10 * time.Millisecond)
 			synctest.Wait()
-			_, may := first.Until()
+			_, may := first.may()
 			if stopped == 0 && !may {
 				stopped = at
 			}
 			if followed == 0 && second.leads() == 1 {
 				followed = at
 			}
-			if _, acts := second.Until(); may && acts && second.leads() == 1 {
-				t.Fatalf("both may act after %s", at)
+			if second.leads() == 1 {
+				if _, acts := second.may(); may && acts {
+					t.Fatalf("both may act after %s", at)
+				}
 			}
 		}
 		t.Logf("stopped after %s, followed after %s", stopped, followed)
@@ -128,6 +131,9 @@ func TestALeaderThatIsCutOffStopsBeforeAnotherFollows(t *testing.T) {
 		}
 		cut.cut.Store(false)
 		time.Sleep(2 * time.Second)
+		if _, may := first.may(); may {
+			t.Error("a new session gives back the right of the one before")
+		}
 		if err, _ := first.Failing(); err != nil || first.leads() != 0 {
 			t.Errorf("with its store again, the first leads %d fleets and says %v", first.leads(), err)
 		}
