@@ -14,6 +14,7 @@ import (
 	stated "github.com/muster-scale/muster/config/sharing"
 	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/internal/lifecycle"
+	"github.com/muster-scale/muster/leader"
 	"github.com/muster-scale/muster/leader/term"
 	"github.com/muster-scale/muster/queue"
 	"github.com/muster-scale/muster/server"
@@ -49,9 +50,8 @@ func (a *App) openQueues(ctx context.Context, o queue.Options) (*queue.Service, 
 
 // shares are the fleets of several controllers, as this one takes part in them. Any goroutine may use it.
 type shares struct {
-	app   *App
-	place sharing.Place
-	term  *term.Term
+	app  *App
+	term *term.Term
 
 	mu sync.Mutex
 	// wanted are the configured fleets, led the names of those that this controller leads.
@@ -83,11 +83,16 @@ func (a *App) openShares(ctx context.Context) error {
 			return fmt.Errorf("find the name of this controller: %w; state controllers.name", err)
 		}
 	}
-	s := &shares{app: a, place: place, wanted: a.shadowed(a.config.Fleets), led: map[string]term.Right{}}
-	s.term = term.New(term.Options{Store: place.Leases, Name: name, Fleets: namesOf(s.wanted), Lead: s.lead,
+	a.share(place.Leases, name)
+	return nil
+}
+
+// share makes a one of several controllers, under a name.
+func (a *App) share(leases leader.Store, name string) {
+	s := &shares{app: a, wanted: a.shadowed(a.config.Fleets), led: map[string]term.Right{}}
+	s.term = term.New(term.Options{Store: leases, Name: name, Fleets: namesOf(s.wanted), Lead: s.lead,
 		Yield: s.yield, Logger: a.options.Logger})
 	a.shares, a.fleets.retriesConflicts = s, true
-	return nil
 }
 
 func namesOf(fleets []config.Fleet) []string {

@@ -24,9 +24,8 @@ func (l *Loop) leads() error {
 	return nil
 }
 
-// acting returns the context for a call that acts for the fleet. It ends when the lease ends, without regard to how
-// often the lease is renewed meanwhile; with the lease, it outlives ctx by lastCalls, so that calls end in order. stop
-// releases it.
+// acting returns the context for a call that acts for the fleet. It ends when the lease ends; each renewal of the lease
+// prolongs it. With a lease it outlives ctx by up to lastCalls, so that calls end in order. stop releases it.
 func (l *Loop) acting(ctx context.Context) (acting context.Context, stop context.CancelFunc) {
 	if l.o.Leads == nil {
 		return ctx, func() {}

@@ -228,6 +228,7 @@ func permissions(c *config.Config, table kind.Table, f config.Fleet, at kind.Pla
 		all = append(all, table.PublisherPermissions(f)...)
 	}
 	all = functionPermissions(at, f, append(all, workerPermissions(at, f, o.Workers)...), o.History)
+	all = append(all, controllerPermissions(at, c)...)
 	if f.Local() {
 		// The workers of this machine are children of muster up and have its credentials.
 		for i := range all {
