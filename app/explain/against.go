@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app/sharing"
 	"github.com/muster-scale/muster/controller/audit"
-	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/internal/render"
 )
 
@@ -18,7 +18,7 @@ const shownDifferences = 40
 
 // Against compares the size that another system gave a fleet with what Muster would have set. It is an error when the
 // fleet never ran in shadow mode. A fleet in shadow mode records both sizes, so nothing is simulated for it.
-func Against(ctx context.Context, h *history.Reader, fleet string) (audit.Contrast, error) {
+func Against(ctx context.Context, h sharing.Past, fleet string) (audit.Contrast, error) {
 	var records []muster.Record
 	if err := h.Read(ctx, fleet, time.Time{}, func(r muster.Record) bool {
 		if r.Kind == muster.Decided {

@@ -2,7 +2,7 @@
 // history, [Explained.Present] replaces it by the current decision of the running muster up, and [Explained.Print]
 // prints it. [Verify] recomputes recorded decisions; [Against] compares with another system that sizes the fleet.
 //
-//	h, err := history.OpenReadOnly(path)
+//	h, err := sharing.OpenPast(ctx, c, path)
 //	e, err := explain.Find(ctx, h, "thumbnails", time.Time{}, 0)   // the last one
 //	e, err = e.Present(ctx, c, "thumbnails")                       // or the current one
 //	e.Print(os.Stdout)

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app/sharing"
 	"github.com/muster-scale/muster/app/status"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/controller/audit"
-	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/internal/render"
 )
 
@@ -32,7 +32,7 @@ type Explained struct {
 // Find explains a recorded decision of a fleet: the one in force at a time, or the one with a sequence number, or the
 // last one when both are zero. The error matches [ErrNoDecision] when the history holds none. It reads the history from
 // its beginning, because the policy's memory and the last change of size may be far back.
-func Find(ctx context.Context, h *history.Reader, fleet string, at time.Time, seq int64) (Explained, error) {
+func Find(ctx context.Context, h sharing.Past, fleet string, at time.Time, seq int64) (Explained, error) {
 	var found *muster.Record
 	var incidents Incidents
 	// recent is what the policy remembers after each record, before what it remembered at the found one.

@@ -5,16 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app"
+	"github.com/muster-scale/muster/app/sharing"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/controller/audit"
-	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/server"
 )
@@ -32,10 +31,10 @@ func SpecOf(f server.FleetStatus) (spec policy.Spec, err error) {
 // RecentOf reads from the history what a fleet's policy would remember now; nothing without a history.
 func RecentOf(ctx context.Context, c *config.Config, fleet string, spec policy.Spec) (muster.Recent, error) {
 	path := filepath.Join(c.Data, app.HistoryFile)
-	if _, err := os.Stat(path); err != nil {
+	h, err := sharing.OpenPast(ctx, c, path)
+	if errors.Is(err, sharing.ErrNoPast) {
 		return nil, nil
 	}
-	h, err := history.OpenReadOnly(path)
 	if err != nil {
 		return nil, err
 	}

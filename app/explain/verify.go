@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app/sharing"
 	"github.com/muster-scale/muster/controller/audit"
-	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/internal/render"
 )
 
@@ -26,7 +26,7 @@ type Verified struct {
 // Verify recomputes every recorded decision of the fleets, calls tell with the result of each fleet, and returns all
 // results. They are nil only when the history cannot be read. The error names the fleets with a different decision.
 // Every decision is computed by the policy as it is now, from the inputs in the record, and compared byte for byte.
-func Verify(ctx context.Context, h *history.Reader, fleets []string, tell func(Verified)) ([]Verified, error) {
+func Verify(ctx context.Context, h sharing.Past, fleets []string, tell func(Verified)) ([]Verified, error) {
 	results := []Verified{}
 	var failures []error
 	for _, fleet := range fleets {

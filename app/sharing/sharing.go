@@ -3,13 +3,17 @@
 //	place, err := sharing.Open(ctx, c.Controllers, c.AWS)
 //	defer place.History.Close()
 //
-// A controller alone, and controllers that take turns on one machine, share nothing that needs opening.
+// A controller alone, and controllers that take turns on one machine, share nothing that needs opening. [OpenPast] opens
+// the history of any configuration, for the commands that read it.
 package sharing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -92,4 +96,35 @@ func Open(ctx context.Context, c stated.Controllers, a config.AWS) (Place, error
 		return Place{}, err
 	}
 	return Place{h, dynamolease.New(leases, table)}, nil
+}
+
+// Past is a history to read, which controllers may be writing.
+type Past interface {
+	io.Closer
+	Read(ctx context.Context, fleet string, since time.Time, yield func(muster.Record) bool) error
+	Fleets(ctx context.Context) ([]string, error)
+}
+
+// ErrNoPast means that no controller has kept a history yet.
+var ErrNoPast = errors.New("there is no history yet")
+
+// OpenPast opens the history of a configuration for reading: the one that several controllers share, or the file at
+// path. Its error is [ErrNoPast] if there is no such file.
+func OpenPast(ctx context.Context, c *config.Config, path string) (Past, error) {
+	if c.Controllers.Several() {
+		place, err := Open(ctx, c.Controllers, c.AWS)
+		if err != nil {
+			return nil, err
+		}
+		return place.History, nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("%w in %s; muster up keeps it there", ErrNoPast, filepath.Dir(path))
+	}
+	// A reader never blocks the writer of a running muster up.
+	h, err := history.OpenReadOnly(path)
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
 }

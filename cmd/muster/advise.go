@@ -10,8 +10,8 @@ import (
 
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/app/advise"
+	"github.com/muster-scale/muster/app/sharing"
 	"github.com/muster-scale/muster/cmd/muster/internal/command"
-	"github.com/muster-scale/muster/history"
 )
 
 // newAdvise makes muster advise. It reads the configuration and the history, and needs no running muster up. The exit
@@ -68,11 +68,8 @@ func runAdvise(cmd *cobra.Command, g *command.Global, args []string, window stri
 		return fmt.Errorf("read the configuration for its lines: %w", err)
 	}
 	path := filepath.Join(c.Data, app.HistoryFile)
-	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("there is no history in %s yet; muster up keeps it there", c.Data)
-	}
 	// A reader never blocks the writer of a running muster up.
-	h, err := history.OpenReadOnly(path)
+	h, err := sharing.OpenPast(cmd.Context(), c, path)
 	if err != nil {
 		return err
 	}

@@ -2,16 +2,14 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/app/explain"
+	"github.com/muster-scale/muster/app/sharing"
 	"github.com/muster-scale/muster/cmd/muster/internal/command"
-	"github.com/muster-scale/muster/history"
 )
 
 // explainCommand is muster explain with its flags. at and seq select a recorded decision; at most one of the three
@@ -62,11 +60,7 @@ func (x explainCommand) run(cmd *cobra.Command, g *command.Global, args []string
 	}
 	g.PrintFault(cmd.ErrOrStderr())
 	path := filepath.Join(c.Data, app.HistoryFile)
-	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("there is no history in %s yet; muster up keeps it there", c.Data)
-	}
-	// A reader never blocks the writer of a running muster up.
-	h, err := history.OpenReadOnly(path)
+	h, err := sharing.OpenPast(cmd.Context(), c, path)
 	if err != nil {
 		return err
 	}
@@ -105,7 +99,7 @@ func (x explainCommand) run(cmd *cobra.Command, g *command.Global, args []string
 }
 
 // showAgainst shows when a fleet had another size than Muster would have set.
-func showAgainst(cmd *cobra.Command, g *command.Global, h *history.Reader, fleet string) error {
+func showAgainst(cmd *cobra.Command, g *command.Global, h sharing.Past, fleet string) error {
 	c, err := explain.Against(cmd.Context(), h, fleet)
 	if err != nil {
 		return err
@@ -118,7 +112,7 @@ func showAgainst(cmd *cobra.Command, g *command.Global, h *history.Reader, fleet
 
 // verifyAll recomputes the recorded decisions of all fleets, and prints the results. The exit code is 1 when a decision
 // differs from its record. Decisions that cannot be recomputed are counted and change nothing.
-func verifyAll(cmd *cobra.Command, g *command.Global, h *history.Reader, fleets []string) error {
+func verifyAll(cmd *cobra.Command, g *command.Global, h sharing.Past, fleets []string) error {
 	out := cmd.OutOrStdout()
 	all, err := explain.Verify(cmd.Context(), h, fleets, func(v explain.Verified) {
 		if !g.JSON() {
