@@ -56,10 +56,11 @@ powercuts: ## simulate 100000 power cuts under the queue and 10000 under the his
 races: ## race 1000000 message assignments against releases of their workers (RACES=1000000); takes minutes
 	GOGC=400 MUSTER_RACES=$(RACES) $(GO) test -count=1 -timeout 30m -v -run 'NoRaceEndsABusyWorker|PlantedRules' ./roster
 
-proofs: powercuts races ## run all long proofs: also 10000 histories of concurrent calls (HISTORIES=10000), a tree of a million nodes, 20000 simulated worlds with all faults (SEEDS=20000), 200 worlds drawn at random (WORLDS=200), kills, a full disk; needs Linux, root and strace
+proofs: powercuts races ## run all long proofs: also 10000 histories of concurrent calls (HISTORIES=10000), a tree of a million nodes, 20000 simulated worlds with all faults, and as many of several controllers (SEEDS=20000), 200 worlds drawn at random (WORLDS=200), kills, a full disk; needs Linux, root and strace
 	MUSTER_HISTORIES=$(HISTORIES) $(GO) test -count=1 -timeout 20m -v -run 'KeepTheContract' ./queue
 	MUSTER_TREE_NODES=1000000 $(GO) test -count=1 -timeout 20m -v -run 'MillionNodes' ./tree
 	MUSTER_SEEDS=$(SEEDS) $(GO) test -count=1 -timeout 20m -v -run 'AnyWorld' ./sim
+	MUSTER_SEEDS=$(SEEDS) $(GO) test -count=1 -timeout 20m -v -run 'NoFault|Follows|Spread' ./leader
 	MUSTER_WORLDS=$(WORLDS) $(GO) test -count=1 -timeout 60m -v -run 'DrawnWorlds' ./sim/worlds
 	MUSTER_SLOW=1 $(GO) test -count=1 -timeout 20m -v ./internal/realcrash
 

@@ -129,7 +129,8 @@ type node struct {
 	pausedUntil, cutUntil time.Duration
 	// trap is a pause that begins with the next order, between the check of the clock and the call.
 	trap  time.Duration
-	tick  int // the newest timer; older ones do nothing
+	wall  time.Duration // how far the wall clock, which only records have, was set
+	tick  int           // the newest timer; older ones do nothing
 	loops map[string]*loop
 }
 
@@ -297,7 +298,7 @@ func (n *node) poll(l *loop) {
 		again()
 		return
 	}
-	record := muster.Record{At: time.Unix(1e9, 0).Add(n.local()), Kind: muster.Intended, Body: []byte(`1`)}
+	record := muster.Record{At: time.Unix(1e9, 0).Add(n.local() + n.wall), Kind: muster.Intended, Body: []byte(`1`)}
 	var next muster.Position
 	n.call(network, func() (err error) {
 		next, err = n.w.history.Append(context.Background(), l.fleet, l.at, record)
@@ -379,6 +380,7 @@ func (w *world) disturb(until time.Duration) {
 	}
 	alive := slices.DeleteFunc(slices.Clone(w.nodes), func(n *node) bool { return n.dead })
 	n := alive[w.rnd.IntN(len(alive))]
+	n.wall = w.between(0, time.Hour)
 	switch w.rnd.IntN(4) {
 	case 0:
 		n.dead = true
@@ -413,10 +415,10 @@ func (w *world) settled() {
 	}
 }
 
-// seeds is how many runs a test makes: SEEDS, or fewer.
+// seeds is how many runs a test makes: MUSTER_SEEDS, or the usual number.
 func seeds(t *testing.T, usual int) uint64 {
 	t.Helper()
-	n, err := strconv.Atoi(os.Getenv("SEEDS"))
+	n, err := strconv.Atoi(os.Getenv("MUSTER_SEEDS"))
 	if err != nil {
 		n = usual
 	}
@@ -533,8 +535,8 @@ func TestALeaderThatQuitsHandsOverAtOnce(t *testing.T) {
 	}
 }
 
-// TestManyFleetsSpread lets ten controllers share a thousand fleets, or ten thousand, which the first one takes alone; then one ends
-// and another comes. Fleets move no more than they must.
+// TestManyFleetsSpread lets ten controllers share a thousand fleets, or ten thousand, which the first one takes alone.
+// Then one ends and another comes. Fleets move no more than they must.
 func TestManyFleetsSpread(t *testing.T) {
 	const controllers = 10
 	fleets := 1000

@@ -8,8 +8,7 @@
 // stream "claims". Every write is conditional, and every read consistent. A refused write is followed by a read: the
 // client repeats calls whose answers were lost, and the refused one may be the second.
 //
-// A controller makes four calls a second. In a month that is about 2.6 million writes and as many reads for each beat
-// and poll of a second, some three US dollars; docs/availability.md has the figures.
+// A controller makes two writes and four reads a second; docs/availability.md says what that costs.
 package dynamolease
 
 import (
