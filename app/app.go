@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/muster-scale/muster/app/turns"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/controller/loop"
@@ -40,8 +41,8 @@ type App struct {
 	keys    sqsapi.Keys
 	token   server.Token
 	history store
-	// shares is nil for a controller alone.
-	shares *shares
+	// turns is nil for a controller alone.
+	turns *turns.Turns
 	trees  *treeReader
 	// sqs and api are the listeners on loopback.
 	sqs net.Listener
@@ -201,11 +202,7 @@ func (a *App) Run(ctx context.Context) error {
 			return err
 		})
 	}
-	if a.shares == nil {
-		loops.Go(func() error { a.fleets.run(working, a.shadowed(a.config.Fleets)); return nil })
-	} else {
-		loops.Go(func() error { a.runShared(working); return nil })
-	}
+	loops.Go(func() error { a.runFleets(working); return nil })
 	loops.Go(func() error { return a.prune(working) })
 	loops.Go(func() error { return collectZombies(working) })
 	loops.Go(func() error { a.incidents.run(working); return nil })

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/app/turns"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/config/sharing"
 	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/queue"
@@ -57,7 +59,8 @@ func (a *App) openData(ctx context.Context) (err error) {
 	if a.options.Ephemeral {
 		where = queue.Options{Ephemeral: true, Strict: strict, Logger: a.options.Logger}
 	}
-	if a.queues, err = a.openQueues(ctx, where); err != nil {
+	waits := a.config.Controllers.Store == sharing.File && !a.options.Look
+	if a.queues, err = turns.OpenQueues(ctx, where, waits, a.options.Told); err != nil {
 		return err
 	}
 	if a.keys, err = sqsapi.LoadOrCreateKeys(filepath.Join(data, KeysFile)); err != nil {
@@ -66,7 +69,7 @@ func (a *App) openData(ctx context.Context) (err error) {
 	if a.token, err = server.LoadOrCreateToken(filepath.Join(data, TokenFile)); err != nil {
 		return err
 	}
-	if err := a.openShares(ctx); err != nil {
+	if err := a.openShared(ctx); err != nil {
 		return err
 	}
 	switch {

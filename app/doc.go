@@ -22,8 +22,8 @@
 // Workers on this machine are processes of the program muster. An embedding program sets its path in [Options].Program.
 //
 // The package also has what commands need of a configuration without running it. [Settings] makes the settings of the
-// controller, [World] describes a fleet's surroundings to the simulator, [OpenTrees] opens the trees. Production, the
-// simulator and the commands call the same functions, so they cannot disagree.
+// controller, [OpenTrees] opens the trees. Production, the simulator and the commands call the same functions, so they
+// cannot disagree. Package app/turns lets several controllers take turns.
 //
 // The package must not know any kind of fleet or queue: it takes them from the table in package kinds. It decides
 // nothing: package controller does.

@@ -128,8 +128,8 @@ func (a *App) loopOptions(ctx context.Context, c config.Fleet, own *runningFleet
 		return o, err
 	}
 	o.History, o.Logger = a.history, a.options.Logger
-	if a.shares != nil {
-		o.Leads = a.shares.right(c.Name)
+	if a.turns != nil {
+		o.Leads = a.turns.Right(c.Name)
 	}
 	o.Notify = func(out controller.Outcome) { a.options.Notify(out) }
 	if len(c.Queues) > 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/kinds"
 	"github.com/muster-scale/muster/leader"
+	"github.com/muster-scale/muster/leader/leasetest"
 )
 
 // oneOfSeveral starts an App that shares its fleets with others.
@@ -68,7 +69,7 @@ func until(t *testing.T, what string, found func() string, want string) {
 }
 
 func TestAStandbyServesAndFollows(t *testing.T) {
-	past, leases := history.NewMemory(), leader.NewMemory()
+	past, leases := history.NewMemory(), leasetest.NewMemory()
 	first, stopFirst := oneOfSeveral(t, "first", past, leases)
 	until(t, "the first", func() string { return answerOf(t, first) }, "200 ready")
 	second, stopSecond := oneOfSeveral(t, "second", past, leases)

@@ -12,8 +12,8 @@ func (c *Config) checkShared(s *keys.Source) {
 	for i, f := range c.Fleets {
 		path := keys.Element("fleets", i)
 		if f.Local() {
-			s.Fault(path, "found workers that are processes of this machine, allowed with this store of controllers are "+
-				"fleets that every machine can size", fix)
+			s.Fault(path, "found workers that are processes of this machine, allowed with this store of controllers "+
+				"are fleets that every machine can size", fix)
 			continue
 		}
 		for j, q := range f.Queues {

@@ -8,5 +8,5 @@ import (
 )
 
 func TestTheMemoryKeepsTheContract(t *testing.T) {
-	leasetest.Conformance(t, func(*testing.T) leader.Store { return leader.NewMemory() })
+	leasetest.Conformance(t, func(*testing.T) leader.Store { return leasetest.NewMemory() })
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/leader"
+	"github.com/muster-scale/muster/leader/leasetest"
 )
 
 // This file simulates several controllers in virtual time: their clocks run at different rates, their processes are
@@ -68,7 +69,7 @@ type world struct {
 	queue   events
 	seq     int
 	rnd     *rand.Rand
-	store   *leader.Memory
+	store   *leasetest.Memory
 	history *history.Memory
 	nodes   []*node
 	names   []string
@@ -81,7 +82,7 @@ type world struct {
 }
 
 func newWorld(seed uint64, fleets int) *world {
-	w := &world{rnd: rand.New(rand.NewPCG(seed, 17)), store: leader.NewMemory(), history: history.NewMemory(),
+	w := &world{rnd: rand.New(rand.NewPCG(seed, 17)), store: leasetest.NewMemory(), history: history.NewMemory(),
 		fleets: map[string]*fleetState{}, timing: leader.DefaultTiming(), loops: true}
 	for i := range fleets {
 		name := fmt.Sprintf("fleet-%05d", i)

@@ -15,7 +15,7 @@ import (
 type Standing struct {
 	// Phase is waiting, starting, running, failed, stopping or standby; empty is running.
 	Phase string
-	// Leader is the name of the controller that leads the fleet, where several share the fleets; empty if there is none.
+	// Leader is the name of the controller that leads the fleet, where several share the fleets; empty for none.
 	Leader string
 	// Since is when the phase began; zero if unknown.
 	Since time.Time

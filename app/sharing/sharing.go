@@ -3,8 +3,8 @@
 //	place, err := sharing.Open(ctx, c.Controllers, c.AWS)
 //	defer place.History.Close()
 //
-// A controller alone, and controllers that take turns on one machine, share nothing that needs opening. [OpenPast] opens
-// the history of any configuration, for the commands that read it.
+// A controller alone, and controllers that take turns on one machine, share nothing that needs opening. [OpenPast]
+// opens the history of any configuration, for the commands that read it.
 package sharing
 
 import (
@@ -40,6 +40,7 @@ type History interface {
 // Reader finds single records.
 type Reader interface {
 	Last(ctx context.Context, fleet string, n int, kinds ...muster.RecordKind) ([]muster.Record, error)
+	Before(ctx context.Context, fleet string, seq int64, n int, kinds ...muster.RecordKind) ([]muster.Record, error)
 	Get(ctx context.Context, fleet string, seq int64) (muster.Record, error)
 }
 

@@ -35,7 +35,7 @@ func OfFleet(f config.Fleet, t trace.Trace, c Circumstances) (e contest.Event, w
 	if c.Boot > 0 {
 		e.World.Boot.Mean = c.Boot
 	}
-	if missing, err = app.World(f, &e.World); err != nil {
+	if missing, err = World(f, &e.World); err != nil {
 		return e, who, missing, err
 	}
 	f.Policy.Processing = 0 // the event states it

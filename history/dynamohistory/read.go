@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -40,6 +41,13 @@ func (s *Store) Read(ctx context.Context, fleet string, since time.Time, yield f
 
 // Last returns up to n records of a fleet, newest first, of the given kinds or of all. n is 1 to [rules.MaxLast].
 func (s *Store) Last(ctx context.Context, fleet string, n int, kinds ...muster.RecordKind) ([]muster.Record, error) {
+	return s.Before(ctx, fleet, math.MaxInt64, n, kinds...)
+}
+
+// Before is [Store.Last] of the records with sequence numbers below seq.
+func (s *Store) Before(ctx context.Context, fleet string, seq int64, n int, kinds ...muster.RecordKind) (
+	[]muster.Record, error,
+) {
 	if err := rules.CheckLast(n); err != nil {
 		return nil, err
 	}
@@ -49,11 +57,12 @@ func (s *Store) Last(ctx context.Context, fleet string, n int, kinds ...muster.R
 		return nil, s.failed(what, err)
 	}
 	var last []muster.Record
-	in := s.pages(fleet, pageKey(1), pageKey(h.end()))
+	// A page that begins below seq may end above it.
+	in := s.pages(fleet, pageKey(1), pageKey(min(h.end(), seq-1)))
 	in.ScanIndexForward, in.Limit = aws.Bool(false), aws.Int32(int32(min(n, 100)))
 	err = s.each(ctx, fleet, h, in, func(records []muster.Record) bool {
 		for _, r := range slices.Backward(records) {
-			if len(last) < n && (len(kinds) == 0 || slices.Contains(kinds, r.Kind)) {
+			if r.Position.Seq < seq && len(last) < n && (len(kinds) == 0 || slices.Contains(kinds, r.Kind)) {
 				last = append(last, r)
 			}
 		}

@@ -38,6 +38,7 @@ type Store interface {
 // Finder finds single records.
 type Finder interface {
 	Last(ctx context.Context, fleet string, n int, kinds ...muster.RecordKind) ([]muster.Record, error)
+	Before(ctx context.Context, fleet string, seq int64, n int, kinds ...muster.RecordKind) ([]muster.Record, error)
 	Get(ctx context.Context, fleet string, seq int64) (muster.Record, error)
 }
 
@@ -163,6 +164,15 @@ func findsTheLast(t *testing.T, h Store) {
 		if got, err := h.Last(t.Context(), "a", 3, call...); err != nil || brief(got) != want {
 			t.Errorf("the last 3 of %q are %s, %v; want %s", call, brief(got), err, want)
 		}
+	}
+	for seq, want := range map[int64]string{31: "30:29 29:28 28:27", 15: "14:13 13:12 12:11", 2: "1:0", 1: "", 0: "",
+		-5: ""} {
+		if got, err := h.Before(t.Context(), "a", seq, 3); err != nil || brief(got) != want {
+			t.Errorf("the last 3 before %d are %s, %v; want %s", seq, brief(got), err, want)
+		}
+	}
+	if got, err := h.Before(t.Context(), "a", 25, 2, muster.Changed); err != nil || brief(got) != "22:21 19:18" {
+		t.Errorf("the last 2 changes before 25 are %s, %v", brief(got), err)
 	}
 	if got, err := h.Last(t.Context(), "never begun", 3); err != nil || len(got) > 0 {
 		t.Errorf("a fleet without a stream has the last records %v, %v", got, err)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/lib/pq"
@@ -27,16 +28,23 @@ func (s *Store) Read(ctx context.Context, fleet string, since time.Time, yield f
 
 // Last returns up to n records of a fleet, newest first, of the given kinds or of all. n is 1 to [rules.MaxLast].
 func (s *Store) Last(ctx context.Context, fleet string, n int, kinds ...muster.RecordKind) ([]muster.Record, error) {
+	return s.Before(ctx, fleet, math.MaxInt64, n, kinds...)
+}
+
+// Before is [Store.Last] of the records with sequence numbers below seq.
+func (s *Store) Before(ctx context.Context, fleet string, seq int64, n int, kinds ...muster.RecordKind) (
+	[]muster.Record, error,
+) {
 	if err := rules.CheckLast(n); err != nil {
 		return nil, err
 	}
-	query, args := selectRecords, []any{fleet, n}
+	query, args := selectRecords+"AND r.seq < $3 ", []any{fleet, n, seq}
 	if len(kinds) > 0 {
 		var names pq.StringArray
 		for _, k := range kinds {
 			names = append(names, string(k))
 		}
-		query, args = query+"AND r.kind = ANY($3) ", append(args, names)
+		query, args = query+"AND r.kind = ANY($4) ", append(args, names)
 	}
 	var last []muster.Record
 	err := s.each(ctx, func(r muster.Record) bool {

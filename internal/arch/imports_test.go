@@ -164,6 +164,7 @@ var layers = []string{
 	"mustertest/fakeaws",
 	"app/opening",
 	"app/sharing",
+	"app/turns",
 	"app/handover",
 	"app",
 	"sim/threshold",

@@ -64,8 +64,8 @@ func TestThePolicyOfASharedTableAllowsItsCallsAndNoMore(t *testing.T) {
 		for _, a := range statement.Action {
 			if name, ok := strings.CutPrefix(a, "dynamodb:"); ok {
 				allowed[name] = true
-				if want := "arn:aws:dynamodb:" + region + ":000000000000:table/history"; !slices.Contains(statement.Resource,
-					want) {
+				want := "arn:aws:dynamodb:" + region + ":000000000000:table/history"
+				if !slices.Contains(statement.Resource, want) {
 					t.Errorf("%s is allowed on %q, want %s", a, statement.Resource, want)
 				}
 			}

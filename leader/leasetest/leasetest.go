@@ -1,5 +1,5 @@
 // Package leasetest holds every [leader.Store] to its contract. A store runs [Conformance] in its tests. With
-// [leader.Memory], which passes it too, the simulation of package leader proves the protocol.
+// [Memory], which passes it too, the simulation of package leader proves the protocol.
 package leasetest
 
 import (

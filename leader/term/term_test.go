@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster/leader"
+	"github.com/muster-scale/muster/leader/leasetest"
 	"github.com/muster-scale/muster/leader/term"
 )
 
@@ -92,7 +93,7 @@ func (a *away) Read(ctx context.Context, claims bool) (leader.Board, error) {
 
 func TestALeaderThatIsCutOffStopsBeforeAnotherFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := leader.NewMemory()
+		store := leasetest.NewMemory()
 		cut := &away{Store: store}
 		first := start(t, cut, "first", "f")
 		time.Sleep(2 * time.Second)

@@ -154,7 +154,7 @@ func (r *runFlags) event(cmd *cobra.Command, name string) (contest.Event, error)
 		return e, err
 	}
 	if r.fleet != nil {
-		missing, err := app.World(*r.fleet, &e.World)
+		missing, err := simulation.World(*r.fleet, &e.World)
 		if err != nil {
 			return e, err
 		}

@@ -1,4 +1,4 @@
-package app
+package simulation
 
 import (
 	"github.com/muster-scale/muster/config"
