@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app/opening"
+	"github.com/muster-scale/muster/app/sharing"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/internal/render"
@@ -34,6 +35,7 @@ type exam struct {
 func Examine(ctx context.Context, c *config.Config) []Finding {
 	e := &exam{table: kinds.Table(), host: kind.NewHost(kind.HostOptions{AWS: c.AWS})}
 	e.programs(c)
+	e.controllers(ctx, c)
 	for _, f := range c.Fleets {
 		e.fleet(ctx, f)
 	}
@@ -64,6 +66,19 @@ func (e *exam) programs(c *config.Config) {
 	if slices.ContainsFunc(c.Fleets, func(f config.Fleet) bool { return f.Local() }) || err != nil {
 		e.result("", "programs", err, "every program that a fleet runs exists")
 	}
+}
+
+// controllers checks the store that several controllers share. Before the first start its tables may be missing, which
+// is a fault all the same: in DynamoDB nothing makes them.
+func (e *exam) controllers(ctx context.Context, c *config.Config) {
+	if !c.Controllers.Several() {
+		return
+	}
+	ctx, stop := context.WithTimeout(ctx, timeout)
+	defer stop()
+	live, err := sharing.Check(ctx, c.Controllers, c.AWS)
+	e.result("", "controllers", err, fmt.Sprintf("the store %s can be read, and these controllers live: %s",
+		c.Controllers.Text(), cmp.Or(strings.Join(live, ", "), "none")))
 }
 
 // account checks credentials and region. It calls no AWS service but those from which the credentials come.

@@ -129,3 +129,31 @@ func OpenPast(ctx context.Context, c *config.Config, path string) (Past, error) 
 	}
 	return h, nil
 }
+
+// Check reads the place of several controllers, without a change, and returns the names of those that live now.
+func Check(ctx context.Context, c stated.Controllers, a config.AWS) ([]string, error) {
+	var leases leader.Store
+	if url := c.Database(); url != "" {
+		db, err := pghistory.Connect(url)
+		if err != nil {
+			return nil, err
+		}
+		defer db.Close()
+		if err := db.PingContext(ctx); err != nil {
+			return nil, fmt.Errorf("connect to PostgreSQL at %s: %w", c.Text(), err)
+		}
+		leases = pglease.New(db)
+	} else {
+		place, err := Open(ctx, c, a)
+		if err != nil {
+			return nil, err
+		}
+		leases = place.Leases
+	}
+	board, err := leases.Read(ctx, false)
+	var names []string
+	for _, s := range board.Sessions {
+		names = append(names, s.Name)
+	}
+	return names, err
+}

@@ -60,6 +60,7 @@ func (x explainCommand) run(cmd *cobra.Command, g *command.Global, args []string
 	}
 	g.PrintFault(cmd.ErrOrStderr())
 	path := filepath.Join(c.Data, app.HistoryFile)
+	// Several controllers share one history; a controller alone keeps it in a file.
 	h, err := sharing.OpenPast(cmd.Context(), c, path)
 	if err != nil {
 		return err

@@ -12,7 +12,9 @@ func controllerPermissions(at kind.Place, c *config.Config) []kind.Permission {
 		return nil
 	}
 	table := []string{at.ARN("dynamodb", c.AWS.Region, "table/"+c.Controllers.Table())}
-	return append(kind.Allow([]kind.Mode{kind.ModeUp, kind.ModePlan}, table, "dynamodb:GetItem", "dynamodb:Query"),
+	all := kind.Allow([]kind.Mode{kind.ModeUp, kind.ModePlan}, table, "dynamodb:GetItem")
+	all = append(all, kind.Allow([]kind.Mode{kind.ModeUp, kind.ModePlan, kind.ModeDoctor}, table, "dynamodb:Query")...)
+	return append(all,
 		kind.AllowWrites([]kind.Mode{kind.ModeUp}, table, "dynamodb:DeleteItem", "dynamodb:PutItem",
 			"dynamodb:UpdateItem")...)
 }

@@ -53,6 +53,7 @@ func read(t *testing.T, s leader.Store) leader.Board {
 	return b
 }
 
+// renews: a beat continues the one before. One that skips a number is of a writer that does not know what is stored.
 func renews(t *testing.T, s leader.Store) {
 	for beat := int64(1); beat < 5; beat++ {
 		want(t, "Beat", s.Beat(t.Context(), session("a", beat)), nil)
@@ -68,6 +69,8 @@ func renews(t *testing.T, s leader.Store) {
 	}
 }
 
+// evicts: only who knows the newest beat may evict, and an evicted session stays away: its fleets may have another
+// leader already.
 func evicts(t *testing.T, s leader.Store) {
 	want(t, "Beat", s.Beat(t.Context(), session("a", 1)), nil)
 	want(t, "Beat", s.Beat(t.Context(), session("a", 2)), nil)
@@ -96,6 +99,7 @@ func races(t *testing.T, s leader.Store) {
 	}
 }
 
+// takes: a claim that was changed meanwhile must not be overwritten.
 func takes(t *testing.T, s leader.Store) {
 	first := leader.Claim{Holder: "a", Name: "host a", Term: 1}
 	freed := leader.Claim{For: "b", Term: 2}
@@ -112,6 +116,7 @@ func takes(t *testing.T, s leader.Store) {
 	want(t, "Take of a claim that moved on", s.Take(t.Context(), "f", first, freed), leader.ErrTaken)
 }
 
+// oneTaker: all controllers that see a free fleet may try to take it at the same time.
 func oneTaker(t *testing.T, s leader.Store) {
 	was := leader.Claim{}
 	for term := int64(1); term < 5; term++ {
@@ -147,6 +152,7 @@ func repeats(t *testing.T, s leader.Store) {
 	}
 }
 
+// many: a store that reads in pages must read all of them, or a live holder would look evicted.
 func many(t *testing.T, s leader.Store) {
 	for i := range 150 {
 		to := leader.Claim{Holder: "a", Term: 1}

@@ -49,6 +49,7 @@ func (m *Memory) Evict(ctx context.Context, s leader.Session) error {
 func (m *Memory) Take(ctx context.Context, fleet string, was, to leader.Claim) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	// Terms grow, so an equal claim can only be this write, repeated.
 	if found := m.claims[fleet]; found != was && found != to {
 		return leader.ErrTaken
 	}
