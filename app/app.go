@@ -43,7 +43,7 @@ type App struct {
 	history store
 	// turns is nil for a controller alone.
 	turns *turns.Turns
-	trees  *treeReader
+	trees *treeReader
 	// sqs and api are the listeners on loopback.
 	sqs net.Listener
 	api net.Listener

@@ -541,7 +541,7 @@ func TestALeaderThatQuitsHandsOverAtOnce(t *testing.T) {
 func TestManyFleetsSpread(t *testing.T) {
 	const controllers = 10
 	fleets := 1000
-	if seeds(t, 0) >= 500 {
+	if seeds(t, 0) >= 1000 {
 		fleets = 10_000 // takes half a minute
 	}
 	w := newWorld(1, fleets)

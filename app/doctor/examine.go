@@ -77,8 +77,8 @@ func (e *exam) controllers(ctx context.Context, c *config.Config) {
 	ctx, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
 	live, err := sharing.Check(ctx, c.Controllers, c.AWS)
-	e.result("", "controllers", err, fmt.Sprintf("the store %s can be read, and these controllers live: %s",
-		c.Controllers.Text(), cmp.Or(strings.Join(live, ", "), "none")))
+	e.result("", "controllers", err, "the store %s can be read, and these controllers live: %s",
+		c.Controllers.Text(), cmp.Or(strings.Join(live, ", "), "none"))
 }
 
 // account checks credentials and region. It calls no AWS service but those from which the credentials come.

@@ -85,6 +85,7 @@ func evicts(t *testing.T, s leader.Store) {
 
 // races: were both to succeed, a leader would believe that it leads while another takes its fleets.
 func races(t *testing.T, s leader.Store) {
+	// Thirty times, because the two rarely meet.
 	for i := range 30 {
 		id := fmt.Sprint("s", i)
 		want(t, "Beat", s.Beat(t.Context(), session(id, 1)), nil)

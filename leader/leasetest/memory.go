@@ -57,7 +57,8 @@ func (m *Memory) Take(ctx context.Context, fleet string, was, to leader.Claim) e
 	return ctx.Err()
 }
 
-// Read implements [leader.Claims].
+// Read implements [leader.Claims]. The lock makes it one snapshot, which is more than the contract asks for: a claim
+// whose holder has no session is of a session that was evicted.
 func (m *Memory) Read(ctx context.Context, claims bool) (leader.Board, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
