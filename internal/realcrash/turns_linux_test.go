@@ -18,7 +18,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/muster-scale/muster/history/dynamohistory"
 	"github.com/muster-scale/muster/mustertest"
 	"github.com/muster-scale/muster/mustertest/fakeaws"
 	"github.com/muster-scale/muster/mustertest/postgres"
@@ -225,7 +227,8 @@ fleets:
   - {name: web, queue: "https://sqs.eu-west-1.amazonaws.com/000000000000/work", max: 9, poll: 1s,
      policy: {name: dynamic-backlog, processing: 25s}, asg: {group: web, reports: none}}
 `, store, name)
-	return run(t, binary, t.TempDir(), name, text, "AWS_ENDPOINT_URL="+c.url)
+	return run(t, binary, t.TempDir(), name, text, "AWS_ENDPOINT_URL="+c.url,
+		"AWS_ENDPOINT_URL_DYNAMODB="+os.Getenv("MUSTER_DYNAMODB"))
 }
 
 // takeTurns kills a leader, pauses the next one, and lets it wake up.
@@ -271,4 +274,21 @@ func takeTurns(t *testing.T, store string, c *cloud) {
 func TestAnotherMachineFollowsThroughPostgreSQL(t *testing.T) {
 	slow(t)
 	takeTurns(t, postgres.Start(t), newCloud(t))
+}
+
+// TestAnotherMachineFollowsThroughDynamoDB needs something that speaks DynamoDB's protocol at MUSTER_DYNAMODB.
+func TestAnotherMachineFollowsThroughDynamoDB(t *testing.T) {
+	slow(t)
+	endpoint := os.Getenv("MUSTER_DYNAMODB")
+	if endpoint == "" {
+		t.Skip("MUSTER_DYNAMODB names no endpoint, such as http://127.0.0.1:8000 of DynamoDB Local")
+	}
+	c := newCloud(t)
+	client := dynamodb.New(dynamodb.Options{Region: "eu-west-1", BaseEndpoint: &endpoint,
+		Credentials: credentials.NewStaticCredentialsProvider("test", "test", "")})
+	table := "turns-" + time.Now().UTC().Format("150405.000000")
+	if err := dynamohistory.Create(t.Context(), client, table); err != nil {
+		t.Fatal(err)
+	}
+	takeTurns(t, "dynamodb:"+table, c)
 }
