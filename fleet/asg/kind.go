@@ -179,7 +179,9 @@ func GroupsOf(ctx context.Context, h *kind.Host) (*Groups, error) {
 }
 
 // poolState returns the state of a warm pool as the API names it.
-func poolState(state string) string { return strings.ToUpper(state[:min(1, len(state))]) + state[min(1, len(state)):] }
+func poolState(state string) string {
+	return strings.ToUpper(state[:min(1, len(state))]) + state[min(1, len(state)):]
+}
 
 // Open implements [kind.Members].
 func (c *Config) Open(ctx context.Context, h *kind.Host, f config.Fleet, _ *kind.Ports) (*kind.Ports, error) {
