@@ -2,27 +2,12 @@ package loop
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
 // lastCalls is how long calls that act may go on after the loop was told to stop, as long as this controller leads. A
 // call that is cut off in the middle may still reach the fleet later, when another controller has taken over.
 const lastCalls = 2 * time.Second
-
-// errNotLeading means that this controller may not act for the fleet now.
-var errNotLeading = errors.New("this controller does not lead the fleet now: it has not renewed its lease in time")
-
-// leads returns errNotLeading if the lease is over. A loop without a lease always leads.
-func (l *Loop) leads() error {
-	if l.o.Leads == nil {
-		return nil
-	}
-	if _, ok := l.o.Leads(); !ok {
-		return errNotLeading
-	}
-	return nil
-}
 
 // acting returns the context for a call that acts for the fleet. It ends when the lease ends; each renewal of the lease
 // prolongs it. With a lease it outlives ctx by up to lastCalls, so that calls end in order. stop releases it.

@@ -533,3 +533,17 @@ func (l *Loop) handOver(ctx context.Context, e controller.HandOver) error {
 	}
 	return err
 }
+
+// errNotLeading means that this controller may not act for the fleet now.
+var errNotLeading = errors.New("this controller does not lead the fleet now: it has not renewed its lease in time")
+
+// leads returns errNotLeading if the lease is over. A loop without a lease always leads.
+func (l *Loop) leads() error {
+	if l.o.Leads == nil {
+		return nil
+	}
+	if _, ok := l.o.Leads(); !ok {
+		return errNotLeading
+	}
+	return nil
+}
