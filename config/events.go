@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 
@@ -40,20 +41,32 @@ func (c *Config) checkEvents(s *keys.Source, path string) {
 	for i, e := range c.Events {
 		at := keys.Element(path, i) + ".queue"
 		names.check(s, e.Queue.URL, at, "another queue: %q is stated on line %d")
-		for _, f := range c.Fleets {
-			work := f.Queues
-			for _, p := range f.Parts() {
-				work = append(work[:len(work):len(work)], p.Workers.DeadLetter)
-			}
-			for _, q := range work {
-				if e.Queue.same(q) {
-					s.Fault(at, fmt.Sprintf("found %s, which is a queue of the fleet %s, allowed is a queue of its own",
-						keys.Quote(e.Queue.URL), f.Name), "the messages of a queue of events are deleted when they "+
-						"were read, and no worker gets them")
-				}
-			}
+		if e.Queue == (QueueRef{}) {
+			s.Fault(at, "found no queue, allowed is the URL of an SQS queue", "")
+		}
+		if e.Queue.URL == "" {
+			continue
+		}
+		for _, fleet := range c.Working(e.Queue) {
+			s.Fault(at, fmt.Sprintf("found %s, which is a queue of the fleet %s, allowed is a queue of its own",
+				keys.Quote(e.Queue.URL), fleet), "the messages of a queue of events are deleted when they "+
+				"were read, and no worker gets them")
 		}
 	}
+}
+
+// Working returns the names of the fleets whose work or dead letters may be in a queue, in their order.
+func (c *Config) Working(queue QueueRef) (fleets []string) {
+	for _, f := range c.Fleets {
+		work := f.Queues
+		for _, p := range f.Parts() {
+			work = append(work[:len(work):len(work)], p.Workers.DeadLetter)
+		}
+		if slices.ContainsFunc(work, queue.same) {
+			fleets = append(fleets, f.Name)
+		}
+	}
+	return fleets
 }
 
 // same tells whether two references may mean one queue. SQS has several host names, so the account, the name and the

@@ -102,10 +102,10 @@ func (l List) Due(at time.Time, lead time.Duration) (changes []Change) {
 }
 
 // UsedUp returns the reservations that are used up at a time: they have begun, and the busy workers are as many as all
-// reservations hold, or as many as the fleet may have.
+// reservations hold, or as many as the fleet may have. A fleet that may have none for a while uses up nothing.
 func (l List) UsedUp(at time.Time, busy, most int) (used List) {
 	workers, by := l.Reserved(at)
-	if workers == 0 || busy < min(workers, most) {
+	if workers == 0 || busy == 0 || busy < min(workers, most) {
 		return nil
 	}
 	for _, o := range by {

@@ -133,6 +133,7 @@ func TestReservationsThatOverlapAddUpAndAreUsedUpTogether(t *testing.T) {
 		{68 * time.Minute, 25, 50, 1}, // and has not begun
 		{70 * time.Minute, 25, 50, 2},
 		{70 * time.Minute, 22, 22, 2}, // more cannot be busy
+		{70 * time.Minute, 0, 0, 0},   // no worker may exist, and none was used
 	} {
 		if used := l.UsedUp(t0.Add(x.at), x.busy, x.most); len(used) != x.want {
 			t.Errorf("after %s with %d busy: %d are used up, want %d", x.at, x.busy, len(used), x.want)
