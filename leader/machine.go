@@ -139,7 +139,11 @@ func (m *Machine) Leader(name string) (leader string, own bool) {
 	if f == nil {
 		return "", false
 	}
-	return f.claim.Name, f.claim.Holder == m.session.ID && f.phase == leading
+	own = f.claim.Holder == m.session.ID && f.phase == leading
+	if !own && m.others[f.claim.Holder] == nil {
+		return "", false // its holder is gone, or is this controller, whose right has ended
+	}
+	return f.claim.Name, own
 }
 
 // Controllers returns the names of all live controllers, this one too, sorted.

@@ -121,7 +121,7 @@ func (a *api) dismiss(w http.ResponseWriter, r *http.Request) {
 	}
 	d, ok := f.(Dismisser)
 	if !ok {
-		notRunning(w, name)
+		a.notRunning(w, name)
 		return
 	}
 	ctx, stop := context.WithTimeout(r.Context(), instructTimeout)
@@ -133,10 +133,17 @@ func (a *api) dismiss(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// notRunning answers a request to a fleet that cannot take it.
-func notRunning(w http.ResponseWriter, fleet string) {
+// notRunning answers a request to a fleet that cannot take it. Another controller may be able to.
+func (a *api) notRunning(w http.ResponseWriter, fleet string) {
 	w.Header().Set("Retry-After", "1")
-	fail(w, http.StatusServiceUnavailable, fmt.Sprintf("fleet %s does not run; muster status says why", fleet))
+	text := fmt.Sprintf("fleet %s does not run; muster status says why", fleet)
+	switch s := a.standing(fleet); {
+	case s.Phase == Standby && s.Leader != "":
+		text = fmt.Sprintf("fleet %s is led by the controller %s; ask that one", fleet, s.Leader)
+	case s.Phase == Standby:
+		text = fmt.Sprintf("fleet %s has no leader now; ask again in a few seconds", fleet)
+	}
+	fail(w, http.StatusServiceUnavailable, text)
 }
 
 // refuseRequest answers a request that failed.
@@ -177,7 +184,7 @@ func (a *api) instruct(w http.ResponseWriter, r *http.Request, q override.Reques
 	}
 	i, ok := f.(Instructor)
 	if !ok {
-		notRunning(w, name)
+		a.notRunning(w, name)
 		return
 	}
 	ctx, stop := context.WithTimeout(r.Context(), instructTimeout)

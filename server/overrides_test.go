@@ -124,6 +124,15 @@ func TestEachFailureOfAnOverrideHasItsStatus(t *testing.T) {
 	}
 }
 
+func TestARequestToAStandbyNamesTheController(t *testing.T) {
+	w := newWorld(t)
+	w.serves = server.New(server.Options{Token: w.token, Fleets: w.fleets, Standing: w.stands})
+	for leader, want := range map[string]string{"host-a": "is led by the controller host-a", "": "has no leader now"} {
+		w.standing = map[string]server.Standing{"b": {Phase: server.Standby, Leader: leader}}
+		wants(t, w.ask("POST", "/v1/fleets/b/members/m/release", ""), http.StatusServiceUnavailable, want)
+	}
+}
+
 func TestAMemberIsAskedToFinishAndGo(t *testing.T) {
 	w, f := instructible(t, nil)
 	wants(t, w.ask("POST", "/v1/fleets/a/members/a.1.2/release", ""), http.StatusAccepted)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
+	"github.com/aws/smithy-go"
 
 	"github.com/muster-scale/muster/app/opening"
 	"github.com/muster-scale/muster/guard"
@@ -273,8 +274,20 @@ func (x *hooks) instance(ctx context.Context, a action) (Lifecycle, error) {
 			InstanceId: &a.EC2InstanceID,
 		})
 	}
+	if over(err) {
+		// Its hook has ended, by its timeout or an earlier answer. To ask again would fail for as long as the queue
+		// keeps the message.
+		l.Completed, l.Why, err = true, "the instance does not wait any more", nil
+	}
 	x.env.Logger.Info("lifecycle action", "instance", l.Instance, "completed", l.Completed, "why", l.Why, "error", err)
 	return l, awsapi.Explain(what+" the lifecycle action of the instance "+a.EC2InstanceID, cfg.Region, err)
+}
+
+// over tells whether an answer to a hook was refused because the instance does not wait any more.
+func over(err error) bool {
+	refused, ok := errors.AsType[smithy.APIError](err)
+	return ok && refused.ErrorCode() == "ValidationError" &&
+		strings.Contains(refused.ErrorMessage(), "No active Lifecycle Action")
 }
 
 // ready tells whether an instance may go on by the reports of its workers, and why. A launching instance is ready when

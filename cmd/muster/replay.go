@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -11,8 +9,8 @@ import (
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/app/advise"
 	"github.com/muster-scale/muster/app/replay"
+	"github.com/muster-scale/muster/app/sharing"
 	"github.com/muster-scale/muster/cmd/muster/internal/command"
-	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/internal/terminal"
 	"github.com/muster-scale/muster/policy"
 )
@@ -80,10 +78,8 @@ func runReplay(cmd *cobra.Command, g *command.Global, r replay.Request) error {
 		return err
 	}
 	path := filepath.Join(c.Data, app.HistoryFile)
-	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("there is no history in %s yet; muster up keeps it there", c.Data)
-	}
-	h, err := history.OpenReadOnly(path)
+	// Several controllers share one history; a controller alone keeps it in a file.
+	h, err := sharing.OpenPast(cmd.Context(), c, path)
 	if err != nil {
 		return err
 	}

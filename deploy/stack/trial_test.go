@@ -20,11 +20,11 @@ echo "$*" >>"$FAKE/calls"
 name() { while [ "$1" != --stack-name ]; do shift; done; echo "$2"; }
 case "$1 $2" in
 "sts get-caller-identity") echo 123456789012 ;;
-"cloudformation describe-stacks") cat "$FAKE/stacks" ;;
-"cloudformation deploy") name "$@" >>"$FAKE/stacks" ;;
+"cloudformation describe-stacks") cat "$FAKE/stacks" || exit 254 ;;
+"cloudformation deploy") name "$@" >>"$FAKE/stacks"; [ -z "$FAKE_SLOW" ] || exec sleep 40 ;;
 "cloudformation delete-stack") n=$(name "$@"); grep -vx "$n" "$FAKE/stacks" >"$FAKE/rest"; mv "$FAKE/rest" "$FAKE/stacks" ;;
 "cloudformation list-stack-resources") case "$*" in *AutoScalingGroup*) name "$@" ;; esac ;;
-"sqs get-queue-attributes") echo "${FAKE_LEFT:-0}	0" ;;
+"sqs get-queue-attributes") [ -z "$FAKE_EXPIRED" ] || { rm -f "$FAKE/stacks"; exit 254; }; echo "${FAKE_LEFT:-0}	0" ;;
 esac
 `
 
@@ -95,10 +95,11 @@ func stated(more ...string) []string {
 func TestATrialNeedsConsentAndItsAccount(t *testing.T) {
 	for want, args := range map[string][]string{
 		"say --yes": {"--account", "123456789012", "--region", "eu-west-1"},
-		"allowed are the twelve digits of the account": {"--yes", "--region", "eu-west-1"},
-		"the credentials are for the account":          {"--yes", "--account", "210987654321", "--region", "eu-west-1"},
-		"that is above --ceiling":                      stated("--ceiling", "0"),
-		"no set-up has all its options":                stated("--only", "s0-group"),
+		"allowed are the twelve digits of the account":              {"--yes", "--region", "eu-west-1"},
+		"the credentials are for the account":                       {"--yes", "--account", "210987654321", "--region", "eu-west-1"},
+		"that is above --ceiling":                                   stated("--ceiling", "0"),
+		"no set-up has all its options":                             stated("--tag", ""),
+		"--only: s0-group is no set-up, or its options are missing": stated("--only", "s2-service,s0-group"),
 	} {
 		r := newTrial(t, args...)
 		if code := r.run(); code == 0 || !strings.Contains(r.out.String(), want) {
@@ -135,28 +136,90 @@ func TestATrialMakesATableAndLeavesNothing(t *testing.T) {
 func TestAnInterruptedTrialLeavesNothing(t *testing.T) {
 	r := newTrial(t, stated("--only", "s3-fargate")...)
 	r.cmd.Env = append(r.cmd.Env, "FAKE_LEFT=5") // the queue never becomes empty
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for range 600 {
-		if strings.Contains(r.read("calls"), "get-queue-attributes") {
-			break
-		}
-		select {
-		case <-t.Context().Done():
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	err := r.cmd.Wait()
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 130 {
-		t.Errorf("ended with %v, want exit code 130", err)
-	}
+	r.interrupt(syscall.SIGTERM, "get-queue-attributes")
 	if calls := r.read("calls"); r.read("stacks") != "" || !strings.Contains(calls, "stopped") ||
 		!strings.Contains(calls, "delete-auto-scaling-group --force-delete") {
 		t.Errorf("left %q after %s", r.read("stacks"), calls)
+	}
+}
+
+// interrupt starts the script, interrupts it after a call, and waits until it has ended.
+func (r *trial) interrupt(by syscall.Signal, after string) {
+	r.t.Helper()
+	if err := r.cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	for range 600 {
+		if strings.Contains(r.read("calls"), after) {
+			break
+		}
+		select {
+		case <-r.t.Context().Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	if err := r.cmd.Process.Signal(by); err != nil {
+		r.t.Fatal(err)
+	}
+	err := r.cmd.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 130 {
+		r.t.Errorf("ended with %v, want exit code 130: %s", err, &r.out)
+	}
+}
+
+func TestATrialIsInterruptedWhileAWSMakesAStack(t *testing.T) {
+	r := newTrial(t, stated("--only", "s3-fargate")...)
+	r.cmd.Env = append(r.cmd.Env, "FAKE_SLOW=1")
+	began := time.Now()
+	r.interrupt(syscall.SIGHUP, "cloudformation deploy")
+	if took := time.Since(began); took > 20*time.Second || r.read("stacks") != "" {
+		t.Errorf("left %q after %v, want nothing, without waiting for the stack", r.read("stacks"), took)
+	}
+}
+
+func TestATrialRemovesItsStacksWhenNobodyReadsItsOutput(t *testing.T) {
+	r := newTrial(t, stated("--only", "s3-fargate")...)
+	r.cmd.Env = append(r.cmd.Env, "FAKE_LEFT=5")
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.cmd.Stdout = writer
+	go func() {
+		text := make([]byte, 4096)
+		for seen := ""; !strings.Contains(seen, "trying"); {
+			n, err := reader.Read(text)
+			if err != nil {
+				break
+			}
+			seen += string(text[:n])
+		}
+		reader.Close()
+	}()
+	r.interrupt(syscall.SIGTERM, "get-queue-attributes")
+	writer.Close()
+	if r.read("stacks") != "" {
+		t.Errorf("left %q", r.read("stacks"))
+	}
+}
+
+// Credentials that expire are an error of every call, and an empty answer.
+func TestATrialThatCannotLookSaysSo(t *testing.T) {
+	r := newTrial(t, stated("--only", "s3-fargate")...)
+	r.cmd.Env = append(r.cmd.Env, "FAKE_EXPIRED=1")
+	r.interrupt(syscall.SIGTERM, "get-queue-attributes")
+	if out := r.out.String(); strings.Contains(out, "nothing is left") || !strings.Contains(out, "--remove") {
+		t.Errorf("printed %s", out)
+	}
+}
+
+func TestATrialTouchesNoStackThatWasThere(t *testing.T) {
+	r := newTrial(t, stated("--only", "s3-fargate")...)
+	if err := os.WriteFile(filepath.Join(r.dir, "stacks"), []byte("muster-trial-s3-fargate\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code := r.run(); code == 0 || r.read("stacks") == "" || !strings.Contains(r.out.String(), "there already") {
+		t.Errorf("exit code %d, left %q, printed %s", code, r.read("stacks"), &r.out)
 	}
 }
 

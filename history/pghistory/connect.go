@@ -1,6 +1,7 @@
 package pghistory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -51,8 +52,9 @@ func parse(text string) (*url.URL, error) {
 	if h := q.Get("host"); h != "" {
 		host = h
 	}
-	ip := net.ParseIP(host)
-	local := host == "" || strings.HasPrefix(host, "/") || host == "localhost" || ip != nil && ip.IsLoopback()
+	// The driver takes what the URL leaves out from the environment.
+	host = cmp.Or(host, os.Getenv("PGHOST"))
+	local := isLocal(host) && isLocal(cmp.Or(q.Get("hostaddr"), os.Getenv("PGHOSTADDR")))
 	switch mode := q.Get("sslmode"); {
 	case mode == "" && local:
 		q.Set("sslmode", "disable")
@@ -67,6 +69,17 @@ func parse(text string) (*url.URL, error) {
 	}
 	u.RawQuery = q.Encode()
 	return u, nil
+}
+
+// isLocal tells whether all of some hosts, separated by commas, are this machine.
+func isLocal(hosts string) bool {
+	for host := range strings.SplitSeq(hosts, ",") {
+		ip := net.ParseIP(host)
+		if host != "" && !strings.HasPrefix(host, "/") && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return false
+		}
+	}
+	return true
 }
 
 // Connect opens the database of a URL, with the rules of [CheckURL]. It makes no connection yet.

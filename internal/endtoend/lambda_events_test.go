@@ -206,6 +206,11 @@ func TestAnInstanceEndsWhenItsWorkIsDone(t *testing.T) {
 		if n := s.cloud.Calls("CompleteLifecycleAction"); n != 1 {
 			s.t.Errorf("the hook was completed %d times, want once", n)
 		}
+		// The queue may deliver the message again. Then nothing waits any more.
+		pass(5 * time.Minute)
+		if a := invoke[function.Batch](s, f, batch); len(a.Failures) != 0 {
+			s.t.Errorf("found %+v for an instance that is gone, want no message again", a)
+		}
 	})
 }
 
