@@ -92,7 +92,8 @@ export function mayRelease(m: Member): boolean {
 export function releaseText(m: Member): string {
 	if (!mayRelease(m)) return `It is not in service any more: it is ${m.state}.`;
 	if (m.busy === 0) return "It has no message now. It takes no more messages, and ends.";
-	return `It takes no more messages, finishes the ${plural(m.busy, "message")} it has, and ends.`;
+	const held = m.busy === 1 ? "the message" : `the ${m.busy} messages`;
+	return `It takes no more messages, finishes ${held} it has, and ends.`;
 }
 
 // whole reads a whole number: undefined for an empty text, null for anything else.

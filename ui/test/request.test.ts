@@ -52,6 +52,7 @@ test("only a worker in service can be released, and the text says what becomes o
 		["idle", "busy"],
 	);
 	assert.match(releaseText(member("idle", 0)), /has no message/);
+	assert.match(releaseText(member("busy", 1)), /finishes the message it has/);
 	assert.match(releaseText(member("busy", 2)), /finishes the 2 messages/);
 	assert.match(releaseText(member("draining", 1)), /not in service any more: it is draining/);
 });
