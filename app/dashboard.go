@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"net"
 	"path/filepath"
 	"sync"
 	"time"
@@ -42,7 +43,8 @@ func (a *App) openCurves(ctx context.Context) (err error) {
 // openDashboard makes the data and the page of the dashboard.
 func (a *App) openDashboard() {
 	a.page = page.New()
-	a.sessions = session.New(session.Options{Path: a.config.Dashboard.Prefix + "/",
+	_, port, _ := net.SplitHostPort(a.config.Listen.API) // a valid configuration has a port
+	a.sessions = session.New(session.Options{Path: a.config.Dashboard.Prefix + "/", Port: port,
 		ReadOnly: a.config.Dashboard.ReadOnly})
 	a.effective.set(a.config, a.options.Watch)
 	o := board.Options{

@@ -119,6 +119,12 @@ func (a *api) dismiss(w http.ResponseWriter, r *http.Request) {
 		a.noFleet(w, name)
 		return
 	}
+	// Who asks for a plan must not end a worker.
+	if plan := r.URL.Query().Get("plan"); plan != "" && plan != "0" {
+		fail(w, http.StatusBadRequest, "plan: a release has none, and cannot be taken back; send the request "+
+			"without plan")
+		return
+	}
 	d, ok := f.(Dismisser)
 	if !ok {
 		a.notRunning(w, name)

@@ -139,6 +139,10 @@ func TestAMemberIsAskedToFinishAndGo(t *testing.T) {
 	if len(f.dismissed) != 1 || f.dismissed[0] != "a.1.2" {
 		t.Errorf("found %q", f.dismissed)
 	}
+	wants(t, w.ask("POST", "/v1/fleets/a/members/a.1.2/release?plan=1", ""), http.StatusBadRequest, "plan")
+	if len(f.dismissed) != 1 {
+		t.Errorf("a plan released a member: %q", f.dismissed)
+	}
 	wants(t, w.ask("POST", "/v1/fleets/none/members/m/release", ""), http.StatusNotFound, "there is no fleet")
 	wants(t, w.ask("POST", "/v1/fleets/b/members/m/release", ""), http.StatusServiceUnavailable, "does not run")
 	for status, err := range map[int]error{404: override.ErrUnknown, 409: override.ErrRefused, 503: loop.ErrNotReady} {

@@ -26,6 +26,24 @@ type Model struct {
 	Quit bool
 }
 
+// Begin returns the state of the display with its first board, before the stream begins.
+func Begin(b board.Board) Model {
+	m := Model{Board: b}
+	m.choose()
+	return m
+}
+
+// choose selects the first fleet if the selected one is not there.
+func (m *Model) choose() {
+	if m.at() >= 0 {
+		return
+	}
+	m.Selected, m.Opened = "", false
+	if len(m.Board.Fleets) > 0 {
+		m.Selected = m.Board.Fleets[0].Name
+	}
+}
+
 // Apply applies an event of the stream. An event of a later version that it does not know changes nothing.
 func (m *Model) Apply(e client.Event) error {
 	var err error
@@ -51,12 +69,7 @@ func (m *Model) Apply(e client.Event) error {
 	if err != nil {
 		return fmt.Errorf("read the event %s of the stream: %w", e.Name, err)
 	}
-	if m.at() < 0 {
-		m.Selected, m.Opened = "", false
-		if len(m.Board.Fleets) > 0 {
-			m.Selected = m.Board.Fleets[0].Name
-		}
-	}
+	m.choose()
 	return nil
 }
 

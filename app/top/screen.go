@@ -60,7 +60,7 @@ func Run(ctx context.Context, c *config.Config, in, out *os.File) error {
 	defer fmt.Fprint(out, leave)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	d := &display{out: out, view: View{Colour: os.Getenv("NO_COLOR") == ""}}
+	d := &display{out: out, model: Begin(answers), view: View{Colour: os.Getenv("NO_COLOR") == ""}}
 	return d.loop(ctx, c, in, out)
 }
 

@@ -185,6 +185,19 @@ func TestEventsChangeTheBoard(t *testing.T) {
 	}
 }
 
+// TestTheFirstScreenHasTheFleets: before the stream begins, the screen must not say that there are none.
+func TestTheFirstScreenHasTheFleets(t *testing.T) {
+	m := top.Begin(shown(t).Board)
+	screen := strings.Join(top.View{Width: 110, Height: 16}.Lines(m), "\n")
+	if m.Selected != m.Board.Fleets[0].Name || strings.Contains(screen, "without fleets") ||
+		!strings.Contains(screen, m.Selected) {
+		t.Errorf("%q is selected in\n%s", m.Selected, screen)
+	}
+	if none := top.Begin(board.Board{}); none.Selected != "" {
+		t.Errorf("of no fleet %q is selected", none.Selected)
+	}
+}
+
 func TestKeysMoveAndLeave(t *testing.T) {
 	m := shown(t)
 	for _, test := range []struct{ sent, selected string }{

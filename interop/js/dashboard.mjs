@@ -96,6 +96,34 @@ await inTurn("dashboard", {
     await second.page.getByRole("heading", { name: "Open the dashboard with a link" }).waitFor();
     for (const { context } of [first, second]) await context.close();
   },
+  "a link that is opened twice keeps its session, and a refusal does not outlast the next login": async () => {
+    const once = link();
+    const { page, context } = await open(browser);
+    await page.goto(once);
+    await page.waitForSelector("a.name");
+    await page.goto(once);
+    await page.waitForSelector("a.name");
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByRole("heading", { name: "Open the dashboard with a link" }).waitFor();
+    await page.goto(once);
+    await page.getByText("the login link is wrong").waitFor();
+    await page.goto(link());
+    await page.waitForSelector("a.name");
+    assert.equal(await page.getByText("the login link is wrong").count(), 0);
+    await context.close();
+  },
+  "a logout that fails leaves a page that goes on": async () => {
+    const { page, context, root } = await login();
+    await page.route("**/v1/session", (route) => route.abort());
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByText("You are still logged in.").waitFor();
+    await Promise.all([page.waitForRequest(/v1\/stream\?fleet=jobs/), page.goto(`${root}#/fleet/jobs`)]);
+    await page.unroute("**/v1/session");
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByRole("heading", { name: "Open the dashboard with a link" }).waitFor();
+    assert.equal(await page.getByText("You are still logged in.").count(), 0);
+    await context.close();
+  },
   "numbers move without a reload": async () => {
     const opened = await login();
     await show(opened, "fleets");
@@ -183,6 +211,7 @@ await inTurn("dashboard", {
     await show(opened, "fleet/jobs");
     await page.getByText("This session may only read.").waitFor();
     assert.equal(await page.getByRole("button", { name: "Pause", exact: true }).count(), 0);
+    assert.equal(await page.getByRole("button", { name: /^Release / }).count(), 0);
     const status = await page.evaluate(async () => (await fetch("v1/queues/parked/purge", { method: "POST" })).status);
     assert.equal(status, 403);
     await opened.context.close();
@@ -248,6 +277,25 @@ await inTurn("dashboard", {
       await opened.context.close();
     },
   }),
+  "a worker is released: it finishes and goes, and another one replaces it": async () => {
+    const opened = await login();
+    const { page } = opened;
+    await show(opened, "fleet/broken");
+    const release = page.getByRole("button", { name: /^Release / });
+    const name = (await release.first().getAttribute("aria-label")).replace("Release ", "");
+    await release.first().click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("It takes no more messages").waitFor();
+    await accessible(page, "the release of a worker");
+    await dialog.getByRole("button", { name: "Release" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    const members = async () => (await api("GET", "fleets/broken")).status.members;
+    await within(20, "an end of the worker", async () => !(await members()).some((m) => m.id === name));
+    await within(20, "another worker", async () => (await members()).some((m) => ["idle", "busy"].includes(m.state)));
+    await page.getByRole("button", { name: `Release ${name}`, exact: true }).waitFor({ state: "detached" });
+    await clean(opened, "a released worker");
+    await opened.context.close();
+  },
   ...((await exists("whatif")) && {
     "a simulation of the recorded hour is shown with its configuration": async () => {
       const opened = await login();

@@ -21,7 +21,7 @@ const (
 	// MaxInvites and MaxSessions bound what is kept. Beyond them the oldest is forgotten.
 	MaxInvites  = 16
 	MaxSessions = 64
-	// CookieName is the name of the session's cookie. WriteHeader is the header with the write token.
+	// CookieName begins the name of the session's cookie. WriteHeader is the header with the write token.
 	CookieName  = "muster_session"
 	WriteHeader = "X-Muster-CSRF"
 )
@@ -57,6 +57,9 @@ var (
 type Options struct {
 	// Path is the path below which the cookie is sent, as in "/" or "/muster/".
 	Path string
+	// Port ends the name of the cookie. A browser keeps one cookie of a name for all ports of a host: without it, the
+	// login to one program would end the sessions of the others on the machine. Empty leaves the name as it is.
+	Port string
 	// ReadOnly makes every session one of a [Reader].
 	ReadOnly bool
 }
@@ -100,18 +103,26 @@ type Opened struct {
 	// Ends is the end of the session.
 	Ends time.Time
 
-	cookie, path string
+	name, cookie, path string
+}
+
+// cookieName returns the name of the session's cookie.
+func (s *Sessions) cookieName() string {
+	if s.options.Port == "" {
+		return CookieName
+	}
+	return CookieName + "_" + s.options.Port
 }
 
 // Cookie returns the session's cookie. secure says that the connection is encrypted.
 func (o Opened) Cookie(secure bool) *http.Cookie {
-	return &http.Cookie{Name: CookieName, Value: o.cookie, Path: o.path, MaxAge: int(SessionFor / time.Second),
+	return &http.Cookie{Name: o.name, Value: o.cookie, Path: o.path, MaxAge: int(SessionFor / time.Second),
 		Secure: secure, HttpOnly: true, SameSite: http.SameSiteStrictMode}
 }
 
 // Gone returns the cookie that removes a session's cookie from the browser.
 func (s *Sessions) Gone(secure bool) *http.Cookie {
-	return &http.Cookie{Name: CookieName, Path: s.options.Path, MaxAge: -1, Secure: secure, HttpOnly: true,
+	return &http.Cookie{Name: s.cookieName(), Path: s.options.Path, MaxAge: -1, Secure: secure, HttpOnly: true,
 		SameSite: http.SameSiteStrictMode}
 }
 
@@ -144,7 +155,7 @@ func (s *Sessions) Open(code string, now time.Time) (Opened, error) {
 		return Opened{}, ErrCode
 	}
 	o := Opened{Role: s.invites[at].role, WriteToken: random(), Ends: now.Add(SessionFor), cookie: random(),
-		path: s.options.Path}
+		name: s.cookieName(), path: s.options.Path}
 	s.invites = append(s.invites[:at:at], s.invites[at+1:]...)
 	s.open = append(s.open, opened{hash(o.cookie), hash(o.WriteToken), o.Role, o.Ends, make(chan struct{})})
 	if len(s.open) > MaxSessions {
@@ -214,7 +225,7 @@ func (s *Sessions) Within(r *http.Request, now time.Time) (ctx context.Context, 
 // find returns the index of the session of a request, or -1. All sessions are compared, so that the time taken says
 // nothing.
 func (s *Sessions) find(r *http.Request, now time.Time) int {
-	cookie, err := r.Cookie(CookieName)
+	cookie, err := r.Cookie(s.cookieName())
 	if err != nil || cookie.Value == "" {
 		return -1
 	}

@@ -157,3 +157,21 @@ func TestTheCookieIsOutOfReachOfScriptsAndOtherSites(t *testing.T) {
 		t.Error("the cookie is the write token, so the cookie alone could write")
 	}
 }
+
+// TestProgramsOnOneHostKeepTheirSessions: browsers send a cookie to all ports of a host, and keep one of each name.
+func TestProgramsOnOneHostKeepTheirSessions(t *testing.T) {
+	one := session.New(session.Options{Path: "/", Port: "9325"})
+	two := session.New(session.Options{Path: "/", Port: "9326"})
+	first, second := opened(t, one, session.Operator).Cookie(false), opened(t, two, session.Operator).Cookie(false)
+	if first.Name == second.Name || one.Gone(false).Name != first.Name {
+		t.Fatalf("found the names %s and %s, and %s is removed", first.Name, second.Name, one.Gone(false).Name)
+	}
+	r := httptest.NewRequest("GET", "/", nil)
+	r.AddCookie(first)
+	r.AddCookie(second)
+	for _, s := range []*session.Sessions{one, two} {
+		if _, _, err := s.Check(r, t0); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -2,7 +2,7 @@
 
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { login, logout, resume, session } from "./api.ts";
+import { login, logout, mayWrite, resume, session } from "./api.ts";
 import { news } from "./board.ts";
 import { connection, lost, pauseRefresh, start, state, stop } from "./live.ts";
 import { Configuration } from "./page/configuration.tsx";
@@ -153,12 +153,14 @@ function skip(e: MouseEvent): void {
 	document.getElementById("main")?.focus();
 }
 
+// leave logs out. The updates go on until that is done: a logout that fails leaves a page that works.
 async function leave(): Promise<void> {
-	stop();
+	failure.value = "";
 	try {
 		await logout();
 	} catch (err) {
-		failure.value = err instanceof Error ? err.message : String(err);
+		// null: the session had ended before
+		if (session.value) failure.value = `You are still logged in. ${err instanceof Error ? err.message : String(err)}`;
 	}
 }
 
@@ -200,6 +202,7 @@ function Announcer() {
 // in no bookmark and no history.
 async function begin(): Promise<void> {
 	const code = /^#login=([\w.~-]+)$/.exec(location.hash)?.[1];
+	failure.value = "";
 	try {
 		if (code) {
 			history.replaceState(null, "", location.pathname + location.search);
@@ -209,6 +212,9 @@ async function begin(): Promise<void> {
 			await resume();
 		}
 	} catch (err) {
+		// a link that is opened twice must not hide the session that it opened
+		if (code) await resume().catch(() => undefined);
+		if (mayWrite()) return;
 		failure.value = err instanceof Error ? err.message : String(err);
 		if (session.value === undefined) session.value = null;
 	}

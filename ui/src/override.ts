@@ -1,6 +1,6 @@
 // The requests of the actions, from what a person typed. Everything here is pure: part/action.tsx shows the form.
 
-import type { Planned } from "./contract.ts";
+import type { Member, Planned } from "./contract.ts";
 import { clock, count, period, plural } from "./format.ts";
 
 /** The kinds of actions on a fleet. */
@@ -81,6 +81,19 @@ export function planText(p: Planned): string[] {
 	} else lines.push("No worker would be launched or stopped now.");
 	lines.push(`Desired ${count(plan.from)} → ${count(plan.to)}: ${plan.sentence}`);
 	return lines;
+}
+
+/** mayRelease tells whether a worker can be asked to go: it is in service, and was not asked before. */
+export function mayRelease(m: Member): boolean {
+	return m.state === "idle" || m.state === "busy";
+}
+
+/** releaseText says what becomes of a worker that is released. */
+export function releaseText(m: Member): string {
+	if (!mayRelease(m)) return `It is not in service any more: it is ${m.state}.`;
+	if (m.busy === 0) return "It has no message now. It takes no more messages, and ends.";
+	const held = m.busy === 1 ? "the message" : `the ${m.busy} messages`;
+	return `It takes no more messages, finishes ${held} it has, and ends.`;
 }
 
 // whole reads a whole number: undefined for an empty text, null for anything else.

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { emptyForm, filled, planText, timeOfDay } from "../src/override.ts";
+import { emptyForm, filled, mayRelease, planText, releaseText, timeOfDay } from "../src/override.ts";
 import { link, parse } from "../src/route.ts";
-import type { Replay, Run } from "../src/contract.ts";
+import type { Member, Replay, Run } from "../src/contract.ts";
 import { replayed, settings } from "../src/whatif.ts";
 
 const now = new Date(2026, 2, 1, 12, 0, 0).getTime();
@@ -42,6 +42,19 @@ test("a plan says what would be stopped and what never is", () => {
 	assert.match(planText({ plan: { ...plan, stop_idle: 0 } })[0] ?? "", /service chooses/);
 	assert.match(planText({ plan: { ...plan, stop: 0, launch: 3 } })[0] ?? "", /launch 3 workers/);
 	assert.match(planText({ plan: { ...plan, stop: 0 } })[0] ?? "", /No worker/);
+});
+
+test("only a worker in service can be released, and the text says what becomes of its messages", () => {
+	const member = (state: string, busy: number): Member => ({ id: "m", state, busy, slots: 2, launched_at: "" });
+	const states = ["ordered", "booting", "idle", "busy", "draining", "released", "lost", "ended"];
+	assert.deepEqual(
+		states.filter((s) => mayRelease(member(s, 0))),
+		["idle", "busy"],
+	);
+	assert.match(releaseText(member("idle", 0)), /has no message/);
+	assert.match(releaseText(member("busy", 1)), /finishes the message it has/);
+	assert.match(releaseText(member("busy", 2)), /finishes the 2 messages/);
+	assert.match(releaseText(member("draining", 1)), /not in service any more: it is draining/);
 });
 
 test("an address names a page, and survives every name", () => {

@@ -1,9 +1,12 @@
 // What the workers of a fleet do: members with their logs, failed attempts, dead letters and trees of recursive work.
 
 import { useState } from "preact/hooks";
+import { mayWrite } from "../api.ts";
 import type { FleetDetail, LogRecord, Member } from "../contract.ts";
 import { count, duration, plural, words } from "../format.ts";
+import { mayRelease } from "../override.ts";
 import { Ago, Loading, Time, useGet } from "../part/basic.tsx";
+import { ReleaseDialog } from "../part/release.tsx";
 import { Table } from "../part/table.tsx";
 import { link } from "../route.ts";
 
@@ -14,10 +17,12 @@ interface Shown {
 /** shownMembers bounds the rows of the table. */
 const shownMembers = 200;
 
-/** Workers is the table of members. A click on a name shows the log of its worker. */
+/** Workers is the table of members, with the log of each and, for who may change things, its release. */
 export function Workers({ shown, fleet }: Shown & { fleet: string }) {
 	const members = shown?.status?.members ?? [];
 	const [opened, open] = useState("");
+	const [asked, ask] = useState<Member | null>(null);
+	const writes = mayWrite();
 	return (
 		<section class="block" aria-labelledby="workers-title">
 			<h2 id="workers-title">Workers</h2>
@@ -34,6 +39,7 @@ export function Workers({ shown, fleet }: Shown & { fleet: string }) {
 						{ label: "Launched" },
 						{ label: "Last problem", bad: true },
 						{ label: "Log" },
+						...(writes ? [{ label: "Action" }] : []),
 					]}
 					rows={members.slice(0, shownMembers).map((m) => ({
 						key: m.id,
@@ -53,12 +59,31 @@ export function Workers({ shown, fleet }: Shown & { fleet: string }) {
 							>
 								{opened === m.id ? "Hide" : "Show"}
 							</button>,
+							mayRelease(m) ? (
+								<button
+									type="button"
+									class="quiet"
+									aria-label={`Release ${m.id}`}
+									onClick={() => ask(m)}
+								>
+									Release
+								</button>
+							) : (
+								"–"
+							),
 						],
 					}))}
 				/>
 			)}
 			{members.length > shownMembers && <p class="muted">and {members.length - shownMembers} more</p>}
 			{opened && <Log key={opened} fleet={fleet} member={opened} />}
+			{asked && (
+				<ReleaseDialog
+					fleet={fleet}
+					member={members.find((m) => m.id === asked.id) ?? { ...asked, state: "ended" }}
+					onClose={() => ask(null)}
+				/>
+			)}
 		</section>
 	);
 }
