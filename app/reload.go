@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,6 +68,10 @@ func (a *App) follow(ctx context.Context) error {
 		// A configuration from Reload replaces the one of the file, and with it the fault of the file.
 		case given := <-a.reloads:
 			a.faults.set(configFault, "")
+			if err := given.config.TakesWork(a.config.Events); err != nil {
+				given.said <- []string{fmt.Sprintf("the configuration was not taken over: %v", err)}
+				continue
+			}
 			given.said <- r.apply(ctx, given.config, false)
 			continue
 		case <-hangUp:
@@ -124,7 +129,7 @@ type reloader struct {
 func (r *reloader) reload(ctx context.Context, asked bool) string {
 	c, err := kinds.Load(r.path)
 	if err == nil {
-		err = CheckCommands(c)
+		err = cmp.Or(CheckCommands(c), c.TakesWork(r.app.config.Events))
 	}
 	if err != nil {
 		said := fmt.Sprintf("the configuration was not taken over, the one before stays in force:\n%v", err)

@@ -206,6 +206,30 @@ func TestAConfigurationWithAFaultIsSaidUntilItIsMended(t *testing.T) {
 	}
 }
 
+// TestAQueueWhoseEventsAreReceivedTakesNoWorkUntilTheNextStart moves a queue from the events to a fleet: its messages
+// would be deleted as events.
+func TestAQueueWhoseEventsAreReceivedTakesNoWorkUntilTheNextStart(t *testing.T) {
+	const queue = `"http://127.0.0.1:1/000000000000/moved"`
+	l, r := runningUp(t, &fullHistory{}, &lines{}, oneFleet("jobs")+"events: [{queue: "+queue+"}]\n")
+	moved := oneFleet("jobs") + "  - {name: moved, queue: " + queue + ", max: 1, workers: {command: [cat]}}\n"
+	write(t, r.path, moved)
+	said := r.reload(t.Context(), false)
+	if !strings.Contains(said, "was not taken over") || !strings.Contains(said, "start muster up again") {
+		t.Errorf("it said %q", said)
+	}
+	c, err := kinds.Load(r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := l.Reload(t.Context(), c)
+	if err != nil || len(lines) != 1 || !strings.Contains(lines[0], "was not taken over") {
+		t.Errorf("handed over, it said %q, %v", lines, err)
+	}
+	if _, there := l.fleets.served()["moved"]; there {
+		t.Error("the fleet was started")
+	}
+}
+
 // waitUntil waits until something is so, and fails the test when it takes longer than 20 s.
 func waitUntil(t *testing.T, every time.Duration, is func() bool, otherwise func() string) {
 	t.Helper()
