@@ -68,7 +68,7 @@ func (a *App) follow(ctx context.Context) error {
 		// A configuration from Reload replaces the one of the file, and with it the fault of the file.
 		case given := <-a.reloads:
 			a.faults.set(configFault, "")
-			if err := stillReceived(a.config, given.config); err != nil {
+			if err := given.config.TakesWork(a.config.Events); err != nil {
 				given.said <- []string{fmt.Sprintf("the configuration was not taken over: %v", err)}
 				continue
 			}
@@ -129,7 +129,7 @@ type reloader struct {
 func (r *reloader) reload(ctx context.Context, asked bool) string {
 	c, err := kinds.Load(r.path)
 	if err == nil {
-		err = cmp.Or(CheckCommands(c), stillReceived(r.app.config, c))
+		err = cmp.Or(CheckCommands(c), c.TakesWork(r.app.config.Events))
 	}
 	if err != nil {
 		said := fmt.Sprintf("the configuration was not taken over, the one before stays in force:\n%v", err)

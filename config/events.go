@@ -47,7 +47,7 @@ func (c *Config) checkEvents(s *keys.Source, path string) {
 		if e.Queue.URL == "" {
 			continue
 		}
-		for _, fleet := range c.Working(e.Queue) {
+		for _, fleet := range c.working(e.Queue) {
 			s.Fault(at, fmt.Sprintf("found %s, which is a queue of the fleet %s, allowed is a queue of its own",
 				keys.Quote(e.Queue.URL), fleet), "the messages of a queue of events are deleted when they "+
 				"were read, and no worker gets them")
@@ -55,8 +55,21 @@ func (c *Config) checkEvents(s *keys.Source, path string) {
 	}
 }
 
-// Working returns the names of the fleets whose work or dead letters may be in a queue, in their order.
-func (c *Config) Working(queue QueueRef) (fleets []string) {
+// TakesWork returns an error if a fleet has work in one of the queues given, from which a running muster up receives
+// events until its next start. Its messages would be deleted before a worker gets them.
+func (c *Config) TakesWork(received []EventQueue) error {
+	for _, e := range received {
+		if fleets := c.working(e.Queue); len(fleets) > 0 {
+			return fmt.Errorf("found %s as a queue of the fleet %s, while its messages are received as events and "+
+				"deleted until the next start; start muster up again, or give the fleet another queue", e.Queue.URL,
+				fleets[0])
+		}
+	}
+	return nil
+}
+
+// working returns the names of the fleets whose work or dead letters may be in a queue, in their order.
+func (c *Config) working(queue QueueRef) (fleets []string) {
 	for _, f := range c.Fleets {
 		work := f.Queues
 		for _, p := range f.Parts() {
