@@ -2,12 +2,10 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
 	"github.com/muster-scale/muster/app/opening"
-	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/event"
 	"github.com/muster-scale/muster/event/receiver"
 	"github.com/muster-scale/muster/server"
@@ -33,18 +31,6 @@ func (a *App) receiveEvents(ctx context.Context) {
 		all.Go(func() { r.Run(ctx) })
 	}
 	all.Wait()
-}
-
-// stillReceived returns an error if c has work in a queue of events of the configuration that began. Events are
-// received from it until the next start, so its messages would be deleted before a worker gets them.
-func stillReceived(began, c *config.Config) error {
-	for _, e := range began.Events {
-		if fleets := c.Working(e.Queue); len(fleets) > 0 {
-			return fmt.Errorf("found %s as a queue of the fleet %s, while its messages are received as events and deleted, "+
-				"until the next start; start muster up again, or give the fleet another queue", e.Queue.URL, fleets[0])
-		}
-	}
-	return nil
 }
 
 // wakeFor wakes the fleets that events concern.

@@ -76,20 +76,23 @@ func TestAnInstanceGoesOnWhenItsWorkersAreReady(t *testing.T) {
 		age             time.Duration
 		launches, ended bool
 	}{
-		{protocol.Starting, 0, 0, false, true}, {protocol.Receiving, 0, 0, true, true},
+		{protocol.Starting, 0, 0, false, false}, {protocol.Receiving, 0, 0, true, false},
 		{protocol.Receiving, 2, 0, true, false}, {protocol.Draining, 1, 0, true, false},
 		{protocol.Receiving, 0, time.Minute, false, false}, {protocol.Leaving, 0, 20 * time.Second, false, true},
 		{protocol.Leaving, 0, time.Minute, false, true},
+		// Stopped receiving since the instance began to end, 30 s ago, and before.
+		{protocol.Draining, 0, 20 * time.Second, false, true}, {protocol.Idle, 0, 20 * time.Second, false, true},
+		{protocol.Draining, 0, 40 * time.Second, false, false}, {protocol.Idle, 0, 40 * time.Second, false, false},
 	} {
 		reports := []protocol.Report{reported(row.state, row.busy, now.Add(-row.age)).Report}
 		for launching, want := range map[bool]bool{true: row.launches, false: row.ended} {
-			if got, why := ready(reports, launching, now); got != want {
+			if got, why := ready(reports, launching, now, now.Add(-30*time.Second)); got != want {
 				t.Errorf("%s with %d messages, %s ago, launching %t: found %t (%s), want %t", row.state, row.busy,
 					row.age, launching, got, why, want)
 			}
 		}
 	}
-	if got, _ := ready(nil, false, now); got {
+	if got, _ := ready(nil, false, now, now); got {
 		t.Error("an instance without reports is ready, want unknown")
 	}
 }

@@ -73,8 +73,9 @@ type hooked struct {
 		ServiceARN string `json:"serviceArn"`
 	} `json:"executionDetails"`
 	HookDetails map[string]any `json:"hookDetails"`
-	// EventBridge.
-	Detail action `json:"detail"`
+	// EventBridge. Time is when the action began; zero is unknown.
+	Detail action    `json:"detail"`
+	Time   time.Time `json:"time"`
 	// SQS.
 	Records []struct {
 		ID   string `json:"messageId"`
@@ -144,7 +145,7 @@ func (x *hooks) take(ctx context.Context, payload []byte) (any, error) {
 	case len(in.Records) > 0:
 		return x.batch(ctx, in), nil
 	case in.Detail.LifecycleHookName != "":
-		l, err := x.instance(ctx, in.Detail)
+		l, err := x.instance(ctx, in.Detail, in.Time)
 		if err == nil && !l.Completed {
 			// A failed invocation is repeated by Lambda, twice. A queue in between repeats for longer.
 			err = fmt.Errorf("the instance %s waits: %s", l.Instance, l.Why)
@@ -168,7 +169,7 @@ func (x *hooks) batch(ctx context.Context, in hooked) Batch {
 			x.env.Logger.Error("a message is no lifecycle action", "message", r.ID, "error", err)
 			continue
 		}
-		l, err := x.instance(ctx, one.Detail)
+		l, err := x.instance(ctx, one.Detail, one.Time)
 		if err != nil {
 			x.env.Logger.Error("a lifecycle action failed", "instance", one.Detail.EC2InstanceID, "error", err)
 		}
@@ -235,8 +236,9 @@ func (x *hooks) service(arn string) (*sized, error) {
 // last returns the last part of an ARN or a path.
 func last(arn string) string { return arn[strings.LastIndexByte(arn, '/')+1:] }
 
-// instance completes the action of an instance that is ready for it, and extends any other.
-func (x *hooks) instance(ctx context.Context, a action) (Lifecycle, error) {
+// instance completes the action of an instance that is ready for it, and extends any other. The action began at the time
+// began.
+func (x *hooks) instance(ctx context.Context, a action, began time.Time) (Lifecycle, error) {
 	l := Lifecycle{Instance: a.EC2InstanceID}
 	g, ok := x.groups[a.AutoScalingGroupName]
 	if !ok {
@@ -255,7 +257,7 @@ func (x *hooks) instance(ctx context.Context, a action) (Lifecycle, error) {
 			}
 		}
 		launching := strings.HasSuffix(a.LifecycleTransition, "LAUNCHING")
-		l.Completed, l.Why = ready(reports, launching, now)
+		l.Completed, l.Why = ready(reports, launching, now, began)
 	}
 	cfg, err := x.account.Region(kind.HomeOf(g.fleet))
 	if err != nil {
@@ -291,8 +293,10 @@ func over(err error) bool {
 }
 
 // ready tells whether an instance may go on by the reports of its workers, and why. A launching instance is ready when
-// its workers take messages, an ending one when none is in progress. Silence is unknown, so it is not ready.
-func ready(reports []protocol.Report, launching bool, now time.Time) (bool, string) {
+// its workers take messages, an ending one when they have stopped receiving since it began to end and have none in
+// progress. A worker that still receives may take a message before it learns of the end. Silence is unknown, so it is
+// not ready.
+func ready(reports []protocol.Report, launching bool, now, began time.Time) (bool, string) {
 	if len(reports) == 0 {
 		return false, "no worker of the instance has reported"
 	}
@@ -304,6 +308,10 @@ func ready(reports []protocol.Report, launching bool, now time.Time) (bool, stri
 		case !launching && r.State == protocol.Leaving && age <= leftFor:
 		case age > freshFor || age < -ahead:
 			return false, fmt.Sprintf("the last report of the worker %s is not recent", r.Worker)
+		case !launching && (r.State == protocol.Starting || r.State == protocol.Receiving):
+			return false, fmt.Sprintf("the worker %s may still take a message: it is %s", r.Worker, r.State)
+		case !launching && r.SentAt.Before(began):
+			return false, fmt.Sprintf("the worker %s has not reported since the instance began to end", r.Worker)
 		case launching && r.State != protocol.Receiving:
 			return false, fmt.Sprintf("the worker %s is %s", r.Worker, r.State)
 		}
