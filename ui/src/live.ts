@@ -3,6 +3,7 @@
 
 import { CallError, get, request } from "./api.ts";
 import { applied, empty, type State, withBoard } from "./board.ts";
+import { Clock } from "./clock.ts";
 import type { Board, BoardSince, FleetDetail } from "./contract.ts";
 import { Store } from "./store.ts";
 import { EventParser, type StreamEvent, wait } from "./stream.ts";
@@ -11,6 +12,8 @@ import { EventParser, type StreamEvent, wait } from "./stream.ts";
 export type Connection = "connecting" | "live" | "polling" | "lost" | "paused";
 
 export const state = new Store<State>(empty());
+/** told is the server's clock. Every answer is compared with the browser's clock when it comes. */
+export const told = new Clock();
 export const connection = new Store<Connection>("connecting");
 /** detail is the fleet that its page shows, as the stream last told; null for none. */
 export const detail = new Store<FleetDetail | null>(null);
@@ -137,11 +140,12 @@ async function once(): Promise<string> {
 
 function take(e: StreamEvent): void {
 	if (e.event === "fleet") {
-		const told = JSON.parse(e.data) as FleetDetail;
-		if (told.row?.name === fleet) detail.value = told;
+		const one = JSON.parse(e.data) as FleetDetail;
+		if (one.row?.name === fleet) detail.value = one;
 		return;
 	}
 	state.value = applied(state.value, e);
+	told.now(state.value.board?.at, Date.now());
 }
 
 // pollFor reads the board by plain requests for some milliseconds: a proxy may refuse streams and pass these.
@@ -170,13 +174,14 @@ async function poll(): Promise<void> {
 	if (!cursor) {
 		state.value = withBoard(state.value, await get<Board>("v1/board"));
 	} else {
-		const told = await get<BoardSince>(`v1/board?since=${encodeURIComponent(cursor)}`);
-		let next = told.board ? withBoard(state.value, told.board) : state.value;
-		for (const e of told.events ?? []) {
+		const since = await get<BoardSince>(`v1/board?since=${encodeURIComponent(cursor)}`);
+		let next = since.board ? withBoard(state.value, since.board) : state.value;
+		for (const e of since.events ?? []) {
 			next = applied(next, { id: e.id, event: e.event, data: JSON.stringify(e.data) });
 		}
-		state.value = { ...next, cursor: told.cursor };
+		state.value = { ...next, cursor: since.cursor };
 	}
+	told.now(state.value.board?.at, Date.now());
 	if (fleet) detail.value = await get<FleetDetail>(`v1/fleets/${encodeURIComponent(fleet)}`);
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Clock } from "../src/clock.ts";
 import {
 	ago,
 	bytes,
@@ -94,4 +95,14 @@ test("a named number of seconds is a duration", () => {
 	assert.deepEqual(named("mpd_s", 2.31), ["mpd", "2.3s"]);
 	assert.deepEqual(named("arriving_per_s", 2.31), ["arriving per s", "2.31"]);
 	assert.deepEqual(named("max", 20), ["max", "20"]);
+});
+
+test("the server's clock goes on while nothing changes, whatever the browser's clock shows", () => {
+	const told = new Clock();
+	const at = "2026-01-02T12:00:00Z";
+	assert.equal(told.now(undefined, 5), 5);
+	assert.equal(told.now(at, 1000), Date.parse(at));
+	assert.equal(told.now(at, 3_601_000), Date.parse(at) + 3_600_000, "an hour without an answer");
+	assert.equal(told.now("2026-01-02T13:00:02Z", 3_602_000), Date.parse("2026-01-02T13:00:02Z"));
+	assert.equal(told.now("2026-01-02T13:00:03Z", 7_201_000), Date.parse("2026-01-02T14:00:01Z"), "an old answer");
 });

@@ -6,7 +6,7 @@ import { get } from "../api.ts";
 import { stateWords } from "../board.ts";
 import type { FleetState } from "../contract.ts";
 import { ago, clock, utc, words } from "../format.ts";
-import { state as live } from "../live.ts";
+import { state as live, told } from "../live.ts";
 
 // Each state has a shape of its own, so that colour is never the only sign.
 const shapes: Record<FleetState, string> = {
@@ -51,10 +51,9 @@ export function Ago({ at }: { at: string | undefined }) {
 	);
 }
 
-/** serverNow is the time of the last answer in milliseconds: the clocks of browser and server may differ. */
+/** serverNow is the time of the server in milliseconds. */
 export function serverNow(): number {
-	const at = live.value.board?.at;
-	return at ? Date.parse(at) : Date.now();
+	return told.now(live.value.board?.at, Date.now());
 }
 
 /** Notice is a message in a frame. */
