@@ -93,8 +93,9 @@ func (w *write) dismissals(members []string) {
 func (s *Settings) room(st *State, now time.Time, rules roster.Rules, lead time.Duration) override.Room {
 	r := override.Room{At: now, Min: s.Limits.Min, Max: s.Limits.Max,
 		LaunchesPerHour: s.Limits.LaunchesPerHour, LastHour: st.roster.Launches().LastHour,
-		Active: st.roster.Capacity(now, rules, s.Slots).Active(), Others: st.overrides,
-		Lead: lead}
+		Others: st.overrides, Lead: lead}
+	c := st.roster.Capacity(now, rules, s.Slots)
+	r.Active, r.InService = c.Active(), c.InService()
 	if s.Spec.BudgetPerHour > 0 && s.Spec.PricePerHour > 0 {
 		r.Affordable = max(1, policy.Affordable(s.Spec.BudgetPerHour, s.Spec.PricePerHour))
 	}

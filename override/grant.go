@@ -17,8 +17,9 @@ type Room struct {
 	// LaunchesPerHour bounds launches, and LastHour counts those of the past hour.
 	LaunchesPerHour, LastHour int
 	// Active counts the workers that exist and do not stop. Lead is how long before its begin a reservation launches.
-	Active int
-	Lead   time.Duration
+	// InService counts those of them that take messages.
+	Active, InService int
+	Lead              time.Duration
 	// Others are the present overrides.
 	Others List
 }
@@ -54,19 +55,19 @@ func (r Room) Grant(o Override) (Grant, error) {
 	if others > 0 && g.Workers < o.Workers {
 		g.Why = append(g.Why, fmt.Sprintf("other reservations hold %d", others))
 	}
-	// The workers that exist now may be gone by a later begin; the minimum stays.
-	there := r.Min
+	// The workers that exist now may be gone by a later begin; the minimum stays. Of those that exist, some still boot.
+	there, serve := r.Min, r.Min
 	if !g.LaunchAt.After(r.At) {
-		there = r.Active
+		there, serve = r.Active, r.InService
 	}
-	there = min(g.Workers, max(0, there-others))
+	there, serve = min(g.Workers, max(0, there-others)), min(g.Workers, max(0, serve-others))
 	budget := r.LaunchesPerHour - launching
 	if g.LaunchAt.Before(r.At.Add(time.Hour)) {
 		budget -= r.LastHour
 	}
 	budget = max(0, budget)
 	missing := g.Workers - there
-	g.AtBegin, g.InServiceAt = there, ready
+	g.AtBegin, g.InServiceAt = serve, ready
 	if missing > budget {
 		// The rest is launched as the hours pass, as far as it comes before the end.
 		hours := (missing - budget + r.LaunchesPerHour - 1) / r.LaunchesPerHour
@@ -81,7 +82,9 @@ func (r Room) Grant(o Override) (Grant, error) {
 	case !ready.Before(o.End):
 		g.Workers, g.InServiceAt = there, later(r.At, o.Begin)
 		g.Why = append(g.Why, r.boots()+", and the end is sooner")
-	case ready.After(o.Begin) && missing > 0:
+	case ready.After(o.Begin) && serve >= g.Workers:
+		g.InServiceAt = later(r.At, o.Begin)
+	case ready.After(o.Begin):
 		g.Why = append(g.Why, r.boots()+", and the begin is sooner")
 	default:
 		g.AtBegin = min(g.Workers, there+budget)

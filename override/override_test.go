@@ -160,7 +160,7 @@ func TestLaunchingBeginsEarlierWhenBootsTakeLongerAndNeverStopsAgain(t *testing.
 }
 
 func TestAGrantSaysHowManyWorkersAreInServiceAndWhen(t *testing.T) {
-	room := override.Room{At: t0, Max: 50, LaunchesPerHour: 100, Lead: 2 * time.Minute, Active: 3}
+	room := override.Room{At: t0, Max: 50, LaunchesPerHour: 100, Lead: 2 * time.Minute, Active: 3, InService: 3}
 	at := func(d time.Duration) time.Time { return t0.Add(d) }
 	for _, x := range []struct {
 		name           string
@@ -191,6 +191,12 @@ func TestAGrantSaysHowManyWorkersAreInServiceAndWhen(t *testing.T) {
 		}, 18, 18, at(time.Hour), "18 are free"},
 		{"at once", func(_ *override.Room, o *override.Override) { o.Begin = t0 }, 40, 3, at(2 * time.Minute),
 			"in service 2m0s after its launch, and the begin is sooner"},
+		{"at once, and all are there", func(r *override.Room, o *override.Override) {
+			o.Begin, o.Workers, r.Active, r.InService = t0, 5, 6, 5
+		}, 5, 5, t0, ""},
+		{"at once, and some still boot", func(r *override.Room, o *override.Override) {
+			o.Begin, o.Workers, r.Active, r.InService = t0, 5, 6, 2
+		}, 5, 2, at(2 * time.Minute), "and the begin is sooner"},
 		{"too short", func(_ *override.Room, o *override.Override) { o.Begin, o.End = t0, at(time.Minute) }, 3, 3, t0,
 			"and the end is sooner"},
 	} {
@@ -217,9 +223,9 @@ func TestAnyGrantIsWithinTheLimitsTheBudgetAndWhatWasAskedFor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := func(least, most int, name string) int { return rapid.IntRange(least, most).Draw(t, name) }
 		r := override.Room{At: t0, Min: n(0, 5, "min"), LaunchesPerHour: n(1, 50, "launches"),
-			LastHour: n(0, 60, "last hour"), Active: n(0, 60, "active"),
+			LastHour: n(0, 60, "last hour"), Active: n(0, 60, "active"), InService: n(0, 60, "in service"),
 			Lead: time.Duration(n(1, 7200, "lead")) * time.Second, Affordable: n(0, 40, "affordable")}
-		r.Max = r.Min + n(0, 40, "span")
+		r.Max, r.InService = r.Min+n(0, 40, "span"), min(r.InService, r.Active)
 		o := override.Override{ID: "o", Kind: override.Reserve, Workers: n(1, 100, "workers"),
 			Begin: t0.Add(time.Duration(n(0, 400, "begin")) * time.Minute)}
 		o.End = o.Begin.Add(time.Duration(n(1, 400, "length")) * time.Minute)

@@ -42,7 +42,7 @@ type OverrideRequest struct {
 	Max     *int          `json:"max,omitzero"`
 	Reason  string        `json:"reason,omitzero"`
 	By      string        `json:"by,omitzero"`
-	// Begin is now if it is absent. Of End and ForSeconds, exactly one is given.
+	// Begin is now if it is absent or in the past. Of End and ForSeconds, exactly one is given.
 	Begin      time.Time `json:"begin,omitzero"`
 	End        time.Time `json:"end,omitzero"`
 	ForSeconds float64   `json:"for_s,omitzero"`
@@ -74,7 +74,7 @@ type OverrideAnswer struct {
 func (x OverrideRequest) request(now time.Time) (override.Request, error) {
 	o := override.Override{ID: x.ID, Kind: x.Kind, Workers: x.Workers, Min: x.Min, Max: x.Max, Reason: x.Reason,
 		By: x.By, Begin: x.Begin.UTC(), End: x.End.UTC()}
-	if x.Begin.IsZero() {
+	if x.Begin.Before(now) { // so is an absent one
 		o.Begin = now
 	}
 	if x.End.IsZero() == (x.ForSeconds == 0) {

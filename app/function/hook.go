@@ -236,8 +236,8 @@ func (x *hooks) service(arn string) (*sized, error) {
 // last returns the last part of an ARN or a path.
 func last(arn string) string { return arn[strings.LastIndexByte(arn, '/')+1:] }
 
-// instance completes the action of an instance that is ready for it, and extends any other. The action began at the time
-// began.
+// instance completes the action of an instance that is ready for it, and extends any other. began is the time at which
+// the action began.
 func (x *hooks) instance(ctx context.Context, a action, began time.Time) (Lifecycle, error) {
 	l := Lifecycle{Instance: a.EC2InstanceID}
 	g, ok := x.groups[a.AutoScalingGroupName]

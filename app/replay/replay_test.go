@@ -250,9 +250,9 @@ func TestOneReplayRunsAtATimeAndEndsWithItsClient(t *testing.T) {
 	}
 }
 
-// TestAMessageCostsMicroseconds holds that the time of a replay grows with its messages and no faster: so a million take
-// seconds. On two cores that nothing else uses a message takes 5 µs. The test counts processor time, because it shares
-// the machine, and allows for neighbours that fill the caches.
+// TestAMessageCostsMicroseconds holds that the time of a replay grows with its messages and no faster: so a million
+// take seconds. On two cores that nothing else uses a message takes 5 µs. The test counts processor time, because it
+// shares the machine, and allows for neighbours that fill the caches.
 func TestAMessageCostsMicroseconds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tens of thousands of messages take seconds")

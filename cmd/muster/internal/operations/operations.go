@@ -191,8 +191,9 @@ Unknown counts as busy. See docs/deployments.md.`,
 				return err
 			}
 			// The hold comes first, so that the fleet cannot begin to shrink after the answer.
+			var held server.OverrideAnswer
 			if x.Fleet, x.For = args[0], hold; hold != 0 {
-				if _, err := operate.Add(cmd.Context(), c, x, time.Now()); err != nil {
+				if held, err = operate.Add(cmd.Context(), c, x, time.Now()); err != nil {
 					return err
 				}
 			}
@@ -206,7 +207,13 @@ Unknown counts as busy. See docs/deployments.md.`,
 				err = operate.PrintJudgement(cmd.OutOrStdout(), j)
 			}
 			if err == nil && !j.Quiet {
-				return &command.Exit{Code: command.ExitThreshold}
+				err = &command.Exit{Code: command.ExitThreshold}
+				// There will be no deployment, and the next try makes a hold of its own.
+				if id := held.Override.ID; id != "" {
+					if _, failed := operate.Cancel(cmd.Context(), c, args[0], id, false); failed != nil {
+						return fmt.Errorf("end the hold %s: %w", id, failed)
+					}
+				}
 			}
 			return err
 		},
