@@ -21,6 +21,7 @@ import (
 	"github.com/muster-scale/muster/internal/accept"
 	"github.com/muster-scale/muster/internal/descendants"
 	"github.com/muster-scale/muster/internal/host"
+	"github.com/muster-scale/muster/internal/lifecycle"
 	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/kinds"
 	"github.com/muster-scale/muster/queue"
@@ -155,6 +156,12 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	if err := a.openRemote(a.config.Listen.Beyond); err != nil {
 		return err
+	}
+	for _, c := range a.config.Fleets { // before they begin, the API knows their names
+		if a.turns == nil {
+			a.fleets.phases = append(a.fleets.phases, lifecycle.Fleet[config.Fleet]{Name: c.Name,
+				Phase: lifecycle.Waiting, Since: time.Now()})
+		}
 	}
 	return a.openServers()
 }

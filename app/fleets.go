@@ -77,18 +77,10 @@ type machineEvent struct {
 }
 
 func newFleets(
-	open func(context.Context, config.Fleet, *opened) (*opened, error),
-	say func(string),
-	logger *slog.Logger,
+	open func(context.Context, config.Fleet, *opened) (*opened, error), say func(string), logger *slog.Logger,
 ) *fleets {
-	return &fleets{
-		open:   open,
-		tell:   say,
-		logger: logger,
-		events: make(chan machineEvent),
-		over:   make(chan struct{}),
-		all:    map[string]*ownFleet{},
-	}
+	return &fleets{open: open, tell: say, logger: logger, events: make(chan machineEvent), over: make(chan struct{}),
+		all: map[string]*ownFleet{}}
 }
 
 // run runs the fleets, beginning with those in c, until ctx ends and all workers have finished the messages in

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/controller/loop"
+	"github.com/muster-scale/muster/kinds"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
@@ -269,4 +270,23 @@ func TestAnEndWaitsForWorkersOfEveryFleetInEveryPhase(t *testing.T) {
 			}
 		}
 	}, servingQueue("changes", "c", 1))
+}
+
+// TestTheAPIKnowsTheFleetsBeforeTheyBegin: a client that asks in the first moment must not hear that there is no such
+// fleet.
+func TestTheAPIKnowsTheFleetsBeforeTheyBegin(t *testing.T) {
+	c, err := kinds.Parse("m.yaml", []byte("version: 1\nfleets:\n  - {name: words, queue: words, max: 1, "+
+		"workers: {command: [cat]}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Data, c.Listen = t.TempDir(), config.Listen{Queue: "127.0.0.1:0", API: "127.0.0.1:0"}
+	a, err := Open(t.Context(), c, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if _, known := a.fleets.served()["words"]; !known || a.fleets.standing()["words"].Phase != "waiting" {
+		t.Errorf("before it begins, the fleet is served %t and is %+v", known, a.fleets.standing()["words"])
+	}
 }
