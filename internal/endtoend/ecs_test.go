@@ -36,7 +36,7 @@ func TestAServiceOnFargateRisesFallsAndStopsOnlyIdleTasks(t *testing.T) {
 		s.send(12)
 		up := s.until("12 tasks at work", 3*time.Minute, func() bool { return s.serving() == 12 })
 		s.until("everything finished", 6*time.Minute, func() bool { return s.line.left() == 0 })
-		s.takes = 20 * time.Minute
+		s.takeFromNow(20 * time.Minute)
 		s.send(3) // three of the twelve are busy for long, the others become idle
 		s.until("three tasks left", 5*time.Minute, func() bool { return s.serving() == 3 })
 		s.until("no task left", 25*time.Minute, func() bool { return s.serving() == 0 })

@@ -165,7 +165,7 @@ func TestAServiceIsScaledByEventsAlone(t *testing.T) {
 		s.request(b, 12)
 		up := s.until("12 tasks at work", 3*time.Minute, func() bool { return s.serving() == 12 })
 		pass(time.Minute)
-		s.takes = 20 * time.Minute
+		s.takeFromNow(20 * time.Minute)
 		s.request(b, 3) // three of the fifteen are busy for long, the others become idle
 		s.until("three tasks left", 10*time.Minute, func() bool { return s.serving() == 3 })
 		s.until("no task left", 25*time.Minute, func() bool { return s.serving() == 0 })

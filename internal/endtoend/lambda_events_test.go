@@ -1,8 +1,10 @@
 package endtoend_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	model "github.com/muster-scale/muster/sim/cloud"
 	"github.com/muster-scale/muster/sim/cloud/containers"
 	"github.com/muster-scale/muster/sim/cloud/groupapi"
+	"github.com/muster-scale/muster/worker"
 )
 
 // asJSON renders what a service of AWS sends.
@@ -161,6 +164,7 @@ func TestADeploymentWaitsForAQuietFleet(t *testing.T) {
 func TestAnInstanceEndsWhenItsWorkIsDone(t *testing.T) {
 	onAWS(t, func(s *stage) {
 		s.unrecorded, s.spared, s.takes = true, true, 10*time.Minute
+		s.notices = func(member string) worker.Notices { return ending{s, member} }
 		s.group("workers", 4)
 		s.unanswered()
 		s.byItself()
@@ -212,6 +216,26 @@ func TestAnInstanceEndsWhenItsWorkIsDone(t *testing.T) {
 			s.t.Errorf("found %+v for an instance that is gone, want no message again", a)
 		}
 	})
+}
+
+// ending tells the worker of an instance that the instance has left service, as the instance metadata do.
+type ending struct {
+	s  *stage
+	id string
+}
+
+// Watch implements [worker.Notices].
+func (e ending) Watch(ctx context.Context, tell func(worker.Notice, error)) {
+	tell(worker.Notice{}, nil)
+	for serves := true; serves; {
+		select {
+		case <-time.After(worker.NoticeEvery):
+		case <-ctx.Done():
+			return
+		}
+		e.s.do(func(w *model.World) error { serves = slices.Contains(instances(w, "workers"), e.id); return nil })
+	}
+	tell(worker.Notice{Kind: worker.Ending, Why: "its group ends it"}, nil)
 }
 
 // standing are the instances of a group on which workers still run: in service, or waiting for their end.

@@ -44,6 +44,8 @@ type stage struct {
 	poll time.Duration
 	// idle is how long a worker waits before it offers to leave; takes is what a message takes.
 	idle, takes time.Duration
+	// notices returns what tells the worker of a member that its machine ends; nil for workers that learn nothing.
+	notices func(member string) worker.Notices
 	// members are those on which a worker shall run now, and exits tells what is done when a worker has left by itself.
 	members func(w *model.World) []string
 	exits   func(w *model.World, member string)
@@ -210,12 +212,15 @@ func (s *stage) work(ctx context.Context, member string) {
 			Grace: time.Second, ReportEvery: 5 * time.Second,
 			Do: func(ctx context.Context, m worker.Message) error {
 				select {
-				case <-time.After(s.takes):
+				case <-time.After(s.duration()):
 					return nil
 				case <-ctx.Done():
 					return context.Cause(ctx)
 				}
 			},
+		}
+		if s.notices != nil {
+			o.Notices, o.Grace = []worker.Notices{s.notices(member)}, 0
 		}
 		if s.destinations != nil {
 			o.Reporter, o.Destinations = nil, s.destinations
@@ -227,6 +232,20 @@ func (s *stage) work(ctx context.Context, member string) {
 			s.do(func(w *model.World) error { s.exits(w, member); return nil })
 		}
 	})
+}
+
+// takeFromNow changes how long messages take while workers run.
+func (s *stage) takeFromNow(d time.Duration) {
+	s.line.mu.Lock()
+	defer s.line.mu.Unlock()
+	s.takes = d
+}
+
+// duration returns how long a message takes.
+func (s *stage) duration() time.Duration {
+	s.line.mu.Lock()
+	defer s.line.mu.Unlock()
+	return s.takes
 }
 
 // send puts messages into the queue.
