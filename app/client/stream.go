@@ -29,8 +29,8 @@ type Event struct {
 }
 
 // Follow calls visit with the events of GET /v1/stream until ctx ends or visit returns an error, which Follow returns.
-// It connects again when the connection breaks, and continues after the last event; broken is told of each break, and
-// of nil when events come again. When no muster up answers at first, it returns [ErrNotRunning].
+// When the connection breaks, it connects again and continues after the last event. It calls broken with the error of
+// each break, and with nil when events come again. When no muster up answers at first, it returns [ErrNotRunning].
 func Follow(ctx context.Context, c *config.Config, visit func(Event) error, broken func(error)) error {
 	last := ""
 	for first := true; ; first = false {

@@ -21,9 +21,9 @@ func newAdvise(g *command.Global) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "advise [FLEET]",
 		Short: "Say which values of the configuration do not fit the measured work, and what others would come to",
-		Long: `Advise compares the configuration of a fleet with what its history measured: processor time and memory of the work,
-durations, boots, sizes, ages. For each value that does not fit it prints the line of the file, the old and the new
-value, the figures, a confidence, and the effect: the recorded work replayed in the simulator before and after.
+		Long: `Advise compares the configuration of a fleet with what its history measured: processor time and memory of the
+work, durations, boots, sizes, ages. For each value that does not fit it prints the line of the file, the old and the
+new value, the figures, a confidence, and the effect: the recorded work replayed in the simulator before and after.
 
 It changes nothing. What it cannot judge, it says, with what is needed.`,
 		Example: "  muster advise thumbnails\n  muster advise thumbnails --window 24h -o json",

@@ -20,9 +20,9 @@ func newNotify(g *command.Global) *cobra.Command {
 	var e server.Event
 	cmd := &cobra.Command{
 		Use: "notify [FLEET]", Short: "Send an event: a fleet polls its queues now, not at its next interval",
-		Long: `Notify sends an event to the running muster up. The fleet, the fleets of the queue, or all fleets poll their queues
-and members at once. An event carries no number: only what the poll finds counts. So a lost, repeated or needless event
-does no harm.
+		Long: `Notify sends an event to the running muster up. The fleet, the fleets of the queue, or all fleets poll their
+queues and members at once. An event carries no number: only what the poll finds counts. So a lost, repeated or
+needless event does no harm.
 
 An event with --id does nothing if one with the same id was sent within the last quarter of an hour.`,
 		Example: `  muster notify thumbnails

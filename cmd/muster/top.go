@@ -54,9 +54,9 @@ NO_COLOR is honoured. With -o json it prints each event of the stream as one lin
 	}
 }
 
-// newDashboard makes muster dashboard. Only the running muster up knows its sessions, so the link comes from there, by
-// the token in the data directory: whoever can read that file may do anything already. The link stands alone on its
-// line, so that a script can open it.
+// newDashboard makes muster dashboard. The running muster up makes the link, because only it knows its sessions. The
+// command shows the token from the data directory; a reader of that file already has every permission. The link stands
+// alone on its line, so that a script can open it.
 func newDashboard(g *command.Global) *cobra.Command {
 	readOnly := false
 	cmd := &cobra.Command{

@@ -50,8 +50,8 @@ type Statement struct {
 }
 
 // Help describes the modes for the help of muster iam.
-const Help = `Iam prints the policy that the role of a program needs: the actions that it calls, on the resources that the
-configuration names. It calls nothing. The modes are
+const Help = `Iam prints the policy that the role of a program needs: the actions that it calls, on the resources that
+the configuration names. It calls nothing. The modes are
 
   up       muster up, also with the workers of its local fleets
   work     muster work: the workers on instances and in tasks

@@ -530,7 +530,8 @@ func TestThePolicyOfWorkersAllowsTheirCallsAndNoMore(t *testing.T) {
 
 // waitingInstance returns an instance of the group web whose end waits for its lifecycle hook.
 func waitingInstance(w *model.World) (string, error) {
-	_, err := w.AutoScaling().PutLifecycleHook(groupapi.LifecycleHook{AutoScalingGroupName: "web", LifecycleHookName: "finish",
+	_, err := w.AutoScaling().PutLifecycleHook(groupapi.LifecycleHook{
+		AutoScalingGroupName: "web", LifecycleHookName: "finish",
 		LifecycleTransition: "autoscaling:EC2_INSTANCE_TERMINATING"})
 	if err != nil {
 		return "", err

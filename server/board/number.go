@@ -9,7 +9,7 @@ import (
 )
 
 // Number is a number that may be unknown. In JSON an unknown one is null, so that no page shows it as zero. The zero
-// Number is unknown. Numbers are rounded to four significant decimals: a change that nobody sees is not sent.
+// Number is unknown. Numbers are rounded to four significant digits, so that a change too small to see is not sent.
 type Number struct {
 	Value float64
 	Known bool

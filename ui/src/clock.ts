@@ -9,8 +9,8 @@ export class Clock {
 	private ahead = Number.NEGATIVE_INFINITY;
 
 	/**
-	 * now is the server's time in milliseconds. at is the time of the last answer, here the browser's time. An answer may be
-	 * old when it comes, as those are that a stream sends again, and is never early: the latest clock is the true one.
+	 * now is the server's time in milliseconds. at is the time of the last answer, here the browser's time. A stream
+	 * sends old answers again, and no answer comes early: so the latest clock is the true one.
 	 */
 	now(at: string | undefined, here: number): number {
 		if (at && at !== this.at) {

@@ -86,9 +86,9 @@ func completeFleets(g *command.Global) cobra.CompletionFunc {
 func NewReserve(g *command.Global) *cobra.Command {
 	cmd, x := adding(g, override.Reserve, &cobra.Command{
 		Use: "reserve FLEET --workers N", Short: "Have workers in service at a time, before the work comes",
-		Long: `Reserve keeps at least that many workers in service from its begin to its end, within the maximum, the budget and the
-launches of an hour. It launches them one slow boot ahead, and prints how many are granted and when they are in service.
-It ends early once all of them were busy: from then on demand alone sizes the fleet. See docs/overrides.md.`,
+		Long: `Reserve keeps at least that many workers in service from its begin to its end, within the maximum, the budget
+and the launches of an hour. It launches them one slow boot ahead, and prints how many are granted and when they are in
+service. It ends early once all of them were busy: from then on demand alone sizes the fleet. See docs/overrides.md.`,
 		Example: `  muster reserve thumbs --workers 40 --at 14:00 --for 30m --reason newsletter
   muster reserve thumbs --cancel reserve-4711`,
 	}, 30*time.Minute)
@@ -180,9 +180,9 @@ func NewGuard(g *command.Global) *cobra.Command {
 	x := operate.Request{Kind: override.HoldScaleIn}
 	cmd := &cobra.Command{
 		Use: "guard FLEET", Short: "Say whether a fleet is quiet enough for a deployment: exit code 0, or 4 if busy",
-		Long: `Guard says whether a fleet is quiet, with the evidence of each check: it is sized, its size does not change, no worker
-is busy, no message waits or is in flight, and the workers of this machine wrote nothing to their log for 30 seconds.
-Unknown counts as busy. See docs/deployments.md.`,
+		Long: `Guard says whether a fleet is quiet, with the evidence of each check: it is sized, its size does not change,
+no worker is busy, no message waits or is in flight, and the workers of this machine wrote nothing to their log for 30
+seconds. Unknown counts as busy. See docs/deployments.md.`,
 		Example: `  muster guard thumbs --wait 20m --hold-scale-in 30m && ./deploy.sh`,
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: completeFleets(g),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -7,11 +7,11 @@ import (
 )
 
 // knowledgeHelp explains what a policy knows in a simulated run.
-const knowledgeHelp = `A policy knows what its configuration states and what was measured, as in production. Without -f the
-configuration states neither the mean processing duration nor the boot time. With -f it states the policy.processing and
-the workers.boot of the fleet. --processing and --boot-known state more. If no boot time is stated, a policy begins with
-1m0s. Other autoscalers whose rule uses the mean processing duration get the stated one or, if none is stated, that of
-the trace: an engineer who runs them measures it first.`
+const knowledgeHelp = `A policy knows what its configuration states and what was measured, as in production. Without -f
+the configuration states neither the mean processing duration nor the boot time. With -f it states the
+policy.processing and the workers.boot of the fleet. --processing and --boot-known state more. If no boot time is
+stated, a policy begins with 1m0s. Other autoscalers whose rule uses the mean processing duration get the stated one
+or, if none is stated, that of the trace: an engineer who runs them measures it first.`
 
 // addDurationFlags adds --processing and --boot-known.
 func addDurationFlags(cmd *cobra.Command, d *simulation.Durations) {
