@@ -3,6 +3,7 @@ package keys
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // This file has the faults of a text and how they are printed: the place, the message, the line with a caret below the
@@ -47,6 +48,26 @@ func (f Fault) String() string {
 		s += "; " + f.Hint
 	}
 	return s
+}
+
+// withoutPasswords returns a line with an asterisk for each character of a password in a URL: a fault goes to logs and
+// to the API. The columns stay where they are.
+func withoutPasswords(line string) string {
+	_, rest, is := strings.Cut(line, "://")
+	if !is {
+		return line
+	}
+	done := line[:len(line)-len(rest)]
+	host, next := rest, ""
+	if end := strings.IndexAny(rest, "/?# \t\"',}]"); end >= 0 {
+		host, next = rest[:end], rest[end:]
+	}
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		if user, password, has := strings.Cut(host[:at], ":"); has {
+			host = user + ":" + strings.Repeat("*", utf8.RuneCountInString(password)) + host[at:]
+		}
+	}
+	return done + host + withoutPasswords(next)
 }
 
 // head is the place and the message.

@@ -58,7 +58,7 @@ func (s *Source) at(p place, path, message, hint string) {
 	from := max(0, min(column-1-frameWidth/2, length-frameWidth))
 	s.faults = append(s.faults, Fault{
 		Kind: s.kind, File: s.name, Line: line, Column: column, Path: path, Message: message, Hint: hint,
-		Source: printable(part(text, from)), from: from,
+		Source: printable(part(withoutPasswords(text), from)), from: from,
 	})
 }
 
