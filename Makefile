@@ -43,8 +43,9 @@ test: ## run every test that needs only Go, with the race detector where gorouti
 	$(GO) vet ./...
 	$(GO) vet -C tools ./...
 	$(GO) test -vet=off $(PURE) ./controller # under the detector, controller skips tests that only compute
+	$(GO) test -vet=off -run '^TestComputingScripts$$' ./cmd/muster
 	$(GO) test -C tools -vet=off ./...
-	CGO_ENABLED=1 GORACE="atexit_sleep_ms=10 $$GORACE" $(GO) test -vet=off $(RACE) $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(PURE:./%=$(MODULE)/%))")
+	CGO_ENABLED=1 GORACE="atexit_sleep_ms=10 $$GORACE" $(GO) test -vet=off -timeout 20m $(RACE) $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(PURE:./%=$(MODULE)/%))")
 
 fuzz: ## run each fuzz target for some seconds (FUZZTIME=10s)
 	@scripts/fuzz $(or $(FUZZTIME),10s)

@@ -24,9 +24,20 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the command as a person would, one script for each thing a person does.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+
+// TestComputingScripts runs the scripts whose commands print or compute and start nothing.
+func TestComputingScripts(t *testing.T) {
+	if raced {
+		t.Skip("they only compute: make test runs them without the race detector")
+	}
+	runScripts(t, "testdata/computing")
+}
+
+// runScripts runs each script of a directory, several at a time.
+func runScripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			e.Values["stand-ins"] = &standIns{}
 			return setupEnv(func(name, value string) { e.Setenv(name, value) }, e.WorkDir)

@@ -11,7 +11,7 @@ import (
 )
 
 // failure is the error of a command as it is printed on standard error with -o json. The fields are documented and
-// tested (testdata/script/errors_json.txt).
+// tested (testdata/computing/errors_json.txt).
 type failure struct {
 	Error string `json:"error"`
 	// Code is the exit code.
