@@ -102,10 +102,19 @@ func output(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
+// maxProgram bounds the program of a release for linux/amd64, in bytes: each worker of a fleet is this program.
+const maxProgram = 32 << 20
+
 func useArchive(t *testing.T, dist string) {
 	dir := t.TempDir()
 	output(t, "tar", "-xzf", only(t, dist, ".tar.gz"), "-C", dir, "--strip-components=1")
 	program := filepath.Join(dir, "muster")
+	if info, err := os.Stat(program); err != nil {
+		t.Fatal(err)
+	} else if t.Logf("the program has %d bytes", info.Size()); runtime.GOARCH == "amd64" && info.Size() > maxProgram {
+		t.Errorf("the program has %d bytes, at most %d are allowed; do without the dependency that came", info.Size(),
+			maxProgram)
+	}
 	var said struct {
 		Version, Commit string
 		Modified        bool
