@@ -30,7 +30,7 @@ if (mode === "test") {
 }
 
 // The licences of the bundled packages ask for their notice in every copy.
-const notices = ["preact", "uplot"]
+const notices = Object.keys(JSON.parse(readFileSync(join(here, "package.json"), "utf8")).dependencies)
 	.map((name) => `${name}\n\n${readFileSync(join(here, "node_modules", name, "LICENSE"), "utf8").trim()}`)
 	.join("\n\n");
 

@@ -136,8 +136,9 @@ func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 		return
 	}
 	sizer := kind.SizerOf(f)
+	var delegator muster.Delegator
 	if sizer != nil {
-		if _, err := sizer.Open(ctx, e.host, f, nil); err != nil {
+		if delegator, err = sizer.Open(ctx, e.host, f, nil); err != nil {
 			e.add(f.Name, "members", Wrong, "%v", err)
 			return
 		}
@@ -147,7 +148,7 @@ func (e *exam) fleet(ctx context.Context, f config.Fleet) {
 	}
 	e.add(f.Name, "abilities", OK, "%s", strings.Join(abilities(ports, sizer != nil), ", "))
 	e.reports(ctx, f)
-	e.owners(ctx, f, ports)
+	e.owners(ctx, f, ports, delegator)
 	writes := members.Writes(sizer != nil)
 	if sizer != nil {
 		for _, note := range sizer.Notes(ctx, f, ports) {
@@ -281,8 +282,8 @@ func abilities(p *kind.Ports, delegated bool) []string {
 }
 
 // owners checks whether other systems size the fleet. Only some kinds of fleets can tell that. Where the question
-// itself fails, for lack of a permission, the finding is unchecked.
-func (e *exam) owners(ctx context.Context, f config.Fleet, ports *kind.Ports) {
+// itself fails, for lack of a permission, the finding is unchecked. delegator is nil where Muster sizes the fleet.
+func (e *exam) owners(ctx context.Context, f config.Fleet, ports *kind.Ports, delegator muster.Delegator) {
 	owned, ok := ports.Fleet.(interface {
 		Owners(context.Context) ([]string, error)
 	})
@@ -298,7 +299,19 @@ func (e *exam) owners(ctx context.Context, f config.Fleet, ports *kind.Ports) {
 	if sizer != nil {
 		others = without(others, sizer.Owner(f))
 	}
-	// The policy that Muster itself maintains is not another owner.
+	// The policy that Muster itself maintains is not another owner, whatever a template has called it.
+	if own, ok := delegator.(interface {
+		Maintained(context.Context) ([]string, error)
+	}); ok && len(others) > 0 {
+		ours, err := own.Maintained(ctx)
+		if err != nil {
+			e.add(f.Name, "owners", Unchecked, "%v", err)
+			return
+		}
+		for _, name := range ours {
+			others = without(others, name)
+		}
+	}
 	names := strings.Join(others, ", ")
 	switch {
 	// Two writers of one number overwrite each other at every poll.

@@ -118,6 +118,19 @@ func TestDoctorChecksByLookingAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// ours is the policy that CloudFormation made of the fleet's template, under a name of its own.
+	ours := func(w *model.World) {
+		_, err := w.GroupPolicies().PutScalingPolicy(scaling.PutPolicy{
+			AutoScalingGroupName: "web", PolicyName: "web-ScalingPolicy-1A2B3C", PolicyType: "TargetTrackingScaling",
+			TargetTrackingConfiguration: &scaling.TargetTracking{TargetValue: new(12.0), DisableScaleIn: new(bool),
+				CustomizedMetricSpecification: &scaling.CustomizedMetric{Namespace: "Muster",
+					MetricName: "BacklogPerWorker", Statistic: "Average", Period: new(60),
+					Dimensions: []monitoring.Dimension{{Name: "Fleet", Value: "web"}}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	denied := func(action string) func(w *model.World) {
 		return func(w *model.World) { w.Inject(account.Injection{Trouble: account.AccessDenied, Action: action}) }
 	}
@@ -155,6 +168,10 @@ func TestDoctorChecksByLookingAlone(t *testing.T) {
 			[]string{"wrong      web owners: the scaling policy cpu50 sizes it too"}},
 		{"another scaling policy beside a delegated one", delegated, cpu, 0,
 			[]string{"note       web owners: the scaling policy cpu50", "Delegator", "cloudwatch:PutMetricData"}},
+		{"the scaling policy of the fleet's own template", delegated, ours, 0,
+			[]string{"ok         web owners: nothing else sizes it"}},
+		{"that policy, and the fleet no longer leaves its size to it", groupWeb, ours, 1,
+			[]string{"wrong      web owners: the scaling policy web-ScalingPolicy-1A2B3C sizes it too"}},
 		{"expired credentials", groupWeb, trouble(account.ExpiredToken), 1,
 			[]string{"wrong      web queue: measure the queue", "wrong      web members: ", "renew the credentials"}},
 		{"another region", strings.Replace(groupWeb, "{group: web}", "{group: web, region: us-east-1}", 1), nil, 1,

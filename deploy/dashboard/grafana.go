@@ -16,7 +16,9 @@ type GrafanaDashboard struct {
 	Refresh       string     `json:"refresh"`
 	Time          TimeRange  `json:"time"`
 	Templating    Templating `json:"templating"`
-	Panels        []Panel    `json:"panels"`
+	// Annotations has no entries: Grafana's schema requires it.
+	Annotations Marks   `json:"annotations"`
+	Panels      []Panel `json:"panels"`
 }
 
 // TimeRange is the shown time, as in now-6h.
@@ -28,6 +30,11 @@ type TimeRange struct {
 // Templating holds the variables of a dashboard.
 type Templating struct {
 	List []Variable `json:"list"`
+}
+
+// Marks holds what is marked on all panels.
+type Marks struct {
+	List []any `json:"list"`
 }
 
 // Variable is a variable: the data source, or the fleet.
@@ -190,7 +197,8 @@ func Grafana(fleets []string) GrafanaDashboard {
 	d := GrafanaDashboard{
 		UID: "muster-fleets", Title: "Muster fleets", Description: "By muster template dashboard --grafana.",
 		Tags: []string{"muster"}, SchemaVersion: 37, Editable: true, Refresh: "30s",
-		Time: TimeRange{From: "now-6h", To: "now"},
+		Time:        TimeRange{From: "now-6h", To: "now"},
+		Annotations: Marks{List: []any{}},
 		Templating: Templating{List: []Variable{
 			{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus"}, fleet}},
 	}

@@ -1,6 +1,8 @@
 package stack
 
 import (
+	"slices"
+
 	"github.com/muster-scale/muster/deploy/iam"
 	"github.com/muster-scale/muster/kind"
 )
@@ -32,7 +34,25 @@ func (m *maker) permissions(mode kind.Mode, flags iam.Flags) ([]Statement, error
 		}
 		all = append(all, of)
 	}
-	return all, nil
+	return merged(all), nil
+}
+
+// merged joins the statements on any resource, which deploy/iam has for each service, unless a condition restricts one.
+func merged(all []Statement) (out []Statement) {
+	first := -1
+	for _, s := range all {
+		switch {
+		case s.Why != anyResource:
+		case first < 0:
+			first = len(out)
+			s.Sid = "NoResourceLevel"
+		default:
+			out[first].Action = append(slices.Clone(out[first].Action), s.Action...)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 // on returns a statement on one literal resource.

@@ -51,6 +51,23 @@ func (s Stack) Suffix() string {
 	return "amazonaws.com"
 }
 
+// References returns how a language refers to the resources of the stack, by the ARN in the permissions. queue returns
+// the reference to a queue by its number. Those to log groups include the ":*" that IAM wants behind their ARN.
+func (s Stack) References(queue func(i int) string, table, functionLogs, taskLogs string) map[string]string {
+	at := kind.Place{Account: s.Account, Region: s.Region}
+	all := map[string]string{at.ARN("logs", s.Region, "log-group:"+s.FunctionLogs+":*"): functionLogs}
+	for i, q := range s.Queues {
+		all[at.ARN("sqs", s.Region, q.Name)] = queue(i)
+	}
+	if s.Table != "" {
+		all[at.ARN("dynamodb", s.Region, "table/"+s.Table)] = table
+	}
+	if s.Cluster != nil {
+		all[at.ARN("logs", s.Region, "log-group:"+s.Cluster.Logs+":*")] = taskLogs
+	}
+	return all
+}
+
 // Parameter is a value that the configuration does not have.
 type Parameter struct {
 	// Name has letters and digits and begins with a capital letter.

@@ -56,9 +56,9 @@ func writers() map[string]func(stack.Stack) []byte {
 // maxLines bounds a template, so that a person can review it. Terraform has a line for each end of a block.
 func maxLines(ending string) int {
 	if ending == ".tf" {
-		return 620
+		return 520
 	}
-	return 450
+	return 380
 }
 
 func TestEachExampleIsItsGoldenFile(t *testing.T) {

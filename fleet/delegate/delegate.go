@@ -105,6 +105,8 @@ type tracker interface {
 	// ensure makes the policy track the target, and tells whether it had to be replaced. An initial target replaces no
 	// other.
 	ensure(ctx context.Context, name string, target float64, initial bool) (put bool, err error)
+	// names returns the names of the present scaling policies that it maintains, for the one that it would put.
+	names(ctx context.Context, name string) ([]string, error)
 }
 
 // New returns a delegate. It makes no call.
@@ -162,6 +164,12 @@ func (d *Delegate) Track(ctx context.Context, h muster.Handover, initial bool) e
 	defer d.mu.Unlock()
 	d.target, d.checked = h.Target, time.Now()
 	return nil
+}
+
+// Maintained returns the names of the scaling policies that this delegate maintains. A template of CloudFormation
+// cannot name the policy of a group, so it may have another name than [PolicyName]. It calls AWS and changes nothing.
+func (d *Delegate) Maintained(ctx context.Context) ([]string, error) {
+	return d.policy.names(ctx, PolicyName(d.o.Fleet))
 }
 
 // explain adds the attempted operation and its object to an error.

@@ -125,9 +125,10 @@ func handover(target float64) muster.Handover {
 
 // both are a group and a service.
 var both = map[string]delegate.Options{
-	"a group":                  {Group: "web", Formula: delegate.BacklogPerWorker},
-	"a group with metric math": {Group: "web", Formula: delegate.BacklogPerWorker, Math: true},
-	"a service":                {Cluster: "prod", Service: "web", Max: 9, Formula: delegate.Utilization},
+	"a group": {Group: "web", Formula: delegate.BacklogPerWorker},
+	"a group with utilization by metric math": {Group: "web", Formula: delegate.Utilization, Math: true},
+	"a group with metric math":                {Group: "web", Formula: delegate.BacklogPerWorker, Math: true},
+	"a service":                               {Cluster: "prod", Service: "web", Max: 9, Formula: delegate.Utilization},
 	"a service with a cooldown": {Cluster: "prod", Service: "web", Max: 9, Formula: delegate.Utilization,
 		Cooldown: 10 * time.Minute},
 	"a service with metric math": {Cluster: "prod", Service: "web", Max: 9, Formula: delegate.Utilization, Math: true},
@@ -186,6 +187,66 @@ func TestAPolicyIsPutOnlyWhenItDiffers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAPolicyOfATemplateIsOurs holds that the policy which CloudFormation made under a name of its own is recognised,
+// and changed instead of joined by a second one, also after the configuration has changed.
+func TestAPolicyOfATemplateIsOurs(t *testing.T) {
+	for name, o := range both {
+		if o.Group == "" {
+			continue // policies of services have the names that templates give them
+		}
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(s stage) {
+				const made = "images-ScalingPolicy-1A2B3C"
+				if err := s.delegate(o).HandOver(s.t.Context(), handover(0.5)); err != nil {
+					s.t.Fatal(err)
+				}
+				s.do(func(w *model.World) error { return renamed(w, made) })
+				check := func(o delegate.Options, when string) {
+					s.t.Helper()
+					d := s.delegate(o)
+					if got, err := d.Maintained(s.t.Context()); err != nil || len(got) != 1 || got[0] != made {
+						s.t.Errorf("%s: maintains %q, %v; want %s", when, got, err, made)
+					}
+					if err := d.HandOver(s.t.Context(), handover(0.5)); err != nil {
+						s.t.Errorf("%s: %v", when, err)
+					}
+					s.do(func(w *model.World) error {
+						l, err := w.GroupPolicies().DescribePolicies(scaling.PolicyNames{AutoScalingGroupName: "web"})
+						if n := len(l.ScalingPolicies); err == nil && n != 1 {
+							s.t.Errorf("%s: the group has %d policies, want 1", when, n)
+						}
+						return err
+					})
+				}
+				check(o, "as the template has it")
+				o.KeepUp = true
+				check(o, "when the group may no longer scale in")
+			})
+		})
+	}
+}
+
+// renamed gives the policy of the group another name. Where the workers publish their slots, a template sums them.
+func renamed(w *model.World, name string) error {
+	l, err := w.GroupPolicies().DescribePolicies(scaling.PolicyNames{AutoScalingGroupName: "web"})
+	if err != nil {
+		return err
+	}
+	p := l.ScalingPolicies[0]
+	for _, q := range p.TargetTrackingConfiguration.CustomizedMetricSpecification.Metrics {
+		if q.MetricStat != nil && q.MetricStat.Metric.MetricName == delegate.MetricTotalWorkers {
+			q.MetricStat.Stat = "Sum"
+		}
+	}
+	if _, err := w.GroupPolicies().DeletePolicy(scaling.PolicyName{AutoScalingGroupName: "web",
+		PolicyName: p.PolicyName}); err != nil {
+		return err
+	}
+	_, err = w.GroupPolicies().PutScalingPolicy(scaling.PutPolicy{AutoScalingGroupName: "web", PolicyName: name,
+		PolicyType: p.PolicyType, TargetTrackingConfiguration: p.TargetTrackingConfiguration})
+	return err
 }
 
 func TestWhatIsUnknownIsNotPublished(t *testing.T) {

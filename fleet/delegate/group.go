@@ -3,6 +3,7 @@ package delegate
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -53,11 +54,56 @@ func (g groupPolicy) find(ctx context.Context, name string) ([]types.ScalingPoli
 		return nil, err
 	}
 	for _, p := range out.ScalingPolicies {
-		if c := p.TargetTrackingConfiguration; c != nil && same(c, g.tracking(aws.ToFloat64(c.TargetValue))) {
+		c := p.TargetTrackingConfiguration
+		if c == nil {
+			continue
+		}
+		if of := tracked(c); of != "" && of == tracked(g.tracking(aws.ToFloat64(c.TargetValue))) {
 			return []types.ScalingPolicy{p}, nil
 		}
 	}
 	return nil, nil
+}
+
+// names implements tracker.
+func (g groupPolicy) names(ctx context.Context, name string) (all []string, err error) {
+	present, err := g.find(ctx, name)
+	if err != nil {
+		return nil, g.explain("find the scaling policy of", err)
+	}
+	for _, p := range present {
+		all = append(all, aws.ToString(p.PolicyName))
+	}
+	return all, nil
+}
+
+// tracked returns which metric a configuration tracks; empty for one that AWS predefines. It leaves out statistics,
+// periods and whether the group may scale in: a policy that differs in these is still ours, and a second one beside it
+// would work against it.
+func tracked(c *types.TargetTrackingConfiguration) string {
+	m := c.CustomizedMetricSpecification
+	if m == nil {
+		return ""
+	}
+	of := func(namespace, name *string, dimensions []types.MetricDimension) string {
+		text := fmt.Sprintf("%q %q", aws.ToString(namespace), aws.ToString(name))
+		for _, d := range dimensions {
+			text += fmt.Sprintf(" %q=%q", aws.ToString(d.Name), aws.ToString(d.Value))
+		}
+		return text + "\n"
+	}
+	if len(m.Metrics) == 0 {
+		return of(m.Namespace, m.MetricName, m.Dimensions)
+	}
+	text := ""
+	for _, q := range m.Metrics {
+		text += aws.ToString(q.Id) + ": " + aws.ToString(q.Expression)
+		if s := q.MetricStat; s != nil && s.Metric != nil {
+			text += of(s.Metric.Namespace, s.Metric.MetricName, s.Metric.Dimensions)
+		}
+		text += "\n"
+	}
+	return text
 }
 
 // same tells whether two configurations are equal as JSON.

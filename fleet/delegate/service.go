@@ -51,6 +51,11 @@ func (s servicePolicy) ensure(ctx context.Context, name string, target float64, 
 	return true, s.explain("put the scaling policy of", err)
 }
 
+// names implements tracker. Policies of services have the names that they are given, by templates too.
+func (s servicePolicy) names(_ context.Context, name string) ([]string, error) {
+	return []string{name}, nil
+}
+
 // register registers the service and its limits with Application Auto Scaling, if that is missing or different.
 func (s servicePolicy) register(ctx context.Context) error {
 	out, err := s.client.DescribeScalableTargets(ctx, &applicationautoscaling.DescribeScalableTargetsInput{

@@ -11,11 +11,13 @@ import (
 	"strings"
 )
 
-// licensed is a linked module with its licence files.
+// licensed is a linked module, or a package of npm in the dashboard, with its licence files.
 type licensed struct {
 	module *debug.Module
-	// id is an SPDX expression of the licences whose text was recognised in the module's own licence file; NOASSERTION
-	// where none was. It is what the files tell, and no legal judgement.
+	// npm tells that module names a package of npm, and its Sum the hash of the lock file.
+	npm bool
+	// id is an SPDX expression of the licences whose text was recognised in the module's own licence file, or which a
+	// package states; NOASSERTION where none was. It is what the files tell, and no legal judgement.
 	id string
 	// texts are the licence files, by name.
 	texts []licenceFile
@@ -133,10 +135,11 @@ func licenceID(text string) string {
 	return strings.Join(found, " AND ")
 }
 
-// notices returns the page with the licences of everything that is linked, which most of them require.
+// notices returns the page with the licences of everything that is linked or in the dashboard, which most of them
+// require.
 func notices(all []licensed) []byte {
 	var page strings.Builder
-	page.WriteString("Muster links these modules. Their licences follow, as the modules have them.\n\n")
+	page.WriteString("Muster has these modules, and in its dashboard packages of npm. Their licences follow.\n\n")
 	for _, l := range all {
 		fmt.Fprintf(&page, "%s %s: %s\n", l.module.Path, l.module.Version, l.id)
 	}

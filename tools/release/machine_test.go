@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"archive/zip"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,6 +126,16 @@ func useArchive(t *testing.T, dist string) {
 	head := strings.TrimSpace(output(t, "git", "rev-parse", "HEAD"))
 	if said.Commit != head || said.Modified || !strings.Contains(dist+only(t, dist, ".tar.gz"), said.Version[1:]) {
 		t.Errorf("the program says %+v, want commit %s and the version in the names of files", said, head)
+	}
+	bill := output(t, "cat", filepath.Join(dir, "muster.spdx.json"))
+	for _, of := range []string{"pkg:golang/modernc.org/sqlite@", "pkg:npm/preact@", "pkg:npm/uplot@"} {
+		if !strings.Contains(bill, of) {
+			t.Errorf("the bill of materials has no %s", of)
+		}
+	}
+	// The page of a program without the dashboard says so.
+	if text, err := os.ReadFile(program); err != nil || !bytes.Contains(text, []byte("bundle/index.html.gz")) {
+		t.Errorf("the program has no dashboard: %v", err)
 	}
 	output(t, program, "check", "-f", filepath.Join(dir, "muster.yaml"))
 	output(t, "bash", "-n", filepath.Join(dir, "completions", "muster.bash"))

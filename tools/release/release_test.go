@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -204,6 +205,58 @@ func TestTheBillNamesTheProgramAndEveryModule(t *testing.T) {
 	if bill.Creation.Created != "2026-03-01T12:00:00Z" || !strings.HasSuffix(bill.Namespace, "linux-amd64-00ff") ||
 		bill.Packages[1].Declared != "MIT" {
 		t.Errorf("found %+v", bill)
+	}
+}
+
+// TestTheBillNamesThePackagesOfTheDashboard holds that what the linker does not see is in the bill and in the notices.
+func TestTheBillNamesThePackagesOfTheDashboard(t *testing.T) {
+	root := t.TempDir()
+	put := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(root, name)
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, err := bundled(root); err != nil || len(all) != 0 {
+		t.Errorf("without pages: found %+v, %v", all, err)
+	}
+	put("server/page/bundle/index.html.gz", "")
+	put("ui/package-lock.json", `{"lockfileVersion": 3, "packages": {"": {"version": "0"},
+		"node_modules/view": {"version": "1.0.0", "integrity": "sha512-x", "license": "MIT"},
+		"node_modules/view/node_modules/@a/b": {"version": "2.0.0", "license": "ISC"},
+		"node_modules/compiler": {"version": "3.0.0", "dev": true}}}`)
+	put("ui/node_modules/view/LICENSE", "may be used")
+	if _, err := bundled(root); err == nil || !strings.Contains(err.Error(), "licences of @a/b in the dashboard") {
+		t.Errorf("a package without its files: found %v", err)
+	}
+	put("ui/node_modules/view/node_modules/@a/b/README", "")
+	const none = "@a/b 2.0.0 of the dashboard has no licence"
+	if _, err := bundled(root); err == nil || !strings.Contains(err.Error(), none) {
+		t.Errorf("a package without a licence: found %v", err)
+	}
+	put("ui/node_modules/view/node_modules/@a/b/LICENSE", "too")
+	all, err := bundled(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bill, err := billOfMaterials(standIn(t, platform{"linux", "amd64"}).program, "00ff", all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"pkg:npm/view@1.0.0"`, `"pkg:npm/%40a/b@2.0.0"`, `"package-lock.json: sha512-x"`} {
+		if !strings.Contains(string(bill), want) {
+			t.Errorf("the bill has no %s:\n%s", want, bill)
+		}
+	}
+	page := string(notices(all))
+	if strings.Contains(page, "compiler") || !strings.Contains(page, "view 1.0.0, LICENSE") {
+		t.Errorf("found the notices %s", page)
+	}
+	put("ui/package-lock.json", `{"lockfileVersion": 1}`)
+	if _, err := bundled(root); err == nil || !strings.Contains(err.Error(), "found version 1") {
+		t.Errorf("another lock file: found %v", err)
 	}
 }
 

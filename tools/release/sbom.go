@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// This file writes the bill of materials in SPDX 2.3: the program, the standard library and each linked module, with
-// versions, licences and package URLs, by which scanners find known vulnerabilities. The linker recorded all of it, so
-// the bill lists what is in the file, and not what a go.mod allows.
+// This file writes the bill of materials in SPDX 2.3: the program, the standard library, each linked module, and each
+// package of npm in the dashboard, with versions, licences and package URLs, by which scanners find known
+// vulnerabilities. The linker recorded the modules, so the bill lists what is in the file, and not what a go.mod
+// allows.
 
 // spdxDocument is the whole bill. The names of fields are those of the standard.
 type spdxDocument struct {
@@ -98,11 +99,14 @@ func billOfMaterials(p program, sum string, linked []licensed) ([]byte, error) {
 			Concluded: noAssertion, Declared: l.id, Copyright: noAssertion,
 			References: packageURL(l.module.Path, l.module.Version),
 		}
-		// It is the hash of a module's file names and contents, which no algorithm of the standard is.
-		if l.module.Sum != "" {
+		switch {
+		case l.npm:
+			m.Source = "package-lock.json: " + l.module.Sum
+			m.References[0].Locator = "pkg:npm/" + strings.Replace(l.module.Path, "@", "%40", 1) + "@" + m.Version
+		case l.module.Sum != "":
+			// It is the hash of a module's file names and contents, which no algorithm of the standard is.
 			m.Source = "go.sum: " + l.module.Sum
-		}
-		if l.module.Path == "std" {
+		case l.module.Path == "std":
 			// Scanners know the standard library by the version without the word go.
 			m.Version = strings.TrimPrefix(l.module.Version, "go")
 			m.References = packageURL("stdlib", m.Version)

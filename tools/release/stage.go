@@ -41,6 +41,11 @@ func newStage(root string, p program, completions map[string][]byte, sources map
 	if err != nil {
 		return stage{}, err
 	}
+	pages, err := bundled(root)
+	if err != nil {
+		return stage{}, err
+	}
+	linked = append(linked, pages...)
 	s.notices = notices(linked)
 	sum, err := sumOf(p.path)
 	if err != nil {

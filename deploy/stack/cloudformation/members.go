@@ -67,7 +67,6 @@ func (w *writer) group() {
 					{key: "VCpuCount", value: append(bounds("MinVCpus"), member{key: "Max", value: ref("MaxVCpus")})},
 					{key: "MemoryMiB", value: bounds("MinMemory")}}}}}}}},
 			{key: "InstancesDistribution", value: object{
-				{key: "OnDemandBaseCapacity", value: 0},
 				// The default of AWS is 100: a group that does not state the share never has a Spot instance.
 				{key: "OnDemandPercentageAboveBaseCapacity", value: ref("OnDemandShare")},
 				{key: "SpotAllocationStrategy", value: "capacity-optimized"}}}}},

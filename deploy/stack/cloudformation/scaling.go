@@ -110,7 +110,7 @@ func (w *writer) function(f stack.Function) {
 		{key: "FunctionName", value: f.Name},
 		{key: "Runtime", value: "provided.al2023"}, {key: "Handler", value: "bootstrap"},
 		{key: "Architectures", value: list{"arm64"}},
-		{key: "MemorySize", value: 128}, {key: "Timeout", value: f.Timeout},
+		{key: "Timeout", value: f.Timeout}, // the memory is the default, 128 MiB
 		{key: "Role", value: attribute(logical(f.Does, "Role") + ".Arn")},
 		{key: "Code", value: object{{key: "S3Bucket", value: ref("ArtefactBucket")},
 			{key: "S3Key", value: ref("FunctionKey")}}},

@@ -10,12 +10,15 @@ import (
 type writer struct {
 	stack.Stack
 	resources object
+	// arns are the attributes of resources by the ARN that a permission names.
+	arns map[string]string
 }
 
 // Write returns the template of a stack. It is at most 51,200 bytes, the limit of a template that is passed in a call,
 // for every stack of one fleet.
 func Write(s stack.Stack) []byte {
-	w := &writer{Stack: s}
+	w := &writer{Stack: s, arns: s.References(func(i int) string { return numbered("Queue", i) + ".Arn" }, "Reports.Arn",
+		"FunctionLogs.Arn", "Logs.Arn")}
 	for i, q := range s.Queues {
 		w.queue(numbered("Queue", i), numbered("DeadLetters", i), q)
 	}
@@ -138,7 +141,7 @@ func (w *writer) role(name string, r stack.Role) {
 		{key: "Policies", value: list{object{
 			{key: "PolicyName", value: "muster"},
 			{key: "PolicyDocument", value: object{{key: "Version", value: "2012-10-17"},
-				{key: "Statement", value: statements(r.Statements)}}},
+				{key: "Statement", value: w.statements(r.Statements)}}},
 		}}},
 	})
 }
@@ -154,25 +157,41 @@ func (w *writer) trust(service string) object {
 	return object{{key: "Version", value: "2012-10-17"}, {key: "Statement", value: list{s}}}
 }
 
-// statements returns the statements of a policy.
-func statements(all []stack.Statement) (l list) {
+// statements returns the statements of a policy. They have no Sid: actions and resource say the same.
+func (w *writer) statements(all []stack.Statement) (l list) {
 	for _, s := range all {
 		resources := list{}
 		for _, r := range s.Resource {
-			resources = append(resources, r)
+			if made := w.arns[r.Literals()]; made != "" && r.Fixed() {
+				resources = append(resources, attribute(made))
+			} else {
+				resources = append(resources, r)
+			}
 		}
-		of := object{{key: "Sid", value: s.Sid}, {key: "Effect", value: "Allow"},
-			{key: "Action", value: texts(s.Action)}, {"Resource", resources, s.Why}}
+		of := object{{key: "Effect", value: "Allow"}, {key: "Action", value: alone(texts(s.Action))},
+			{key: "Resource", value: alone(resources)}}
 		conditions := object(nil)
 		for operator, keys := range stack.InOrder(s.Condition) {
 			test := object{}
 			for key, values := range stack.InOrder(keys) {
-				test = append(test, member{key: key, value: texts(values)})
+				test = append(test, member{key: key, value: alone(texts(values))})
 			}
 			conditions = append(conditions, member{key: operator, value: test})
 		}
 		of = append(of, member{key: "Condition", value: conditions})
-		l = append(l, of)
+		if s.Why != "" {
+			l = append(l, noted{s.Why, of})
+		} else {
+			l = append(l, of)
+		}
+	}
+	return l
+}
+
+// alone returns the only value of a list, and other lists as they are.
+func alone(l list) any {
+	if len(l) == 1 {
+		return l[0]
 	}
 	return l
 }

@@ -29,6 +29,11 @@ type (
 	ref string
 	// attribute refers to an attribute of a resource, as in Role.Arn.
 	attribute string
+	// noted is a value of a list with a comment above it.
+	noted struct {
+		note  string
+		value any
+	}
 	// encoded is a text that is encoded in Base64 when the stack is made.
 	encoded stack.Text
 )
@@ -91,6 +96,10 @@ func (p *printer) value(value any, indent int) {
 		}
 		p.WriteString("\n")
 		for _, x := range v {
+			if n, ok := x.(noted); ok {
+				p.line(indent+2, "# "+n.note)
+				x = n.value
+			}
 			p.WriteString(strings.Repeat(" ", indent+2) + "-")
 			o, ok := x.(object)
 			if text, short := flow(x); !ok || short && indent+4+len(text) <= maxColumns {
@@ -159,7 +168,7 @@ func flow(value any) (string, bool) {
 			all = append(all, text)
 		}
 		return "[" + strings.Join(all, ", ") + "]", true
-	case encoded:
+	case encoded, noted:
 		return "", false
 	case string:
 		// Commas and brackets end a plain text within a line of others.

@@ -29,10 +29,20 @@ type (
 	list []any
 	// object is a value with members, where body would be a block.
 	object body
+	// noted is a value of a list with a comment above it.
+	noted struct {
+		note  string
+		value any
+	}
 	// expression is written as it is.
 	expression string
 	// document is a value that Terraform encodes as JSON.
 	document struct{ of any }
+	// call is a function with its arguments.
+	call struct {
+		function  string
+		arguments list
+	}
 	// heredoc is a text of several lines, in Base64 if encoded.
 	heredoc struct {
 		text    stack.Text
@@ -187,6 +197,10 @@ func (p *printer) value(value any) {
 		}
 		p.WriteString("[\n")
 		for _, x := range v {
+			if n, ok := x.(noted); ok {
+				p.WriteString("# " + n.note + "\n")
+				x = n.value
+			}
 			p.value(x)
 			p.WriteString(",\n")
 		}
@@ -200,6 +214,13 @@ func (p *printer) value(value any) {
 	case document:
 		p.WriteString("jsonencode(")
 		p.value(v.of)
+		p.WriteString(")")
+	case call: // the arguments on lines of their own, without a comma behind the last
+		p.WriteString(v.function + "(\n")
+		for i, x := range v.arguments {
+			p.value(x)
+			p.WriteString(strings.Repeat(",", min(1, len(v.arguments)-1-i)) + "\n")
+		}
 		p.WriteString(")")
 	case heredoc:
 		text := "<<-EOT\n" + strings.TrimRight(interpolated(v.text), "\n") + "\nEOT\n"
@@ -255,11 +276,17 @@ func inline(value any) (string, bool) {
 			all = append(all, key(e.key)+" = "+text)
 		}
 		return "{ " + strings.Join(all, ", ") + " }", true
-	case body:
+	case body, noted:
 		return "", false
 	case document:
 		text, ok := inline(v.of)
 		return "jsonencode(" + text + ")", ok
+	case call:
+		text, ok := inline(v.arguments)
+		if !ok {
+			return "", false
+		}
+		return v.function + "(" + text[1:len(text)-1] + ")", true
 	case heredoc:
 		return "", false
 	case string:

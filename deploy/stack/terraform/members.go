@@ -44,7 +44,7 @@ func (w *writer) group() {
 	// Without a policy of its own the group uses that of AWS, which knows nothing of idle workers. Every instance is
 	// protected, so that it ends none.
 	if g.Terminated {
-		b = append(b, entry{key: "termination_policies", value: list{expression("aws_lambda_function.terminate.arn")}})
+		b = append(b, entry{key: "termination_policies", value: list{expression("aws_lambda_function.function[\"terminate\"].arn")}})
 	}
 	b = append(b, entry{key: "mixed_instances_policy", value: mixed()}, entry{key: "tag", value: tag("muster:fleet",
 		w.Fleet)})
@@ -80,7 +80,6 @@ func mixed() body {
 					{key: "max", value: stack.Value("MaxVCpus")}}},
 				{key: "memory_mib", value: body{{key: "min", value: stack.Value("MinMemory")}}}}}}}}},
 		{key: "instances_distribution", value: body{
-			{key: "on_demand_base_capacity", value: 0},
 			// The default of AWS is 100: a group that does not state the share never has a Spot instance.
 			{key: "on_demand_percentage_above_base_capacity", value: stack.Value("OnDemandShare")},
 			{key: "spot_allocation_strategy", value: "capacity-optimized"}}},

@@ -12,11 +12,16 @@ import (
 type writer struct {
 	stack.Stack
 	printer
+	// arns are the expressions for ARNs of resources by the ARN that a permission names.
+	arns map[string]string
 }
 
 // Write returns the text of the module of a stack.
 func Write(s stack.Stack) []byte {
-	w := &writer{Stack: s}
+	w := &writer{Stack: s, arns: s.References(func(i int) string {
+		return "aws_sqs_queue." + numbered("queue", i) + ".arn"
+	}, "aws_dynamodb_table.reports.arn", `"${aws_cloudwatch_log_group.functions.arn}:*"`,
+		`"${aws_cloudwatch_log_group.tasks.arn}:*"`)}
 	for _, line := range s.About {
 		w.WriteString("# " + line + "\n")
 	}
@@ -118,15 +123,20 @@ func (w *writer) table() {
 func (w *writer) role(name string, r stack.Role) {
 	// Roles have no names of their own, so two stacks do not collide. The policy is a resource of its own, because one
 	// within the role would make the provider remove policies that others have added.
-	s := object{{key: "Effect", value: "Allow"}, {key: "Principal", value: object{{key: "Service", value: r.Service}}},
+	w.resource("aws_iam_role", name, "", body{{key: "assume_role_policy", value: w.trust(r.Service)}})
+	w.resource("aws_iam_role_policy", name, "", body{{key: "role", value: expression("aws_iam_role." + name + ".name")},
+		{key: "policy", value: policy(w.statements(r.Statements))}})
+}
+
+// trust allows a service to take a role. Where the service says for whom it does, that is this account.
+func (w *writer) trust(service string) document {
+	s := object{{key: "Effect", value: "Allow"}, {key: "Principal", value: object{{key: "Service", value: service}}},
 		{key: "Action", value: "sts:AssumeRole"}}
-	if r.Service == "ecs-tasks.amazonaws.com" {
+	if service == "ecs-tasks.amazonaws.com" {
 		s = append(s, entry{key: "Condition", value: object{{key: "StringEquals",
 			value: object{{key: "aws:SourceAccount", value: w.Account}}}}})
 	}
-	w.resource("aws_iam_role", name, "", body{{key: "assume_role_policy", value: policy(list{s})}})
-	w.resource("aws_iam_role_policy", name, "", body{{key: "role", value: expression("aws_iam_role." + name + ".name")},
-		{key: "policy", value: policy(statements(r.Statements))}})
+	return policy(list{s})
 }
 
 // policy returns a policy document.
@@ -134,27 +144,43 @@ func policy(all list) document {
 	return document{object{{key: "Version", value: "2012-10-17"}, {key: "Statement", value: all}}}
 }
 
-// statements returns the statements of a policy.
-func statements(all []stack.Statement) (l list) {
+// statements returns the statements of a policy. They have no Sid: actions and resource say the same.
+func (w *writer) statements(all []stack.Statement) (l list) {
 	for _, s := range all {
 		resources := list{}
 		for _, r := range s.Resource {
-			resources = append(resources, r)
+			if made := w.arns[r.Literals()]; made != "" && r.Fixed() {
+				resources = append(resources, expression(made))
+			} else {
+				resources = append(resources, r)
+			}
 		}
-		of := object{{key: "Sid", value: s.Sid}, {key: "Effect", value: "Allow"},
-			{key: "Action", value: texts(s.Action)}, {"Resource", resources, s.Why}}
+		of := object{{key: "Effect", value: "Allow"}, {key: "Action", value: alone(texts(s.Action))},
+			{key: "Resource", value: alone(resources)}}
 		conditions := object(nil)
 		for operator, keys := range stack.InOrder(s.Condition) {
 			test := object{}
 			for key, values := range stack.InOrder(keys) {
-				test = append(test, entry{key: key, value: texts(values)})
+				test = append(test, entry{key: key, value: alone(texts(values))})
 			}
 			conditions = append(conditions, entry{key: operator, value: test})
 		}
 		if conditions != nil {
 			of = append(of, entry{key: "Condition", value: conditions})
 		}
-		l = append(l, of)
+		if s.Why != "" {
+			l = append(l, noted{s.Why, of})
+		} else {
+			l = append(l, of)
+		}
+	}
+	return l
+}
+
+// alone returns the only value of a list, and other lists as they are.
+func alone(l list) any {
+	if len(l) == 1 {
+		return l[0]
 	}
 	return l
 }

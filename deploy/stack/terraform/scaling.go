@@ -1,6 +1,9 @@
 package terraform
 
 import (
+	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/muster-scale/muster/deploy/stack"
@@ -97,54 +100,90 @@ func dimensions(m kind.TrackedMetric, block string) (b body) {
 	return b
 }
 
-// functions adds the functions with their log group.
+// functions adds the functions with their log group. What differs between them is in a local value, and each resource
+// is made for each of them. A variable of the environment that all have stands in the resource.
 func (w *writer) functions() {
 	if len(w.Functions) == 0 {
 		return
 	}
+	var all object
+	shared := common(w.Functions)
+	for _, f := range w.Functions {
+		own := slices.DeleteFunc(slices.Clone(f.Role.Statements), func(s stack.Statement) bool {
+			return slices.ContainsFunc(shared, func(x stack.Statement) bool { return reflect.DeepEqual(x, s) })
+		})
+		environment := object{}
+		for i := 0; i+1 < len(f.Environment); i += 2 {
+			environment = append(environment, entry{key: f.Environment[i], value: f.Environment[i+1]})
+		}
+		of := object{{key: "timeout", value: f.Timeout}, {key: "environment", value: environment}}
+		if f.Rate != "" {
+			of = append(of, entry{key: "rate", value: f.Rate})
+		}
+		all = append(all, entry{f.Does, append(of, entry{key: "may", value: w.statements(own)}), f.About})
+	}
+	w.WriteString("\n")
+	w.block("locals", nil, body{{"functions", all, "The functions by the value of MUSTER_FUNCTION."}}, "")
 	w.resource("aws_cloudwatch_log_group", "functions", "", body{{key: "name", value: w.FunctionLogs},
 		{key: "retention_in_days", value: stack.LogDays}})
-	for _, f := range w.Functions {
-		w.function(f)
-	}
-}
-
-// function adds a function with its role and what calls it.
-func (w *writer) function(f stack.Function) {
-	name := snake(f.Does)
-	w.role(name, f.Role)
-	environment := object{{key: "MUSTER_FUNCTION", value: f.Does}}
-	for i := 0; i+1 < len(f.Environment); i += 2 {
-		environment = append(environment, entry{key: f.Environment[i], value: f.Environment[i+1]})
-	}
-	w.resource("aws_lambda_function", name, f.About, body{
-		{key: "function_name", value: f.Name},
-		{key: "role", value: expression("aws_iam_role." + name + ".arn")},
+	each := entry{key: "for_each", value: expression("local.functions")}
+	w.resource("aws_iam_role", "function", "", body{each,
+		{key: "assume_role_policy", value: w.trust("lambda.amazonaws.com")}})
+	w.resource("aws_iam_role_policy", "function", "", body{each,
+		{key: "role", value: expression("aws_iam_role.function[each.key].name")},
+		{key: "policy", value: document{object{{key: "Version", value: "2012-10-17"},
+			{key: "Statement", value: call{"concat", list{expression("each.value.may"), w.statements(shared)}}}}}}})
+	w.resource("aws_lambda_function", "function", "", body{each,
+		{key: "function_name", value: expression(`"` + w.Label() + `-${each.key}"`)},
+		{key: "role", value: expression("aws_iam_role.function[each.key].arn")},
 		{key: "runtime", value: "provided.al2023"}, {key: "handler", value: "bootstrap"},
 		{key: "architectures", value: list{"arm64"}},
-		{key: "memory_size", value: 128}, {key: "timeout", value: f.Timeout},
+		{key: "timeout", value: expression("each.value.timeout")}, // the memory is the default, 128 MiB
 		{key: "s3_bucket", value: stack.Value("ArtefactBucket")}, {key: "s3_key", value: stack.Value("FunctionKey")},
-		{key: "environment", value: body{{key: "variables", value: environment}}},
+		{key: "environment", value: body{{key: "variables",
+			value: expression("merge({ MUSTER_FUNCTION = each.key }, each.value.environment)")}}},
 		{key: "logging_config", value: body{{key: "log_format", value: "Text"},
 			{key: "log_group", value: expression("aws_cloudwatch_log_group.functions.name")}}}})
-	// A permission names who may call: only the service of this group, or only this rule.
-	permission := body{{key: "function_name", value: expression("aws_lambda_function." + name + ".function_name")},
-		{key: "action", value: "lambda:InvokeFunction"}}
-	if f.AnsweringGroup {
-		w.resource("aws_lambda_permission", name, "", append(permission, entry{key: "principal",
-			value: "arn:" + w.Partition() + ":iam::" + w.Account +
-				":role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"}))
+	w.callers()
+}
+
+// common returns the statements that all functions have.
+func common(all []stack.Function) (shared []stack.Statement) {
+	for _, s := range all[0].Role.Statements {
+		if !slices.ContainsFunc(all, func(f stack.Function) bool {
+			return !slices.ContainsFunc(f.Role.Statements, func(x stack.Statement) bool { return reflect.DeepEqual(x, s) })
+		}) {
+			shared = append(shared, s)
+		}
 	}
-	if f.Rate == "" {
-		return
+	return shared
+}
+
+// callers adds the schedules of the functions, and the permission of the group to ask one. A permission names who may
+// call: only the service of this group, or only this rule.
+func (w *writer) callers() {
+	for _, f := range w.Functions {
+		if f.AnsweringGroup {
+			name := snake(f.Does)
+			w.resource("aws_lambda_permission", name, "", body{
+				{key: "function_name", value: expression(fmt.Sprintf("aws_lambda_function.function[%q].function_name",
+					f.Does))},
+				{key: "action", value: "lambda:InvokeFunction"},
+				{key: "principal", value: "arn:" + w.Partition() + ":iam::" + w.Account +
+					":role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"}})
+		}
 	}
-	rule := expression("aws_cloudwatch_event_rule." + name + ".name")
-	w.resource("aws_cloudwatch_event_rule", name, "", body{{key: "schedule_expression", value: f.Rate}})
-	w.resource("aws_cloudwatch_event_target", name, "", body{{key: "rule", value: rule},
-		{key: "arn", value: expression("aws_lambda_function." + name + ".arn")}})
-	w.resource("aws_lambda_permission", name, "", append(permission, entry{key: "principal",
-		value: "events.amazonaws.com"}, entry{key: "source_arn",
-		value: expression("aws_cloudwatch_event_rule." + name + ".arn")}))
+	w.resource("aws_cloudwatch_event_rule", "function", "", body{
+		{key: "for_each", value: expression(`{ for name, f in local.functions : name => f.rate if can(f.rate) }`)},
+		{key: "schedule_expression", value: expression("each.value")}})
+	each := entry{key: "for_each", value: expression("aws_cloudwatch_event_rule.function")}
+	w.resource("aws_cloudwatch_event_target", "function", "", body{each,
+		{key: "rule", value: expression("each.value.name")},
+		{key: "arn", value: expression("aws_lambda_function.function[each.key].arn")}})
+	w.resource("aws_lambda_permission", "schedule", "", body{each,
+		{key: "function_name", value: expression("aws_lambda_function.function[each.key].function_name")},
+		{key: "action", value: "lambda:InvokeFunction"}, {key: "principal", value: "events.amazonaws.com"},
+		{key: "source_arn", value: expression("each.value.arn")}})
 }
 
 // events adds the queue of events, the rules, and the policy that lets only these rules send to it.
@@ -154,10 +193,8 @@ func (w *writer) events() {
 		return
 	}
 	w.queue("events", "events_dead_letters", e.Queue)
-	var rules list
+	var rules object
 	for _, r := range e.Rules {
-		// A rule has no role: the policy of the queue below lets it send.
-		name := snake(r.Name)
 		pattern := object{{key: "source", value: list{r.Source}}}
 		if r.Types != nil {
 			pattern = append(pattern, entry{key: "detail-type", value: texts(r.Types)})
@@ -165,12 +202,16 @@ func (w *writer) events() {
 		if r.Member != "" {
 			pattern = append(pattern, entry{key: "detail", value: object{{key: r.Member, value: list{r.Value}}}})
 		}
-		w.resource("aws_cloudwatch_event_rule", name, r.About, body{{key: "event_pattern", value: document{pattern}}})
-		w.resource("aws_cloudwatch_event_target", name, "", body{
-			{key: "rule", value: expression("aws_cloudwatch_event_rule." + name + ".name")},
-			{key: "arn", value: expression("aws_sqs_queue.events.arn")}})
-		rules = append(rules, expression("aws_cloudwatch_event_rule."+name+".arn"))
+		rules = append(rules, entry{snake(r.Name), pattern, r.About})
 	}
+	w.WriteString("\n")
+	w.block("locals", nil, body{{"rules", rules, "The patterns of the events that go to the queue."}}, "")
+	// A rule has no role: the policy of the queue below lets it send.
+	w.resource("aws_cloudwatch_event_rule", "events", "", body{{key: "for_each", value: expression("local.rules")},
+		{key: "event_pattern", value: document{expression("each.value")}}})
+	w.resource("aws_cloudwatch_event_target", "events", "", body{
+		{key: "for_each", value: expression("aws_cloudwatch_event_rule.events")},
+		{key: "rule", value: expression("each.value.name")}, {key: "arn", value: expression("aws_sqs_queue.events.arn")}})
 	w.resource("aws_sqs_queue_policy", "events", "", body{
 		{key: "queue_url", value: expression("aws_sqs_queue.events.id")},
 		{key: "policy", value: policy(list{object{{key: "Effect", value: "Allow"},

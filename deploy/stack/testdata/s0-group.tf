@@ -130,44 +130,30 @@ resource "aws_iam_role_policy" "instance" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [
+      # IAM cannot restrict these actions to resources.
+      { Effect = "Allow", Action = "autoscaling:DescribeAutoScalingInstances", Resource = "*" },
       {
-        Sid    = "AutoscalingNoResourceLevel"
-        Effect = "Allow"
-        Action = ["autoscaling:DescribeAutoScalingInstances"]
-        # IAM cannot restrict these actions to resources.
-        Resource = ["*"]
-      },
-      {
-        Sid      = "AutoscalingOnAutoScalingGroup"
         Effect   = "Allow"
-        Action   = ["autoscaling:SetInstanceProtection"]
-        Resource = ["arn:aws:autoscaling:eu-west-1:123456789012:autoScalingGroup:*:autoScalingGroupName/images"]
+        Action   = "autoscaling:SetInstanceProtection"
+        Resource = "arn:aws:autoscaling:eu-west-1:123456789012:autoScalingGroup:*:autoScalingGroupName/images"
       },
+      # IAM cannot restrict these actions to resources. The condition does.
       {
-        Sid    = "CloudwatchInNamespace"
-        Effect = "Allow"
-        Action = ["cloudwatch:PutMetricData"]
-        # IAM cannot restrict these actions to resources. The condition does.
-        Resource  = ["*"]
-        Condition = { StringEquals = { "cloudwatch:namespace" = ["Muster"] } }
+        Effect    = "Allow"
+        Action    = "cloudwatch:PutMetricData"
+        Resource  = "*"
+        Condition = { StringEquals = { "cloudwatch:namespace" = "Muster" } }
       },
+      { Effect = "Allow", Action = "dynamodb:PutItem", Resource = aws_dynamodb_table.reports.arn },
       {
-        Sid      = "DynamodbOnTable"
-        Effect   = "Allow"
-        Action   = ["dynamodb:PutItem"]
-        Resource = ["arn:aws:dynamodb:eu-west-1:123456789012:table/images-reports"]
-      },
-      {
-        Sid      = "SqsOnQueue"
         Effect   = "Allow"
         Action   = ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage"]
-        Resource = ["arn:aws:sqs:eu-west-1:123456789012:images"]
+        Resource = aws_sqs_queue.queue.arn
       },
       {
-        Sid      = "S3OnPackage"
         Effect   = "Allow"
-        Action   = ["s3:GetObject"]
-        Resource = ["arn:aws:s3:::${var.artefact_bucket}/${var.package_key}"]
+        Action   = "s3:GetObject"
+        Resource = "arn:aws:s3:::${var.artefact_bucket}/${var.package_key}"
       },
     ]
   })
@@ -248,7 +234,7 @@ resource "aws_autoscaling_group" "group" {
   # Rebalancing of zones ends busy instances.
   suspended_processes  = ["AZRebalance"]
   enabled_metrics      = ["GroupDesiredCapacity", "GroupInServiceInstances", "GroupPendingInstances", "GroupTotalInstances"]
-  termination_policies = [aws_lambda_function.terminate.arn]
+  termination_policies = [aws_lambda_function.function["terminate"].arn]
   mixed_instances_policy {
     launch_template {
       launch_template_specification {
@@ -266,7 +252,6 @@ resource "aws_autoscaling_group" "group" {
       }
     }
     instances_distribution {
-      on_demand_base_capacity                  = 0
       on_demand_percentage_above_base_capacity = var.on_demand_share
       spot_allocation_strategy                 = "capacity-optimized"
     }
@@ -300,236 +285,117 @@ resource "aws_autoscaling_policy" "tracking" {
   lifecycle { ignore_changes = [target_tracking_configuration[0].target_value] }
 }
 
+locals {
+  # The functions by the value of MUSTER_FUNCTION.
+  functions = {
+    # Publishes the metric that the scaling policy tracks.
+    publish-metric = {
+      timeout     = 30
+      environment = { MUSTER_FLEETS = "images" }
+      rate        = "rate(1 minute)"
+      may = [
+        # IAM cannot restrict these actions to resources.
+        {
+          Effect = "Allow"
+          Action = [
+            "autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeInstanceRefreshes",
+            "autoscaling:DescribeWarmPool", "cloudwatch:GetMetricData",
+          ]
+          Resource = "*"
+        },
+        # IAM cannot restrict these actions to resources. The condition does.
+        {
+          Effect    = "Allow"
+          Action    = "cloudwatch:PutMetricData"
+          Resource  = "*"
+          Condition = { StringEquals = { "cloudwatch:namespace" = "Muster" } }
+        },
+        { Effect = "Allow", Action = "dynamodb:Query", Resource = aws_dynamodb_table.reports.arn },
+        { Effect = "Allow", Action = "sqs:GetQueueAttributes", Resource = aws_sqs_queue.queue.arn },
+      ]
+    }
+    # Moves the target with the mean processing duration.
+    set-target = {
+      timeout     = 30
+      environment = { MUSTER_FLEETS = "images" }
+      rate        = "rate(5 minutes)"
+      may = [
+        # IAM cannot restrict these actions to resources.
+        {
+          Effect = "Allow"
+          Action = [
+            "autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeInstanceRefreshes",
+            "autoscaling:DescribePolicies", "autoscaling:DescribeWarmPool", "cloudwatch:GetMetricData",
+          ]
+          Resource = "*"
+        },
+        {
+          Effect   = "Allow"
+          Action   = "autoscaling:PutScalingPolicy"
+          Resource = "arn:aws:autoscaling:eu-west-1:123456789012:autoScalingGroup:*:autoScalingGroupName/images"
+        },
+        { Effect = "Allow", Action = "dynamodb:Query", Resource = aws_dynamodb_table.reports.arn },
+        { Effect = "Allow", Action = "sqs:GetQueueAttributes", Resource = aws_sqs_queue.queue.arn },
+      ]
+    }
+    # Chooses idle instances when the group scales in; none when in doubt.
+    terminate = {
+      timeout     = 2
+      environment = { MUSTER_PROTECTED = "instance", MUSTER_FLEETS = "images" }
+      may         = [{ Effect = "Allow", Action = "dynamodb:Query", Resource = aws_dynamodb_table.reports.arn }]
+    }
+    # Sends test messages. Nothing calls it but you.
+    send = {
+      timeout     = 60
+      environment = { MUSTER_QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/images" }
+      may         = [{ Effect = "Allow", Action = "sqs:SendMessage", Resource = aws_sqs_queue.queue.arn }]
+    }
+  }
+}
+
 resource "aws_cloudwatch_log_group" "functions" {
   name              = "/muster/images/functions"
   retention_in_days = 30
 }
 
-resource "aws_iam_role" "publish_metric" {
+resource "aws_iam_role" "function" {
+  for_each = local.functions
   assume_role_policy = jsonencode({
     Version   = "2012-10-17"
     Statement = [{ Effect = "Allow", Principal = { Service = "lambda.amazonaws.com" }, Action = "sts:AssumeRole" }]
   })
 }
 
-resource "aws_iam_role_policy" "publish_metric" {
-  role = aws_iam_role.publish_metric.name
+resource "aws_iam_role_policy" "function" {
+  for_each = local.functions
+  role     = aws_iam_role.function[each.key].name
   policy = jsonencode({
     Version = "2012-10-17"
-    Statement = [
-      {
-        Sid    = "AutoscalingNoResourceLevel"
-        Effect = "Allow"
-        Action = [
-          "autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeInstanceRefreshes",
-          "autoscaling:DescribeWarmPool",
-        ]
-        # IAM cannot restrict these actions to resources.
-        Resource = ["*"]
-      },
-      {
-        Sid    = "CloudwatchNoResourceLevel"
-        Effect = "Allow"
-        Action = ["cloudwatch:GetMetricData"]
-        # IAM cannot restrict these actions to resources.
-        Resource = ["*"]
-      },
-      {
-        Sid    = "CloudwatchInNamespace"
-        Effect = "Allow"
-        Action = ["cloudwatch:PutMetricData"]
-        # IAM cannot restrict these actions to resources. The condition does.
-        Resource  = ["*"]
-        Condition = { StringEquals = { "cloudwatch:namespace" = ["Muster"] } }
-      },
-      {
-        Sid      = "DynamodbOnTable"
-        Effect   = "Allow"
-        Action   = ["dynamodb:Query"]
-        Resource = ["arn:aws:dynamodb:eu-west-1:123456789012:table/images-reports"]
-      },
-      {
-        Sid      = "SqsOnQueue"
-        Effect   = "Allow"
-        Action   = ["sqs:GetQueueAttributes"]
-        Resource = ["arn:aws:sqs:eu-west-1:123456789012:images"]
-      },
-      {
-        Sid      = "LogsOnGroup"
-        Effect   = "Allow"
-        Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
-        Resource = ["arn:aws:logs:eu-west-1:123456789012:log-group:/muster/images/functions:*"]
-      },
-    ]
+    Statement = concat(
+      each.value.may,
+      [
+        {
+          Effect   = "Allow"
+          Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
+          Resource = "${aws_cloudwatch_log_group.functions.arn}:*"
+        },
+      ]
+    )
   })
 }
 
-# Publishes the metric that the scaling policy tracks.
-resource "aws_lambda_function" "publish_metric" {
-  function_name = "images-publish-metric"
-  role          = aws_iam_role.publish_metric.arn
+resource "aws_lambda_function" "function" {
+  for_each      = local.functions
+  function_name = "images-${each.key}"
+  role          = aws_iam_role.function[each.key].arn
   runtime       = "provided.al2023"
   handler       = "bootstrap"
   architectures = ["arm64"]
-  memory_size   = 128
-  timeout       = 30
+  timeout       = each.value.timeout
   s3_bucket     = var.artefact_bucket
   s3_key        = var.function_key
   environment {
-    variables = { MUSTER_FUNCTION = "publish-metric", MUSTER_FLEETS = "images" }
-  }
-  logging_config {
-    log_format = "Text"
-    log_group  = aws_cloudwatch_log_group.functions.name
-  }
-}
-
-resource "aws_cloudwatch_event_rule" "publish_metric" { schedule_expression = "rate(1 minute)" }
-
-resource "aws_cloudwatch_event_target" "publish_metric" {
-  rule = aws_cloudwatch_event_rule.publish_metric.name
-  arn  = aws_lambda_function.publish_metric.arn
-}
-
-resource "aws_lambda_permission" "publish_metric" {
-  function_name = aws_lambda_function.publish_metric.function_name
-  action        = "lambda:InvokeFunction"
-  principal     = "events.amazonaws.com"
-  source_arn    = aws_cloudwatch_event_rule.publish_metric.arn
-}
-
-resource "aws_iam_role" "set_target" {
-  assume_role_policy = jsonencode({
-    Version   = "2012-10-17"
-    Statement = [{ Effect = "Allow", Principal = { Service = "lambda.amazonaws.com" }, Action = "sts:AssumeRole" }]
-  })
-}
-
-resource "aws_iam_role_policy" "set_target" {
-  role = aws_iam_role.set_target.name
-  policy = jsonencode({
-    Version = "2012-10-17"
-    Statement = [
-      {
-        Sid    = "AutoscalingNoResourceLevel"
-        Effect = "Allow"
-        Action = [
-          "autoscaling:DescribeAutoScalingGroups", "autoscaling:DescribeInstanceRefreshes",
-          "autoscaling:DescribePolicies", "autoscaling:DescribeWarmPool",
-        ]
-        # IAM cannot restrict these actions to resources.
-        Resource = ["*"]
-      },
-      {
-        Sid      = "AutoscalingOnAutoScalingGroup"
-        Effect   = "Allow"
-        Action   = ["autoscaling:PutScalingPolicy"]
-        Resource = ["arn:aws:autoscaling:eu-west-1:123456789012:autoScalingGroup:*:autoScalingGroupName/images"]
-      },
-      {
-        Sid    = "CloudwatchNoResourceLevel"
-        Effect = "Allow"
-        Action = ["cloudwatch:GetMetricData"]
-        # IAM cannot restrict these actions to resources.
-        Resource = ["*"]
-      },
-      {
-        Sid      = "DynamodbOnTable"
-        Effect   = "Allow"
-        Action   = ["dynamodb:Query"]
-        Resource = ["arn:aws:dynamodb:eu-west-1:123456789012:table/images-reports"]
-      },
-      {
-        Sid      = "SqsOnQueue"
-        Effect   = "Allow"
-        Action   = ["sqs:GetQueueAttributes"]
-        Resource = ["arn:aws:sqs:eu-west-1:123456789012:images"]
-      },
-      {
-        Sid      = "LogsOnGroup"
-        Effect   = "Allow"
-        Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
-        Resource = ["arn:aws:logs:eu-west-1:123456789012:log-group:/muster/images/functions:*"]
-      },
-    ]
-  })
-}
-
-# Moves the target with the mean processing duration.
-resource "aws_lambda_function" "set_target" {
-  function_name = "images-set-target"
-  role          = aws_iam_role.set_target.arn
-  runtime       = "provided.al2023"
-  handler       = "bootstrap"
-  architectures = ["arm64"]
-  memory_size   = 128
-  timeout       = 30
-  s3_bucket     = var.artefact_bucket
-  s3_key        = var.function_key
-  environment {
-    variables = { MUSTER_FUNCTION = "set-target", MUSTER_FLEETS = "images" }
-  }
-  logging_config {
-    log_format = "Text"
-    log_group  = aws_cloudwatch_log_group.functions.name
-  }
-}
-
-resource "aws_cloudwatch_event_rule" "set_target" { schedule_expression = "rate(5 minutes)" }
-
-resource "aws_cloudwatch_event_target" "set_target" {
-  rule = aws_cloudwatch_event_rule.set_target.name
-  arn  = aws_lambda_function.set_target.arn
-}
-
-resource "aws_lambda_permission" "set_target" {
-  function_name = aws_lambda_function.set_target.function_name
-  action        = "lambda:InvokeFunction"
-  principal     = "events.amazonaws.com"
-  source_arn    = aws_cloudwatch_event_rule.set_target.arn
-}
-
-resource "aws_iam_role" "terminate" {
-  assume_role_policy = jsonencode({
-    Version   = "2012-10-17"
-    Statement = [{ Effect = "Allow", Principal = { Service = "lambda.amazonaws.com" }, Action = "sts:AssumeRole" }]
-  })
-}
-
-resource "aws_iam_role_policy" "terminate" {
-  role = aws_iam_role.terminate.name
-  policy = jsonencode({
-    Version = "2012-10-17"
-    Statement = [
-      {
-        Sid      = "DynamodbOnTable"
-        Effect   = "Allow"
-        Action   = ["dynamodb:Query"]
-        Resource = ["arn:aws:dynamodb:eu-west-1:123456789012:table/images-reports"]
-      },
-      {
-        Sid      = "LogsOnGroup"
-        Effect   = "Allow"
-        Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
-        Resource = ["arn:aws:logs:eu-west-1:123456789012:log-group:/muster/images/functions:*"]
-      },
-    ]
-  })
-}
-
-# Chooses idle instances when the group scales in; none when in doubt.
-resource "aws_lambda_function" "terminate" {
-  function_name = "images-terminate"
-  role          = aws_iam_role.terminate.arn
-  runtime       = "provided.al2023"
-  handler       = "bootstrap"
-  architectures = ["arm64"]
-  memory_size   = 128
-  timeout       = 2
-  s3_bucket     = var.artefact_bucket
-  s3_key        = var.function_key
-  environment {
-    variables = { MUSTER_FUNCTION = "terminate", MUSTER_PROTECTED = "instance", MUSTER_FLEETS = "images" }
+    variables = merge({ MUSTER_FUNCTION = each.key }, each.value.environment)
   }
   logging_config {
     log_format = "Text"
@@ -538,57 +404,28 @@ resource "aws_lambda_function" "terminate" {
 }
 
 resource "aws_lambda_permission" "terminate" {
-  function_name = aws_lambda_function.terminate.function_name
+  function_name = aws_lambda_function.function["terminate"].function_name
   action        = "lambda:InvokeFunction"
   principal     = "arn:aws:iam::123456789012:role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
 }
 
-resource "aws_iam_role" "send" {
-  assume_role_policy = jsonencode({
-    Version   = "2012-10-17"
-    Statement = [{ Effect = "Allow", Principal = { Service = "lambda.amazonaws.com" }, Action = "sts:AssumeRole" }]
-  })
+resource "aws_cloudwatch_event_rule" "function" {
+  for_each            = { for name, f in local.functions : name => f.rate if can(f.rate) }
+  schedule_expression = each.value
 }
 
-resource "aws_iam_role_policy" "send" {
-  role = aws_iam_role.send.name
-  policy = jsonencode({
-    Version = "2012-10-17"
-    Statement = [
-      {
-        Sid      = "SqsOnQueue"
-        Effect   = "Allow"
-        Action   = ["sqs:SendMessage"]
-        Resource = ["arn:aws:sqs:eu-west-1:123456789012:images"]
-      },
-      {
-        Sid      = "LogsOnGroup"
-        Effect   = "Allow"
-        Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
-        Resource = ["arn:aws:logs:eu-west-1:123456789012:log-group:/muster/images/functions:*"]
-      },
-    ]
-  })
+resource "aws_cloudwatch_event_target" "function" {
+  for_each = aws_cloudwatch_event_rule.function
+  rule     = each.value.name
+  arn      = aws_lambda_function.function[each.key].arn
 }
 
-# Sends test messages. Nothing calls it but you.
-resource "aws_lambda_function" "send" {
-  function_name = "images-send"
-  role          = aws_iam_role.send.arn
-  runtime       = "provided.al2023"
-  handler       = "bootstrap"
-  architectures = ["arm64"]
-  memory_size   = 128
-  timeout       = 60
-  s3_bucket     = var.artefact_bucket
-  s3_key        = var.function_key
-  environment {
-    variables = { MUSTER_FUNCTION = "send", MUSTER_QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/images" }
-  }
-  logging_config {
-    log_format = "Text"
-    log_group  = aws_cloudwatch_log_group.functions.name
-  }
+resource "aws_lambda_permission" "schedule" {
+  for_each      = aws_cloudwatch_event_rule.function
+  function_name = aws_lambda_function.function[each.key].function_name
+  action        = "lambda:InvokeFunction"
+  principal     = "events.amazonaws.com"
+  source_arn    = each.value.arn
 }
 
 resource "aws_cloudwatch_dashboard" "dashboard" {

@@ -105,38 +105,29 @@ resource "aws_iam_role_policy" "instance" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [
+      # IAM cannot restrict these actions to resources.
+      { Effect = "Allow", Action = "autoscaling:DescribeAutoScalingInstances", Resource = "*" },
       {
-        Sid    = "AutoscalingNoResourceLevel"
-        Effect = "Allow"
-        Action = ["autoscaling:DescribeAutoScalingInstances"]
-        # IAM cannot restrict these actions to resources.
-        Resource = ["*"]
-      },
-      {
-        Sid      = "AutoscalingOnAutoScalingGroup"
         Effect   = "Allow"
-        Action   = ["autoscaling:SetInstanceProtection"]
-        Resource = ["arn:aws:autoscaling:eu-west-1:123456789012:autoScalingGroup:*:autoScalingGroupName/orders"]
+        Action   = "autoscaling:SetInstanceProtection"
+        Resource = "arn:aws:autoscaling:eu-west-1:123456789012:autoScalingGroup:*:autoScalingGroupName/orders"
+      },
+      # IAM cannot restrict these actions to resources. The condition does.
+      {
+        Effect    = "Allow"
+        Action    = "cloudwatch:PutMetricData"
+        Resource  = "*"
+        Condition = { StringEquals = { "cloudwatch:namespace" = "Muster" } }
       },
       {
-        Sid    = "CloudwatchInNamespace"
-        Effect = "Allow"
-        Action = ["cloudwatch:PutMetricData"]
-        # IAM cannot restrict these actions to resources. The condition does.
-        Resource  = ["*"]
-        Condition = { StringEquals = { "cloudwatch:namespace" = ["Muster"] } }
-      },
-      {
-        Sid      = "SqsOnQueue"
         Effect   = "Allow"
         Action   = ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage"]
-        Resource = ["arn:aws:sqs:eu-west-1:123456789012:orders"]
+        Resource = aws_sqs_queue.queue.arn
       },
       {
-        Sid      = "S3OnPackage"
         Effect   = "Allow"
-        Action   = ["s3:GetObject"]
-        Resource = ["arn:aws:s3:::${var.artefact_bucket}/${var.package_key}"]
+        Action   = "s3:GetObject"
+        Resource = "arn:aws:s3:::${var.artefact_bucket}/${var.package_key}"
       },
     ]
   })
@@ -233,7 +224,6 @@ resource "aws_autoscaling_group" "group" {
       }
     }
     instances_distribution {
-      on_demand_base_capacity                  = 0
       on_demand_percentage_above_base_capacity = var.on_demand_share
       spot_allocation_strategy                 = "capacity-optimized"
     }

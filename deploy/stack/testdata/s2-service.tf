@@ -106,25 +106,22 @@ resource "aws_iam_role_policy" "task" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [
+      # IAM cannot restrict these actions to resources. The condition does.
       {
-        Sid    = "CloudwatchInNamespace"
-        Effect = "Allow"
-        Action = ["cloudwatch:PutMetricData"]
-        # IAM cannot restrict these actions to resources. The condition does.
-        Resource  = ["*"]
-        Condition = { StringEquals = { "cloudwatch:namespace" = ["Muster"] } }
+        Effect    = "Allow"
+        Action    = "cloudwatch:PutMetricData"
+        Resource  = "*"
+        Condition = { StringEquals = { "cloudwatch:namespace" = "Muster" } }
       },
       {
-        Sid      = "SqsOnQueue"
         Effect   = "Allow"
         Action   = ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage"]
-        Resource = ["arn:aws:sqs:eu-west-1:123456789012:orders"]
+        Resource = aws_sqs_queue.queue.arn
       },
       {
-        Sid      = "EcsForAgent"
         Effect   = "Allow"
-        Action   = ["ecs:UpdateTaskProtection"]
-        Resource = ["arn:aws:ecs:eu-west-1:123456789012:task/shop/*"]
+        Action   = "ecs:UpdateTaskProtection"
+        Resource = "arn:aws:ecs:eu-west-1:123456789012:task/shop/*"
       },
     ]
   })
@@ -149,24 +146,17 @@ resource "aws_iam_role_policy" "execution" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [
+      # IAM cannot restrict these actions to resources.
+      { Effect = "Allow", Action = "ecr:GetAuthorizationToken", Resource = "*" },
       {
-        Sid    = "EcrNoResourceLevel"
-        Effect = "Allow"
-        Action = ["ecr:GetAuthorizationToken"]
-        # IAM cannot restrict these actions to resources.
-        Resource = ["*"]
-      },
-      {
-        Sid      = "EcrOnRepository"
         Effect   = "Allow"
         Action   = ["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
-        Resource = ["arn:aws:ecr:eu-west-1:123456789012:repository/${var.image_repository}"]
+        Resource = "arn:aws:ecr:eu-west-1:123456789012:repository/${var.image_repository}"
       },
       {
-        Sid      = "LogsOnGroup"
         Effect   = "Allow"
         Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
-        Resource = ["arn:aws:logs:eu-west-1:123456789012:log-group:/muster/orders:*"]
+        Resource = "${aws_cloudwatch_log_group.tasks.arn}:*"
       },
     ]
   })

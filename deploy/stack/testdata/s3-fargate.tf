@@ -114,16 +114,14 @@ resource "aws_iam_role_policy" "task" {
     Version = "2012-10-17"
     Statement = [
       {
-        Sid      = "SqsOnQueue"
         Effect   = "Allow"
         Action   = ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage"]
-        Resource = ["arn:aws:sqs:eu-west-1:123456789012:slides.fifo"]
+        Resource = aws_sqs_queue.queue.arn
       },
       {
-        Sid      = "EcsForAgent"
         Effect   = "Allow"
-        Action   = ["ecs:UpdateTaskProtection"]
-        Resource = ["arn:aws:ecs:eu-west-1:123456789012:task/slides/*"]
+        Action   = "ecs:UpdateTaskProtection"
+        Resource = "arn:aws:ecs:eu-west-1:123456789012:task/slides/*"
       },
     ]
   })
@@ -148,30 +146,22 @@ resource "aws_iam_role_policy" "execution" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [
+      # IAM cannot restrict these actions to resources.
+      { Effect = "Allow", Action = "ecr:GetAuthorizationToken", Resource = "*" },
       {
-        Sid    = "EcrNoResourceLevel"
-        Effect = "Allow"
-        Action = ["ecr:GetAuthorizationToken"]
-        # IAM cannot restrict these actions to resources.
-        Resource = ["*"]
-      },
-      {
-        Sid      = "EcrOnRepository"
         Effect   = "Allow"
         Action   = ["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
-        Resource = ["arn:aws:ecr:eu-west-1:123456789012:repository/${var.image_repository}"]
+        Resource = "arn:aws:ecr:eu-west-1:123456789012:repository/${var.image_repository}"
       },
       {
-        Sid      = "LogsOnGroup"
         Effect   = "Allow"
         Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
-        Resource = ["arn:aws:logs:eu-west-1:123456789012:log-group:/muster/slides:*"]
+        Resource = "${aws_cloudwatch_log_group.tasks.arn}:*"
       },
       {
-        Sid      = "SsmOnToken"
         Effect   = "Allow"
-        Action   = ["ssm:GetParameters"]
-        Resource = ["arn:aws:ssm:eu-west-1:123456789012:parameter/${var.token_parameter}"]
+        Action   = "ssm:GetParameters"
+        Resource = "arn:aws:ssm:eu-west-1:123456789012:parameter/${var.token_parameter}"
       },
     ]
   })
@@ -264,28 +254,29 @@ resource "aws_sqs_queue" "events" {
   redrive_policy = jsonencode({ deadLetterTargetArn = aws_sqs_queue.events_dead_letters.arn, maxReceiveCount = 10 })
 }
 
-# Your programs ask for capacity, by PutEvents with the source muster.
-resource "aws_cloudwatch_event_rule" "program_events" {
-  event_pattern = jsonencode({ source = ["muster"], detail = { fleet = ["slides"] } })
+locals {
+  # The patterns of the events that go to the queue.
+  rules = {
+    # Your programs ask for capacity, by PutEvents with the source muster.
+    program_events = { source = ["muster"], detail = { fleet = ["slides"] } }
+    # Tasks and deployments of the cluster change.
+    cluster_events = {
+      source      = ["aws.ecs"]
+      detail-type = ["ECS Task State Change", "ECS Service Action", "ECS Deployment State Change"]
+      detail      = { clusterArn = ["arn:aws:ecs:eu-west-1:123456789012:cluster/slides"] }
+    }
+  }
 }
 
-resource "aws_cloudwatch_event_target" "program_events" {
-  rule = aws_cloudwatch_event_rule.program_events.name
-  arn  = aws_sqs_queue.events.arn
+resource "aws_cloudwatch_event_rule" "events" {
+  for_each      = local.rules
+  event_pattern = jsonencode(each.value)
 }
 
-# Tasks and deployments of the cluster change.
-resource "aws_cloudwatch_event_rule" "cluster_events" {
-  event_pattern = jsonencode({
-    source      = ["aws.ecs"]
-    detail-type = ["ECS Task State Change", "ECS Service Action", "ECS Deployment State Change"]
-    detail      = { clusterArn = ["arn:aws:ecs:eu-west-1:123456789012:cluster/slides"] }
-  })
-}
-
-resource "aws_cloudwatch_event_target" "cluster_events" {
-  rule = aws_cloudwatch_event_rule.cluster_events.name
-  arn  = aws_sqs_queue.events.arn
+resource "aws_cloudwatch_event_target" "events" {
+  for_each = aws_cloudwatch_event_rule.events
+  rule     = each.value.name
+  arn      = aws_sqs_queue.events.arn
 }
 
 resource "aws_sqs_queue_policy" "events" {
@@ -300,7 +291,16 @@ resource "aws_sqs_queue_policy" "events" {
         Resource  = aws_sqs_queue.events.arn
         Condition = {
           ArnEquals = {
-            "aws:SourceArn" = [aws_cloudwatch_event_rule.program_events.arn, aws_cloudwatch_event_rule.cluster_events.arn]
+            "aws:SourceArn" = {
+              # Your programs ask for capacity, by PutEvents with the source muster.
+              program_events = { source = ["muster"], detail = { fleet = ["slides"] } }
+              # Tasks and deployments of the cluster change.
+              cluster_events = {
+                source      = ["aws.ecs"]
+                detail-type = ["ECS Task State Change", "ECS Service Action", "ECS Deployment State Change"]
+                detail      = { clusterArn = ["arn:aws:ecs:eu-west-1:123456789012:cluster/slides"] }
+              }
+            }
           }
         }
       },

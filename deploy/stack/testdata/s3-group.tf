@@ -130,28 +130,21 @@ resource "aws_iam_role_policy" "instance" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [
+      # IAM cannot restrict these actions to resources.
+      { Effect = "Allow", Action = "ecs:DiscoverPollEndpoint", Resource = "*" },
       {
-        Sid    = "EcsNoResourceLevel"
-        Effect = "Allow"
-        Action = ["ecs:DiscoverPollEndpoint"]
-        # IAM cannot restrict these actions to resources.
-        Resource = ["*"]
-      },
-      {
-        Sid    = "EcsOnCluster"
         Effect = "Allow"
         Action = [
           "ecs:DeregisterContainerInstance", "ecs:RegisterContainerInstance",
           "ecs:SubmitAttachmentStateChanges", "ecs:SubmitContainerStateChange",
           "ecs:SubmitTaskStateChange",
         ]
-        Resource = ["arn:aws:ecs:eu-west-1:123456789012:cluster/slides"]
+        Resource = "arn:aws:ecs:eu-west-1:123456789012:cluster/slides"
       },
       {
-        Sid      = "EcsOnContainerInstances"
         Effect   = "Allow"
         Action   = ["ecs:Poll", "ecs:StartTelemetrySession", "ecs:UpdateContainerInstancesState"]
-        Resource = ["arn:aws:ecs:eu-west-1:123456789012:container-instance/slides/*"]
+        Resource = "arn:aws:ecs:eu-west-1:123456789012:container-instance/slides/*"
       },
     ]
   })
@@ -220,7 +213,6 @@ resource "aws_autoscaling_group" "group" {
       }
     }
     instances_distribution {
-      on_demand_base_capacity                  = 0
       on_demand_percentage_above_base_capacity = var.on_demand_share
       spot_allocation_strategy                 = "capacity-optimized"
     }
@@ -290,16 +282,14 @@ resource "aws_iam_role_policy" "task" {
     Version = "2012-10-17"
     Statement = [
       {
-        Sid      = "SqsOnQueue"
         Effect   = "Allow"
         Action   = ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage"]
-        Resource = ["arn:aws:sqs:eu-west-1:123456789012:slides.fifo"]
+        Resource = aws_sqs_queue.queue.arn
       },
       {
-        Sid      = "EcsForAgent"
         Effect   = "Allow"
-        Action   = ["ecs:UpdateTaskProtection"]
-        Resource = ["arn:aws:ecs:eu-west-1:123456789012:task/slides/*"]
+        Action   = "ecs:UpdateTaskProtection"
+        Resource = "arn:aws:ecs:eu-west-1:123456789012:task/slides/*"
       },
     ]
   })
@@ -324,30 +314,22 @@ resource "aws_iam_role_policy" "execution" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [
+      # IAM cannot restrict these actions to resources.
+      { Effect = "Allow", Action = "ecr:GetAuthorizationToken", Resource = "*" },
       {
-        Sid    = "EcrNoResourceLevel"
-        Effect = "Allow"
-        Action = ["ecr:GetAuthorizationToken"]
-        # IAM cannot restrict these actions to resources.
-        Resource = ["*"]
-      },
-      {
-        Sid      = "EcrOnRepository"
         Effect   = "Allow"
         Action   = ["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
-        Resource = ["arn:aws:ecr:eu-west-1:123456789012:repository/${var.image_repository}"]
+        Resource = "arn:aws:ecr:eu-west-1:123456789012:repository/${var.image_repository}"
       },
       {
-        Sid      = "LogsOnGroup"
         Effect   = "Allow"
         Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
-        Resource = ["arn:aws:logs:eu-west-1:123456789012:log-group:/muster/slides:*"]
+        Resource = "${aws_cloudwatch_log_group.tasks.arn}:*"
       },
       {
-        Sid      = "SsmOnToken"
         Effect   = "Allow"
-        Action   = ["ssm:GetParameters"]
-        Resource = ["arn:aws:ssm:eu-west-1:123456789012:parameter/${var.token_parameter}"]
+        Action   = "ssm:GetParameters"
+        Resource = "arn:aws:ssm:eu-west-1:123456789012:parameter/${var.token_parameter}"
       },
     ]
   })
@@ -445,58 +427,43 @@ resource "aws_sqs_queue" "events" {
   redrive_policy = jsonencode({ deadLetterTargetArn = aws_sqs_queue.events_dead_letters.arn, maxReceiveCount = 10 })
 }
 
-# Your programs ask for capacity, by PutEvents with the source muster.
-resource "aws_cloudwatch_event_rule" "program_events" {
-  event_pattern = jsonencode({ source = ["muster"], detail = { fleet = ["slides"] } })
+locals {
+  # The patterns of the events that go to the queue.
+  rules = {
+    # Your programs ask for capacity, by PutEvents with the source muster.
+    program_events = { source = ["muster"], detail = { fleet = ["slides"] } }
+    # Tasks and deployments of the cluster change.
+    cluster_events = {
+      source      = ["aws.ecs"]
+      detail-type = ["ECS Task State Change", "ECS Service Action", "ECS Deployment State Change"]
+      detail      = { clusterArn = ["arn:aws:ecs:eu-west-1:123456789012:cluster/slides"] }
+    }
+    # Instances of the group are launched and end.
+    group_events = {
+      source = ["aws.autoscaling"]
+      detail-type = [
+        "EC2 Instance Launch Successful", "EC2 Instance Launch Unsuccessful",
+        "EC2 Instance Terminate Successful", "EC2 Instance Terminate Unsuccessful",
+      ]
+      detail = { AutoScalingGroupName = ["slides-hosts"] }
+    }
+    # Spot instances get a notice. It names no group, so those of all come.
+    spot_events = {
+      source      = ["aws.ec2"]
+      detail-type = ["EC2 Spot Instance Interruption Warning", "EC2 Instance Rebalance Recommendation"]
+    }
+  }
 }
 
-resource "aws_cloudwatch_event_target" "program_events" {
-  rule = aws_cloudwatch_event_rule.program_events.name
-  arn  = aws_sqs_queue.events.arn
+resource "aws_cloudwatch_event_rule" "events" {
+  for_each      = local.rules
+  event_pattern = jsonencode(each.value)
 }
 
-# Tasks and deployments of the cluster change.
-resource "aws_cloudwatch_event_rule" "cluster_events" {
-  event_pattern = jsonencode({
-    source      = ["aws.ecs"]
-    detail-type = ["ECS Task State Change", "ECS Service Action", "ECS Deployment State Change"]
-    detail      = { clusterArn = ["arn:aws:ecs:eu-west-1:123456789012:cluster/slides"] }
-  })
-}
-
-resource "aws_cloudwatch_event_target" "cluster_events" {
-  rule = aws_cloudwatch_event_rule.cluster_events.name
-  arn  = aws_sqs_queue.events.arn
-}
-
-# Instances of the group are launched and end.
-resource "aws_cloudwatch_event_rule" "group_events" {
-  event_pattern = jsonencode({
-    source = ["aws.autoscaling"]
-    detail-type = [
-      "EC2 Instance Launch Successful", "EC2 Instance Launch Unsuccessful",
-      "EC2 Instance Terminate Successful", "EC2 Instance Terminate Unsuccessful",
-    ]
-    detail = { AutoScalingGroupName = ["slides-hosts"] }
-  })
-}
-
-resource "aws_cloudwatch_event_target" "group_events" {
-  rule = aws_cloudwatch_event_rule.group_events.name
-  arn  = aws_sqs_queue.events.arn
-}
-
-# Spot instances get a notice. It names no group, so those of all come.
-resource "aws_cloudwatch_event_rule" "spot_events" {
-  event_pattern = jsonencode({
-    source      = ["aws.ec2"]
-    detail-type = ["EC2 Spot Instance Interruption Warning", "EC2 Instance Rebalance Recommendation"]
-  })
-}
-
-resource "aws_cloudwatch_event_target" "spot_events" {
-  rule = aws_cloudwatch_event_rule.spot_events.name
-  arn  = aws_sqs_queue.events.arn
+resource "aws_cloudwatch_event_target" "events" {
+  for_each = aws_cloudwatch_event_rule.events
+  rule     = each.value.name
+  arn      = aws_sqs_queue.events.arn
 }
 
 resource "aws_sqs_queue_policy" "events" {
@@ -511,12 +478,30 @@ resource "aws_sqs_queue_policy" "events" {
         Resource  = aws_sqs_queue.events.arn
         Condition = {
           ArnEquals = {
-            "aws:SourceArn" = [
-              aws_cloudwatch_event_rule.program_events.arn,
-              aws_cloudwatch_event_rule.cluster_events.arn,
-              aws_cloudwatch_event_rule.group_events.arn,
-              aws_cloudwatch_event_rule.spot_events.arn,
-            ]
+            "aws:SourceArn" = {
+              # Your programs ask for capacity, by PutEvents with the source muster.
+              program_events = { source = ["muster"], detail = { fleet = ["slides"] } }
+              # Tasks and deployments of the cluster change.
+              cluster_events = {
+                source      = ["aws.ecs"]
+                detail-type = ["ECS Task State Change", "ECS Service Action", "ECS Deployment State Change"]
+                detail      = { clusterArn = ["arn:aws:ecs:eu-west-1:123456789012:cluster/slides"] }
+              }
+              # Instances of the group are launched and end.
+              group_events = {
+                source = ["aws.autoscaling"]
+                detail-type = [
+                  "EC2 Instance Launch Successful", "EC2 Instance Launch Unsuccessful",
+                  "EC2 Instance Terminate Successful", "EC2 Instance Terminate Unsuccessful",
+                ]
+                detail = { AutoScalingGroupName = ["slides-hosts"] }
+              }
+              # Spot instances get a notice. It names no group, so those of all come.
+              spot_events = {
+                source      = ["aws.ec2"]
+                detail-type = ["EC2 Spot Instance Interruption Warning", "EC2 Instance Rebalance Recommendation"]
+              }
+            }
           }
         }
       },

@@ -102,10 +102,9 @@ resource "aws_iam_role_policy" "task" {
     Version = "2012-10-17"
     Statement = [
       {
-        Sid      = "SqsOnQueue"
         Effect   = "Allow"
         Action   = ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage"]
-        Resource = ["arn:aws:sqs:eu-west-1:123456789012:prefixes"]
+        Resource = aws_sqs_queue.queue.arn
       },
     ]
   })
@@ -130,30 +129,22 @@ resource "aws_iam_role_policy" "execution" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [
+      # IAM cannot restrict these actions to resources.
+      { Effect = "Allow", Action = "ecr:GetAuthorizationToken", Resource = "*" },
       {
-        Sid    = "EcrNoResourceLevel"
-        Effect = "Allow"
-        Action = ["ecr:GetAuthorizationToken"]
-        # IAM cannot restrict these actions to resources.
-        Resource = ["*"]
-      },
-      {
-        Sid      = "EcrOnRepository"
         Effect   = "Allow"
         Action   = ["ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
-        Resource = ["arn:aws:ecr:eu-west-1:123456789012:repository/${var.image_repository}"]
+        Resource = "arn:aws:ecr:eu-west-1:123456789012:repository/${var.image_repository}"
       },
       {
-        Sid      = "LogsOnGroup"
         Effect   = "Allow"
         Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
-        Resource = ["arn:aws:logs:eu-west-1:123456789012:log-group:/muster/prefixes:*"]
+        Resource = "${aws_cloudwatch_log_group.tasks.arn}:*"
       },
       {
-        Sid      = "SsmOnToken"
         Effect   = "Allow"
-        Action   = ["ssm:GetParameters"]
-        Resource = ["arn:aws:ssm:eu-west-1:123456789012:parameter/${var.token_parameter}"]
+        Action   = "ssm:GetParameters"
+        Resource = "arn:aws:ssm:eu-west-1:123456789012:parameter/${var.token_parameter}"
       },
     ]
   })
