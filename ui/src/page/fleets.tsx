@@ -14,15 +14,18 @@ import { visible } from "../virtual.ts";
 
 /** narrow is true on screens where a row becomes a card. */
 const narrow = matchMedia("(max-width: 860px)");
-const rowHeight = () => (narrow.matches ? 158 : 54);
+const rowHeight = () => (narrow.matches ? 200 : 54);
 
-// Curves are read for the drawn rows alone, at most a hundred at once, and again after a minute.
+// Curves are read for the drawn rows alone, at most a hundred at once. unread says why they could not be read.
 const curves = new Store<ReadonlyMap<string, Known[]>>(new Map());
+const unread = new Store("");
 const readAt = new Map<string, number>();
 let reading = false;
+/** readEvery is after how many milliseconds the curve of a drawn row is read again. */
+const readEvery = 20_000;
 
 async function readCurves(names: string[]): Promise<void> {
-	const old = performance.now() - 60_000;
+	const old = performance.now() - readEvery;
 	const wanted = names.filter((n) => (readAt.get(n) ?? Number.NEGATIVE_INFINITY) < old).slice(0, 100);
 	if (reading || wanted.length === 0 || document.hidden) return;
 	reading = true;
@@ -33,8 +36,9 @@ async function readCurves(names: string[]): Promise<void> {
 		const next = new Map(curves.value);
 		for (const [name, columns] of Object.entries(got.fleets ?? {})) next.set(name, columns.oldest_age_s ?? []);
 		curves.value = next;
-	} catch {
-		// The row says that there is no curve; the next minute tries again.
+		unread.value = "";
+	} catch (err) {
+		unread.value = err instanceof Error ? err.message : String(err);
 	} finally {
 		reading = false;
 	}
@@ -46,6 +50,7 @@ export function Fleets() {
 	const [text, setText] = useState("");
 	const [only, setOnly] = useState("");
 	const [order, setOrder] = useState<Order>("state");
+	const noCurves = useStore(unread);
 	const rows = useMemo(() => arranged(s.rows.values(), text, only, order), [s.rows, text, only, order]);
 	const sums = useMemo(() => totals(s.rows.values()), [s.rows]);
 	if (!s.board) return <p class="muted">Reading the fleets…</p>;
@@ -70,6 +75,9 @@ export function Fleets() {
 					{f}
 				</Notice>
 			))}
+			{noCurves && (
+				<Notice kind="warn">The curves of the last hour are old: {noCurves} Muster is asked again.</Notice>
+			)}
 			<div class="filters" role="group" aria-label="Filter and order">
 				<input
 					type="search"
@@ -149,7 +157,7 @@ function List({ rows, currency }: { rows: FleetRow[]; currency: string | undefin
 						"In time",
 						"Backlog",
 						"Working",
-						"Retrying",
+						"For retry",
 						"Workers",
 						"Cost/h",
 						"Last hour",
@@ -217,7 +225,7 @@ function Row({ row: r, index, currency }: { row: FleetRow; index: number; curren
 				<span role="cell" class="number" data-label="Working">
 					{count(r.working)}
 				</span>
-				<span role="cell" class="number" data-label="Retrying">
+				<span role="cell" class="number" data-label="For retry">
 					{count(r.retrying)}
 				</span>
 				<span role="cell" class="workers" data-label="Workers">
