@@ -83,7 +83,7 @@ export interface Grant {
 	at_begin?: number;
 	launch_at?: string;
 	in_service_at?: string;
-	why?: string;
+	why?: string[] | null;
 }
 
 /** The overrides of a fleet that act, and those that have not begun. */

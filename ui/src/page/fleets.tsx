@@ -14,7 +14,7 @@ import { visible } from "../virtual.ts";
 
 /** narrow is true on screens where a row becomes a card. */
 const narrow = matchMedia("(max-width: 860px)");
-const rowHeight = () => (narrow.matches ? 200 : 54);
+const rowHeight = () => (narrow.matches ? 216 : 70);
 
 // Curves are read for the drawn rows alone, at most a hundred at once. unread says why they could not be read.
 const curves = new Store<ReadonlyMap<string, Known[]>>(new Map());
