@@ -22,7 +22,7 @@ const unread = new Store("");
 const readAt = new Map<string, number>();
 let reading = false;
 /** readEvery is after how many milliseconds the curve of a drawn row is read again. */
-const readEvery = 20_000;
+const readEvery = 10_000;
 
 async function readCurves(names: string[]): Promise<void> {
 	const old = performance.now() - readEvery;
@@ -32,7 +32,7 @@ async function readCurves(names: string[]): Promise<void> {
 	for (const n of wanted) readAt.set(n, performance.now());
 	try {
 		const query = wanted.map(encodeURIComponent).join(",");
-		const got = await get<Curves>(`v1/curves?window=1h&points=60&fleets=${query}`);
+		const got = await get<Curves>(`v1/curves?window=1h&points=180&fleets=${query}`);
 		const next = new Map(curves.value);
 		for (const [name, columns] of Object.entries(got.fleets ?? {})) next.set(name, columns.oldest_age_s ?? []);
 		curves.value = next;
@@ -64,7 +64,9 @@ export function Fleets() {
 						{sums.unknown > 0 && <small> and ? in {plural(sums.unknown, "fleet")}</small>}
 					</Figure>
 					<Figure label="in time, last hour">{share(sums.inTime)}</Figure>
-					<Figure label="cost per hour">{money(sums.cost, s.board.currency)}</Figure>
+					<Figure label="cost per hour">
+						{sums.cost === null ? "no price" : money(sums.cost, s.board.currency)}
+					</Figure>
 					<Figure label="open incidents">
 						<a href={link("incidents")}>{count(s.board.open_incidents)}</a>
 					</Figure>
