@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -67,9 +68,10 @@ type App struct {
 	page     *page.Page
 	sessions *session.Sessions
 	curves   *curves.Store
-	// effective is the configuration as the dashboard shows it.
-	effective effective
-	servers   struct {
+	// current is the configuration in force, and inForce its values and reloads for the dashboard.
+	current atomic.Pointer[config.Config]
+	inForce board.InForce
+	servers struct {
 		sqs, api *http.Server
 		front    *sqsapi.TCPServer // the SQS endpoint on loopback; sqs serves the other addresses
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -46,11 +45,14 @@ func (a *App) openDashboard() {
 	_, port, _ := net.SplitHostPort(a.config.Listen.API) // a valid configuration has a port
 	a.sessions = session.New(session.Options{Path: a.config.Dashboard.Prefix + "/", Port: port,
 		ReadOnly: a.config.Dashboard.ReadOnly})
-	a.effective.set(a.config, a.options.Watch)
+	a.current.Store(a.config)
+	a.inForce.Begin(a.options.Watch, values(a.config))
 	o := board.Options{
 		Fleets: a.fleets.served, Standing: a.fleets.standing, Faults: a.faults.list, Incidents: a.incidents.served,
-		Configuration: func() board.Configuration { return a.effective.read(a.faults.of(configFault)) },
-		Version:       a.options.Version, History: a.history, Logs: LogsDir(a.config.Data), Queues: a.queues,
+		Configuration: func() board.Configuration {
+			return a.inForce.Configuration(a.faults.of(configFault), atStart...)
+		},
+		Version: a.options.Version, History: a.history, Logs: LogsDir(a.config.Data), Queues: a.queues,
 		LastFailures: LastFailures(a.config.Data), Trees: a.trees.running,
 	}
 	if a.curves != nil { // a nil *curves.Store in an interface would not be nil
@@ -103,57 +105,24 @@ func (a *App) keepCurves(ctx context.Context) {
 	}
 }
 
-// effective is the configuration in force, as the dashboard shows it. Any goroutine may use it.
-type effective struct {
-	mu     sync.Mutex
-	config *config.Config
-	now    board.Configuration
-	last   *board.Reload
-}
-
-// set stores the values of a configuration that was read from a file; an empty one stands for no file.
-func (e *effective) set(c *config.Config, file string) {
-	now := board.Configuration{File: file, Values: []board.Value{}, Faults: []string{}}
+// values are the effective values of a configuration, as the dashboard shows them.
+func values(c *config.Config) []board.Value {
+	all := []board.Value{}
 	for _, v := range c.Effective(kinds.Table().Config()) {
 		one := board.Value{Path: v.Path, Value: v.Text, Source: "default", Line: v.Line}
 		if v.Line > 0 {
 			one.Source = "file"
 		}
-		now.Values = append(now.Values, one)
+		all = append(all, one)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.now, e.config = now, c
+	return all
 }
 
 // Current is the configuration in force. Keys that take effect at the next start may differ from it.
-func (a *App) Current() *config.Config {
-	a.effective.mu.Lock()
-	defer a.effective.mu.Unlock()
-	return a.effective.config
-}
+func (a *App) Current() *config.Config { return a.current.Load() }
 
 // History is what the fleets recorded.
 func (a *App) History() muster.History { return a.history }
-
-// reloaded stores the result of a reload. said is what it said.
-func (e *effective) reloaded(at time.Time, ok bool, said string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.last = &board.Reload{At: at.UTC().Round(0), OK: ok, Said: said}
-}
-
-// read returns the configuration with the fault of the last reload, empty for none.
-func (e *effective) read(fault string) board.Configuration {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	now := e.now
-	now.LastReload = e.last
-	if fault != "" {
-		now.Faults = []string{fault}
-	}
-	return now
-}
 
 // running returns the trees that run, as they were last read for a fleet, or reads them.
 func (f *treeReader) running(ctx context.Context) ([]tree.Root, error) {

@@ -121,7 +121,8 @@ fleets:
 		}
 	}
 	shown := get[board.Configuration](t, browser, at+"configuration")
-	if shown.LastReload == nil || shown.LastReload.OK || len(shown.Faults) != 1 || shown.File != file {
+	if shown.LastReload == nil || shown.LastReload.OK || len(shown.Faults) != 1 || shown.File != file ||
+		len(shown.Reloads) != 1 || len(shown.Waiting) > 0 {
 		t.Errorf("after a refused reload the page shows %+v", shown)
 	}
 	for _, v := range shown.Values {

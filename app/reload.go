@@ -69,10 +69,12 @@ func (a *App) follow(ctx context.Context) error {
 		case given := <-a.reloads:
 			a.faults.set(configFault, "")
 			if err := given.config.TakesWork(a.config.Events); err != nil {
-				given.said <- []string{fmt.Sprintf("the configuration was not taken over: %v", err)}
+				said := fmt.Sprintf("the configuration was not taken over: %v", err)
+				a.inForce.Refused(time.Now(), said)
+				given.said <- []string{said}
 				continue
 			}
-			given.said <- r.apply(ctx, given.config, false)
+			given.said <- r.take(ctx, given.config, false)
 			continue
 		case <-hangUp:
 			asked = true
@@ -134,17 +136,23 @@ func (r *reloader) reload(ctx context.Context, asked bool) string {
 	if err != nil {
 		said := fmt.Sprintf("the configuration was not taken over, the one before stays in force:\n%v", err)
 		r.app.faults.set(configFault, said)
-		r.app.effective.reloaded(time.Now(), false, said)
+		r.app.inForce.Refused(time.Now(), said)
 		return said
 	}
 	r.app.faults.set(configFault, "")
-	r.app.effective.set(c, r.path)
-	said := r.apply(ctx, c, asked)
-	r.app.effective.reloaded(time.Now(), true, strings.Join(said, "; "))
+	said := r.take(ctx, c, asked)
 	if len(said) == 0 {
 		return "the configuration was read again: nothing in it has changed"
 	}
 	return "the configuration was read again: " + strings.Join(said, "; ")
+}
+
+// take puts c in force and returns what that did.
+func (r *reloader) take(ctx context.Context, c *config.Config, asked bool) []string {
+	r.app.current.Store(c)
+	said := r.apply(ctx, c, asked)
+	r.app.inForce.Reloaded(time.Now(), values(c), strings.Join(said, "; "))
+	return said
 }
 
 // apply applies c and returns what it did.
@@ -167,22 +175,18 @@ func (r *reloader) apply(ctx context.Context, c *config.Config, asked bool) (sai
 	return said
 }
 
+// atStart are the keys that take effect only at a start.
+var atStart = []string{"listen", "data", "strict", "aws", "notify", "controllers", "events", "dashboard"}
+
 // restartNeeded says which changed keys need a restart; empty for none.
 func restartNeeded(began, c *config.Config) string {
+	same := []bool{reflect.DeepEqual(c.Listen, began.Listen), c.Data == began.Data, c.Strict == began.Strict,
+		c.AWS == began.AWS, reflect.DeepEqual(c.Notify, began.Notify), c.Controllers == began.Controllers,
+		reflect.DeepEqual(c.Events, began.Events), c.Dashboard == began.Dashboard}
 	var keys []string
-	for _, k := range []struct {
-		name string
-		same bool
-	}{
-		{"listen", reflect.DeepEqual(c.Listen, began.Listen)}, {"data", c.Data == began.Data},
-		{"strict", c.Strict == began.Strict}, {"aws", c.AWS == began.AWS},
-		{"notify", reflect.DeepEqual(c.Notify, began.Notify)},
-		{"controllers", c.Controllers == began.Controllers},
-		{"events", reflect.DeepEqual(c.Events, began.Events)},
-		{"dashboard", c.Dashboard == began.Dashboard},
-	} {
-		if !k.same {
-			keys = append(keys, k.name)
+	for i, name := range atStart {
+		if !same[i] {
+			keys = append(keys, name)
 		}
 	}
 	switch len(keys) {

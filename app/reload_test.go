@@ -270,6 +270,9 @@ func TestAConfigurationIsHandedToARunningApp(t *testing.T) {
 	if _, there := a.Fleets()["two"]; !there {
 		t.Errorf("found %v, want the fleet two", slices.Collect(maps.Keys(a.Fleets())))
 	}
+	if a.Current() != &both || a.inForce.Configuration("").LastReload == nil {
+		t.Error("the dashboard shows another configuration than the one in force")
+	}
 	if said, err := a.Reload(t.Context(), &both); err != nil || len(said) != 0 {
 		t.Errorf("the same again: found %q, %v; want nothing", said, err)
 	}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -40,7 +41,7 @@ func TestWhatIsTooOldOrFromTheFutureIsUnknown(t *testing.T) {
 				-row.most: true, -row.most - 1: false} {
 				queues := []muster.QueueObservation{{Queue: "a"}, {Queue: "b"}}
 				*row.of(&queues[1]) = muster.Measured(now.Add(-age), 7)
-				got := s.fresh(queues, now)
+				got := s.fresh(queues, make([]string, 2), now)
 				x := row.of(&got[1])
 				if x.Known != known || known && x.Value != 7 || len(got) != 2 || !cmp.Equal(got[0], queues[0]) {
 					t.Errorf("%s old: found %+v, want known %v", age, *x, known)
@@ -50,5 +51,36 @@ func TestWhatIsTooOldOrFromTheFutureIsUnknown(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAStaleCountSaysWhyItIsNotReadAgain: the age of the last sample says that a source is blind, and the failure of
+// the last reading says what to mend.
+func TestAStaleCountSaysWhyItIsNotReadAgain(t *testing.T) {
+	s := Settings{Stale: time.Minute}
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	st := State{}
+	for _, name := range []string{"b", "a"} {
+		st.keepMeasurement(&muster.QueueObservation{Queue: name, Backlog: muster.Measured(now, 7)})
+	}
+	before := st
+	st.keepMeasurement(&muster.QueueObservation{Queue: "b", Backlog: muster.Unknown(now, "connection refused")})
+	if got := s.fresh(st.queues, st.failures, now.Add(time.Minute)); !got[1].Backlog.Known {
+		t.Errorf("a sample that is not too old became %+v", got[1].Backlog)
+	}
+	got := s.fresh(st.queues, st.failures, now.Add(2*time.Minute))
+	if x := got[0].Backlog; x.Reason != "the newest sample is 2m0s old, at most 1m0s is allowed" {
+		t.Errorf("a queue that was not read again says %q", x.Reason)
+	}
+	if x := got[1].Backlog; x.Reason != "the newest sample is 2m0s old, at most 1m0s is allowed: connection refused" {
+		t.Errorf("a queue that cannot be read says %q", x.Reason)
+	}
+	if before.failures[1] != "" {
+		t.Error("the state before was changed")
+	}
+	st.keepMeasurement(&muster.QueueObservation{Queue: "b", Backlog: muster.Measured(now, 7)})
+	got = s.fresh(st.queues, st.failures, now.Add(2*time.Minute))
+	if strings.Contains(got[1].Backlog.Reason, "refused") {
+		t.Errorf("a failure outlasts the next reading: %q", got[1].Backlog.Reason)
 	}
 }

@@ -46,7 +46,7 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 			o.Capacity.Reason = cmp.Or(st.listed.Failure, "it was not listed yet")
 		}
 	}
-	o.Queues = s.fresh(st.queues, now)
+	o.Queues = s.fresh(st.queues, st.failures, now)
 	o.Pool = st.pool(now)
 	o.Expected, o.Metrics = s.expected(st, now), s.metrics(st, now)
 	if s.Spec.Shadow {
@@ -74,10 +74,15 @@ func (st *State) keepMeasurement(q *muster.QueueObservation) {
 	}
 	if i == len(queues) || queues[i].Queue != q.Queue {
 		st.queues = slices.Insert(slices.Clip(queues), i, *q)
+		st.failures = slices.Insert(slices.Clip(st.failures), i, "")
 		return
 	}
 	st.queues = slices.Clone(queues)
 	updateQueue(&st.queues[i], q)
+	if why := cmp.Or(q.Backlog.Reason, q.InFlight.Reason); why != st.failures[i] {
+		st.failures = slices.Clone(st.failures)
+		st.failures[i] = why
+	}
 }
 
 // updateQueue replaces the samples of a queue, and keeps known ones whose new measurement failed: their age is judged
@@ -112,9 +117,9 @@ func updateSample(old, s *muster.Sample) {
 	}
 }
 
-// fresh returns the measurements with samples that are too old as unknown. It returns the given slice if none is, which
-// is the usual case.
-func (s *Settings) fresh(queues []muster.QueueObservation, now time.Time) []muster.QueueObservation {
+// fresh returns the measurements with samples that are too old as unknown, because of their failures. It returns the
+// given slice if none is, which is the usual case.
+func (s *Settings) fresh(queues []muster.QueueObservation, failures []string, now time.Time) []muster.QueueObservation {
 	counts, ages := s.staleAfter(), s.ageStaleAfter()
 	i := 0
 	for i < len(queues) && !stale(&queues[i], now, counts, ages) {
@@ -129,7 +134,10 @@ func (s *Settings) fresh(queues []muster.QueueObservation, now time.Time) []must
 		for _, x := range []*muster.Sample{
 			&q.Backlog, &q.InFlight, &q.Delayed, &q.Sent, &q.Retrying, &q.OldestRetry, &q.DeadLetters,
 		} {
-			*x = x.Fresh(now, counts)
+			known := x.Known
+			if *x = x.Fresh(now, counts); known && !x.Known && failures[i] != "" {
+				x.Reason += ": " + failures[i]
+			}
 		}
 		q.OldestAge = q.OldestAge.Fresh(now, ages)
 		if p := q.Published.Value(); q.Published != nil {

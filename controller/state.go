@@ -22,7 +22,9 @@ type State struct {
 	// members.
 	roster roster.Roster
 	queues []muster.QueueObservation
-	listed Listed
+	// failures say for each of queues why its last reading failed; empty if it did not.
+	failures []string
+	listed   Listed
 	// expected is the newest forecast of trees, nil before one was read; it is replaced, never changed. treesRead is
 	// true once a reading was tried, with or without success.
 	expected  *muster.Expected

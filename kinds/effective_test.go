@@ -8,7 +8,7 @@ import (
 )
 
 const stated = `version: 1
-dashboard: {prefix: /muster}
+dashboard: {prefix: /muster, peek: false, read_only: false}
 queues:
   - name: jobs
     visibility: 1m
@@ -22,6 +22,10 @@ fleets:
     workers:
       command: [convert, "${PART}"]
       env: [TOKEN=secret]
+  - name: shell
+    queue: jobs2
+    max: 1
+    workers: {command: [sh, -c, "sleep 1; cat"]}
 `
 
 func TestTheEffectiveValuesHaveTheirLines(t *testing.T) {
@@ -43,6 +47,8 @@ func TestTheEffectiveValuesHaveTheirLines(t *testing.T) {
 	for path, want := range map[string]value{
 		"listen.api":                {"127.0.0.1:9325", 0},
 		"dashboard.prefix":          {"/muster", 2},
+		"dashboard.peek":            {"false", 2},
+		"dashboard.read_only":       {"false", 2},
 		"queues[0].visibility":      {"1m", 5},
 		"queues[0].retention":       {"96h", 0},
 		"notify[0].name":            {"pager", 7},
@@ -51,6 +57,7 @@ func TestTheEffectiveValuesHaveTheirLines(t *testing.T) {
 		"fleets[0].max":             {"7", 12},
 		"fleets[0].workers.command": {`[convert, "${PART}"]`, 14},
 		"fleets[0].workers.env":     {"(hidden)", 15},
+		"fleets[1].workers.command": {`[sh, -c, "sleep 1; cat"]`, 19},
 	} {
 		if found[path] != want {
 			t.Errorf("%s: found %+v, want %+v", path, found[path], want)

@@ -45,14 +45,29 @@ func effective(s *Source, b bound, all *[]Effective) {
 		case r.within != nil:
 			continue
 		case r.get != nil && r.get() != nil && !s.variable(e.Line):
-			e.Text = fmt.Sprint(r.get())
+			e.Text = written(r.get())
 		case !s.Has(path):
 			continue
 		default:
-			e.Text = s.stated(e.Line)
+			e.Text = s.stated(path)
 		}
 		*all = append(*all, e)
 	}
+}
+
+// written returns a value as it may be written. The entries of a list of texts keep apart.
+func written(value any) string {
+	list, ok := value.([]string)
+	if !ok {
+		return fmt.Sprint(value)
+	}
+	entries := make([]string, len(list))
+	for i, text := range list {
+		if entries[i] = text; text == "" || strings.ContainsAny(text, " ,:#'\"[]{}&*!|>%@`\n\t") {
+			entries[i] = fmt.Sprintf("%q", text)
+		}
+	}
+	return "[" + strings.Join(entries, ", ") + "]"
 }
 
 // variable tells whether a line has a variable.
@@ -60,15 +75,44 @@ func (s *Source) variable(line int) bool {
 	return line > 0 && line <= len(s.lines) && strings.Contains(s.lines[line-1], "$")
 }
 
-// stated returns the value that a line states, as it is written there: a variable in it is not replaced.
-func (s *Source) stated(line int) string {
-	if line < 1 || line > len(s.lines) {
+// stated returns the value of a key as its line states it: a variable in it is not replaced. Other keys of a mapping
+// that stands on the same line are left out.
+func (s *Source) stated(path string) string {
+	p := s.places[path]
+	if p.line < 1 || p.line > len(s.lines) {
 		return ""
 	}
-	_, text, found := strings.Cut(s.lines[line-1], ":")
+	line := []rune(s.lines[p.line-1])
+	column := min(max(p.column-1, 0), len(line))
+	before, text := string(line[:column]), string(line[column:])
+	if strings.Count(before, "{") > strings.Count(before, "}") {
+		text = text[:entryEnd(text)]
+	}
 	text, _, _ = strings.Cut(text, " #")
-	if text = strings.TrimSpace(text); !found || text == "" || text == "|" || text == ">" {
-		return fmt.Sprintf("(see line %d)", line)
+	if text = strings.TrimSpace(text); text == "" || text == "|" || text == ">" {
+		return fmt.Sprintf("(see line %d)", p.line)
 	}
 	return printable(text)
+}
+
+// entryEnd returns where the first entry of a mapping in braces ends.
+func entryEnd(text string) int {
+	depth, quote := 0, rune(0)
+	for i, r := range text {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '"' || r == '\'':
+			quote = r
+		case r == '{' || r == '[':
+			depth++
+		case depth == 0 && (r == ',' || r == '}'):
+			return i
+		case r == '}' || r == ']':
+			depth--
+		}
+	}
+	return len(text)
 }

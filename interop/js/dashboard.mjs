@@ -230,8 +230,38 @@ await inTurn("dashboard", {
     await within(20, "a refusal", async () => (await api("GET", "configuration")).last_reload?.ok === false);
     writeFileSync(configuration, before);
     await show(opened, "configuration");
-    await opened.page.getByText("was refused").waitFor();
+    await opened.page.locator(".notice", { hasText: "was refused" }).waitFor();
     await accessible(opened.page, "a refused change");
+    await opened.context.close();
+  },
+  "a reload is listed with the values that it changed, and with those that wait for the next start": async () => {
+    const opened = await login();
+    const before = readFileSync(configuration, "utf8");
+    const reload = async (text, values) => {
+      writeFileSync(configuration, text); // a change is noticed without a signal
+      await within(20, `a reload of ${values} values`, async () => {
+        const last = (await api("GET", "configuration")).reloads[0];
+        return last?.ok && last.changes.length === values;
+      });
+    };
+    try {
+      await reload(before.replace("max: 4", "max: 3").replace("peek: true", "peek: false"), 2);
+      await show(opened, "configuration");
+      const { page } = opened;
+      await page.getByRole("heading", { name: "Waiting for the next start" }).waitFor();
+      const waits = await page.getByRole("region", { name: "Values that wait" }).innerText();
+      assert.match(waits, /dashboard\.peek\s+true\s+false/);
+      await page.locator("summary", { hasText: "changed 2 values" }).click();
+      await page.getByRole("row", { name: /fleets\[jobs\]\.max 4 3/ }).waitFor();
+      await page.locator("summary", { hasText: "was refused" }).first().click();
+      await page.getByText("found -4", { exact: false }).first().waitFor();
+      await clean(opened, "reloads");
+      await accessible(page, "reloads");
+      await picture(page, "live-reloads");
+    } finally {
+      writeFileSync(configuration, before); // the rules that follow need it
+    }
+    await reload(before, 2);
     await opened.context.close();
   },
   ...((await exists("fleets/jobs/overrides")) && {

@@ -2,7 +2,7 @@
 // fleets, connections that break. dashboard.mjs does the same with a running one.
 //
 //     node pages.mjs BUNDLE
-import { readdirSync, statSync } from "node:fs";
+import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { assert, within } from "./checks.mjs";
 import { accessible, clean, inTurn, open, picture, schemes, sizes, start, upright } from "./browser.mjs";
@@ -210,6 +210,103 @@ await inTurn("dashboard pages", {
     await page.getByText("Muster does not answer").waitFor();
     await context.close();
   },
+  "what cannot be read or exported is said, with its reason": async () => {
+    const at = await serve(bundle, 12);
+    const { page, context } = await login({}, at);
+    const says = (text) => page.getByText(text, { exact: false }).first().waitFor();
+    await show(page, "decisions/healthy", at);
+    at.hold.fail = /decisions$/;
+    await page.getByRole("button", { name: "Export as JSON" }).click();
+    await says("Nothing was exported: the disk failed under decisions");
+    await show(page, "decisions", at);
+    await says("the disk failed under board/decisions");
+    at.hold.fail = /^fleets\/failing/;
+    await show(page, "fleet/failing", at);
+    await says("the disk failed under fleets/failing/series");
+    await says("the disk failed under fleets/failing/overrides");
+    at.hold.fail = /^(curves|queues|incidents|configuration)/;
+    for (const route of ["queues", "incidents", "configuration"]) {
+      await show(page, route, at);
+      await says(`the disk failed under ${route}`);
+      await page.getByRole("button", { name: "Try again" }).waitFor();
+    }
+    await page.reload(); // the curves that are shown are read again only after a while
+    await show(page, "fleets", at);
+    await says("the disk failed under curves");
+    at.hold.fail = null;
+    at.close();
+    await context.close();
+  },
+  "decisions of all fleets are read page by page, each once however often a person asks": async () => {
+    const at = await serve(bundle, 12);
+    const { page, context } = await login({}, at);
+    await show(page, "decisions", at);
+    at.hold.slow = 400;
+    const older = page.getByRole("button", { name: "Older decisions" });
+    const listed = () => page.locator("tbody tr").count();
+    await older.waitFor();
+    assert.equal(await listed(), 50);
+    await older.evaluate((b) => {
+      b.click();
+      b.click();
+      b.click();
+    });
+    await within(20, "a second page", async () => (await listed()) === 100);
+    await older.click();
+    await within(20, "a third page", async () => (await listed()) === 150);
+    await page.getByText("Older decisions of all fleets were not searched").waitFor();
+    assert.equal(await older.count(), 0);
+    const links = await page.locator("tbody a").evaluateAll((all) => all.map((a) => a.href));
+    assert.equal(new Set(links).size, 150, "a decision is listed twice");
+    const fleets = await page.locator('td[data-label="Fleet"]').allInnerTexts();
+    assert.ok(new Set(fleets).size > 2, [...new Set(fleets)].join());
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export as JSON" }).click(),
+    ]);
+    assert.equal(JSON.parse(readFileSync(await file.path(), "utf8")).decisions.length, 150);
+    // a page that is still being read belongs to the list before
+    await page.reload();
+    await older.waitFor();
+    await older.click();
+    await page.getByLabel("Verdict").selectOption("hold");
+    await page.waitForTimeout(1500);
+    assert.equal(await listed(), 50, "a page of another list was added");
+    at.close();
+    await context.close();
+  },
+  "how long ago something was goes on by itself": async () => {
+    const { page, context } = await login();
+    await show(page, "fleet/healthy");
+    const ago = page.locator("#q2 ~ p time");
+    const before = await ago.innerText();
+    await within(20, "a later text", async () => (await ago.innerText()) !== before);
+    await context.close();
+  },
+  "the five questions are answered in words for a healthy, a failing and a blind fleet and one at its maximum": async () => {
+    const { page, context } = await login();
+    const answers = async (name) => {
+      await show(page, `fleet/${name}`);
+      await page.getByText("Why not more").waitFor();
+      return Promise.all([1, 2, 3, 4, 5].map((i) => page.locator(`section[aria-labelledby="q${i}"]`).innerText()));
+    };
+    const expected = {
+      healthy: [/Yes/, /holding at 5/, /9\.5s/, /0\.21/, /Nothing needs a change/],
+      failing: [/No\b/, /desired/, /More workers do not help/, /per hour/, /Mend the work first/],
+      blind: [/Unknown/, /the backlog is unknown/, /does not shrink/, /per hour/, /Mend the signal first/],
+      "at-max": [/No\b/, /recommends 63 workers; the maximum is 20/, /stays at its maximum/, /2\.65/, /Raise max/],
+    };
+    for (const [name, texts] of Object.entries(expected)) {
+      const found = await answers(name);
+      for (const [i, text] of texts.entries()) assert.match(found[i], text, `question ${i + 1} of ${name}`);
+      const big = await page.locator(".answers .big").allInnerTexts();
+      assert.ok(!big.join().includes("?"), `${name} answers with a question mark: ${big.join("; ")}`);
+    }
+    await show(page, "fleet/at-max");
+    await page.getByRole("link", { name: "Try a maximum of 63" }).click();
+    assert.equal(await page.getByLabel("Changed keys").inputValue(), "max: 63");
+    await context.close();
+  },
   "a fleet that changes its state is announced": async () => {
     const { page, context } = await login();
     await page.waitForTimeout(200);
@@ -297,3 +394,4 @@ await inTurn("dashboard pages", {
 });
 await browser.close();
 made.close();
+process.exit(); // a rule that failed may have left its server

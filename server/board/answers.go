@@ -240,11 +240,13 @@ type Logs struct {
 	Cut bool `json:"cut"`
 }
 
-// Decisions is the answer of GET /v1/fleets/NAME/decisions, newest first.
+// Decisions is the answer of GET /v1/fleets/NAME/decisions and of GET /v1/board/decisions, newest first.
 type Decisions struct {
 	Decisions []Short `json:"decisions"`
 	// Next is the value of before= for the decisions that follow; empty at the end.
 	Next string `json:"next"`
+	// Cut says that older decisions of all fleets were not searched.
+	Cut bool `json:"cut,omitzero"`
 }
 
 // OneDecision is the answer of GET /v1/decisions/FLEET/EPOCH.SEQ.
@@ -296,8 +298,12 @@ type Configuration struct {
 	File string `json:"file"`
 	// Values are the effective values, in the order of the reference.
 	Values []Value `json:"values"`
+	// Waiting are the keys of the file that take effect at the next start. Before is the value in force.
+	Waiting []Changed `json:"waiting"`
 	// LastReload is the result of the last reload; absent before the first.
 	LastReload *Reload `json:"last_reload,omitzero"`
+	// Reloads are the last reloads since the start, newest first.
+	Reloads []Reload `json:"reloads"`
 	// Faults are why the last reload was refused; the values are then those of the configuration before.
 	Faults []string `json:"faults"`
 }
@@ -318,4 +324,17 @@ type Reload struct {
 	OK bool      `json:"ok"`
 	// Said is what changed, or why nothing did.
 	Said string `json:"said"`
+	// Changes are the values that the reload changed, at most 100.
+	Changes []Changed `json:"changes"`
+}
+
+// Changed is a key whose value changed.
+type Changed struct {
+	// Path is the key. An entry of a list that has a name is named by it, as in fleets[thumbs].max.
+	Path string `json:"path"`
+	// Before and After are the values; empty where the key did not stand.
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// Line is the line of the value after, from 1; 0 for a default.
+	Line int `json:"line"`
 }

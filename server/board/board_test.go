@@ -298,10 +298,16 @@ func TestTheAPIPageNamesEveryRoute(t *testing.T) {
 
 func TestTheAnswersAreAsDocumented(t *testing.T) {
 	w := told(t)
-	w.configurations = board.Configuration{File: "/etc/muster/muster.yaml", Faults: []string{},
-		Values: []board.Value{{Path: "listen.api", Value: "127.0.0.1:9325", Source: "default"},
-			{Path: "fleets[0].limits.max", Value: "5", Source: "file", Line: 12}},
-		LastReload: &board.Reload{At: t0, Said: "muster.yaml:12: limits.max: found 0, allowed is 1 to 10000"}}
+	var c board.InForce
+	c.Begin("/etc/muster/muster.yaml", []board.Value{{Path: "listen.api", Value: "127.0.0.1:9325", Source: "default"},
+		{Path: "fleets[0].name", Value: "thumbs", Source: "file", Line: 11},
+		{Path: "fleets[0].limits.max", Value: "5", Source: "file", Line: 12}})
+	c.Reloaded(t0, []board.Value{{Path: "listen.api", Value: "127.0.0.1:9425", Source: "file", Line: 2},
+		{Path: "fleets[0].name", Value: "thumbs", Source: "file", Line: 11},
+		{Path: "fleets[0].limits.max", Value: "6", Source: "file", Line: 12}}, "listen takes effect at the next start")
+	refused := "muster.yaml:12: limits.max: found 0, allowed is 1 to 10000"
+	c.Refused(t0.Add(time.Minute), refused)
+	w.configurations = c.Configuration(refused, "listen")
 	for name, path := range map[string]string{
 		"board.json":         "/v1/board",
 		"fleet.json":         "/v1/fleets/thumbs",

@@ -61,6 +61,7 @@ type History interface {
 func (l *Live) Routes() []server.Route {
 	return []server.Route{
 		{Pattern: "GET /v1/board", Serve: l.board},
+		{Pattern: "GET /v1/board/decisions", Serve: l.everyDecision},
 		{Pattern: "GET /v1/stream", Serve: l.stream},
 		{Pattern: "GET /v1/fleets/{fleet}", Serve: l.fleet},
 		{Pattern: "GET /v1/fleets/{fleet}/series", Serve: l.series},

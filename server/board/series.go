@@ -61,17 +61,31 @@ func (l *Live) Samples(now time.Time) map[string]curves.Sample {
 	return all
 }
 
-// windowOf reads the window of a request: from= and to=, or window= until now.
+// windowOf reads the window of a request: two of from=, to= and window=. The default of to is now, that of window is
+// defaultWindow.
 func windowOf(w http.ResponseWriter, r *http.Request, now time.Time) (from, to time.Time, ok bool) {
 	length, ok := durationOf(w, r, "window", defaultWindow, leastWindow, mostWindow)
 	if !ok {
 		return from, to, false
 	}
-	if to, ok = timeOf(w, r, "to", now); !ok {
+	if to, ok = timeOf(w, r, "to", time.Time{}); !ok {
 		return from, to, false
 	}
-	if from, ok = timeOf(w, r, "from", to.Add(-length)); !ok {
+	if from, ok = timeOf(w, r, "from", time.Time{}); !ok {
 		return from, to, false
+	}
+	window := r.URL.Query().Get("window") != ""
+	switch {
+	case window && !from.IsZero() && !to.IsZero():
+		fail(w, http.StatusBadRequest, "from, to and window: found all three, allowed are two of them; leave one out")
+		return from, to, false
+	case window && !from.IsZero():
+		to = from.Add(length)
+	case to.IsZero():
+		to = now
+	}
+	if from.IsZero() {
+		from = to.Add(-length)
 	}
 	if d := to.Sub(from); d < leastWindow || d > mostWindow {
 		fail(w, http.StatusBadRequest, "from and to: found %s and %s, allowed is a window from %s to %s",

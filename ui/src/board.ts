@@ -54,6 +54,16 @@ export function withDecision(s: State, d: ShortDecision): State {
 	return { ...s, decisions: [d, ...s.decisions].slice(0, keptDecisions) };
 }
 
+/**
+ * merged puts decisions that the stream told in front of those that were read, both newest first. The stream also tells
+ * some that were read already.
+ */
+export function merged(told: ShortDecision[], read: ShortDecision[]): ShortDecision[] {
+	const newest = read[0] ? Date.parse(read[0].at) : Number.NEGATIVE_INFINITY;
+	const ids = new Set(read.map((d) => d.id));
+	return [...told.filter((d) => Date.parse(d.at) >= newest && !(d.id && ids.has(d.id))), ...read];
+}
+
 /** applied returns the state after an event. An unknown event changes nothing: a newer server may send more. */
 export function applied(s: State, e: StreamEvent): State {
 	const next = changed(s, e);

@@ -83,7 +83,7 @@ export interface Grant {
 	at_begin?: number;
 	launch_at?: string;
 	in_service_at?: string;
-	why?: string;
+	why?: string[] | null;
 }
 
 /** The overrides of a fleet that act, and those that have not begun. */
@@ -348,6 +348,8 @@ export interface LogRecord {
 export interface DecisionPage {
 	decisions: ShortDecision[];
 	next?: string;
+	/** cut is true when older decisions of all fleets were not searched. */
+	cut?: boolean;
 }
 
 /** A recorded decision with its inputs. */
@@ -396,6 +398,19 @@ export interface Queues {
 	counts: Record<string, QueueCounts>;
 }
 
+/** The last moves of messages out of a dead-letter queue. to is empty when each goes back to where it came from. */
+export interface QueueMoves {
+	moves: {
+		id: string;
+		to: string;
+		status: string;
+		failure: string;
+		started: string;
+		moved: number;
+		to_move: number;
+	}[];
+}
+
 /** A message that a person looks at. */
 export interface PeekedMessage {
 	id: string;
@@ -430,11 +445,31 @@ export interface ConfigurationValue {
 	line: number;
 }
 
+/** A key whose value changed. before or after is empty where the key did not stand. */
+export interface ChangedValue {
+	path: string;
+	before: string;
+	after: string;
+	line: number;
+}
+
+/** A reload of the configuration, and what it changed. */
+export interface Reload {
+	at: string;
+	ok: boolean;
+	said: string;
+	changes?: ChangedValue[] | null;
+}
+
 /** The configuration in force. */
 export interface Configuration {
 	file: string;
 	values?: ConfigurationValue[] | null;
-	last_reload?: { at: string; ok: boolean; said: string } | null;
+	/** waiting are the keys of the file that take effect at the next start. */
+	waiting?: ChangedValue[] | null;
+	last_reload?: Reload | null;
+	/** reloads are the last ones, newest first. */
+	reloads?: Reload[] | null;
 	/** faults are why the last reload was refused. */
 	faults?: string[] | null;
 }

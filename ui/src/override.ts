@@ -66,7 +66,7 @@ export function planText(p: Planned): string[] {
 	const grant = p.override?.grant;
 	if (grant) {
 		const when = grant.in_service_at ? `, in service at ${clock(grant.in_service_at)}` : "";
-		lines.push(`Reserves ${plural(grant.workers, "worker")}${when}${grant.why ? `: ${grant.why}` : ""}.`);
+		lines.push(`Reserves ${plural(grant.workers, "worker")}${when}${grant.why?.length ? `: ${grant.why.join("; ")}` : ""}.`);
 	}
 	const plan = p.plan;
 	if (!plan) return lines;

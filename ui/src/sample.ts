@@ -135,7 +135,8 @@ export function path(values: Known[], width: number, height: number, top: number
 		}
 		const x = ((i / (values.length - 1)) * width).toFixed(1);
 		const y = (height - (Math.min(v, top) / top) * height).toFixed(1);
-		text += `${drawing ? "L" : "M"}${x} ${y}`;
+		// a value without neighbours is a dot: round ends show a line without length
+		text += drawing ? `L${x} ${y}` : `M${x} ${y}${(values[i + 1] ?? null) === null ? "h0" : ""}`;
 		drawing = true;
 	});
 	return text;

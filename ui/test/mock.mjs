@@ -24,7 +24,8 @@ export function serve(bundle, n = 12, prefix = "/") {
 	const streams = new Set();
 	const calls = []; // the writes
 	const streamed = []; // the Last-Event-ID of each stream, or undefined
-	const hold = { streams: false }; // true refuses streams
+	// streams refuses streams; fail makes the API answer an error for paths that it matches; slow delays answers.
+	const hold = { streams: false, fail: null, slow: 0 };
 	const overrides = [];
 	let loggedIn = false;
 	let sequence = 0;
@@ -86,6 +87,7 @@ export function serve(bundle, n = 12, prefix = "/") {
 			});
 		}
 		if (!loggedIn) return answer(res, { error: "there is no session" }, 401);
+		if (hold.fail?.test(path)) return answer(res, { error: `the disk failed under ${path}` }, 500);
 		if (req.method !== "GET") {
 			calls.push({
 				method: req.method,
@@ -131,6 +133,16 @@ export function serve(bundle, n = 12, prefix = "/") {
 					: board(),
 			);
 		if (path === "stream") return stream(req, res, url);
+		if (path === "board/decisions") {
+			// three pages of fifty, newest first
+			const before = Number(url.searchParams.get("before") || 150);
+			const decisions = Array.from({ length: 50 }, (_, i) => {
+				const r = [...rows.values()][(before - i) % 5];
+				return { ...r.decision, id: `${r.name}/1.${before - i}`, at: new Date(began - (150 - before + i) * 1000) };
+			});
+			const page = { decisions, next: before > 50 ? String(before - 50) : "", cut: before <= 50 };
+			return setTimeout(() => answer(res, page), hold.slow);
+		}
 		if (path === "curves") {
 			const named = (url.searchParams.get("fleets") ?? "").split(",");
 			const curve = (name) =>
@@ -171,6 +183,16 @@ export function serve(bundle, n = 12, prefix = "/") {
 				file: "/etc/muster/muster.yaml",
 				faults: [`fleets[0].max: ${canary}`],
 				last_reload: { at: new Date(began).toISOString(), ok: false, said: "1 problem found" },
+				waiting: [{ path: "listen.api", before: "127.0.0.1:9325", after: canary, line: 3 }],
+				reloads: [
+					{ at: new Date(began).toISOString(), ok: false, said: `1 problem found ${canary}`, changes: [] },
+					{
+						at: new Date(began - 6e4).toISOString(),
+						ok: true,
+						said: "",
+						changes: [{ path: "fleets[healthy].max", before: "10", after: "20", line: 14 }],
+					},
+				],
 				values: [
 					{ path: "fleets[0].max", value: "20", source: "file", line: 14 },
 					{ path: "fleets[0].objective.latency", value: "1m0s", source: "file", line: 11 },

@@ -72,7 +72,7 @@ test("the nearest time is found", () => {
 });
 
 test("a small curve is broken where values are unknown", () => {
-	assert.equal(path([0, 10, null, 5], 30, 10, 10), "M0.0 10.0L10.0 0.0M30.0 5.0");
+	assert.equal(path([0, 10, null, 5], 30, 10, 10), "M0.0 10.0L10.0 0.0M30.0 5.0h0", "a lone value is a dot");
 	assert.equal(path([0], 30, 10, 10), "");
 });
 

@@ -118,7 +118,7 @@ function options(p: ChartProps, width: number, current: () => ChartProps): uPlot
 	return {
 		width,
 		height: p.height ?? 150,
-		padding: [10, 8, 0, 0],
+		padding: [10, 26, 0, 0], // the last time of the axis needs half its width
 		legend: { show: false },
 		cursor: {
 			sync: { key: p.cursor.group, setSeries: false },

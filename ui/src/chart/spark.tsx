@@ -7,16 +7,25 @@ import { path } from "../sample.ts";
 const width = 120;
 const height = 26;
 
-/** Spark draws the oldest age of the last hour, with the objective as a line where it fits. */
-export function Spark({ values, limit }: { values: Known[] | undefined; limit: Known }) {
-	if (!values || values.every((v) => v === null)) return <span class="spark muted">no curve yet</span>;
+/** fewest is how many values of the hour a curve has at least, so that a fleet that just started shows more than a dot. */
+const fewest = 10;
+
+/**
+ * Spark draws the oldest age of the last hour, with the objective as a line where it fits. A fleet that is younger fills
+ * its curve from the first known value on.
+ */
+export function Spark({ values: hour, limit }: { values: Known[] | undefined; limit: Known }) {
+	const first = hour?.findIndex((v) => v !== null) ?? -1;
+	if (!hour || first < 0) return <span class="spark muted">no curve yet</span>;
+	const each = 3600 / hour.length;
+	const values = hour.slice(Math.max(0, Math.min(first, hour.length - fewest)));
 	const highest = Math.max(0, ...values.map((v) => v ?? 0));
 	const bound = limit ?? Number.POSITIVE_INFINITY;
 	const top = Math.max(highest, limit ?? 0, 1e-9) * 1.05;
 	const line = (height - (bound / top) * height).toFixed(1);
 	const over = values.filter((v) => v !== null && v > bound).length;
-	const label = `oldest age in the last hour: at most ${duration(highest)}, ${
-		over === 0 ? "never above the objective" : `above the objective in ${over} of ${values.length} minutes`
+	const label = `oldest age in the last ${duration(values.length * each)}: at most ${duration(highest)}, ${
+		over === 0 ? "never above the objective" : `above the objective for about ${duration(over * each)}`
 	}`;
 	return (
 		<svg class="spark" viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={label}>

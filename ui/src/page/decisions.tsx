@@ -1,8 +1,9 @@
-// The recorded decisions of a fleet, with filters in the address, so that a filtered list can be sent to somebody; and
-// one decision on a page of its own.
+// The recorded decisions of one fleet or of all, with filters in the address, so that a filtered list can be sent to
+// somebody; and one decision on a page of its own.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "../api.ts";
+import { merged } from "../board.ts";
 import type { DecisionPage, DecisionRecord, ShortDecision } from "../contract.ts";
 import { count, words } from "../format.ts";
 import { state } from "../live.ts";
@@ -14,7 +15,7 @@ import { useStore } from "../store.ts";
 
 const verdicts = ["apply", "hold", "shadow", "delegate"];
 
-/** Decisions is the page of a fleet's decisions, or of the latest decisions of all fleets. */
+/** Decisions is the page of the decisions of one fleet, or of all fleets. */
 export function Decisions({ route }: { route: Route }) {
 	const rows = useStore(state, (s) => s.rows);
 	const names = useMemo(() => [...rows.keys()].sort(), [rows]);
@@ -30,7 +31,7 @@ export function Decisions({ route }: { route: Route }) {
 			</header>
 			<div class="filters" role="group" aria-label="Filter">
 				<select aria-label="Fleet" value={fleet} onChange={(e) => go(e.currentTarget.value, route.query)}>
-					<option value="">all fleets, the latest</option>
+					<option value="">all fleets</option>
 					{names.map((n) => (
 						<option key={n} value={n}>
 							{n}
@@ -60,73 +61,119 @@ export function Decisions({ route }: { route: Route }) {
 					placeholder="Words of the sentence"
 					aria-label="Words of the sentence"
 					value={route.query.q ?? ""}
-					onChange={(e) => set("q", e.currentTarget.value)}
+					onInput={(e) => set("q", e.currentTarget.value)}
 				/>
-				{fleet && (
-					<button type="button" onClick={() => void save(fleet)}>
-						Export as JSON
-					</button>
-				)}
 			</div>
-			{fleet ? <OfFleet fleet={fleet} query={route.query} /> : <Latest query={route.query} />}
+			<Found fleet={fleet} query={route.query} />
 		</>
 	);
 }
 
-async function save(fleet: string): Promise<void> {
-	download(`decisions-${fleet}.json`, await get(`v1/decisions?fleet=${encodeURIComponent(fleet)}&limit=1000`));
+// More is what was read behind the first page of a list.
+interface More {
+	base: string;
+	rows: ShortDecision[];
+	/** next is where the list goes on; null while only the first page was read. */
+	next: string | null;
+	cut: boolean;
+	error: string;
+	busy: boolean;
 }
 
-// OfFleet reads the history page by page.
-function OfFleet({ fleet, query }: { fleet: string; query: Record<string, string> }) {
-	const search = new URLSearchParams({ limit: "100" });
-	for (const key of ["verdict", "reason", "policy", "changes", "q"]) if (query[key]) search.set(key, query[key]);
-	const base = `v1/fleets/${encodeURIComponent(fleet)}/decisions?${search}`;
+// usePages reads a list page by page. A page that comes after the list was changed is dropped, and only one is read at a
+// time.
+function usePages(base: string) {
 	const first = useGet<DecisionPage>(base);
-	const [more, setMore] = useState<{ rows: ShortDecision[]; next: string; error: string } | null>(null);
-	useEffect(() => setMore(null), [base]);
-	const rows = [...(first.value?.decisions ?? []), ...(more?.rows ?? [])];
-	const next = more ? more.next : (first.value?.next ?? "");
+	const nothing: More = { base, rows: [], next: null, cut: false, error: "", busy: false };
+	const [kept, keep] = useState<More>(nothing);
+	const more = kept.base === base ? kept : nothing;
+	const reading = useRef<AbortController | null>(null);
+	useEffect(() => () => reading.current?.abort(), [base]);
+	const next = more.next ?? first.value?.next ?? "";
 	const older = async () => {
+		if (reading.current || next === "") return;
+		const controller = new AbortController();
+		reading.current = controller;
+		keep({ ...more, busy: true, error: "" });
 		try {
-			const page = await get<DecisionPage>(`${base}&before=${encodeURIComponent(next)}`);
-			setMore({ rows: [...(more?.rows ?? []), ...page.decisions], next: page.next ?? "", error: "" });
+			const page = await get<DecisionPage>(`${base}&before=${encodeURIComponent(next)}`, controller.signal);
+			const rows = [...more.rows, ...page.decisions];
+			keep({ base, rows, next: page.next ?? "", cut: page.cut === true, error: "", busy: false });
 		} catch (err) {
-			setMore({ rows: more?.rows ?? [], next, error: err instanceof Error ? err.message : String(err) });
+			if (!controller.signal.aborted)
+				keep({ ...more, busy: false, error: err instanceof Error ? err.message : String(err) });
+		} finally {
+			if (reading.current === controller) reading.current = null;
 		}
 	};
+	const rows = first.value ? [...first.value.decisions, ...more.rows] : [];
+	return { first, rows, next, cut: more.cut || first.value?.cut === true, more, older };
+}
+
+// Found lists what the filter selects: what the history has, and in front of it what the stream tells.
+function Found({ fleet, query }: { fleet: string; query: Record<string, string> }) {
+	const search = new URLSearchParams({ limit: "100" });
+	for (const key of ["verdict", "reason", "policy", "changes", "q"]) if (query[key]) search.set(key, query[key]);
+	const base = `v1/${fleet ? `fleets/${encodeURIComponent(fleet)}` : "board"}/decisions?${search}`;
+	const { first, rows, next, cut, more, older } = usePages(base);
+	const news = useStore(state, (s) => s.decisions);
+	const all = useMemo(
+		() => merged(news.filter((d) => (fleet === "" || d.fleet === fleet) && fits(d, query)), rows),
+		[news, rows.length, first.value, base],
+	);
 	return (
 		<>
+			<Export fleet={fleet} rows={all} />
 			<Loading of={first} what="the decisions" />
-			{first.value && <List rows={rows} />}
-			{more?.error && <Notice kind="bad">{more.error}</Notice>}
+			{first.value && <List rows={all} />}
+			{more.error && <Notice kind="bad">{more.error}</Notice>}
 			{next && (
-				<button type="button" onClick={() => void older()}>
-					Older decisions
+				<button type="button" disabled={more.busy} onClick={() => void older()}>
+					{more.busy ? "Reading…" : "Older decisions"}
 				</button>
+			)}
+			{cut && (
+				<p class="muted">Older decisions of all fleets were not searched. Choose a fleet to search its own.</p>
 			)}
 		</>
 	);
 }
 
-// Latest shows the decisions that the stream told since the page was opened, and the last one of each fleet before.
-function Latest({ query }: { query: Record<string, string> }) {
-	const s = useStore(state);
-	const rows = useMemo(() => {
-		const seen = new Set(s.decisions.map((d) => d.id));
-		const last = [...s.rows.values()].flatMap((r) =>
-			r.decision?.sentence && !seen.has(r.decision.id) ? [{ fleet: r.name, ...r.decision }] : [],
-		);
-		return [...s.decisions, ...last]
-			.sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
-			.filter((d) => fits(d, query));
-	}, [s.decisions, s.rows, query]);
-	return <List rows={rows} />;
+// Export saves the last decisions of a fleet with their inputs, or the list of all fleets as it is shown.
+function Export({ fleet, rows }: { fleet: string; rows: ShortDecision[] }) {
+	const [error, setError] = useState("");
+	const [busy, setBusy] = useState(false);
+	const save = async () => {
+		setError("");
+		if (!fleet) return download("decisions.json", { decisions: rows });
+		setBusy(true);
+		try {
+			const path = `v1/decisions?fleet=${encodeURIComponent(fleet)}&limit=1000`;
+			download(`decisions-${fleet}.json`, await get(path));
+		} catch (err) {
+			setError(`Nothing was exported: ${err instanceof Error ? err.message : String(err)}`);
+		} finally {
+			setBusy(false);
+		}
+	};
+	return (
+		<div class="filters">
+			<button type="button" disabled={busy} onClick={() => void save()}>
+				{busy ? "Exporting…" : "Export as JSON"}
+			</button>
+			<span class="muted">
+				{fleet ? "the last 1\u202f000 decisions of the fleet with their inputs" : "the decisions listed here"}
+			</span>
+			{error && <Notice kind="bad">{error}</Notice>}
+		</div>
+	);
 }
 
 // fits filters what the server did not filter.
 function fits(d: ShortDecision, query: Record<string, string>): boolean {
 	if (query.verdict && d.verdict !== query.verdict) return false;
+	if (query.reason && d.reason !== query.reason) return false;
+	if (query.policy && d.policy !== query.policy && !d.policy.startsWith(`${query.policy}/`)) return false;
 	if (query.changes === "1" && d.previous === d.desired) return false;
 	return !query.q || d.sentence.toLowerCase().includes(query.q.toLowerCase());
 }
@@ -189,6 +236,7 @@ export function DecisionPermalink({ route }: { route: Route }) {
 					<button
 						type="button"
 						class="quiet"
+						disabled={!read.value}
 						onClick={() => download(`decision-${route.name.replace("/", "-")}.json`, read.value)}
 					>
 						Export as JSON

@@ -3,17 +3,17 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { mayWrite } from "../api.ts";
 import { type Action, ActionDialog, actionsOf } from "../part/action.tsx";
-import { Ago, Chip, Figure, Notice } from "../part/basic.tsx";
+import { Ago, Chip, Figure, Loading, Notice, useGet } from "../part/basic.tsx";
 import { AgeBar } from "../chart/spark.tsx";
 import { Charts } from "./charts.tsx";
-import { DecisionDialog, Trail, WouldChange } from "../part/decision.tsx";
+import { arrivals, changes, cost, deadLetters, inside, next, recommended, safe, waited } from "../answers.ts";
+import { DecisionDialog, Trail } from "../part/decision.tsx";
 import { Letters, Failures, Trees, Workers } from "./workers.tsx";
 import type { FleetDetail, FleetRow, Override, Overrides, ShortDecision } from "../contract.ts";
-import { count, decimal, duration, money, plural, share } from "../format.ts";
+import { count, decimal, duration, money } from "../format.ts";
 import { detail, follow, state } from "../live.ts";
 import { link, type Route } from "../route.ts";
 import { useStore } from "../store.ts";
-import { useGet } from "../part/basic.tsx";
 
 /** Fleet is the page of one fleet. */
 export function Fleet({ route }: { route: Route }) {
@@ -49,6 +49,8 @@ export function Fleet({ route }: { route: Route }) {
 				<p class="lead">{row.why}</p>
 			</header>
 			{shown?.status?.trouble && <Notice kind="bad">{shown.status.trouble}</Notice>}
+			{!shown && <Loading of={first} what="its workers and failures" />}
+			{given.error && <Loading of={given} what="its overrides" />}
 			{overrides.map((o) => (
 				<Notice kind="warn" key={o.id}>
 					{o.text}; {o.active ? "ends" : "begins"} <Ago at={o.active ? o.end : o.begin} />
@@ -95,29 +97,29 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 	const d = r.decision;
 	const decision = shown?.status?.decision;
 	const failed = shown?.status?.observation?.progress?.last_error;
-	const changes = (shown?.explanation?.changes ?? []).map((c) => c.sentence ?? "").filter((l) => l !== "");
+	const would = changes(shown?.explanation, r.desired);
 	const actions = useMemo(() => actionsOf(r.name, overrides), [r.name, overrides]);
+	const now = inside(r);
 	return (
 		<div class="answers">
 			<section aria-labelledby="q1">
-				<h2 id="q1">Inside the objective?</h2>
+				<h2 id="q1">Inside the objective now?</h2>
 				<p class="big">
-					{share(r.in_time)} <small>in time, of {count(r.ended_last_hour)} in the last hour</small>
+					{now.word} <small>{now.text}</small>
 				</p>
 				<p>
 					Objective: {r.quantile === null ? "?" : decimal(r.quantile * 100)} % within{" "}
-					{duration(r.objective_s)}.{" "}
-					{r.oldest_age_s === null
-						? "The age of the oldest message is unknown."
-						: `The oldest message has waited ${duration(r.oldest_age_s)}.`}
+					{duration(r.objective_s)}. {waited(r)}
 				</p>
 				<AgeBar age={r.oldest_age_s} limit={r.objective_s} />
 				<dl class="figures">
 					<Figure label="backlog">{count(r.backlog)}</Figure>
 					<Figure label="working">{count(r.working)}</Figure>
-					<Figure label="retrying">{count(r.retrying)}</Figure>
+					<Figure label="waiting for retry">{count(r.retrying)}</Figure>
 					<Figure label="late">{count(r.late)}</Figure>
-					<Figure label="dead letters">{count(r.dead_letters)}</Figure>
+					<Figure label="dead letters" title={letterTitle}>
+						{deadLetters(r, shown)}
+					</Figure>
 				</dl>
 				{failed && r.state === "failing" && <p class="error-text">{failed}</p>}
 			</section>
@@ -133,6 +135,7 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 					<Figure label="draining">{count(r.draining)}</Figure>
 					<Figure label="silent">{count(r.lost)}</Figure>
 				</dl>
+				{recommended(r) && <p>{recommended(r)}</p>}
 				<p class="sentence">{d.sentence || "No decision was made yet."}</p>
 				{d.sentence && (
 					<p>
@@ -148,37 +151,30 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 			<section aria-labelledby="q3">
 				<h2 id="q3">What happens next?</h2>
 				<p class="big">
-					{duration(r.expected_s)} <small>expected for a message that arrives now</small>
+					{r.expected_s === null ? "Unknown" : duration(r.expected_s)}{" "}
+					<small>expected for a message that arrives now</small>
 				</p>
-				<p>
-					{r.arriving_per_s === null
-						? "The arrival rate is unknown"
-						: `${decimal(r.arriving_per_s)} messages arrive each second`}
-					{r.expected_in_time === null
-						? ""
-						: `, and ${share(r.expected_in_time)} of new ones will be in time at this size`}
-					.
-				</p>
+				<p>{arrivals(r, decimal)}</p>
+				{next(r).map((l) => (
+					<p key={l}>{l}</p>
+				))}
 				{shown?.explanation?.why_not_more && (
 					<p>
 						<b>Why not more:</b> {shown.explanation.why_not_more}
 					</p>
 				)}
-				{changes.length > 0 && <b>What would change it</b>}
-				{changes.length > 0 ? (
+				{would.length > 0 && <b>What would change it</b>}
+				{would.length > 0 && (
 					<ul class="plain">
-						{changes.slice(0, 4).map((l) => (
+						{would.slice(0, 4).map((l) => (
 							<li key={l}>{l}</li>
 						))}
 					</ul>
-				) : (
-					<p>{next(r)}</p>
 				)}
 				{decision?.trail && (
 					<details>
 						<summary>Arithmetic of the last decision</summary>
 						<Trail decision={decision} />
-						<WouldChange explanation={shown?.explanation} />
 					</details>
 				)}
 			</section>
@@ -188,11 +184,14 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 					{r.cost_per_hour === null ? "No price" : money(r.cost_per_hour, currency)}{" "}
 					{r.cost_per_hour !== null && <small>per hour</small>}
 				</p>
-				<p>{costText(r, currency)}</p>
+				<p>{cost(r, currency)}</p>
 			</section>
 			<section aria-labelledby="q5">
-				<h2 id="q5">What may I change?</h2>
-				<p>
+				<h2 id="q5">What may I safely change?</h2>
+				{safe(r).map((l) => (
+					<p key={l}>{l}</p>
+				))}
+				<p class="muted">
 					Between {count(r.min)} and {count(r.max)} workers. Every change shows its plan first, needs a reason
 					and ends by itself. A busy worker is never stopped.
 				</p>
@@ -208,32 +207,18 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 					)}
 				</div>
 				<p>
-					<a href={link("whatif", r.name)}>Try another policy on its history</a> ·{" "}
-					<a href={link("decisions", r.name)}>All its decisions</a>
+					{r.at_max ? (
+						<a href={link("whatif", r.name, { set: `max: ${r.decision.wish}` })}>
+							Try a maximum of {count(r.decision.wish)} on its history
+						</a>
+					) : (
+						<a href={link("whatif", r.name)}>Try another policy on its history</a>
+					)}{" "}
+					· <a href={link("decisions", r.name)}>All its decisions</a>
 				</p>
 			</section>
 		</div>
 	);
 }
 
-// costText says what the cost may become.
-function costText(r: FleetRow, currency: string | undefined): string {
-	if (r.desired === 0 && r.cost_per_hour !== null) return "No worker is wanted.";
-	if (r.cost_per_hour !== null) return `At the maximum of ${count(r.max)} workers: ${most(r, currency)} per hour.`;
-	return "Set the price of a worker hour in the configuration to see the cost.";
-}
-
-// most is the cost at the maximum, from the cost of the desired count.
-function most(r: FleetRow, currency: string | undefined): string {
-	if (r.cost_per_hour === null || !r.desired || r.max === null) return "?";
-	return money((r.cost_per_hour / r.desired) * r.max, currency);
-}
-
-// next says what is to be expected where the API does not.
-function next(r: FleetRow): string {
-	if (r.state === "blind") return "Nothing is stopped while a signal is unknown. The next poll tries again.";
-	if (r.state === "paused") return "The size stays as it is until the pause ends.";
-	if (r.pending) return `${plural(r.pending, "worker")} start and will take messages.`;
-	if (r.at_max) return `The fleet is at its maximum of ${count(r.max)}: it cannot grow before the maximum is raised.`;
-	return "The next poll decides again with new counts.";
-}
+const letterTitle = "Messages that no attempt is left for. They are kept if the queue has a dead-letter queue.";

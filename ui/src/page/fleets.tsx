@@ -14,27 +14,31 @@ import { visible } from "../virtual.ts";
 
 /** narrow is true on screens where a row becomes a card. */
 const narrow = matchMedia("(max-width: 860px)");
-const rowHeight = () => (narrow.matches ? 158 : 54);
+const rowHeight = () => (narrow.matches ? 216 : 70);
 
-// Curves are read for the drawn rows alone, at most a hundred at once, and again after a minute.
+// Curves are read for the drawn rows alone, at most a hundred at once. unread says why they could not be read.
 const curves = new Store<ReadonlyMap<string, Known[]>>(new Map());
+const unread = new Store("");
 const readAt = new Map<string, number>();
 let reading = false;
+/** readEvery is after how many milliseconds the curve of a drawn row is read again. */
+const readEvery = 10_000;
 
 async function readCurves(names: string[]): Promise<void> {
-	const old = performance.now() - 60_000;
+	const old = performance.now() - readEvery;
 	const wanted = names.filter((n) => (readAt.get(n) ?? Number.NEGATIVE_INFINITY) < old).slice(0, 100);
 	if (reading || wanted.length === 0 || document.hidden) return;
 	reading = true;
 	for (const n of wanted) readAt.set(n, performance.now());
 	try {
 		const query = wanted.map(encodeURIComponent).join(",");
-		const got = await get<Curves>(`v1/curves?window=1h&points=60&fleets=${query}`);
+		const got = await get<Curves>(`v1/curves?window=1h&points=180&fleets=${query}`);
 		const next = new Map(curves.value);
 		for (const [name, columns] of Object.entries(got.fleets ?? {})) next.set(name, columns.oldest_age_s ?? []);
 		curves.value = next;
-	} catch {
-		// The row says that there is no curve; the next minute tries again.
+		unread.value = "";
+	} catch (err) {
+		unread.value = err instanceof Error ? err.message : String(err);
 	} finally {
 		reading = false;
 	}
@@ -46,6 +50,7 @@ export function Fleets() {
 	const [text, setText] = useState("");
 	const [only, setOnly] = useState("");
 	const [order, setOrder] = useState<Order>("state");
+	const noCurves = useStore(unread);
 	const rows = useMemo(() => arranged(s.rows.values(), text, only, order), [s.rows, text, only, order]);
 	const sums = useMemo(() => totals(s.rows.values()), [s.rows]);
 	if (!s.board) return <p class="muted">Reading the fleets…</p>;
@@ -59,7 +64,9 @@ export function Fleets() {
 						{sums.unknown > 0 && <small> and ? in {plural(sums.unknown, "fleet")}</small>}
 					</Figure>
 					<Figure label="in time, last hour">{share(sums.inTime)}</Figure>
-					<Figure label="cost per hour">{money(sums.cost, s.board.currency)}</Figure>
+					<Figure label="cost per hour">
+						{sums.cost === null ? "no price" : money(sums.cost, s.board.currency)}
+					</Figure>
 					<Figure label="open incidents">
 						<a href={link("incidents")}>{count(s.board.open_incidents)}</a>
 					</Figure>
@@ -70,6 +77,9 @@ export function Fleets() {
 					{f}
 				</Notice>
 			))}
+			{noCurves && (
+				<Notice kind="warn">The curves of the last hour are old: {noCurves} Muster is asked again.</Notice>
+			)}
 			<div class="filters" role="group" aria-label="Filter and order">
 				<input
 					type="search"
@@ -149,7 +159,7 @@ function List({ rows, currency }: { rows: FleetRow[]; currency: string | undefin
 						"In time",
 						"Backlog",
 						"Working",
-						"Retrying",
+						"For retry",
 						"Workers",
 						"Cost/h",
 						"Last hour",
@@ -217,7 +227,7 @@ function Row({ row: r, index, currency }: { row: FleetRow; index: number; curren
 				<span role="cell" class="number" data-label="Working">
 					{count(r.working)}
 				</span>
-				<span role="cell" class="number" data-label="Retrying">
+				<span role="cell" class="number" data-label="For retry">
 					{count(r.retrying)}
 				</span>
 				<span role="cell" class="workers" data-label="Workers">

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { mayWrite, request, send, session } from "../api.ts";
-import type { Known, Peek, PeekedMessage, QueueCounts, Queues as Answer } from "../contract.ts";
+import type { Known, Peek, PeekedMessage, QueueCounts, QueueMoves, Queues as Answer } from "../contract.ts";
 import { bytes, count, duration, plural } from "../format.ts";
 import { Ago, Loading, Notice, useGet } from "../part/basic.tsx";
 import { Table } from "../part/table.tsx";
@@ -22,11 +22,13 @@ export function Queues({ route }: { route: Route }) {
 	const read = useGet<Answer>("v1/queues", 2);
 	const names = read.value?.queues ?? [];
 	const [asked, ask] = useState<{ verb: Verb; queue: string } | null>(null);
+	const [said, say] = useState("");
 	return (
 		<>
 			<header class="page">
 				<h1>Queues</h1>
 			</header>
+			<div role="status">{said && <Notice kind="plain">{said}</Notice>}</div>
 			<Loading of={read} what="the queues" />
 			{read.value && names.length === 0 && (
 				<Notice kind="plain">
@@ -54,11 +56,13 @@ export function Queues({ route }: { route: Route }) {
 					}))}
 				/>
 			)}
+			{(read.value?.counts?.[route.name]?.sources?.length ?? 0) > 0 && <Moves queue={route.name} />}
 			{route.name && <Messages key={route.name} queue={route.name} />}
 			{asked && (
 				<QueueDialog
 					{...asked}
 					counts={read.value?.counts?.[asked.queue]}
+					done={() => say(dones[asked.verb](asked.queue))}
 					onClose={() => {
 						ask(null);
 						read.again();
@@ -100,6 +104,28 @@ function Actions({ queue, counts, ask }: ActionsProps) {
 function letters(c: QueueCounts | undefined): ComponentChildren {
 	if (c?.sources?.length) return `takes those of ${c.sources.join(", ")}`;
 	return c?.dead_letter_queue ? <a href={link("queues", c.dead_letter_queue)}>{c.dead_letter_queue}</a> : "–";
+}
+
+// Moves lists the last redrives of a dead-letter queue.
+function Moves({ queue }: { queue: string }) {
+	const read = useGet<QueueMoves>(`v1/queues/${encodeURIComponent(queue)}/moves`, 2);
+	const moves = read.value?.moves ?? [];
+	return (
+		<section class="block" aria-labelledby="moves-title">
+			<h2 id="moves-title">Redrives of {queue}</h2>
+			<Loading of={read} what="the redrives" />
+			{read.value && moves.length === 0 && <p class="muted">No messages were redriven lately.</p>}
+			<ul class="plain">
+				{moves.map((m) => (
+					<li key={m.id}>
+						<Ago at={m.started} />: {m.status}, {count(m.moved)} of {plural(m.to_move, "message")} moved to{" "}
+						{m.to || "where they came from"}
+						{m.failure && <span class="error-text">: {m.failure}</span>}
+					</li>
+				))}
+			</ul>
+		</section>
+	);
 }
 
 // Messages shows the first messages of a queue, if this session may read them.
@@ -180,15 +206,23 @@ const warnings: Record<Verb, (queue: string, n: string) => string> = {
 	Redrive: (queue) => `The messages of the dead-letter queue ${queue} go back to the queues they came from.`,
 };
 
+const dones: Record<Verb, (queue: string) => string> = {
+	Send: (queue) => `One message was sent to ${queue}.`,
+	Purge: (queue) => `All messages of ${queue} were deleted.`,
+	Redrive: (queue) => `The messages of ${queue} are on their way back; the page of the queue shows how far.`,
+};
+
 interface QueueDialogProps {
 	verb: Verb;
 	queue: string;
 	counts: QueueCounts | undefined;
+	/** done is called after the change. */
+	done: () => void;
 	onClose: () => void;
 }
 
 // QueueDialog asks before it changes a queue. Purging asks for the name of the queue, too.
-function QueueDialog({ verb, queue, counts, onClose }: QueueDialogProps) {
+function QueueDialog({ verb, queue, counts, done, onClose }: QueueDialogProps) {
 	const dialog = useRef<HTMLDialogElement>(null);
 	const [text, setText] = useState("");
 	const [error, setError] = useState("");
@@ -205,6 +239,7 @@ function QueueDialog({ verb, queue, counts, onClose }: QueueDialogProps) {
 			if (verb === "Send") await sendOne(`${path}/messages`, text);
 			else if (verb === "Purge") await send("POST", `${path}/purge`);
 			else await send("POST", `${path}/redrive`, {});
+			done();
 			dialog.current?.close();
 		} catch (err) {
 			setError(err instanceof Error ? err.message : String(err));

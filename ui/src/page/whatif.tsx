@@ -40,6 +40,8 @@ const others: [string, string][] = [
 interface Result {
 	replay: Replay;
 	recorded: Series | null;
+	/** unread says why there are no recorded curves. */
+	unread: string;
 }
 
 /** WhatIf is the page of simulations. */
@@ -49,7 +51,7 @@ export function WhatIf({ route }: { route: Route }) {
 	const fleet = route.name || names[0] || "";
 	const [span, setSpan] = useState("24h");
 	const [policy, setPolicy] = useState("");
-	const [keys, setKeys] = useState("");
+	const [keys, setKeys] = useState(route.query.set ?? "");
 	const [compared, setCompared] = useState<string[]>(["aws-dynamic", "keda"]);
 	const [result, setResult] = useState<Result | null>(null);
 	const [error, setError] = useState("");
@@ -77,7 +79,7 @@ export function WhatIf({ route }: { route: Route }) {
 				bound: true,
 			};
 			const replay = await send<Replay>("POST", "v1/whatif", body, controller.signal);
-			setResult({ replay, recorded: await recordedOf(replay, controller.signal) });
+			setResult({ replay, ...(await recordedOf(replay, controller.signal)) });
 		} catch (err) {
 			if (!controller.signal.aborted) setError(err instanceof Error ? err.message : String(err));
 		} finally {
@@ -160,11 +162,12 @@ export function WhatIf({ route }: { route: Route }) {
 }
 
 // recordedOf reads what really happened. A replay is worth showing without it.
-async function recordedOf(r: Replay, signal: AbortSignal): Promise<Series | null> {
+async function recordedOf(r: Replay, signal: AbortSignal): Promise<Omit<Result, "replay">> {
 	try {
-		return await get<Series>(seriesPath(r.fleet, Date.parse(r.from) / 1000, Date.parse(r.to) / 1000), signal);
-	} catch {
-		return null;
+		const path = seriesPath(r.fleet, Date.parse(r.from) / 1000, Date.parse(r.to) / 1000);
+		return { recorded: await get<Series>(path, signal), unread: "" };
+	} catch (err) {
+		return { recorded: null, unread: err instanceof Error ? err.message : String(err) };
 	}
 }
 
@@ -188,7 +191,7 @@ function Choices({ chosen, choose }: { chosen: string[]; choose: (names: string[
 	);
 }
 
-function Shown({ result: { replay: r, recorded } }: { result: Result }) {
+function Shown({ result: { replay: r, recorded, unread } }: { result: Result }) {
 	const cursor = useMemo(() => new Cursor("whatif"), []);
 	const data = useMemo(() => replayed(r, recorded), [r, recorded]);
 	const range = useMemo(() => recordedRange(r, data), [r, data]);
@@ -196,6 +199,7 @@ function Shown({ result: { replay: r, recorded } }: { result: Result }) {
 	return (
 		<>
 			<h2>Curves</h2>
+			{unread && <Notice kind="warn">The recorded curves could not be read: {unread}</Notice>}
 			{data.at.length > 0 && (
 				<div class="grid">
 					<Chart

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "../api.ts";
 import type { FleetRow, Known, Series, ShortDecision } from "../contract.ts";
+import { serverNow } from "../part/basic.tsx";
 import { appended, type Columns } from "../sample.ts";
 
 /** A window: the last seconds up to now, or a fixed one when to is set. Both are in unix seconds. */
@@ -54,13 +55,14 @@ export function useWindow(fleet: string, w: Window, row: FleetRow | undefined, a
 	});
 	const key = `${fleet} ${w.seconds} ${w.to ?? ""}`;
 	const step = Math.max(10, w.seconds / points);
+	// the last change may be long ago, and the curves go on without one
 	const now = useRef(0);
-	now.current = at ? Date.parse(at) / 1000 : Date.now() / 1000;
+	now.current = serverNow() / 1000;
 	useEffect(() => {
 		const controller = new AbortController();
 		const fetchIt = async () => {
 			try {
-				const to = w.to ?? now.current;
+				const to = w.to ?? serverNow() / 1000;
 				const series = await get<Series>(seriesPath(fleet, to - w.seconds, to), controller.signal);
 				setRead({ series, error: "", key });
 			} catch (err) {

@@ -187,7 +187,7 @@ export function Letters({ shown }: Shown) {
 				<div key={d.queue}>
 					<p>
 						<a href={link("queues", d.queue)}>{d.queue}</a>:{" "}
-						{d.messages === null ? "?" : plural(d.messages, "message")}
+						{d.messages === null ? "an unknown number of messages" : plural(d.messages, "message")}
 						{d.source ? ` from ${d.source}` : ""}. Its page can redrive them.
 					</p>
 					<ul class="plain">

@@ -7,6 +7,7 @@ import { stateWords } from "../board.ts";
 import type { FleetState } from "../contract.ts";
 import { ago, clock, utc, words } from "../format.ts";
 import { state as live, told } from "../live.ts";
+import { Store, useStore } from "../store.ts";
 
 // Each state has a shape of its own, so that colour is never the only sign.
 const shapes: Record<FleetState, string> = {
@@ -41,8 +42,21 @@ export function Time({ at }: { at: string | undefined }) {
 	);
 }
 
-/** Ago prints how long ago a time was. */
+const seconds = new Store(0);
+let ticking = false;
+
+// useSeconds draws the component again each second. A hidden page draws nothing.
+function useSeconds(): void {
+	if (!ticking) {
+		ticking = true;
+		setInterval(() => seconds.value++, 1000);
+	}
+	useStore(seconds);
+}
+
+/** Ago prints how long ago a time was. The text goes on by itself. */
 export function Ago({ at }: { at: string | undefined }) {
+	useSeconds();
 	if (!at) return <span>?</span>;
 	return (
 		<time dateTime={at} title={`${clock(at, new Date(0))}, ${utc(at)}`}>
