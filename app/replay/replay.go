@@ -146,20 +146,10 @@ func Make(ctx context.Context, h History, c *config.Config, r Request, done func
 // window reads what was recorded, at most MaxMessages messages of it: the newest. Then cut is true. The time before the
 // first record and after the last one is left out.
 func window(ctx context.Context, h History, fleet string, r Request) (w recorded.Window, cut bool, err error) {
-	read := func(from time.Time) {
-		if w, err = recorded.Read(ctx, h, fleet, from, r.To); err == nil {
-			w = w.Trimmed()
-		}
-	}
-	read(r.From)
-	// Arrivals may be denser in the newest part, so it is shortened until it fits.
-	for err == nil && w.Messages > MaxMessages {
-		span := time.Duration(float64(w.To.Sub(w.From)) * 0.95 * MaxMessages / float64(w.Messages))
-		if cut = true; span < time.Minute {
-			return w, cut, fmt.Errorf("replay fleet %s: more than %d messages arrive in a minute; that is too much "+
-				"for a replay", fleet, MaxMessages)
-		}
-		read(w.To.Add(-span))
+	if w, err = recorded.Read(ctx, h, fleet, r.From, r.To); err == nil {
+		w = w.Trimmed()
+		cut = w.Messages > MaxMessages
+		w, err = recorded.Newest(ctx, h, w, MaxMessages)
 	}
 	if err == nil && w.Messages < leastMessages {
 		err = fmt.Errorf("replay fleet %s: found %s from %s to %s, at least %d are needed; name another window",
@@ -201,7 +191,8 @@ type plan struct {
 func newPlan(c *config.Config, r Request) (p plan, err error) {
 	p.request = r
 	if span := r.To.Sub(r.From); span < time.Minute || span > MaxWindow {
-		return p, misuse.Setting("window", "found %s, allowed is 1m to %s", render.Rounded(span), advice.Text(MaxWindow))
+		return p, misuse.Setting("window", "found %s, allowed is 1m to %s", render.Rounded(span),
+			advice.Text(MaxWindow))
 	}
 	at, err := simulation.FleetOf(c, r.Fleet)
 	if err != nil {

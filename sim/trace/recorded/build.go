@@ -45,6 +45,29 @@ func Read(ctx context.Context, h reader, fleet string, from, to time.Time) (Wind
 	return b.Window(), nil
 }
 
+// Newest returns the newest part of w that has at most most messages, and w itself if it has no more. It reads that
+// part again. It is an error if more messages arrived in one interval of the records.
+func Newest(ctx context.Context, h reader, w Window, most int64) (Window, error) {
+	for w.Messages > most {
+		from, n := w.To, int64(0)
+		for _, a := range slices.Backward(w.arrivals) {
+			if n += a.n; n > most-1 { // a cut interval may round up
+				break
+			}
+			from = w.From.Add(a.from)
+		}
+		if !from.Before(w.To) {
+			return w, fmt.Errorf("replay fleet %s: more than %d messages arrived in %s; that is too much for a replay",
+				w.Fleet, most, w.arrivals[len(w.arrivals)-1].to-w.arrivals[len(w.arrivals)-1].from)
+		}
+		var err error
+		if w, err = Read(ctx, h, w.Fleet, from, w.To); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
 // Builder collects the records of a window. Make it with [New]. Only one goroutine may use it.
 type Builder struct {
 	w Window

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller/learning"
+	"github.com/muster-scale/muster/history"
 	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/sim/trace"
 	"github.com/muster-scale/muster/sim/trace/recorded"
@@ -93,5 +94,35 @@ func TestFoldedRecordsSayThatArrivalsWereCounted(t *testing.T) {
 	if w.Messages != 12 || w.Share() < 0.99 || !w.From.Equal(at(hour)) || !w.To.Equal(at(2*hour)) {
 		t.Errorf("found %d messages from %s to %s, of which a share of %v is covered, with the gaps %v; want 12 in "+
 			"one covered hour", w.Messages, w.From, w.To, w.Share(), w.Gaps)
+	}
+}
+
+func TestTheNewestPartOfAWindowHasAtMostAsManyMessagesAsAskedFor(t *testing.T) {
+	h := history.NewMemory()
+	position, err := h.Begin(t.Context(), "fleet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []muster.Record
+	for k := range 100 { // fewer and fewer
+		when := time.Duration(k+1) * time.Minute
+		records = append(records, learned(t, when, when-time.Minute, float64(200-2*k), time.Second))
+	}
+	if _, err := h.Append(t.Context(), "fleet", position, records...); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := recorded.Read(t.Context(), h, "fleet", at(0), at(100*time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, most := range []int64{3, 50, 1000, 5000, whole.Messages, 1e6} {
+		w, err := recorded.Newest(t.Context(), h, whole, most)
+		if least := min(most, whole.Messages) - 200; err != nil || w.Messages > most || w.Messages < least ||
+			!w.To.Equal(whole.To) {
+			t.Errorf("of %d messages at most %d: found %d until %s, %v", whole.Messages, most, w.Messages, w.To, err)
+		}
+	}
+	if _, err := recorded.Newest(t.Context(), h, whole, 1); err == nil {
+		t.Error("the newest minute has 2 messages, and one was promised")
 	}
 }
