@@ -138,8 +138,15 @@ func TestAdviceOfS2AndOfEachRule(t *testing.T) {
 			"no more than 12 workers"},
 		{"a short window does not lower the maximum", func(f fleet) { f.s.Limits.Max, f.m.Covered = 500, 2*time.Hour },
 			"maximum", "fits", ""},
-		{"a lost worker's message comes back too late", func(f fleet) { f.s.Visibility = time.Hour },
-			"visibility timeout", "workers.visibility 1h -> 1m15s", "0 members were lost"},
+		{"a lost worker's message comes back too late", func(f fleet) {
+			f.s.Visibility, f.m.MembersLost = time.Hour, 2
+		}, "visibility timeout", "workers.visibility 1h -> 1m15s", "2 members were lost"},
+		{"no worker was lost", func(f fleet) { f.s.Visibility = time.Hour }, "visibility timeout", "unjudged",
+			"no worker was lost"},
+		{"no message was handled", func(f fleet) { f.m.Processing = series.Durations{} }, "visibility timeout",
+			"unjudged", "0 messages finished"},
+		{"workers were lost and their messages came back in time", func(f fleet) { f.m.MembersLost = 2 },
+			"visibility timeout", "fits", ""},
 		{"visibility timeouts ended during work", func(f fleet) { f.m.LeasesLost = 5 }, "visibility timeout",
 			"workers.visibility 30s -> 1m", "5 messages"},
 		{"messages become nearly too old", func(f fleet) { f.m.Oldest = 50 * time.Hour }, "retention",
@@ -255,7 +262,7 @@ func TestAdviceNeverGoesBelowThePeakNorRestsOnTooLittle(t *testing.T) {
 				t.Fatalf("%+v has an unknown key", a)
 			}
 			if a.Confidence != advice.Low && a.Confidence != advice.Medium && a.Confidence != advice.High ||
-				a.Old == a.New || a.Why == "" {
+				a.Old == a.New || a.Why == "" || a.Samples < 1 {
 				t.Fatalf("%+v", a)
 			}
 		}

@@ -94,8 +94,8 @@ func objective(s Stated, m Measured) (*Advice, *Unjudged) {
 func visibility(s Stated, m Measured) (*Advice, *Unjudged) {
 	switch {
 	case !s.Reported || s.Visibility == 0:
-		return unjudged("the visibility timeout that the workers use, as in workers: {visibility: 30s}",
-			"the workers' visibility timeout is not known here")
+		return unjudged("the --visibility of muster work on the members: one longer than the objective makes the "+
+			"message of a lost worker late", "the visibility timeout of workers elsewhere is not known here")
 	case m.LeasesLost >= 3 && s.Visibility < longestVisibility:
 		return lasting(Visibility, s.Visibility, min(2*s.Visibility, longestVisibility), "the visibility timeout of "+
 			"%s "+
@@ -103,8 +103,18 @@ func visibility(s Stated, m Measured) (*Advice, *Unjudged) {
 			render.Plural(m.LeasesLost, "message")).resting(m, int64(m.LeasesLost), 3), nil
 	}
 	best := max(leastVisibility, rounded(s.Objective.Latency/visibilityShare))
-	if s.Visibility <= s.Objective.Latency || best >= s.Visibility || m.LeasesLost > 0 {
+	switch {
+	case m.LeasesLost > 0: // it is rather too short than too long
 		return nil, nil
+	case m.Processing.Count < smallestSamples && m.MembersLost == 0:
+		return unjudged("a window with more messages", "%s in this window, %d are needed",
+			render.Plural(int(m.Processing.Count), "message")+" finished", smallestSamples)
+	case s.Visibility <= s.Objective.Latency || best >= s.Visibility:
+		return nil, nil // no timeout ended during work, and a lost message comes back in time
+	case m.MembersLost == 0:
+		return unjudged("a window in which a worker was lost", "no worker was lost, so nothing shows that %s is too "+
+			"long; a message of a lost worker would come back after it, when it is late already (objective %s)",
+			Text(s.Visibility), Text(s.Objective.Latency))
 	}
 	return lasting(Visibility, s.Visibility, best, "the message of a lost worker comes back after %s, when it is late "+
 		"already (objective %s); workers extend the timeout while they work; %s lost in this window",
@@ -129,6 +139,8 @@ func retention(s Stated, m Measured) (*Advice, *Unjudged) {
 			"the retention of a queue outside of Muster is not known here")
 	case !m.OldestKnown:
 		return unjudged("a queue that tells ages", "the age of the oldest message was never known")
+	case m.Oldest == 0 && m.Processing.Count == 0:
+		return unjudged("a window with messages", "no message waited or finished in this window")
 	}
 	needs := max(m.Oldest, s.Objective.Latency) * retentionTimes
 	if needs <= s.Retention || s.Retention >= longestRetention {
@@ -138,7 +150,7 @@ func retention(s Stated, m Measured) (*Advice, *Unjudged) {
 	return lasting(QueueRetention, s.Retention, best, "messages waited for up to %s (objective %s); the queue "+
 		"deletes a "+
 		"message after %s, finished or not", render.Rounded(m.Oldest), Text(s.Objective.Latency), Text(s.Retention)).
-		resting(m, int64(m.Covered/time.Minute), 60), nil
+		resting(m, max(1, int64(m.Covered/time.Minute)), 60), nil
 }
 
 // rounded rounds a duration up to two or three figures, as a person would write it. It is at least a millisecond.

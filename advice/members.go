@@ -48,10 +48,9 @@ func slots(s Stated, m Measured) (*Advice, *Unjudged) {
 	case !differ(s, m) || n == s.Slots:
 		return nil, nil
 	}
-	return whole(Slots, s.Slots, min(n, maxSlots), "workers report %s slots on a member, and members that boot "+
-		"count with "+
-		"%d", render.Number(m.SlotsPerMember), s.Slots*s.Batch).resting(m, int64(m.SlotSeconds/m.SlotsPerMember/60),
-		smallestSamples), nil
+	minutes := max(1, int64(m.SlotSeconds/m.SlotsPerMember/60))
+	return whole(Slots, s.Slots, min(n, maxSlots), "workers report %s slots on a member, and members that boot count "+
+		"with %d", render.Number(m.SlotsPerMember), s.Slots*s.Batch).resting(m, minutes, smallestSamples), nil
 }
 
 // full returns the share of a member's cores that it uses with all slots busy, and what one call uses, in cores.

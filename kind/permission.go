@@ -25,6 +25,8 @@ const (
 	ModePublish Mode = "publish"
 	// ModeDoctor is muster doctor.
 	ModeDoctor Mode = "doctor"
+	// ModeAdvise is muster advise --cloudwatch, which reads a metric and no queue or fleet.
+	ModeAdvise Mode = "advise"
 )
 
 // The modes of the functions of muster-lambda: each has the name of its function. Kinds state no permissions for them,
@@ -45,7 +47,7 @@ func FunctionModes() []Mode {
 }
 
 // Modes returns all modes of the program muster, in the order of the documentation.
-func Modes() []Mode { return []Mode{ModeUp, ModeWork, ModePlan, ModePublish, ModeDoctor} }
+func Modes() []Mode { return []Mode{ModeUp, ModeWork, ModePlan, ModePublish, ModeDoctor, ModeAdvise} }
 
 // ModeNames returns the names of all modes, those of functions last.
 func ModeNames() []string {

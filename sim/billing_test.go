@@ -34,3 +34,24 @@ func TestAnIdleWorkerThatIsPaidByTheHourStaysUntilItsHourEnds(t *testing.T) {
 		t.Errorf("%d launches in six hours: no worker left when an hour ended", margin.Launches)
 	}
 }
+
+// A run with a length ends then and not before: its minimum is paid for, and its idle workers are gone.
+func TestARunIsAsLongAsItsLength(t *testing.T) {
+	run := func(least int, length time.Duration) scoring.Result {
+		return ran(t, Options{Settings: fleet(t, policy.Spec{Name: "deadline"}, time.Minute, least, 5),
+			Trace: steady(3, time.Second, 10*time.Second),
+			World: world.World{Boot: world.Draw{Mean: 20 * time.Second}, Length: length}})
+	}
+	short, long, none := run(2, 0), run(2, 10*time.Hour), run(0, 10*time.Hour)
+	if short.Seconds > 3600 || short.WorkerSeconds > 3*3600 {
+		t.Errorf("without a length: found a run of %v s and %v worker-seconds", short.Seconds, short.WorkerSeconds)
+	}
+	if long.Seconds < 36_000 || long.Seconds > 36_010 || long.WorkerSeconds < 2*36_000-60 ||
+		long.WorkerSeconds > 2*36_000+3600 {
+		t.Errorf("a minimum of 2 in 10 h: found a run of %v s and %v worker-seconds", long.Seconds, long.WorkerSeconds)
+	}
+	if none.Seconds < 36_000 || none.WorkerSeconds > 3*3600 || none.Steps > 5000 {
+		t.Errorf("no minimum in 10 h: found a run of %v s, %v worker-seconds and %d steps", none.Seconds,
+			none.WorkerSeconds, none.Steps)
+	}
+}

@@ -229,6 +229,8 @@ func (r *run) nextOfTrace() int64 {
 		return int64(r.next.Arrival)
 	case r.queue.InSystem() > 0 || r.unsent > 0:
 		return max(r.lastFinish, int64(r.next.Arrival)) + int64(r.stall())
+	case r.now < int64(r.world.Length):
+		return int64(r.world.Length)
 	}
 	return r.lastFinish + int64(r.world.Tail)
 }

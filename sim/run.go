@@ -274,10 +274,10 @@ func (r *run) loop() error {
 	return nil
 }
 
-// over tells whether the run is over: every message is finished, dead or given up, and the fleet has shrunk to its
-// minimum or the tail has passed.
+// over tells whether the run is over: its length has passed, every message is finished, dead or given up, and the fleet
+// has shrunk to its minimum or the tail has passed.
 func (r *run) over() bool {
-	if r.more {
+	if r.more || r.now < int64(r.world.Length) {
 		return false
 	}
 	// A message may still be waiting for a worker that boots or retries, so the run goes on for stall before it gives

@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/advice"
+	"github.com/muster-scale/muster/app/simulation"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/awsmetrics"
 	"github.com/muster-scale/muster/internal/misuse"
@@ -107,10 +108,11 @@ type reader interface {
 
 // Make advises on one fleet. Errors about the request are marked as misuse.
 func Make(ctx context.Context, h reader, r Request) (Found, error) {
-	at, f, err := fleetOf(r.Config, r.Fleet)
+	at, err := simulation.FleetOf(r.Config, r.Fleet)
 	if err != nil {
 		return Found{}, err
 	}
+	f := r.Config.Fleets[at]
 	figures := advice.NewCollector(r.From, r.To)
 	work, err := recorded.New(f.Name, r.From, r.To)
 	if err != nil {
@@ -156,22 +158,6 @@ func (f *Found) sort(all []Advised, quantile float64) {
 		}
 		f.Advice = append(f.Advice, a)
 	}
-}
-
-// fleetOf returns the named fleet, or the only one, with its index.
-func fleetOf(c *config.Config, name string) (int, config.Fleet, error) {
-	var names []string
-	for i, f := range c.Fleets {
-		if f.Name == name || name == "" && len(c.Fleets) == 1 {
-			return i, f, nil
-		}
-		names = append(names, f.Name)
-	}
-	if name == "" {
-		return 0, config.Fleet{}, misuse.Errorf("name a fleet; there is %s", misuse.Names(names, len(names)))
-	}
-	return 0, config.Fleet{}, misuse.Errorf("there is no fleet %q in the configuration; there is %s", name,
-		misuse.Names(names, len(names)))
 }
 
 // stated returns what the configuration says of a fleet.

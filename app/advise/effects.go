@@ -33,6 +33,7 @@ type simulated struct {
 	// boot is the measured boot time; zero for the stated one.
 	boot     time.Duration
 	start    time.Time
+	length   time.Duration
 	trace    trace.Trace
 	progress io.Writer
 }
@@ -49,7 +50,7 @@ func (s *simulated) effects(ctx context.Context, h reader, w recorded.Window, al
 	if len(runs) == 0 {
 		return nil
 	}
-	w, err := shorterWindow(ctx, h, w)
+	w, err := recorded.Newest(ctx, h, w.Trimmed(), maxReplayed)
 	if err != nil {
 		return err
 	}
@@ -151,16 +152,6 @@ func apply(f config.Fleet, a advice.Advice) config.Fleet {
 	return f
 }
 
-// shorterWindow returns the newest part of a window that is short enough to replay. Arrivals may be denser there, so
-// the bound is not exact.
-func shorterWindow(ctx context.Context, h reader, w recorded.Window) (recorded.Window, error) {
-	if w.Messages <= maxReplayed {
-		return w, nil
-	}
-	span := time.Duration(float64(w.To.Sub(w.From)) * maxReplayed / float64(w.Messages))
-	return recorded.Read(ctx, h, w.Fleet, w.To.Add(-max(span, time.Minute)), w.To)
-}
-
 // prepare makes the trace. missing says what the simulation leaves out.
 func (s *simulated) prepare(w recorded.Window) (missing []string, err error) {
 	if w.Messages < leastReplayed {
@@ -170,7 +161,7 @@ func (s *simulated) prepare(w recorded.Window) (missing []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.start = w.From
+	s.start, s.length = w.From, w.To.Sub(w.From)
 	_, _, missing, err = simulation.OfFleet(s.fleet, s.trace, simulation.Circumstances{})
 	return missing, err
 }
@@ -181,6 +172,8 @@ func (s *simulated) run(ctx context.Context, f config.Fleet) (advice.Effect, err
 	if err != nil {
 		return advice.Effect{}, err
 	}
+	// A fleet is paid for in the window, as in a replay.
+	e.World.Length, e.World.Tail = s.length, time.Nanosecond
 	p, err := contest.Prepare(e, seed)
 	if err != nil {
 		return advice.Effect{}, err

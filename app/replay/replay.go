@@ -9,10 +9,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/advice"
 	"github.com/muster-scale/muster/app/simulation"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/misuse"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/scoring"
@@ -71,7 +73,8 @@ type Found struct {
 	Quantile         float64 `json:"quantile"`
 	// Notes say how the messages were reconstructed, and what is not simulated.
 	Notes []string `json:"notes"`
-	// Runs are the present configuration, the changed one if there is one, and the others in the order of the request.
+	// Runs are what really happened, the present configuration, the changed one if there is one, and the others in the
+	// order of the request.
 	Runs []Run `json:"runs"`
 	// Bound is a lower bound of the cost of any scheduler that meets the objective; absent if it was not asked for.
 	Bound *Bound `json:"bound,omitzero"`
@@ -79,24 +82,25 @@ type Found struct {
 	YAML string `json:"yaml"`
 }
 
-// Run is what one configuration or autoscaler came to.
+// Run is what one configuration or autoscaler came to. A figure that is unknown is nil, and null in JSON.
 type Run struct {
-	// Name is the name of the policy. Kind is "present", "changed" or "other".
+	// Name is the name of the policy. Kind is "recorded" for what really happened, "present", "changed" or "other".
 	Name string `json:"name"`
 	Kind string `json:"kind"`
 	// InTime is the share of messages in time, and P50, P95 and P99 are quantiles of the time from sent to finished.
-	InTime float64 `json:"in_time"`
-	P50    float64 `json:"p50_s"`
-	P95    float64 `json:"p95_s"`
-	P99    float64 `json:"p99_s"`
+	InTime *float64 `json:"in_time"`
+	P50    *float64 `json:"p50_s"`
+	P95    *float64 `json:"p95_s"`
+	P99    *float64 `json:"p99_s"`
 	// WorkerHours is what is paid for. Cost is their price; nil without a price.
-	WorkerHours float64  `json:"worker_hours"`
+	WorkerHours *float64 `json:"worker_hours"`
 	Cost        *float64 `json:"cost"`
-	ScaleEvents int      `json:"scale_events"`
-	Launches    int      `json:"launches"`
-	PeakWorkers int      `json:"peak_workers"`
-	Curves      Curves   `json:"curves"`
-	// Failure says why the run failed; the figures are then 0.
+	ScaleEvents *int     `json:"scale_events"`
+	Launches    *int     `json:"launches"`
+	PeakWorkers *int     `json:"peak_workers"`
+	// Curves are nil for what really happened: the history has them.
+	Curves *Curves `json:"curves"`
+	// Failure says why the run is not possible; then no figure is known.
 	Failure string `json:"failure,omitzero"`
 }
 
@@ -120,43 +124,45 @@ func Make(ctx context.Context, h History, c *config.Config, r Request, done func
 	if err != nil {
 		return Found{}, err
 	}
-	w, err := window(ctx, h, plan.present.Name, r)
+	w, cut, err := window(ctx, h, plan.present.Name, r)
 	if err != nil {
 		return Found{}, err
 	}
 	if err := plan.prepare(w); err != nil {
 		return Found{}, err
 	}
+	was, unknown := asItWas(w.Past, w.To.Sub(w.From), plan.present)
 	found := Found{Fleet: plan.present.Name, From: w.From, To: w.To, Messages: w.Messages, YAML: plan.yaml,
 		ObjectiveSeconds: plan.present.Objective.Latency.Seconds(), Quantile: plan.present.Objective.Quantile,
-		Notes: append(w.Notes(), plan.missing...), Runs: make([]Run, len(plan.entries))}
-	if w.From.After(r.From) {
+		Notes: slices.Concat(w.Notes(), unknown, plan.missing), Runs: make([]Run, 1+len(plan.entries))}
+	found.Runs[0] = was
+	if cut {
 		found.Notes = append([]string{fmt.Sprintf("only the newest part of the window is replayed, because it has "+
 			"more than %d messages", MaxMessages)}, found.Notes...)
 	}
 	return found, plan.run(ctx, &found, done)
 }
 
-// window reads what was recorded, at most MaxMessages messages of it: the newest.
-func window(ctx context.Context, h History, fleet string, r Request) (recorded.Window, error) {
-	if span := r.To.Sub(r.From); span < time.Minute || span > MaxWindow {
-		return recorded.Window{}, misuse.Setting("window", "found %s, allowed is 1m to %s", span, MaxWindow)
-	}
-	w, err := recorded.Read(ctx, h, fleet, r.From, r.To)
-	// Arrivals may be denser in the newest part, so it is shortened until it fits.
-	for err == nil && w.Messages > MaxMessages {
-		span := time.Duration(float64(w.To.Sub(w.From)) * 0.95 * MaxMessages / float64(w.Messages))
-		if span < time.Minute {
-			return w, fmt.Errorf("replay fleet %s: more than %d messages arrive in a minute; that is too much for a "+
-				"replay", fleet, MaxMessages)
-		}
-		w, err = recorded.Read(ctx, h, fleet, w.To.Add(-span), w.To)
+// window reads what was recorded, at most MaxMessages messages of it: the newest. Then cut is true. The time before the
+// first record and after the last one is left out.
+func window(ctx context.Context, h History, fleet string, r Request) (w recorded.Window, cut bool, err error) {
+	if w, err = recorded.Read(ctx, h, fleet, r.From, r.To); err == nil {
+		w = w.Trimmed()
+		cut = w.Messages > MaxMessages
+		w, err = recorded.Newest(ctx, h, w, MaxMessages)
 	}
 	if err == nil && w.Messages < leastMessages {
-		err = fmt.Errorf("replay fleet %s: %d messages were recorded from %s to %s, at least %d are needed; name "+
-			"another window", fleet, w.Messages, r.From.Format(time.RFC3339), r.To.Format(time.RFC3339), leastMessages)
+		err = fmt.Errorf("replay fleet %s: found %s from %s to %s, at least %d are needed; name another window",
+			fleet, render.Plural(int(w.Messages), "recorded message"), r.From.UTC().Format(time.RFC3339),
+			r.To.UTC().Format(time.RFC3339), leastMessages)
 	}
-	return w, err
+	return w, cut, err
+}
+
+// Check returns what is wrong with a request; nil if nothing is. It reads no history. Errors are marked as misuse.
+func Check(c *config.Config, r Request) error {
+	_, err := newPlan(c, r)
+	return err
 }
 
 // entry is one run to make.
@@ -177,26 +183,40 @@ type plan struct {
 	others  []contest.Contender
 	entries []entry
 	missing []string
+	// prepared is the recorded trace, measured once for all runs.
+	prepared contest.Prepared
 }
 
 // newPlan checks a request, before anything is read.
 func newPlan(c *config.Config, r Request) (p plan, err error) {
 	p.request = r
-	if p.present, err = fleetOf(c, r.Fleet); err != nil {
+	if span := r.To.Sub(r.From); span < time.Minute || span > MaxWindow {
+		return p, misuse.Setting("window", "found %s, allowed is 1m to %s", render.Rounded(span),
+			advice.Text(MaxWindow))
+	}
+	at, err := simulation.FleetOf(c, r.Fleet)
+	if err != nil {
 		return p, err
 	}
+	p.present = c.Fleets[at]
 	others := r.Others
 	ours := r.Policy
-	if r.Policy != "" {
+	if r.Policy != "" && !slices.Contains(policy.Names(), r.Policy) {
 		x, err := contest.Find(r.Policy)
-		if err == nil && x.Peer {
+		switch {
+		case err != nil:
+			return p, misuse.Setting("policy", "%w", err)
+		case x.Peer:
 			others, ours = append([]string{r.Policy}, others...), ""
 		}
 	}
 	if len(others) > MaxOthers {
 		return p, misuse.Errorf("found %d other autoscalers, at most %d are allowed", len(others), MaxOthers)
 	}
-	for _, name := range others {
+	for i, name := range others {
+		if slices.Contains(others[:i], name) {
+			continue
+		}
 		x, err := contest.Find(name)
 		if err != nil {
 			return p, misuse.Wrap(err)
@@ -219,21 +239,6 @@ func newPlan(c *config.Config, r Request) (p plan, err error) {
 	return p, nil
 }
 
-// fleetOf returns the named fleet, or the only one.
-func fleetOf(c *config.Config, name string) (config.Fleet, error) {
-	var names []string
-	for _, f := range c.Fleets {
-		if f.Name == name || name == "" && len(c.Fleets) == 1 {
-			return f, nil
-		}
-		names = append(names, f.Name)
-	}
-	if name == "" {
-		return config.Fleet{}, misuse.Errorf("name a fleet; there is %s", misuse.Names(names, len(names)))
-	}
-	return config.Fleet{}, misuse.Errorf("there is no fleet %q; there is %s", name, misuse.Names(names, len(names)))
-}
-
 // note adds a remark on what the replay lacks, once.
 func (p *plan) note(text string) {
 	if !slices.Contains(p.missing, text) {
@@ -244,14 +249,24 @@ func (p *plan) note(text string) {
 // prepare makes the entries from what was recorded.
 func (p *plan) prepare(w recorded.Window) error {
 	t, err := w.Trace(recorded.Options{Seed: seed, Mean: p.present.Policy.Processing})
+	if err == nil {
+		t, err = inMemory(t, w.Messages)
+	}
 	if err != nil {
 		return err
 	}
+	if d := w.Uncounted(); d >= time.Minute {
+		p.note(fmt.Sprintf("the worker-hours of the runs include the %s in which arrivals were not counted",
+			render.Rounded(d)))
+	}
 	add := func(kind string, f config.Fleet) error {
-		e, who, missing, err := simulation.OfFleet(f, t, simulation.Circumstances{Start: w.From})
+		boot := p.bootOf(w, f)
+		e, who, missing, err := simulation.OfFleet(f, t, simulation.Circumstances{Start: w.From, Boot: boot})
 		if err != nil {
 			return err
 		}
+		// A fleet is paid for in the window: also after its last message, and not for what it keeps until later.
+		e.World.Length, e.World.Tail = w.To.Sub(w.From), time.Nanosecond
 		for _, what := range missing {
 			p.note("not simulated: " + what)
 		}
@@ -276,7 +291,22 @@ func (p *plan) prepare(w recorded.Window) error {
 	for _, x := range p.others {
 		p.entries = append(p.entries, entry{"other", p.entries[0].event, x})
 	}
-	return nil
+	p.prepared, err = contest.Prepare(p.entries[0].event, seed)
+	return err
+}
+
+// bootOf returns the measured boot time of members; zero takes the stated one. A change of the stated one asks what
+// another boot time would come to.
+func (p *plan) bootOf(w recorded.Window, f config.Fleet) time.Duration {
+	if w.Boots.Count == 0 || f.Workers.Boot != p.present.Workers.Boot {
+		return 0
+	}
+	boot := time.Duration(w.Boots.SumSeconds / float64(w.Boots.Count) * float64(time.Second))
+	is, stated := render.Seconds(boot.Seconds()), render.Seconds(f.Workers.Boot.Seconds())
+	if is != stated {
+		p.note(fmt.Sprintf("workers boot in %s, as was measured, and not in the stated %s", is, stated))
+	}
+	return boot
 }
 
 // run makes the runs, two at a time, and the bound beside them.
@@ -287,8 +317,8 @@ func (p *plan) run(ctx context.Context, found *Found, done func(done, of int)) e
 	for i, e := range p.entries {
 		all.Go(func() error {
 			defer func() { ended <- struct{}{} }()
-			run, err := e.run(ctx, p.price(e), found.To.Sub(found.From))
-			found.Runs[i] = run
+			run, err := e.run(ctx, p.prepared, found.To.Sub(found.From))
+			found.Runs[1+i] = run
 			return err
 		})
 	}
@@ -313,16 +343,10 @@ func (p *plan) run(ctx context.Context, found *Found, done func(done, of int)) e
 	}
 }
 
-// price returns the price of a worker-hour in a run; zero is unknown.
-func (p *plan) price(e entry) float64 { return e.event.World.PricePerHour }
-
-// run makes one run. A policy that cannot run is a failure of the run, and no error.
-func (e entry) run(ctx context.Context, price float64, span time.Duration) (Run, error) {
+// run makes one run on the prepared trace. A policy that cannot run is a failure of the run, and no error.
+func (e entry) run(ctx context.Context, prepared contest.Prepared, span time.Duration) (Run, error) {
 	run := Run{Name: e.who.Name, Kind: e.kind}
-	prepared, err := contest.Prepare(e.event, seed)
-	if err != nil {
-		return run, err
-	}
+	prepared.Event = e.event
 	if err := e.who.Runnable(prepared.Event); err != nil {
 		run.Failure = err.Error()
 		return run, nil
@@ -335,11 +359,11 @@ func (e entry) run(ctx context.Context, price float64, span time.Duration) (Run,
 	if err != nil {
 		return run, err
 	}
-	run.InTime, run.P50, run.P95, run.P99 = result.InTimeRatio, result.P50, result.P95, result.P99
-	run.WorkerHours, run.ScaleEvents = result.WorkerSeconds/3600, result.ScaleEvents
-	run.Launches, run.PeakWorkers = result.Launches, result.PeakWorkers
-	run.Curves = curves.ended()
-	if price > 0 {
+	run.InTime, run.P50, run.P95, run.P99 = &result.InTimeRatio, &result.P50, &result.P95, &result.P99
+	run.WorkerHours, run.ScaleEvents = new(result.WorkerSeconds/3600), &result.ScaleEvents
+	run.Launches, run.PeakWorkers = &result.Launches, &result.PeakWorkers
+	run.Curves = new(curves.ended())
+	if e.event.World.PricePerHour > 0 {
 		run.Cost = &result.Cost
 	}
 	return run, nil
@@ -347,11 +371,8 @@ func (e entry) run(ctx context.Context, price float64, span time.Duration) (Run,
 
 // bound computes the lower bound for the present objective.
 func (p *plan) bound() (*Bound, error) {
-	prepared, err := contest.Prepare(p.entries[0].event, seed)
-	if err == nil {
-		err = prepared.Limit()
-	}
-	if err != nil {
+	prepared := p.prepared
+	if err := prepared.Limit(); err != nil {
 		return nil, err
 	}
 	strongest := prepared.Limits.Prescient

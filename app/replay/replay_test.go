@@ -91,20 +91,20 @@ func TestAChangeIsReplayedBesideThePresent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(found.Runs) != 3 || found.Runs[0].Kind != "present" || found.Runs[1].Kind != "changed" ||
-		found.Runs[2].Kind != "other" || found.Runs[2].Name != "keda" {
-		t.Fatalf("found %+v", found.Runs)
+	if len(found.Runs) != 4 || found.Runs[0].Kind != "recorded" || found.Runs[1].Kind != "present" ||
+		found.Runs[2].Kind != "changed" || found.Runs[3].Kind != "other" || found.Runs[3].Name != "keda" {
+		t.Fatalf("found %s", encoded(t, found.Runs))
 	}
-	present, changed := found.Runs[0], found.Runs[1]
-	if present.InTime < 0.95 || changed.InTime > 0.5 || changed.PeakWorkers != 1 || present.WorkerHours <=
-		changed.WorkerHours {
-		t.Errorf("the present comes to %+v, one worker to %+v", present, changed)
+	present, changed := found.Runs[1], found.Runs[2]
+	if *present.InTime < 0.95 || *changed.InTime > 0.5 || *changed.PeakWorkers != 1 || *present.WorkerHours <=
+		*changed.WorkerHours {
+		t.Errorf("the present comes to %s, one worker to %s", encoded(t, present), encoded(t, changed))
 	}
-	if found.Bound == nil || found.Bound.WorkerHours <= 0 || found.Bound.WorkerHours > present.WorkerHours ||
+	if found.Bound == nil || found.Bound.WorkerHours <= 0 || found.Bound.WorkerHours > *present.WorkerHours ||
 		*found.Bound.Cost != found.Bound.WorkerHours/2 {
-		t.Errorf("the bound is %+v, the present %v", found.Bound, present.WorkerHours)
+		t.Errorf("the bound is %+v, the present %v", found.Bound, *present.WorkerHours)
 	}
-	if present.Cost == nil || math.Abs(*present.Cost-present.WorkerHours/2) > 1e-9 {
+	if present.Cost == nil || math.Abs(*present.Cost-*present.WorkerHours/2) > 1e-9 {
 		t.Errorf("the cost is %v", present.Cost)
 	}
 	c := present.Curves
@@ -186,7 +186,7 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 		"too many others":   {func(r *replay.Request) { r.Others = make([]string, 5) }, "at most 4", true},
 		"no other":          {func(r *replay.Request) { r.Others = []string{"zz"} }, "zz", true},
 		"a time without any": {func(r *replay.Request) { r.From, r.To = monday.Add(-5*time.Hour), monday },
-			"0 messages", false},
+			"0 recorded messages", false},
 	} {
 		r := hours(1)
 		test.change(&r)

@@ -1,10 +1,12 @@
 package simulation
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/misuse"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
 	"github.com/muster-scale/muster/sim/world"
@@ -16,6 +18,30 @@ type Circumstances struct {
 	Start time.Time
 	// Boot is the true boot time of members; zero takes the stated one.
 	Boot time.Duration
+}
+
+// FleetOf returns the index of the named fleet in a configuration; an empty name stands for the only one. Its error is
+// about the request, and lists the fleets.
+func FleetOf(c *config.Config, name string) (int, error) {
+	var names []string
+	for i, f := range c.Fleets {
+		if f.Name == name || name == "" && len(c.Fleets) == 1 {
+			return i, nil
+		}
+		names = append(names, f.Name)
+	}
+	verb := "is"
+	if len(names) > 1 {
+		verb = "are"
+	}
+	there := fmt.Sprintf("; there %s %s", verb, misuse.Names(names, len(names)))
+	if name == "" {
+		return 0, misuse.Errorf("name a fleet%s", there)
+	}
+	if hint := config.Suggest(name, names); hint != "" {
+		there += "; " + hint
+	}
+	return 0, misuse.Errorf("there is no fleet %q in the configuration%s", name, there)
 }
 
 // OfFleet returns what replays a trace under a configured fleet: its policy, objective, limits, slots and price, and

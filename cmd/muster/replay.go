@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"github.com/muster-scale/muster/app/replay"
 	"github.com/muster-scale/muster/app/sharing"
 	"github.com/muster-scale/muster/cmd/muster/internal/command"
+	"github.com/muster-scale/muster/cmd/muster/internal/simulations"
 	"github.com/muster-scale/muster/internal/terminal"
 	"github.com/muster-scale/muster/policy"
 )
@@ -27,8 +29,12 @@ func newReplay(g *command.Global) *cobra.Command {
 configuration, and under a changed one. It shows for each the share of messages in time, the worker-hours, the cost
 and the changes of size, and prints the changed fleet to copy into the configuration. It changes nothing.
 
---policy is one of Muster's policies or the rule of another autoscaler; --set changes a key of the fleet, also within
-a mapping. --bound adds a lower bound of the cost of any scheduler, which takes some seconds.`,
+The first row is what really happened, as far as the history knows it: a dash is unknown. The time before the first
+record and after the last one is left out.
+
+--policy is one of Muster's policies or the rule of another autoscaler; NAME[VALUE] sets the main setting of such a
+rule, as in keda[5]. --set changes a key of the fleet, also within a mapping. --bound adds a lower bound of the cost of
+any scheduler, which takes some seconds.`,
 		Example: `  muster replay thumbnails --set max=20
   muster replay thumbnails --window 7d --policy exact --set policy.trees=whole
   muster replay thumbnails --others keda,aws-dynamic --bound -o json`,
@@ -59,11 +65,19 @@ a mapping. --bound adds a lower bound of the cost of any scheduler, which takes 
 	f := cmd.Flags()
 	f.StringVar(&window, "window", "24h", "how much of the history to replay, as in 7d or 36h")
 	f.DurationVar(&ended, "until", 0, "how long ago the window ended, as in 2h")
-	f.StringVar(&r.Policy, "policy", "", "another policy, or another autoscaler")
+	f.StringVar(&r.Policy, "policy", "", "another policy ("+strings.Join(policy.Names(), ", ")+"), or another "+
+		"autoscaler")
 	f.StringArrayVar(&r.Set, "set", nil, "a value of the fleet as KEY=VALUE, as in max=20 or policy.scale=0.8")
-	f.StringSliceVar(&r.Others, "others", nil, "other autoscalers to compare with, at most 4")
+	f.StringSliceVar(&r.Others, "others", nil, "other autoscalers to compare with, at most 4: "+
+		strings.Join(simulations.OtherAutoscalers(), ", "))
 	f.BoolVar(&r.Bound, "bound", false, "add the lower bound of the cost")
-	cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(policy.Names(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.RegisterFlagCompletionFunc("policy", simulations.CompletePolicies(true, true))
+	cmd.RegisterFlagCompletionFunc("others", simulations.CompletePolicies(false, false))
+	for _, flag := range []string{"set", "until"} {
+		cmd.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions)
+	}
+	cmd.RegisterFlagCompletionFunc("window",
+		cobra.FixedCompletions([]string{"1h", "24h", "7d"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -75,6 +89,9 @@ func runReplay(cmd *cobra.Command, g *command.Global, r replay.Request) error {
 	}
 	c, err := g.Load()
 	if err != nil {
+		return err
+	}
+	if err := replay.Check(c, r); err != nil {
 		return err
 	}
 	path := filepath.Join(c.Data, app.HistoryFile)

@@ -105,7 +105,8 @@ func newIAM(g *command.Global) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar((*string)(&o.Mode), "mode", "up", "what the role runs: up, work, plan, publish, doctor, or a function")
+	f.StringVar((*string)(&o.Mode), "mode", "up", "what the role runs: up, work, plan, publish, doctor, advise, or a "+
+		"function")
 	f.StringVar(&o.Account, "account", "", "the account's number (default: that of the fleet's queue)")
 	f.StringVar(&o.Region, "region", "", "the region of what names none")
 	f.StringVar(&o.History, "history", "", "for functions: the table of their history, dynamodb:TABLE")

@@ -58,6 +58,7 @@ the configuration names. It calls nothing. The modes are
   plan     muster plan and other commands that only read
   publish  muster publish
   doctor   muster doctor
+  advise   muster advise --cloudwatch
 
 and the functions of muster-lambda by their names: step, event, publish-metric, set-target, terminate, hook and send.
 
@@ -229,6 +230,7 @@ func permissions(c *config.Config, table kind.Table, f config.Fleet, at kind.Pla
 	}
 	all = functionPermissions(at, f, append(all, workerPermissions(at, f, o.Workers)...), o.History)
 	all = append(all, controllerPermissions(at, c)...)
+	all = append(all, advisePermissions(f)...)
 	if f.Local() {
 		// The workers of this machine are children of muster up and have its credentials.
 		for i := range all {

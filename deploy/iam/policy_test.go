@@ -118,6 +118,9 @@ var unrestrictable = []string{
 func each(t *testing.T, f func(name string, p iam.Policy)) {
 	for _, name := range slices.Sorted(maps.Keys(fleets)) {
 		for _, mode := range kind.Modes() {
+			if mode == kind.ModeAdvise && (name == "local" || name == "tasks") {
+				continue // CloudWatch has no CPUUtilization of them
+			}
 			f(name+" "+string(mode), policy(t, mode, onSQS, fleets[name], iam.Options{Workers: iam.Flags{
 				Reports: []string{"cloudwatch"}, LifecycleHook: true, Protection: true}}))
 		}
@@ -189,7 +192,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		named, want        string
 	}{
 		{"an unknown mode", onSQS, fleets["group"], iam.Options{Mode: "down"}, "",
-			`--mode: found "down", allowed is up, work, plan, publish, doctor, step`},
+			`--mode: found "down", allowed is up, work, plan, publish, doctor, advise, step`},
 		{"an unknown fleet", onSQS, fleets["group"], iam.Options{Mode: kind.ModeUp}, "x",
 			`found no fleet "x" in the configuration`},
 		{"no account", "work", "asg: {group: web, region: eu-west-1}", iam.Options{Mode: kind.ModeUp}, "",
@@ -240,6 +243,20 @@ func TestARegionDeterminesThePartition(t *testing.T) {
 		arn := "arn:" + want + ":autoscaling:" + region + ":" + account + ":autoScalingGroup:*:autoScalingGroupName/web"
 		if !slices.ContainsFunc(p.Statement, func(s iam.Statement) bool { return slices.Contains(s.Resource, arn) }) {
 			t.Errorf("found %+v, want a statement on %s", p.Statement, arn)
+		}
+	}
+}
+
+func TestAdviceMayReadMetricsAndNothingElse(t *testing.T) {
+	for name, want := range map[string]string{"group": "[cloudwatch:GetMetricData] on [*]",
+		"service": "[cloudwatch:GetMetricData] on [*]", "tasks": "calls nothing", "local": "calls nothing"} {
+		p, err := iam.Make(parse(t, onSQS, fleets[name]), kinds.Table(), iam.Options{Mode: kind.ModeAdvise})
+		got := fmt.Sprint(err)
+		for _, s := range p.Statement {
+			got += fmt.Sprint(s.Action, " on ", s.Resource)
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: found %s, want %s", name, got, want)
 		}
 	}
 }

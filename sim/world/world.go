@@ -138,6 +138,9 @@ type World struct {
 	// Tail is the longest time that a run goes on after the last message finished, for workers to stop; by default 30
 	// minutes.
 	Tail time.Duration
+	// Length is the least length of a run, which then goes on without messages until that time: what the fleet costs
+	// in it is comparable with what it cost in as long a time in production.
+	Length time.Duration
 }
 
 // WarmPool describes prepared instances: launches are served from the pool first, while it has any.
@@ -203,7 +206,7 @@ func (w World) Check() (World, error) {
 		{"metric period", w.MetricPeriod, 0}, {"metric delay", w.MetricDelay, 0}, {"staleness", w.Stale, 0},
 		{"report interval", w.ReportEvery, 10 * time.Millisecond}, {"controller's downtime", w.ControllerDown, 0},
 		{"end of faults", w.FaultsEnd, 0}, {"tail", w.Tail, 0}, {"refill of the warm pool", w.Warm.Refill, 0},
-		{"spot notice", w.Spot.Notice, 0},
+		{"spot notice", w.Spot.Notice, 0}, {"length", w.Length, 0},
 	} {
 		if d.value < d.least || d.value > 366*24*time.Hour {
 			faults = append(faults, fmt.Errorf("%s: found %s, allowed is %s to 8784h", d.name, d.value, d.least))

@@ -474,22 +474,31 @@ export interface Configuration {
 	faults?: string[] | null;
 }
 
-/** What one configuration or autoscaler came to in a replay. kind is present, changed or other. */
+/**
+ * What one configuration or autoscaler came to in a replay. kind is recorded for what really happened, present, changed
+ * or other.
+ */
 export interface Run {
 	name: string;
 	kind: string;
-	in_time: number;
-	p50_s: number;
-	p95_s: number;
-	p99_s: number;
-	worker_hours: number;
+	in_time: Known;
+	p50_s: Known;
+	p95_s: Known;
+	p99_s: Known;
+	worker_hours: Known;
 	cost: Known;
-	scale_events: number;
-	launches: number;
-	peak_workers: number;
-	/** Each curve has one value for each step_s seconds of the window. */
-	curves: { step_s: number; desired: number[]; in_service: number[]; backlog: number[]; oldest_age_s: number[] };
-	/** failure says why the run failed; the figures are then 0. */
+	scale_events: Known;
+	launches: Known;
+	peak_workers: Known;
+	/** Each curve has one value for each step_s seconds of the window. The series has those of what really happened. */
+	curves: {
+		step_s: number;
+		desired: number[];
+		in_service: number[];
+		backlog: number[];
+		oldest_age_s: number[];
+	} | null;
+	/** failure says why the run failed; then no figure is known. */
 	failure?: string;
 }
 

@@ -25,13 +25,13 @@ export function settings(text: string): Settings {
  */
 export function replayed(r: Replay, recorded: Series | null): Columns {
 	const present = r.runs.find((run) => run.kind === "present" && !run.failure);
-	if (!present) return { at: [], columns: {} };
+	if (!present?.curves) return { at: [], columns: {} };
 	const from = Date.parse(r.from) / 1000;
 	const step = present.curves.step_s;
 	const at = present.curves.in_service.map((_, i) => from + i * step);
 	const columns: Record<string, Known[]> = { objective_s: at.map(() => r.objective_s) };
 	for (const run of r.runs) {
-		if (run.failure || run.kind === "other") continue;
+		if (!run.curves || run.kind === "other") continue;
 		for (const [name, curve] of Object.entries(run.curves)) {
 			if (Array.isArray(curve)) columns[`${run.kind}_${name}`] = at.map((_, i) => curve[i] ?? null);
 		}

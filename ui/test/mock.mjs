@@ -312,6 +312,14 @@ export function serve(bundle, n = 12, prefix = "/") {
 			notes: [`Durations are those of the records. ${canary}`],
 			yaml: `fleets:\n  - name: healthy\n    max: 40 # ${canary}\n`,
 			runs: [
+				{
+					...run("as it was", "recorded", "failing", 0.94, 40.9),
+					p50_s: null,
+					p95_s: null,
+					p99_s: null,
+					launches: null,
+					curves: null,
+				},
 				run("deadline", "present", "failing", 0.93, 41.2),
 				run("exact", "changed", "healthy", 0.995, 38.7),
 				...asked.others.map((name) => run(name, "other", "healthy", 0.88, 55.1)),

@@ -86,7 +86,7 @@ test("recorded curves stand beside replayed ones at the same times, with gaps wh
 	const replay = {
 		from: "1970-01-01T00:00:00Z",
 		objective_s: 60,
-		runs: [run("present", [1, 2, 3]), run("changed", [4, 5]), run("other", [9, 9, 9])],
+		runs: [{ ...run("recorded", []), curves: null }, run("present", [1, 2, 3]), run("changed", [4, 5]), run("other", [9, 9, 9])],
 	} as unknown as Replay;
 	const recorded = { from: "", to: "", step_s: 10, at: [9, 19], columns: { in_service: [7, null] } };
 	const got = replayed(replay, recorded);

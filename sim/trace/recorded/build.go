@@ -45,6 +45,29 @@ func Read(ctx context.Context, h reader, fleet string, from, to time.Time) (Wind
 	return b.Window(), nil
 }
 
+// Newest returns the newest part of w that has at most most messages, and w itself if it has no more. It reads that
+// part again. It is an error if more messages arrived in one interval of the records.
+func Newest(ctx context.Context, h reader, w Window, most int64) (Window, error) {
+	for w.Messages > most {
+		from, n := w.To, int64(0)
+		for _, a := range slices.Backward(w.arrivals) {
+			if n += a.n; n > most-1 { // a cut interval may round up
+				break
+			}
+			from = w.From.Add(a.from)
+		}
+		if !from.Before(w.To) {
+			return w, fmt.Errorf("replay fleet %s: more than %d messages arrived in %s; that is too much for a replay",
+				w.Fleet, most, w.arrivals[len(w.arrivals)-1].to-w.arrivals[len(w.arrivals)-1].from)
+		}
+		var err error
+		if w, err = Read(ctx, h, w.Fleet, from, w.To); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
 // Builder collects the records of a window. Make it with [New]. Only one goroutine may use it.
 type Builder struct {
 	w Window
@@ -57,8 +80,11 @@ type Builder struct {
 	// known is the instant up to which arrivals are known to be counted; counting is true if they still were there.
 	known    time.Time
 	counting bool
-	// began is true once the first decision was seen.
-	began bool
+	// began is true once the first decision was seen; decision is the newest one.
+	began    bool
+	decision held
+	// first and newest bound the time of which there are records; zero without any.
+	first, newest time.Time
 }
 
 // New returns a Builder for the records of a fleet between two instants.
@@ -92,7 +118,7 @@ func (b *Builder) Add(r muster.Record) bool {
 	case muster.Decided:
 		var d decided
 		if _, lost := controller.Unencodable(r); !lost && json.Unmarshal(r.Body, &d) == nil {
-			b.decided(r.At, &d.Observation)
+			b.decided(r.At, &d)
 		}
 	}
 	return true
@@ -100,22 +126,26 @@ func (b *Builder) Add(r muster.Record) bool {
 
 // decided is the part of [controller.Decided] that a Builder reads.
 type decided struct {
-	Observation observed `json:"observation"`
-}
-
-type observed struct {
-	Queues []struct {
-		Sent     muster.Sample `json:"sent"`
-		Backlog  muster.Sample `json:"backlog"`
-		InFlight muster.Sample `json:"in_flight"`
-	} `json:"queues"`
-	Capacity struct {
-		Unreported bool `json:"unreported"`
-	} `json:"capacity"`
+	Observation struct {
+		Objective muster.Objective `json:"objective"`
+		Queues    []struct {
+			Sent     muster.Sample `json:"sent"`
+			Backlog  muster.Sample `json:"backlog"`
+			InFlight muster.Sample `json:"in_flight"`
+		} `json:"queues"`
+		Capacity muster.Capacity `json:"capacity"`
+	} `json:"observation"`
+	Decision struct {
+		Previous int `json:"previous"`
+		Desired  int `json:"desired"`
+	} `json:"decision"`
 }
 
 // decided notes whether arrivals were counted until a decision.
-func (b *Builder) decided(at time.Time, o *observed) {
+func (b *Builder) decided(at time.Time, d *decided) {
+	o := &d.Observation
+	b.decision = b.w.Past.decided(b.decision, at, d)
+	b.span(at, at)
 	counted := len(o.Queues) > 0
 	present, known := 0.0, true
 	for _, q := range o.Queues {
@@ -130,6 +160,19 @@ func (b *Builder) decided(at time.Time, o *observed) {
 	b.began = true
 	b.cover(at, (b.counting || counted) && at.Sub(b.known) <= longestSilence)
 	b.counting = counted
+}
+
+// span notes that there are records of the time from since until at, as far as the window has it.
+func (b *Builder) span(since, at time.Time) {
+	if since.Before(b.w.From) {
+		since = b.w.From
+	}
+	if b.first.IsZero() || since.Before(b.first) {
+		b.first = since
+	}
+	if at.After(b.newest) {
+		b.newest = at
+	}
 }
 
 // cover says whether arrivals were counted from the last known instant until at.
@@ -152,16 +195,23 @@ func (b *Builder) cover(at time.Time, counted bool) {
 // learned takes the arrivals and durations of a record. The newest record before the window is unknown, so the arrivals
 // of an interval that the window cuts count in proportion.
 func (b *Builder) learned(at time.Time, l *learning.Learned) {
-	for _, c := range l.Came {
-		if from := time.Unix(c.From, 0); series.ValidCame(l.Came) && c.Messages > 0 {
-			b.arrive(from, from.Add(came), float64(c.Messages))
-		}
+	if series.ValidCame(l.Came) {
+		b.folded(l.Came)
 	}
 	if l.Arrived > 0 && len(l.Came) == 0 && l.Arrived < trace.MaxMessages {
+		since := l.Since
+		if at.Sub(since) > longest {
+			since = at // nothing is known of the time between
+		}
+		b.span(since, at)
 		b.arrive(l.Since, at, l.Arrived)
 	}
 	b.correct(l)
+	b.w.Past.learned(l)
 	b.w.Failed += max(0, l.Failed)
+	if series.Valid(l.Boots) {
+		b.w.Boots = series.Merge(b.w.Boots, l.Boots)
+	}
 	if l.Processing.Count <= 0 || !series.Valid(l.Processing) {
 		return
 	}
@@ -179,6 +229,27 @@ func (b *Builder) learned(at time.Time, l *learning.Learned) {
 	}
 	b.w.services = append(b.w.services, s)
 	b.w.Durations = series.Merge(b.w.Durations, l.Processing)
+}
+
+// folded takes the arrivals of a folded record. Each of its five minutes was counted, also one without messages.
+// Decisions are not kept for as long as folded records, so only these say that a controller ran then.
+func (b *Builder) folded(all []series.Came) {
+	for _, c := range all {
+		from := time.Unix(c.From, 0).UTC()
+		end := from.Add(came)
+		if end.After(b.w.From) && from.Before(b.w.To) {
+			until := end
+			if until.After(b.w.To) {
+				until = b.w.To
+			}
+			b.span(from, until)
+			b.cover(from, from.Sub(b.known) <= longestSilence)
+			b.cover(until, true)
+		}
+		if c.Messages > 0 {
+			b.arrive(from, end, float64(c.Messages))
+		}
+	}
 }
 
 // correct takes back arrivals that a later record corrects. The counts of a distributed queue are approximate, so its
@@ -224,6 +295,8 @@ func (b *Builder) arrive(since, at time.Time, n float64) {
 func (b *Builder) Window() Window {
 	end := b.w.To.Sub(b.known) <= longestSilence
 	b.cover(b.w.To, b.counting && end)
+	b.w.Past.hold(b.decision, b.w.To)
+	b.w.first, b.w.newest = b.first, b.newest
 	b.w.Measured = max(0, min(b.w.Messages, b.w.Durations.Count-b.w.skip()))
 	return b.w
 }

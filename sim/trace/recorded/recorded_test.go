@@ -202,7 +202,7 @@ func TestWhatTheWindowSaysOfItself(t *testing.T) {
 			"5 of them came while arrivals were not counted", nil},
 		{"messages waited before", append(steady(0, 60*minute, 2),
 			learned(t, 60*minute, 59*minute, 3, time.Second, time.Second, time.Second)), 3, 1, 1, 0,
-			"2 messages were in the queue already", nil},
+			"left out: 2 messages that waited when", nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := window(t, 0, 60*minute, row.records...)

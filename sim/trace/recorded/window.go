@@ -32,12 +32,59 @@ type Window struct {
 	// Unreported is true for a fleet whose workers do not report: its arrivals are estimates from a stated mean
 	// duration, and no duration was measured.
 	Unreported bool
-	// Durations are those of all messages that finished in the window.
-	Durations series.Durations
+	// Durations are those of all messages that finished in the window, Boots the boot times of members that did not
+	// come from a warm pool.
+	Durations, Boots series.Durations
+	// Past is what the fleet came to in the window as it was.
+	Past Past
+	// AskedFrom and AskedTo bound the window that [Window.Trimmed] shortened; both are zero otherwise.
+	AskedFrom, AskedTo time.Time
 
 	arrivals []arrivals
 	services []services
+	// first and newest bound the time of which there are records.
+	first, newest time.Time
 }
+
+// Trimmed returns the window without the time before its first record and after its last one. Nothing is known there:
+// a simulated fleet must not be paid for it. A few minutes that a running controller may be silent stay.
+func (w Window) Trimmed() Window {
+	from, to := w.From, w.To
+	if w.first.Sub(from) > longestSilence {
+		from = w.first
+	}
+	if to.Sub(w.newest) > longestSilence && w.newest.After(from) {
+		to = w.newest
+	}
+	if w.first.IsZero() || from.Equal(w.From) && to.Equal(w.To) {
+		return w
+	}
+	skipped := from.Sub(w.From)
+	w.AskedFrom, w.AskedTo = w.From, w.To
+	w.From, w.To = from, to
+	all := w.arrivals
+	w.arrivals = make([]arrivals, len(all))
+	for i, a := range all {
+		w.arrivals[i] = arrivals{max(0, a.from-skipped), max(0, a.to-skipped), a.n}
+	}
+	var gaps []Gap
+	for _, g := range w.Gaps {
+		if g.From.Before(from) {
+			g.From = from
+		}
+		if g.To.After(to) {
+			g.To = to
+		}
+		if g.To.After(g.From) {
+			gaps = append(gaps, g)
+		}
+	}
+	w.Gaps = gaps
+	return w
+}
+
+// Uncounted returns how much of the window arrivals were not counted.
+func (w Window) Uncounted() time.Duration { return max(0, w.To.Sub(w.From)-w.Covered) }
 
 // Gap is a time within a window in which arrivals were not counted: no controller ran, or a queue could not be read.
 type Gap struct {
@@ -80,8 +127,8 @@ func (w Window) Notes() []string {
 		return []string{fmt.Sprintf("no message arrived from %s to %s in the %s in which arrivals were counted",
 			stamp(w.From), stamp(w.To), render.Rounded(w.Covered))}
 	}
-	notes := []string{fmt.Sprintf("%d messages arrived from %s to %s; arrivals are placed at random within the "+
-		"intervals in which they were counted (5 s to 10 s)", w.Messages, stamp(w.From), stamp(w.To))}
+	notes := []string{fmt.Sprintf("%s arrived from %s to %s; arrivals are placed at random within the intervals in "+
+		"which they were counted (5 s to 10 s)", render.Plural(int(w.Messages), "message"), stamp(w.From), stamp(w.To))}
 	add := func(when bool, format string, args ...any) {
 		if when {
 			notes = append(notes, fmt.Sprintf(format, args...))
@@ -95,11 +142,12 @@ func (w Window) Notes() []string {
 	add(!w.Unreported && w.Durations.Count == 0, "no duration of a message was recorded")
 	add(w.Durations.Count > 0 && drawn > 0, "%d of them have a duration drawn from those of the same time, because "+
 		"their own was not recorded", drawn)
-	add(w.To.Sub(w.From)-w.Covered >= time.Minute, "in %s of %s arrivals were not counted; the trace has nothing in "+
-		"that time",
-		render.Rounded(w.To.Sub(w.From)-w.Covered), render.Rounded(w.To.Sub(w.From)))
-	add(w.Waiting > 0, "%d messages were in the queue already when the window began, and are left out", w.Waiting)
-	add(w.Failed > 0, "%d failed attempts are left out", w.Failed)
+	add(!w.AskedFrom.IsZero(), "the window from %s to %s is incomplete: there are records from %s to %s only",
+		stamp(w.AskedFrom), stamp(w.AskedTo), stamp(w.From), stamp(w.To))
+	add(w.Uncounted() >= time.Minute, "in %s of %s arrivals were not counted; the trace has nothing in that time",
+		render.Rounded(w.Uncounted()), render.Rounded(w.To.Sub(w.From)))
+	add(w.Waiting > 0, "left out: %s that waited when the window began", render.Plural(int(w.Waiting), "message"))
+	add(w.Failed > 0, "left out: %s", render.Plural(int(w.Failed), "failed attempt"))
 	return notes
 }
 

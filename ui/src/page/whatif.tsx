@@ -302,6 +302,7 @@ function Compared({ replay }: { replay: Replay }) {
 }
 
 function label(r: Run): string {
+	if (r.kind === "recorded") return r.name;
 	return r.kind === "other" ? (others.find(([name]) => name === r.name)?.[1] ?? r.name) : `${r.name} (${r.kind})`;
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster/app/importing"
+	"github.com/muster-scale/muster/app/simulation"
 	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/config/foreign"
@@ -140,10 +141,11 @@ func (x *importCommand) compare(cmd *cobra.Command, r foreign.Result, written []
 	if err != nil {
 		return err
 	}
-	f, err := fleetOf(c, x.fleet)
+	at, err := simulation.FleetOf(c, x.fleet)
 	if err != nil {
 		return command.Usage(fmt.Errorf("--compare: %w", err))
 	}
+	f := c.Fleets[at]
 	// The user may not want a file, but the configuration is read from one.
 	dir, err := os.MkdirTemp("", "muster-import-")
 	if err != nil {

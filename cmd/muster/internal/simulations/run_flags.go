@@ -201,10 +201,11 @@ func (r *runFlags) configuredPolicy(cmd *cobra.Command, fleet string) (contest.C
 	if err != nil {
 		return contest.Contender{}, err
 	}
-	f, err := fleetOf(c, fleet)
+	at, err := simulation.FleetOf(c, fleet)
 	if err != nil {
-		return contest.Contender{}, command.Usage(err)
+		return contest.Contender{}, command.Usage(fmt.Errorf("--fleet: %w", err))
 	}
+	f := c.Fleets[at]
 	for flag, set := range map[string]func(){
 		"objective": func() { r.latency = f.Objective.Latency },
 		"quantile":  func() { r.quantile = f.Objective.Quantile },
@@ -245,22 +246,6 @@ func (r *runFlags) printMissing(w io.Writer) {
 	}
 }
 
-// fleetOf returns the named fleet, or the only one. Its error lists the fleets.
-func fleetOf(c *config.Config, name string) (config.Fleet, error) {
-	var names []string
-	for _, f := range c.Fleets {
-		if f.Name == name || name == "" && len(c.Fleets) == 1 {
-			return f, nil
-		}
-		names = append(names, f.Name)
-	}
-	if name == "" {
-		return config.Fleet{}, fmt.Errorf("the configuration has several fleets, name one with --fleet: %s",
-			strings.Join(names, ", "))
-	}
-	return config.Fleet{}, fmt.Errorf("there is no fleet %q; there are %s", name, strings.Join(names, ", "))
-}
-
 // write writes the requested pictures. A file appears when it is complete; an existing one stays until then.
 func (r *runFlags) write(runs []report.Run, svg func(io.Writer) error) error {
 	title := "Muster: simulated runs"
@@ -292,14 +277,4 @@ func (r *runFlags) checkFiles() error {
 func collectLess() func() {
 	before := debug.SetGCPercent(400)
 	return func() { debug.SetGCPercent(before) }
-}
-
-// completePolicy completes the last policy of a list.
-func completePolicy(_ *cobra.Command, _ []string, text string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	given := text[:strings.LastIndexByte(text, ',')+1]
-	var all []cobra.Completion
-	for _, c := range contest.All() {
-		all = append(all, cobra.CompletionWithDesc(given+c.Name, c.What))
-	}
-	return all, cobra.ShellCompDirectiveNoFileComp
 }
