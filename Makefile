@@ -5,7 +5,7 @@ BIN := bin/muster
 MODULE := github.com/muster-scale/muster
 # PURE packages compute for a long time and start no goroutines, except one for each world or run. The race detector
 # would find nothing there and take three times as long, so make test runs them without it.
-PURE := ./advice ./app/advise ./app/replay ./app/simulation ./event ./guard ./leader ./override ./policy/instructed ./awsrules/counts ./awsrules/spot ./awsrules/warmpool ./sim/trace/recorded ./policy ./policy/planning ./policy/internal/durations ./policy/peer ./series ./metricmath ./metricmath/language ./awsrules/alarm ./awsrules/tracking ./awsrules/stepscaling ./sim ./sim/world ./sim/scoring ./sim/queueing ./sim/internal/kernel ./sim/limit ./sim/limit/uninformed ./sim/trace ./sim/trace/internal/chance ./sim/trace/statistics ./sim/worlds ./sim/report ./sim/cloud ./sim/cloud/groups ./sim/contest ./internal/arch
+PURE := ./advice ./app/advise ./app/playground ./app/replay ./app/simulation ./config/edit ./config/settings ./sim/variants ./event ./guard ./leader ./override ./policy/instructed ./awsrules/counts ./awsrules/spot ./awsrules/warmpool ./sim/trace/recorded ./policy ./policy/planning ./policy/internal/durations ./policy/peer ./series ./metricmath ./metricmath/language ./awsrules/alarm ./awsrules/tracking ./awsrules/stepscaling ./sim ./sim/world ./sim/scoring ./sim/queueing ./sim/internal/kernel ./sim/limit ./sim/limit/uninformed ./sim/trace ./sim/trace/internal/chance ./sim/trace/statistics ./sim/worlds ./sim/report ./sim/cloud ./sim/cloud/groups ./sim/contest ./internal/arch
 # RACE turns the race detector on, except inside SQLite, which is C translated to Go. Only one goroutine at a time uses
 # a connection; database/sql ensures that, and is checked. Tests of the history and the queue then take less than half the
 # time. A program under the detector sleeps for a second before it ends; make test sets 10 ms (GORACE), because tests
@@ -38,6 +38,9 @@ $(PAGES): $(UI)
 ui: ## check and bundle the dashboard, and run its unit tests; needs npm and its registry
 	@scripts/ui
 	@cd ui && npm test --silent
+
+playground: ## build the simulator for a browser into dist/playground: static files; needs npm and its registry
+	@scripts/playground
 
 test: ## run every test that needs only Go, with the race detector where goroutines run
 	$(GO) vet ./...
@@ -103,4 +106,4 @@ tidy: ## update go.mod of the product and of its tools to their imports
 	$(GO) mod tidy
 	cd tools && $(GO) mod tidy
 
-.PHONY: help build demo ui test fuzz powercuts races proofs cross interop bench release release-test bench-math score validate fmt tidy
+.PHONY: help build demo ui playground test fuzz powercuts races proofs cross interop bench release release-test bench-math score validate fmt tidy

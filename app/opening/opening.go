@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/config/settings"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/event"
@@ -74,27 +75,7 @@ func sources(ctx context.Context, table kind.Table, h *kind.Host, c config.Fleet
 }
 
 // Settings returns the controller's settings for a fleet.
-func Settings(c config.Fleet) (controller.Settings, error) {
-	facts := c.Facts()
-	s := controller.Settings{
-		Fleet: c.Name, Spec: c.Policy, Objective: c.Objective, Limits: c.Limits,
-		Slots: c.Workers.AtOnce(), BootPrior: c.Workers.Boot, Poll: c.Poll,
-		Unreported: !facts.Reported, Protect: facts.Protected && c.Sizer == nil,
-	}
-	for _, q := range c.Queues {
-		s.Queues = append(s.Queues, q.Name)
-	}
-	if len(c.Signals) > 0 && len(s.Queues) == 0 {
-		s.Queues = []string{c.Name} // a signal has no queue name
-	}
-	if c.Remote() {
-		s.Stale = 3 * max(awsapi.Slow, c.Poll)
-	}
-	if c.Sizer != nil {
-		s.HandEvery = c.Sizer.Every()
-	}
-	return controller.NewSettings(s)
-}
+func Settings(c config.Fleet) (controller.Settings, error) { return settings.Of(c, awsapi.Slow) }
 
 // Named returns the fleet c by the names that events use. Its members are unknown.
 func Named(c config.Fleet) event.Fleet {

@@ -7,6 +7,7 @@ import (
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/sim/trace/recorded"
+	"github.com/muster-scale/muster/sim/variants"
 )
 
 // silent is the share of a window in which sizes may be unknown for worker-hours to be known. A controller that begins
@@ -16,7 +17,7 @@ const silent = 0.02
 // asItWas returns the row of what really happened in a window of the given length, and notes on what of it is unknown.
 // The history has neither the times from sent to finished nor the number of launches.
 func asItWas(past recorded.Past, window time.Duration, present config.Fleet) (row Run, unknown []string) {
-	row = Run{Name: "as it was", Kind: "recorded"}
+	row = Run{Name: "as it was", Kind: variants.Recorded}
 	switch {
 	case past.Ended == 0:
 		unknown = append(unknown, "the share in time as it was is unknown: no worker reported it")

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/advice"
 	"github.com/muster-scale/muster/app/simulation"
@@ -15,10 +13,9 @@ import (
 	"github.com/muster-scale/muster/internal/misuse"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/policy"
-	"github.com/muster-scale/muster/sim"
 	"github.com/muster-scale/muster/sim/contest"
-	"github.com/muster-scale/muster/sim/scoring"
 	"github.com/muster-scale/muster/sim/trace/recorded"
+	"github.com/muster-scale/muster/sim/variants"
 )
 
 // The bounds of one replay.
@@ -31,18 +28,10 @@ const (
 	MaxWindow = 60 * 24 * time.Hour
 	// manyMessages is the number of messages from which the queue of a replay announces none.
 	manyMessages = 100_000
-	// Its queue is polled once in a pollShare of the objective, or each longestPoll if that is sooner, but not faster
-	// than the configuration says: a fleet that is sized so much later still has nearly all of the objective left.
-	pollShare   = 20
-	longestPoll = 5 * time.Second
-	// points is how many values each curve of a run has at most.
-	points = 300
 	// leastMessages is how many messages a replay needs to say something.
 	leastMessages = 10
 	// parallel is how many runs are made at a time.
 	parallel = 2
-	// seed is that of all runs, so that the same history gives the same answer.
-	seed = 1
 )
 
 // Request says what to replay. The zero From and To are not allowed.
@@ -62,55 +51,16 @@ type Request struct {
 }
 
 // Found is the result, as muster replay -o json prints it.
-type Found struct {
-	Fleet string    `json:"fleet"`
-	From  time.Time `json:"from"`
-	To    time.Time `json:"to"`
-	// Messages is how many messages were replayed.
-	Messages int64 `json:"messages"`
-	// Objective and Quantile are those of the present configuration.
-	ObjectiveSeconds float64 `json:"objective_s"`
-	Quantile         float64 `json:"quantile"`
-	// Notes say how the messages were reconstructed, and what is not simulated.
-	Notes []string `json:"notes"`
-	// Runs are what really happened, the present configuration, the changed one if there is one, and the others in the
-	// order of the request.
-	Runs []Run `json:"runs"`
-	// Bound is a lower bound of the cost of any scheduler that meets the objective; absent if it was not asked for.
-	Bound *Bound `json:"bound,omitzero"`
-	// YAML is the changed fleet as a part of a configuration; empty without a change of it.
-	YAML string `json:"yaml"`
-}
+type Found = variants.Found
 
-// Run is what one configuration or autoscaler came to. A figure that is unknown is nil, and null in JSON.
-type Run struct {
-	// Name is the name of the policy. Kind is "recorded" for what really happened, "present", "changed" or "other".
-	Name string `json:"name"`
-	Kind string `json:"kind"`
-	// InTime is the share of messages in time, and P50, P95 and P99 are quantiles of the time from sent to finished.
-	InTime *float64 `json:"in_time"`
-	P50    *float64 `json:"p50_s"`
-	P95    *float64 `json:"p95_s"`
-	P99    *float64 `json:"p99_s"`
-	// WorkerHours is what is paid for. Cost is their price; nil without a price.
-	WorkerHours *float64 `json:"worker_hours"`
-	Cost        *float64 `json:"cost"`
-	ScaleEvents *int     `json:"scale_events"`
-	Launches    *int     `json:"launches"`
-	PeakWorkers *int     `json:"peak_workers"`
-	// Curves are nil for what really happened: the history has them.
-	Curves *Curves `json:"curves"`
-	// Failure says why the run is not possible; then no figure is known.
-	Failure string `json:"failure,omitzero"`
-}
+// Run is what one configuration or autoscaler came to.
+type Run = variants.Run
 
 // Bound is a lower bound of the cost.
-type Bound struct {
-	WorkerHours float64  `json:"worker_hours"`
-	Cost        *float64 `json:"cost"`
-	// Unreachable says that no scheduler at all meets the objective.
-	Unreachable bool `json:"unreachable"`
-}
+type Bound = variants.Bound
+
+// Curves are those of one run.
+type Curves = variants.Curves
 
 // History is the part of a history that a replay reads.
 type History interface {
@@ -134,13 +84,15 @@ func Make(ctx context.Context, h History, c *config.Config, r Request, done func
 	was, unknown := asItWas(w.Past, w.To.Sub(w.From), plan.present)
 	found := Found{Fleet: plan.present.Name, From: w.From, To: w.To, Messages: w.Messages, YAML: plan.yaml,
 		ObjectiveSeconds: plan.present.Objective.Latency.Seconds(), Quantile: plan.present.Objective.Quantile,
-		Notes: slices.Concat(w.Notes(), unknown, plan.missing), Runs: make([]Run, 1+len(plan.entries))}
-	found.Runs[0] = was
+		Notes: slices.Concat(w.Notes(), unknown, plan.missing)}
 	if cut {
 		found.Notes = append([]string{fmt.Sprintf("only the newest part of the window is replayed, because it has "+
 			"more than %d messages", MaxMessages)}, found.Notes...)
 	}
-	return found, plan.run(ctx, &found, done)
+	runs, bound, err := variants.Plan{Variants: plan.entries, Span: w.To.Sub(w.From), Bound: r.Bound,
+		Parallel: parallel, Done: done}.Play(ctx)
+	found.Runs, found.Bound = append([]Run{was}, runs...), bound
+	return found, err
 }
 
 // window reads what was recorded, at most MaxMessages messages of it: the newest. Then cut is true. The time before the
@@ -165,13 +117,6 @@ func Check(c *config.Config, r Request) error {
 	return err
 }
 
-// entry is one run to make.
-type entry struct {
-	kind  string
-	event contest.Event
-	who   contest.Contender
-}
-
 // plan is what a request asks for.
 type plan struct {
 	request Request
@@ -181,10 +126,8 @@ type plan struct {
 	yaml    string
 	// others are the contenders of other autoscalers; the policy of the request comes first if it is one.
 	others  []contest.Contender
-	entries []entry
+	entries []variants.Variant
 	missing []string
-	// prepared is the recorded trace, measured once for all runs.
-	prepared contest.Prepared
 }
 
 // newPlan checks a request, before anything is read.
@@ -248,7 +191,7 @@ func (p *plan) note(text string) {
 
 // prepare makes the entries from what was recorded.
 func (p *plan) prepare(w recorded.Window) error {
-	t, err := w.Trace(recorded.Options{Seed: seed, Mean: p.present.Policy.Processing})
+	t, err := w.Trace(recorded.Options{Seed: variants.Seed, Mean: p.present.Policy.Processing})
 	if err == nil {
 		t, err = inMemory(t, w.Messages)
 	}
@@ -270,29 +213,25 @@ func (p *plan) prepare(w recorded.Window) error {
 		for _, what := range missing {
 			p.note("not simulated: " + what)
 		}
-		if w.Messages > manyMessages && e.World.Wakes {
-			// A step at every message costs four times as much as the message, and one at every second as much again.
-			e.World.Wakes = false
-			e.Poll = max(e.Poll, min(longestPoll, f.Objective.Latency/pollShare))
-			p.note(fmt.Sprintf("with more than %d messages, the simulated queue does not announce messages: it is "+
-				"polled every %s", manyMessages, render.Seconds(e.Poll.Seconds())))
+		if text := variants.Calm(&e, w.Messages, manyMessages, f.Objective); text != "" {
+			p.note(text)
 		}
-		p.entries = append(p.entries, entry{kind, e, who})
+		p.entries = append(p.entries, variants.Variant{Kind: kind, Event: e, Who: who})
 		return nil
 	}
-	if err := add("present", p.present); err != nil {
+	if err := add(variants.Present, p.present); err != nil {
 		return err
 	}
 	if p.changed != nil {
-		if err := add("changed", *p.changed); err != nil {
+		if err := add(variants.Changed, *p.changed); err != nil {
 			return misuse.Wrap(err)
 		}
 	}
 	for _, x := range p.others {
-		p.entries = append(p.entries, entry{"other", p.entries[0].event, x})
+		p.entries = append(p.entries, variants.Variant{Kind: variants.Other, Event: p.entries[0].Event,
+			Who: x})
 	}
-	p.prepared, err = contest.Prepare(p.entries[0].event, seed)
-	return err
+	return nil
 }
 
 // bootOf returns the measured boot time of members; zero takes the stated one. A change of the stated one asks what
@@ -307,79 +246,4 @@ func (p *plan) bootOf(w recorded.Window, f config.Fleet) time.Duration {
 		p.note(fmt.Sprintf("workers boot in %s, as was measured, and not in the stated %s", is, stated))
 	}
 	return boot
-}
-
-// run makes the runs, two at a time, and the bound beside them.
-func (p *plan) run(ctx context.Context, found *Found, done func(done, of int)) error {
-	all, ctx := errgroup.WithContext(ctx)
-	all.SetLimit(parallel)
-	ended := make(chan struct{}, len(p.entries)+1)
-	for i, e := range p.entries {
-		all.Go(func() error {
-			defer func() { ended <- struct{}{} }()
-			run, err := e.run(ctx, p.prepared, found.To.Sub(found.From))
-			found.Runs[1+i] = run
-			return err
-		})
-	}
-	if p.request.Bound {
-		all.Go(func() (err error) {
-			defer func() { ended <- struct{}{} }()
-			found.Bound, err = p.bound()
-			return err
-		})
-	}
-	finished := make(chan error, 1)
-	go func() { finished <- all.Wait() }()
-	for n := 0; ; {
-		select {
-		case <-ended:
-			if n++; done != nil {
-				done(n, cap(ended))
-			}
-		case err := <-finished:
-			return err
-		}
-	}
-}
-
-// run makes one run on the prepared trace. A policy that cannot run is a failure of the run, and no error.
-func (e entry) run(ctx context.Context, prepared contest.Prepared, span time.Duration) (Run, error) {
-	run := Run{Name: e.who.Name, Kind: e.kind}
-	prepared.Event = e.event
-	if err := e.who.Runnable(prepared.Event); err != nil {
-		run.Failure = err.Error()
-		return run, nil
-	}
-	curves := newCurves(span)
-	result, err := prepared.Run(ctx, e.who, func(v sim.View) { curves.see(v) }, nil)
-	if err == nil {
-		err = contest.Broken([]scoring.Result{result})
-	}
-	if err != nil {
-		return run, err
-	}
-	run.InTime, run.P50, run.P95, run.P99 = &result.InTimeRatio, &result.P50, &result.P95, &result.P99
-	run.WorkerHours, run.ScaleEvents = new(result.WorkerSeconds/3600), &result.ScaleEvents
-	run.Launches, run.PeakWorkers = &result.Launches, &result.PeakWorkers
-	run.Curves = new(curves.ended())
-	if e.event.World.PricePerHour > 0 {
-		run.Cost = &result.Cost
-	}
-	return run, nil
-}
-
-// bound computes the lower bound for the present objective.
-func (p *plan) bound() (*Bound, error) {
-	prepared := p.prepared
-	if err := prepared.Limit(); err != nil {
-		return nil, err
-	}
-	strongest := prepared.Limits.Prescient
-	b := &Bound{WorkerHours: strongest.WorkerSeconds / 3600, Unreachable: strongest.Unreachable}
-	if price := p.entries[0].event.World.PricePerHour; price > 0 {
-		cost := b.WorkerHours * price
-		b.Cost = &cost
-	}
-	return b, nil
 }

@@ -8,6 +8,8 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,6 +23,7 @@ import (
 	"github.com/muster-scale/muster/internal/misuse"
 	"github.com/muster-scale/muster/kinds"
 	"github.com/muster-scale/muster/series"
+	"github.com/muster-scale/muster/sim/trace"
 )
 
 var monday = time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
@@ -281,4 +284,32 @@ func processorTime(t *testing.T) time.Duration {
 		t.Fatal(err)
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// What was recorded can be taken elsewhere: the exported trace has the messages of the replay.
+func TestRecordedMessagesAreExportedAsATrace(t *testing.T) {
+	h := past(t, time.Hour, 30, 4*time.Second)
+	path := filepath.Join(t.TempDir(), "thumbs.csv.gz")
+	n, notes, err := replay.Export(t.Context(), h, parsed(t), hours(1), path)
+	if err != nil || n < 1500 || len(notes) == 0 {
+		t.Fatalf("found %d messages, the notes %q and %v", n, notes, err)
+	}
+	load, err := trace.Open(path, trace.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, total := int64(0), time.Duration(0)
+	if err := load.Each(func(m trace.Message) bool { read++; total += m.Service; return true }); err != nil {
+		t.Fatal(err)
+	}
+	if mean := total / time.Duration(read); read != n || mean < 3900*time.Millisecond || mean > 4100*time.Millisecond {
+		t.Errorf("found %d messages of %s in the file, want %d of 4s", read, mean, n)
+	}
+	if _, _, err := replay.Export(t.Context(), h, parsed(t), replay.Request{Fleet: "thumbs", From: monday.Add(-2 *
+		time.Hour), To: monday}, path+"2"); err == nil {
+		t.Error("a window without any message was exported")
+	}
+	if _, err := os.Stat(path + "2"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("found %v for the file of an export that failed", err)
+	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/muster-scale/muster/internal/misuse"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/trace"
-	"github.com/muster-scale/muster/sim/world"
+	"github.com/muster-scale/muster/sim/variants"
 )
 
 // Circumstances are what a configuration does not say about a replay. The zero value is usable.
@@ -51,24 +51,13 @@ func FleetOf(c *config.Config, name string) (int, error) {
 // Shadow mode is switched off, because in the simulation no other system sizes the fleet.
 func OfFleet(f config.Fleet, t trace.Trace, c Circumstances) (e contest.Event, who contest.Contender, missing []string,
 	err error) {
-	e = contest.Event{
-		Name: t.Name, Objective: f.Objective, Limits: f.Limits, Poll: f.Poll,
-		Prior: f.Policy.Processing, BootPrior: f.Workers.Boot,
-		Trace: func(uint64) (trace.Trace, error) { return t, nil },
-		World: world.World{Boot: world.Draw{Mean: f.Workers.Boot}, Slots: f.Workers.AtOnce(), Start: c.Start,
-			PricePerHour: f.Policy.PricePerHour, Classes: f.Workers.ClassAttribute != ""},
-	}
+	e = variants.OfFleet(f, t, c.Start)
 	if c.Boot > 0 {
 		e.World.Boot.Mean = c.Boot
 	}
 	if missing, err = World(f, &e.World); err != nil {
 		return e, who, missing, err
 	}
-	f.Policy.Processing = 0 // the event states it
-	f.Policy.Shadow = false
-	settings, err := app.Settings(f)
-	if err != nil {
-		return e, who, missing, err
-	}
-	return e, contest.Configured(settings, f.Workers.Idle), missing, nil
+	who, err = variants.Contender(f, app.Settings)
+	return e, who, missing, err
 }

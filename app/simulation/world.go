@@ -4,6 +4,7 @@ import (
 	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/kinds"
+	"github.com/muster-scale/muster/sim/variants"
 	"github.com/muster-scale/muster/sim/world"
 )
 
@@ -49,11 +50,5 @@ func World(f config.Fleet, w *world.World) (missing []string, err error) {
 				"here they are the published pair, 3 datapoints above the target and 15 below 0.9 of it")
 		}
 	}
-	if len(f.Queues) > 1 {
-		missing = append(missing, "it serves several queues; here all messages are in one")
-	}
-	if len(f.Split) > 0 {
-		missing = append(missing, "it has several kinds of workers; here all are as the fleet's")
-	}
-	return missing, nil
+	return append(missing, variants.Missing(f)...), nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"github.com/muster-scale/muster/app/sharing"
 	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/cmd/muster/internal/simulations"
+	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/internal/terminal"
 	"github.com/muster-scale/muster/policy"
 )
@@ -21,7 +24,7 @@ import (
 // key or policy is a usage error, found before anything is read. Exit code 1 means that too little was recorded.
 func newReplay(g *command.Global) *cobra.Command {
 	var r replay.Request
-	window, ended := "", time.Duration(0)
+	window, out, ended := "", "", time.Duration(0)
 	cmd := &cobra.Command{
 		Use:   "replay [FLEET]",
 		Short: "Replay a fleet's recorded work under another policy or other values, in virtual time",
@@ -34,10 +37,13 @@ record and after the last one is left out.
 
 --policy is one of Muster's policies or the rule of another autoscaler; NAME[VALUE] sets the main setting of such a
 rule, as in keda[5]. --set changes a key of the fleet, also within a mapping. --bound adds a lower bound of the cost of
-any scheduler, which takes some seconds.`,
+any scheduler, which takes some seconds.
+
+--out replays nothing: it writes the recorded messages as a trace file, for muster simulate and for the playground.`,
 		Example: `  muster replay thumbnails --set max=20
   muster replay thumbnails --window 7d --policy exact --set policy.trees=whole
-  muster replay thumbnails --others keda,aws-dynamic --bound -o json`,
+  muster replay thumbnails --others keda,aws-dynamic --bound -o json
+  muster replay thumbnails --window 7d --out thumbnails.csv.gz`,
 		Args: cobra.MaximumNArgs(1),
 		// A file with a fault completes nothing, because an error has no place in a completion.
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -59,7 +65,7 @@ any scheduler, which takes some seconds.`,
 			// The window is fixed here, so that all runs are about the same messages.
 			r.To = time.Now().Add(-ended)
 			r.From = r.To.Add(-span)
-			return runReplay(cmd, g, r)
+			return runReplay(cmd, g, r, out)
 		},
 	}
 	f := cmd.Flags()
@@ -70,7 +76,11 @@ any scheduler, which takes some seconds.`,
 	f.StringArrayVar(&r.Set, "set", nil, "a value of the fleet as KEY=VALUE, as in max=20 or policy.scale=0.8")
 	f.StringSliceVar(&r.Others, "others", nil, "other autoscalers to compare with, at most 4: "+
 		strings.Join(simulations.OtherAutoscalers(), ", "))
+	f.StringVar(&out, "out", "", "write the recorded messages to this FILE.csv or FILE.csv.gz instead of a replay")
 	f.BoolVar(&r.Bound, "bound", false, "add the lower bound of the cost")
+	for _, replayed := range []string{"policy", "set", "others", "bound"} {
+		cmd.MarkFlagsMutuallyExclusive("out", replayed)
+	}
 	cmd.RegisterFlagCompletionFunc("policy", simulations.CompletePolicies(true, true))
 	cmd.RegisterFlagCompletionFunc("others", simulations.CompletePolicies(false, false))
 	for _, flag := range []string{"set", "until"} {
@@ -83,7 +93,7 @@ any scheduler, which takes some seconds.`,
 
 // runReplay reads the files and prints the replay. The history is only read, so a running muster up is not disturbed,
 // and what it recorded until this moment counts.
-func runReplay(cmd *cobra.Command, g *command.Global, r replay.Request) error {
+func runReplay(cmd *cobra.Command, g *command.Global, r replay.Request, out string) error {
 	if _, err := g.NeedFile("replay"); err != nil {
 		return err
 	}
@@ -101,6 +111,9 @@ func runReplay(cmd *cobra.Command, g *command.Global, r replay.Request) error {
 		return err
 	}
 	defer h.Close()
+	if out != "" {
+		return exportReplay(cmd, g, h, c, r, out)
+	}
 	// The number of runs is known only once the request is checked.
 	bar := terminal.NewProgress(cmd.ErrOrStderr(), "runs of what was recorded:", 0)
 	defer bar.Done()
@@ -115,4 +128,21 @@ func runReplay(cmd *cobra.Command, g *command.Global, r replay.Request) error {
 		return command.PrintJSON(cmd.OutOrStdout(), found)
 	}
 	return replay.Print(cmd.OutOrStdout(), found)
+}
+
+// exportReplay writes what was recorded as a trace.
+func exportReplay(cmd *cobra.Command, g *command.Global, h replay.History, c *config.Config, r replay.Request,
+	out string) error {
+	n, notes, err := replay.Export(cmd.Context(), h, c, r, out)
+	if err != nil {
+		return err
+	}
+	if g.JSON() {
+		return command.PrintJSON(cmd.OutOrStdout(), map[string]any{"written": out, "messages": n, "notes": notes})
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "wrote %s to %s\n", render.Plural(int(n), "message"), out)
+	for _, note := range notes {
+		fmt.Fprintf(cmd.OutOrStdout(), "  %s\n", note)
+	}
+	return nil
 }

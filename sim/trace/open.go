@@ -124,16 +124,8 @@ func Open(path string, o Options) (Trace, error) {
 		return Trace{}, err
 	}
 	defer f.Close()
-	if o.Format == "" {
-		if o.Format, err = find(path, f); err != nil {
-			return Trace{}, err
-		}
-	}
-	// Options without any effect are refused, because the user expects one.
-	if o.Format != Counts && o.forCounts() {
-		return Trace{}, &Fault{File: path,
-			Problem: fmt.Errorf("found the format %s, which says itself how long the work takes; service and spread "+
-				"are for counts", o.Format)}
+	if o, err = o.settled(path, f); err != nil {
+		return Trace{}, err
 	}
 	t := Trace{Name: filepath.Base(path), Open: func() (Reader, error) {
 		f, now, err := openFile(path)
@@ -154,6 +146,38 @@ func Open(path string, o Options) (Trace, error) {
 	}}
 	// Reading the first message finds most faults before a long run begins.
 	return t, t.Each(func(Message) bool { return false })
+}
+
+// Read is [Open] for content that is in memory, such as a file that a browser has read. The name stands for it in
+// errors, and its ending may tell the format. The content must not change.
+func Read(name string, content []byte, o Options) (Trace, error) {
+	err := o.check()
+	if err == nil {
+		o, err = o.settled(name, bytes.NewReader(content))
+	}
+	if err != nil {
+		return Trace{}, err
+	}
+	t := Trace{Name: filepath.Base(name), Open: func() (Reader, error) {
+		return read(name, bytes.NewReader(content), nil, o)
+	}}
+	return t, t.Each(func(Message) bool { return false })
+}
+
+// settled returns the options with the format of the content in. Options without any effect are refused, because the
+// user expects one.
+func (o Options) settled(path string, in io.Reader) (Options, error) {
+	if o.Format == "" {
+		var err error
+		if o.Format, err = find(path, in); err != nil {
+			return o, err
+		}
+	}
+	if o.Format != Counts && o.forCounts() {
+		return o, &Fault{File: path, Problem: fmt.Errorf("found the format %s, which says itself how long the work "+
+			"takes; service and spread are for counts", o.Format)}
+	}
+	return o, nil
 }
 
 // find returns the format of a file by its name or its first line.

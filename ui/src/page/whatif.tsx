@@ -15,19 +15,22 @@ import { useStore } from "../store.ts";
 import { replayed, settings } from "../whatif.ts";
 import { seriesPath } from "./window.ts";
 
-// lines are the curves of a quantity, by run. Without a change there is no changed run.
-function lines(quantity: string, changed: boolean): Line[] {
+// lines are the curves of a quantity, by run. Without a change there is no changed run, and a file has no recorded one.
+function lines(quantity: string, changed: boolean, recorded: boolean): Line[] {
 	const all: Line[] = [
-		{ key: `recorded_${quantity}`, label: "recorded", color: "--line-2", dash: [2, 3], step: true },
 		{ key: `present_${quantity}`, label: "present", color: "--line-3", dash: [6, 3], step: true },
 	];
+	if (recorded) {
+		all.unshift({ key: `recorded_${quantity}`, label: "recorded", color: "--line-2", dash: [2, 3], step: true });
+	}
 	if (changed) all.push({ key: `changed_${quantity}`, label: "changed", color: "--line-1", width: 2, step: true });
 	return all;
 }
 
 const objective: Line = { key: "objective_s", label: "objective", color: "--bad", dash: [8, 4], step: true };
 
-const policies = ["deadline", "exact", "backlog-per-worker", "dynamic-backlog", "worker-utilization"];
+/** policies are those of Muster that need no parameters. */
+export const policies = ["deadline", "exact", "backlog-per-worker", "dynamic-backlog", "worker-utilization"];
 
 /** others are the autoscalers to compare with, by the name of their rule. */
 const others: [string, string][] = [
@@ -37,7 +40,8 @@ const others: [string, string][] = [
 	["kpa", "Knative"],
 ];
 
-interface Result {
+/** What is shown of a simulation: recorded is what really happened, or null. */
+export interface Result {
 	replay: Replay;
 	recorded: Series | null;
 	/** unread says why there are no recorded curves. */
@@ -171,7 +175,8 @@ async function recordedOf(r: Replay, signal: AbortSignal): Promise<Omit<Result, 
 	}
 }
 
-function Choices({ chosen, choose }: { chosen: string[]; choose: (names: string[]) => void }) {
+/** Choices lets the user choose other autoscalers. */
+export function Choices({ chosen, choose }: { chosen: string[]; choose: (names: string[]) => void }) {
 	return (
 		<fieldset class="choices">
 			<legend>Compare with other autoscalers</legend>
@@ -191,7 +196,8 @@ function Choices({ chosen, choose }: { chosen: string[]; choose: (names: string[
 	);
 }
 
-function Shown({ result: { replay: r, recorded, unread } }: { result: Result }) {
+/** Shown draws a simulation: the curves, the table and the changed fleet. */
+export function Shown({ result: { replay: r, recorded, unread } }: { result: Result }) {
 	const cursor = useMemo(() => new Cursor("whatif"), []);
 	const data = useMemo(() => replayed(r, recorded), [r, recorded]);
 	const range = useMemo(() => recordedRange(r, data), [r, data]);
@@ -204,7 +210,7 @@ function Shown({ result: { replay: r, recorded, unread } }: { result: Result }) 
 				<div class="grid">
 					<Chart
 						title="Workers in service"
-						lines={lines("in_service", changed)}
+						lines={lines("in_service", changed, recorded !== null)}
 						text={count}
 						steps={wholeSteps}
 						data={data}
@@ -213,7 +219,7 @@ function Shown({ result: { replay: r, recorded, unread } }: { result: Result }) 
 					/>
 					<Chart
 						title="Age of the oldest message"
-						lines={[...lines("oldest_age_s", changed), objective]}
+						lines={[...lines("oldest_age_s", changed, recorded !== null), objective]}
 						text={duration}
 						steps={timeSteps}
 						data={data}

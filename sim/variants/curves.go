@@ -1,10 +1,13 @@
-package replay
+package variants
 
 import (
 	"time"
 
 	"github.com/muster-scale/muster/sim"
 )
+
+// points is how many values each curve of a run has at most.
+const points = 300
 
 // Curves are those of one run, as columns with one value for each step. A value is the largest of its step, so that no
 // peak is lost.
