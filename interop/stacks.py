@@ -211,6 +211,9 @@ def page(work):
     """Runs the commands of docs/deploy.md as they stand there, and reads back the controller's service and group."""
     aws = shutil.which("aws", path=os.environ.get("MUSTER_AWS_PATH", os.environ["PATH"]))
     if not aws:
+        if os.environ.get("CI") == "true":
+            check("the commands of docs/deploy.md run", lambda: true(False, "there is no command aws, and CI needs it"))
+            return
         print("skip the commands of docs/deploy.md: there is no command aws")
         return
     place = pathlib.Path(work) / "page"

@@ -119,7 +119,7 @@ func TestATrialMakesATableAndLeavesNothing(t *testing.T) {
 	}
 	out, calls := r.out.String(), r.read("calls")
 	for _, want := range []string{
-		"at most 0.38 USD in 90 minutes", "s2-service", "s3-fargate", "done", "nothing is left",
+		"at most 0.44 USD in 90 minutes and 30 for removing", "s2-service", "s3-fargate", "done", "nothing is left",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("printed %s, want %q in it", out, want)
@@ -144,21 +144,54 @@ func TestAnInterruptedTrialLeavesNothing(t *testing.T) {
 	}
 }
 
-// interrupt starts the script, interrupts it after a call, and waits until it has ended.
-func (r *trial) interrupt(by syscall.Signal, after string) {
+// TestAKilledTrialLeavesNothing holds that a process beside the script removes things when the script cannot, and ends.
+func TestAKilledTrialLeavesNothing(t *testing.T) {
+	for after, environment := range map[string]string{
+		"get-queue-attributes":  "FAKE_LEFT=5", // the queue never becomes empty
+		"cloudformation deploy": "FAKE_SLOW=1", // the stack is not made yet
+	} {
+		r := newTrial(t, stated("--only", "s3-fargate")...)
+		r.cmd.Env = append(r.cmd.Env, environment)
+		// Wait returns when nothing has the output of the script any more, so when the other process has ended, too.
+		r.cmd.WaitDelay = 40 * time.Second
+		r.start(after)
+		if err := r.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.cmd.Wait(); errors.Is(err, exec.ErrWaitDelay) {
+			t.Errorf("killed after %s: a process is left", after)
+		}
+		if out := r.out.String(); r.read("stacks") != "" || !strings.Contains(out, "the script was killed") ||
+			!strings.Contains(out, "nothing is left") {
+			t.Errorf("killed after %s: left %q, printed %s", after, r.read("stacks"), out)
+		}
+		if calls := r.read("calls"); strings.Contains(after, "queue") && !strings.Contains(calls, "stopped") {
+			t.Errorf("killed after %s: the controller is left, calls %s", after, calls)
+		}
+	}
+}
+
+// start starts the script, and waits until it has made a call.
+func (r *trial) start(after string) {
 	r.t.Helper()
 	if err := r.cmd.Start(); err != nil {
 		r.t.Fatal(err)
 	}
 	for range 600 {
 		if strings.Contains(r.read("calls"), after) {
-			break
+			return
 		}
 		select {
 		case <-r.t.Context().Done():
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// interrupt starts the script, interrupts it after a call, and waits until it has ended.
+func (r *trial) interrupt(by syscall.Signal, after string) {
+	r.t.Helper()
+	r.start(after)
 	if err := r.cmd.Process.Signal(by); err != nil {
 		r.t.Fatal(err)
 	}

@@ -74,8 +74,8 @@ func TestNoLinkIsDead(t *testing.T) {
 				target = path.Join(path.Dir(name), file)
 			}
 			if _, err := os.Stat(filepath.Join("../..", target)); err != nil {
-				t.Errorf("%s links to %s, which does not exist.\nwhy: a reader ends there. fix: name what is meant", name,
-					l[1])
+				t.Errorf("%s links to %s, which does not exist.\nwhy: a reader ends there. fix: name what is meant",
+					name, l[1])
 				continue
 			}
 			if page, ok := all[target]; ok && anchor != "" && !anchors(page)[anchor] {

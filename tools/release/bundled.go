@@ -57,8 +57,8 @@ func bundled(root string) (all []licensed, err error) {
 			return nil, fmt.Errorf("licences of %s in the dashboard: %w", name, err)
 		}
 		if len(l.texts) == 0 {
-			return nil, fmt.Errorf("the package %s %s of the dashboard has no licence file in ui/%s; do without it, or "+
-				"ask its authors", name, p.Version, dir)
+			return nil, fmt.Errorf("the package %s %s of the dashboard has no licence file in ui/%s; do without it, "+
+				"or ask its authors", name, p.Version, dir)
 		}
 		all = append(all, l)
 	}

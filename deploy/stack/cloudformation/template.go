@@ -17,8 +17,8 @@ type writer struct {
 // Write returns the template of a stack. It is at most 51,200 bytes, the limit of a template that is passed in a call,
 // for every stack of one fleet.
 func Write(s stack.Stack) []byte {
-	w := &writer{Stack: s, arns: s.References(func(i int) string { return numbered("Queue", i) + ".Arn" }, "Reports.Arn",
-		"FunctionLogs.Arn", "Logs.Arn")}
+	queue := func(i int) string { return numbered("Queue", i) + ".Arn" }
+	w := &writer{Stack: s, arns: s.References(queue, "Reports.Arn", "FunctionLogs.Arn", "Logs.Arn")}
 	for i, q := range s.Queues {
 		w.queue(numbered("Queue", i), numbered("DeadLetters", i), q)
 	}

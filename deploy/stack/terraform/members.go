@@ -44,7 +44,8 @@ func (w *writer) group() {
 	// Without a policy of its own the group uses that of AWS, which knows nothing of idle workers. Every instance is
 	// protected, so that it ends none.
 	if g.Terminated {
-		b = append(b, entry{key: "termination_policies", value: list{expression("aws_lambda_function.function[\"terminate\"].arn")}})
+		b = append(b, entry{key: "termination_policies",
+			value: list{expression(`aws_lambda_function.function["terminate"].arn`)}})
 	}
 	b = append(b, entry{key: "mixed_instances_policy", value: mixed()}, entry{key: "tag", value: tag("muster:fleet",
 		w.Fleet)})

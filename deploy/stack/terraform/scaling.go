@@ -110,13 +110,14 @@ func (w *writer) functions() {
 	shared := common(w.Functions)
 	for _, f := range w.Functions {
 		own := slices.DeleteFunc(slices.Clone(f.Role.Statements), func(s stack.Statement) bool {
-			return slices.ContainsFunc(shared, func(x stack.Statement) bool { return reflect.DeepEqual(x, s) })
+			return has(shared, s)
 		})
 		environment := object{}
 		for i := 0; i+1 < len(f.Environment); i += 2 {
 			environment = append(environment, entry{key: f.Environment[i], value: f.Environment[i+1]})
 		}
 		of := object{{key: "timeout", value: f.Timeout}, {key: "environment", value: environment}}
+		// A function without a rate has no member for it: the schedules are made for those that have one.
 		if f.Rate != "" {
 			of = append(of, entry{key: "rate", value: f.Rate})
 		}
@@ -147,16 +148,21 @@ func (w *writer) functions() {
 	w.callers()
 }
 
-// common returns the statements that all functions have.
+// common returns the statements that all functions have: what each needs to write its log. They stand in the resource
+// of the policies, because a long line in each function would hide what only this one may do.
 func common(all []stack.Function) (shared []stack.Statement) {
 	for _, s := range all[0].Role.Statements {
-		if !slices.ContainsFunc(all, func(f stack.Function) bool {
-			return !slices.ContainsFunc(f.Role.Statements, func(x stack.Statement) bool { return reflect.DeepEqual(x, s) })
-		}) {
+		lacks := func(f stack.Function) bool { return !has(f.Role.Statements, s) }
+		if !slices.ContainsFunc(all, lacks) {
 			shared = append(shared, s)
 		}
 	}
 	return shared
+}
+
+// has tells whether a statement is among others.
+func has(all []stack.Statement, s stack.Statement) bool {
+	return slices.ContainsFunc(all, func(x stack.Statement) bool { return reflect.DeepEqual(x, s) })
 }
 
 // callers adds the schedules of the functions, and the permission of the group to ask one. A permission names who may
@@ -211,7 +217,8 @@ func (w *writer) events() {
 		{key: "event_pattern", value: document{expression("each.value")}}})
 	w.resource("aws_cloudwatch_event_target", "events", "", body{
 		{key: "for_each", value: expression("aws_cloudwatch_event_rule.events")},
-		{key: "rule", value: expression("each.value.name")}, {key: "arn", value: expression("aws_sqs_queue.events.arn")}})
+		{key: "rule", value: expression("each.value.name")},
+		{key: "arn", value: expression("aws_sqs_queue.events.arn")}})
 	w.resource("aws_sqs_queue_policy", "events", "", body{
 		{key: "queue_url", value: expression("aws_sqs_queue.events.id")},
 		{key: "policy", value: policy(list{object{{key: "Effect", value: "Allow"},

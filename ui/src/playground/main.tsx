@@ -156,13 +156,13 @@ function Playground({ traces }: { traces: BuiltIn[] }) {
 			const { found, error: refused } = await ask(asked, content, signal, tell);
 			if (!found) throw new Error(refused ?? "The simulator gave no answer.");
 			const replay = shifted(found, midnight);
-			setResult({ replay, recorded: null });
+			setResult({ replay, recorded: null, unread: "" });
 			if (!least) return;
 			show({ ...me, share: 1, bounding: true });
 			const lowest = await least;
 			if (!lowest.found) throw new Error(lowest.error ?? "The simulator gave no bound.");
 			const { bound: b } = lowest.found;
-			setResult({ replay: b ? { ...replay, bound: b } : replay, recorded: null });
+			setResult({ replay: b ? { ...replay, bound: b } : replay, recorded: null, unread: "" });
 		} catch (err) {
 			if (!signal.aborted) setError(text(err));
 		} finally {
