@@ -176,12 +176,11 @@ func wanted(c []config.Fleet, retry bool) lifecycle.Want[config.Fleet] {
 	return w
 }
 
-// want makes c the wanted fleets and returns the notes that result; with retry, failed fleets are retried at once. It
-// returns nil when Muster is stopping.
-func (f *fleets) want(ctx context.Context, c []config.Fleet, retry bool) []lifecycle.Note {
+// want makes other fleets the wanted ones and returns the notes that result. It returns nil when Muster is stopping.
+func (f *fleets) want(ctx context.Context, w lifecycle.Want[config.Fleet]) []lifecycle.Note {
 	notes := make(chan []lifecycle.Note, 1)
 	select {
-	case f.events <- machineEvent{wanted(c, retry), notes}:
+	case f.events <- machineEvent{w, notes}:
 		return <-notes
 	case <-f.over:
 	case <-ctx.Done():

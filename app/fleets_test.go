@@ -145,7 +145,7 @@ func (s *fleetStage) fleet(name string) *fakeFleet {
 
 func (s *fleetStage) want(c ...config.Fleet) string {
 	var said []string
-	for _, n := range s.fleets.want(s.t.Context(), c, false) {
+	for _, n := range s.fleets.want(s.t.Context(), wanted(c, false)) {
 		said = append(said, n.String())
 	}
 	synctest.Wait()
@@ -238,7 +238,7 @@ func TestAFleetThatAnotherControllerHasTakenIsLeftToIt(t *testing.T) {
 			t.Errorf("the fleet stands at %+v, want failed and not tried again", stands)
 		}
 		s.happened("open jobs of first max 3")
-		s.fleets.want(s.t.Context(), []config.Fleet{servingQueue("jobs", "first", 3)}, true)
+		s.fleets.want(s.t.Context(), wanted([]config.Fleet{servingQueue("jobs", "first", 3)}, true))
 		synctest.Wait()
 		s.happened("open jobs of first max 3", "open jobs of first max 3")
 	}, servingQueue("jobs", "first", 3))
@@ -255,7 +255,7 @@ func TestAnEndWaitsForWorkersOfEveryFleetInEveryPhase(t *testing.T) {
 			t.Fatal("it ended while workers worked")
 		default:
 		}
-		if notes := s.fleets.want(s.t.Context(), nil, false); len(notes) > 0 {
+		if notes := s.fleets.want(s.t.Context(), wanted(nil, false)); len(notes) > 0 {
 			t.Errorf("a configuration was taken over at the end: %v", notes)
 		}
 		for name := range s.fleets.served() {

@@ -49,11 +49,15 @@ type sized struct{ *fleets }
 
 // Want implements [turns.Fleets].
 func (f sized) Want(ctx context.Context, c []config.Fleet, retry bool) []lifecycle.Note {
-	return f.want(ctx, c, retry)
+	return f.want(ctx, wanted(c, retry))
 }
 
-// Say implements [turns.Fleets].
-func (f sized) Say(notes []lifecycle.Note) { f.say(notes) }
+// HandOver implements [turns.Fleets].
+func (f sized) HandOver(ctx context.Context, c []config.Fleet) {
+	w := wanted(c, false)
+	w.Handover = true
+	f.say(f.want(ctx, w))
+}
 
 // Has implements [turns.Fleets].
 func (f sized) Has(name string) bool {
@@ -82,7 +86,7 @@ func (a *App) want(ctx context.Context, c []config.Fleet, retry bool) []lifecycl
 	if a.turns != nil {
 		return a.turns.Want(ctx, c, retry)
 	}
-	return a.fleets.want(ctx, c, retry)
+	return a.fleets.want(ctx, wanted(c, retry))
 }
 
 // standing returns the phase of each fleet, also of those that another controller leads.

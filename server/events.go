@@ -76,6 +76,10 @@ func (a *api) event(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, fmt.Sprintf("no fleet serves the queue %.100q", e.Queue))
 		return
 	}
+	if standby := a.standbys(woken); len(woken) == 0 && standby != "" {
+		a.notRunning(w, standby)
+		return
+	}
 	if !a.limit.Allow() {
 		w.Header().Set("Retry-After", "1")
 		fail(
@@ -104,6 +108,17 @@ func (a *api) event(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusAccepted)
 	encode(w, done)
+}
+
+// standbys removes the fleets that other controllers lead, which cannot be woken here, and returns the name of one.
+func (a *api) standbys(woken map[string]Fleet) (one string) {
+	for _, name := range slices.Sorted(maps.Keys(woken)) {
+		if a.standing(name).Phase == Standby {
+			delete(woken, name)
+			one = name
+		}
+	}
+	return one
 }
 
 // wakes returns the fleets that an event wakes, by name.

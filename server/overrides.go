@@ -143,11 +143,8 @@ func (a *api) dismiss(w http.ResponseWriter, r *http.Request) {
 func (a *api) notRunning(w http.ResponseWriter, fleet string) {
 	w.Header().Set("Retry-After", "1")
 	text := fmt.Sprintf("fleet %s does not run; muster status says why", fleet)
-	switch s := a.standing(fleet); {
-	case s.Phase == Standby && s.Leader != "":
-		text = fmt.Sprintf("fleet %s is led by the controller %s; ask that one", fleet, s.Leader)
-	case s.Phase == Standby:
-		text = fmt.Sprintf("fleet %s has no leader now; ask again in a few seconds", fleet)
+	if s := a.standing(fleet); s.Phase == Standby {
+		text = s.Elsewhere(fleet)
 	}
 	fail(w, http.StatusServiceUnavailable, text)
 }
@@ -216,8 +213,12 @@ func (a *api) listOverrides(w http.ResponseWriter, r *http.Request) {
 		a.noFleet(w, name)
 		return
 	}
+	o, seen := f.Last()
+	if !seen { // what is not known here is not the same as none
+		a.notRunning(w, name)
+		return
+	}
 	all := Overrides{Fleet: name, At: time.Now().UTC(), Overrides: []OverrideStatus{}}
-	o, _ := f.Last()
 	for _, x := range o.Observation.Overrides {
 		all.Overrides = append(all.Overrides, overrideStatus(x, all.At))
 	}
@@ -262,8 +263,12 @@ func (a *api) judge(w http.ResponseWriter, r *http.Request) {
 		a.noFleet(w, name)
 		return
 	}
-	o, seen := freshOutcome(r.Context(), f)
 	standing := a.standing(name)
+	if standing.Phase == Standby {
+		a.notRunning(w, name)
+		return
+	}
+	o, seen := freshOutcome(r.Context(), f)
 	facts := guard.Facts{Fleet: name, At: time.Now().UTC(), Trouble: troubleOf(standing, o),
 		Observation: o.Observation, Decision: o.Decision}
 	facts.Sized = seen && o.Ready && !standing.stopping()

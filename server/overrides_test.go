@@ -178,7 +178,8 @@ func TestTheOverridesOfAFleetAreListedAndCounted(t *testing.T) {
 	f.last = &o
 	wants(t, w.ask("GET", "/v1/fleets/a/overrides", ""), http.StatusOK, `"fleet":"a"`, `"active":true`,
 		`(a test)`, `"grant":{"workers":4`)
-	wants(t, w.ask("GET", "/v1/fleets/b/overrides", ""), http.StatusOK, `"overrides":[]`)
+	// What a fleet that does not run was told is unknown, which is not the same as nothing.
+	wants(t, w.ask("GET", "/v1/fleets/b/overrides", ""), http.StatusServiceUnavailable, "fleet b does not run")
 	wants(t, w.ask("GET", "/v1/fleets/none/overrides", ""), http.StatusNotFound, "there is no fleet")
 	m := server.NewMetrics(w.fleets, nil)
 	w.serves = server.New(server.Options{Token: w.token, Fleets: w.fleets, Decisions: w.past, Metrics: m.Collect})

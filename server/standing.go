@@ -19,7 +19,8 @@ type Standing struct {
 	Leader string
 	// Since is when the phase began; zero if unknown.
 	Since time.Time
-	// Failure says why the fleet is not sized or, while it runs, why its configuration could not be changed.
+	// Failure says why the fleet is not sized or, while it runs, why its configuration could not be changed. For a
+	// standby it says why this controller cannot take the fleet over.
 	Failure string
 	// RetryAt is when the next try comes; zero if there is none.
 	RetryAt time.Time
@@ -53,12 +54,26 @@ func (s Standing) Trouble() string {
 		return ""
 	case s.Failure == "":
 		return ""
+	case s.Phase == Standby:
+		return "this controller cannot take the fleet over: " + s.Failure
 	case s.Phase == string(lifecycle.Running):
 		return "the fleet runs with an earlier configuration, because the change failed: " + s.Failure + next
 	case s.Phase == string(lifecycle.Starting):
 		next = "; it is being retried"
 	}
 	return "the fleet is not sized" + since + ": " + s.Failure + next
+}
+
+// Elsewhere says of a fleet that this controller does not lead who can answer for it.
+func (s Standing) Elsewhere(fleet string) string {
+	switch {
+	case s.Failure != "":
+		return fmt.Sprintf("who leads fleet %s is unknown, because %s", fleet, s.Failure)
+	case s.Leader == "":
+		return fmt.Sprintf("fleet %s has no leader now; ask again in a few seconds", fleet)
+	}
+	return fmt.Sprintf("fleet %s is led by the controller %s, and this one is a standby; ask %s", fleet, s.Leader,
+		s.Leader)
 }
 
 // troubleOf says why a fleet is not sized, or not as configured, given the outcome of its last step; empty if it is.
@@ -78,42 +93,64 @@ func (o Options) standing(name string) Standing {
 	return o.Standing()[name]
 }
 
-// ready answers whether the fleets are sized. If some are not, the answer is degraded but still a success: a load
-// balancer that took this program out of service would cut off the workers of all others.
-func (a *api) ready(w http.ResponseWriter, _ *http.Request) {
-	now := time.Now()
-	sized, troubled, standby := 0, 0, 0
+// readiness counts the fleets by what a health check must know of them.
+type readiness struct {
+	sized, troubled int
+	// starting were not read yet, and are not late with that.
+	starting int
+	// standby are led by other controllers, leaderless by none.
+	standby, leaderless int
+}
+
+// readiness counts the fleets at a time.
+func (a *api) readiness(now time.Time) (n readiness) {
 	for name, f := range a.Fleets() {
 		s := a.standing(name)
 		o, seen := f.Last()
-		seen = seen && o.Ready
 		switch {
 		case s.stopping():
-		case s.Phase == Standby:
-			standby++
 		case troubleOf(s, o) != "":
-			troubled++
-		case seen:
-			sized++
-		case now.Sub(s.Since) > seenWithin && !s.Since.IsZero() || a.settled.Load():
-			troubled++
+			n.troubled++
+		case s.Phase == Standby && s.Leader == "":
+			n.leaderless++
+		case s.Phase == Standby:
+			n.standby++
+		case seen && o.Ready:
+			n.sized++
+		case now.Sub(s.Since) > seenWithin && !s.Since.IsZero():
+			n.troubled++
 		default:
-			fail(w, http.StatusServiceUnavailable, "not every fleet was read yet")
-			return
+			n.starting++
 		}
 	}
+	return n
+}
+
+// ready answers whether the fleets are sized. If some are not, the answer is degraded but still a success: a load
+// balancer that took this program out of service would cut off the workers of all others. For the same reason a fleet
+// that is added, or taken over, while this program serves does not make it unready.
+func (a *api) ready(w http.ResponseWriter, _ *http.Request) {
+	n := a.readiness(time.Now())
+	all := n.sized + n.troubled + n.starting
 	switch {
-	case troubled > 0 && sized == 0:
+	case n.starting > 0 && !a.settled.Load():
+		fail(w, http.StatusServiceUnavailable, "not every fleet was read yet")
+		return
+	case n.troubled > 0 && n.sized+n.starting == 0:
 		fail(w, http.StatusServiceUnavailable, "degraded: no fleet is sized; muster status says why")
 		return
-	case troubled > 0:
-		fmt.Fprintf(
-			w,
-			"degraded: %d of %d fleets are not sized as configured; muster status says why\n",
-			troubled,
-			troubled+sized,
-		)
-	case standby > 0 && sized == 0:
+	case n.troubled > 0:
+		fmt.Fprintf(w, "degraded: %d of %d fleets are not sized as configured; muster status says why\n",
+			n.troubled, all)
+	case n.starting > 0:
+		fmt.Fprintf(w, "starting: %d of %d fleets were not read yet; each is sized after its first reading\n",
+			n.starting, all)
+	case n.sized > 0:
+		fmt.Fprintln(w, "ready")
+	case n.leaderless > 0:
+		fmt.Fprintf(w, "standby: no controller leads %d of %d fleets; one takes over within seconds\n", n.leaderless,
+			n.leaderless+n.standby)
+	case n.standby > 0:
 		fmt.Fprintln(w, "standby: other controllers lead the fleets")
 	default:
 		fmt.Fprintln(w, "ready")

@@ -81,13 +81,81 @@ func TestAFleetThatIsAddedDoesNotMakeTheWholeUnready(t *testing.T) {
 		t.Fatalf("readyz: found %d %q", answer.Code, answer.Body)
 	}
 	w.b.last = nil
-	if answer := w.ask(
-		"GET",
-		"/readyz",
-		"",
-	); answer.Code != http.StatusOK ||
-		!strings.HasPrefix(answer.Body.String(), "degraded") {
-		t.Errorf("readyz while a fleet is new: found %d %q, want degraded", answer.Code, answer.Body)
+	wants(t, w.ask("GET", "/readyz", ""), http.StatusOK,
+		"starting: 1 of 2 fleets were not read yet; each is sized after its first reading")
+	// One that stays unread is no new one.
+	w.standing = map[string]server.Standing{"b": {Phase: "running", Since: time.Now().Add(-2 * time.Minute)}}
+	wants(t, w.ask("GET", "/readyz", ""), http.StatusOK, "degraded: 1 of 2")
+}
+
+// A controller that takes over is neither degraded, which alarms people, nor ready, which would be untrue.
+func TestReadinessFollowsATakeOver(t *testing.T) {
+	at := func(phase, leader string) server.Standing {
+		return server.Standing{Phase: phase, Leader: leader, Since: time.Now()}
+	}
+	w := newWorld(t)
+	w.a.last = nil
+	away := server.Standing{Phase: "standby", Failure: "the store of leases cannot be used: no route"}
+	for _, row := range []struct {
+		name string
+		a, b server.Standing
+		seen bool
+		code int
+		want string
+	}{
+		{"another leads", at("standby", "host-a"), at("standby", "host-a"), false, 200,
+			"standby: other controllers lead"},
+		{"the other is gone", at("standby", ""), at("standby", "host-a"), false, 200,
+			"standby: no controller leads 1 of 2 fleets; one takes over within seconds"},
+		{"it leads, and has begun nothing", at("starting", "host-b"), at("standby", "host-a"), false, 200,
+			"starting: 1 of 1 fleets"},
+		{"it runs, and has read nothing", at("running", "host-b"), at("standby", "host-a"), false, 200,
+			"starting: 1 of 1 fleets"},
+		{"it has read", at("running", "host-b"), at("standby", "host-a"), true, 200, "ready\n"},
+		{"the store is away", away, away, true, 503, "degraded: no fleet is sized"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w.standing, w.a.last = map[string]server.Standing{"a": row.a, "b": row.b}, nil
+			if row.seen {
+				w.a.last = &w.steps[0]
+			}
+			wants(t, w.ask("GET", "/readyz", ""), row.code, row.want)
+		})
+	}
+}
+
+// A standby knows nothing of a fleet, so it must not answer that there is nothing.
+func TestAStandbyNamesTheLeader(t *testing.T) {
+	w := newWorld(t, func(w *world) {
+		w.standing = map[string]server.Standing{"a": {Phase: "standby", Leader: "host-a"}, "b": {Phase: "standby"}}
+	})
+	w.a.last = nil
+	const led = "fleet a is led by the controller host-a, and this one is a standby; ask host-a"
+	for path, body := range map[string]string{
+		"GET /v1/fleets/a/guard": "", "GET /v1/fleets/a/overrides": "",
+		"POST /v1/fleets/a/overrides":            `{"kind":"pause","for_s":60}`,
+		"DELETE /v1/fleets/a/overrides/x":        "",
+		"POST /v1/fleets/a/members/m1/release":   "",
+		"POST /v1/events":                        `{"fleet":"a","id":"1"}`,
+		"POST /v1/fleets/a/overrides?plan=1":     `{"kind":"pause","for_s":60}`,
+		"DELETE /v1/fleets/a/overrides/x?plan=1": "",
+	} {
+		method, at, _ := strings.Cut(path, " ")
+		answer := w.ask(method, at, body)
+		wants(t, answer, http.StatusServiceUnavailable, led)
+		if answer.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: the answer does not say when to try again", path)
+		}
+	}
+	wants(t, w.ask("GET", "/v1/fleets/b/guard", ""), http.StatusServiceUnavailable, "fleet b has no leader now")
+	w.standing["b"] = server.Standing{Phase: "standby", Failure: "the store of leases cannot be used: no route"}
+	wants(t, w.ask("GET", "/v1/fleets/b/guard", ""), http.StatusServiceUnavailable,
+		"who leads fleet b is unknown, because the store of leases cannot be used: no route")
+	// An event for all fleets wakes those that are led here, and names no other.
+	w.standing["b"] = server.Standing{}
+	wants(t, w.ask("POST", "/v1/events", `{"id":"2"}`), http.StatusAccepted, `{"fleets":["b"]`)
+	if w.a.wakes != 0 || w.b.wakes != 1 {
+		t.Errorf("woke a %d times and b %d times", w.a.wakes, w.b.wakes)
 	}
 }
 

@@ -1,12 +1,16 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app"
@@ -34,31 +38,38 @@ type Fleet struct {
 // Make decides for every fleet of the configuration on the current state: that of the muster up which runs with it or,
 // when none runs, of the data directory. If the configuration is invalid, fault says why and c only locates muster up.
 // Make then plans with the configuration in force, and returns fault when no muster up runs.
-func Make(ctx context.Context, c *config.Config, fault error) ([]Fleet, error) {
+// Fleets that other controllers lead are left out, and named in others; when all are, that is an error.
+func Make(ctx context.Context, c *config.Config, fault error) (plans []Fleet, others Others, err error) {
 	var s server.Status
-	err := client.Get(ctx, c, "/v1/status", &s)
+	err = client.Get(ctx, c, "/v1/status", &s)
 	switch {
 	case errors.Is(err, client.ErrNotRunning) && fault != nil:
-		return nil, misuse.Wrap(fault)
+		return nil, nil, misuse.Wrap(fault)
 	case errors.Is(err, client.ErrNotRunning):
-		return planHere(ctx, c)
+		plans, err = planHere(ctx, c)
+		return plans, nil, err
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	// A faulty file has no fleets to plan, but the running program has.
 	case fault != nil:
-		return planInForce(ctx, c, s)
+		plans, err = planInForce(ctx, c, s)
+		return plans, othersOf(s), err
 	}
+	others = othersOf(s)
 	seen := map[string]muster.Observation{}
 	for _, f := range s.Fleets {
-		if f.Ready {
+		if f.Ready && f.Phase != server.Standby {
 			seen[f.Name] = f.Observation
 		}
 	}
-	plans := []Fleet{}
+	plans = []Fleet{}
 	for _, f := range c.Fleets {
 		o, ok := seen[f.Name]
+		if !ok && others[f.Name] != "" {
+			continue
+		}
 		if !ok {
-			return nil, fmt.Errorf("the running muster up has not seen a fleet %q; start it with this "+
+			return nil, nil, fmt.Errorf("the running muster up has not seen a fleet %q; start it with this "+
 				"configuration, or stop it to plan from the data alone", f.Name)
 		}
 		// What was measured is kept; what the configuration states is replaced.
@@ -66,11 +77,46 @@ func Make(ctx context.Context, c *config.Config, fault error) ([]Fleet, error) {
 		o.Limits.Min, o.Limits.Max = o.Overrides.Limits(o.At, o.Limits.Min, o.Limits.Max)
 		one, err := planWith(ctx, c, f.Policy, o)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		plans = append(plans, one)
 	}
-	return plans, nil
+	if len(plans) == 0 {
+		return plans, others, others.err()
+	}
+	return plans, others, nil
+}
+
+// Others are the fleets that other controllers lead, by name. Each has a sentence that names its leader, which alone
+// has the state to plan with.
+type Others map[string]string
+
+// othersOf returns the fleets that the running muster up does not lead.
+func othersOf(s server.Status) Others {
+	others := Others{}
+	for _, f := range s.Fleets {
+		if f.Phase == server.Standby {
+			others[f.Name] = cmp.Or(f.Trouble, server.Standing{Leader: f.Leader}.Elsewhere(f.Name))
+		}
+	}
+	return others
+}
+
+// err returns the error that no fleet can be planned; nil if there are no others.
+func (o Others) err() error {
+	if len(o) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(o.Sentences(), "\n"))
+}
+
+// Sentences returns the sentences, by the names of the fleets.
+func (o Others) Sentences() []string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		all = append(all, o[name])
+	}
+	return all
 }
 
 // planInForce decides for every fleet of the running program with its current policy.
@@ -149,7 +195,10 @@ func planHere(ctx context.Context, c *config.Config) ([]Fleet, error) {
 }
 
 // Of returns the plan of the named fleet alone. The error is about the request.
-func Of(plans []Fleet, fleet string) ([]Fleet, error) {
+func Of(plans []Fleet, others Others, fleet string) ([]Fleet, error) {
+	if text := others[fleet]; text != "" {
+		return nil, errors.New(text)
+	}
 	var names []string
 	for _, p := range plans {
 		if p.Name == fleet {

@@ -20,26 +20,29 @@ func Once(ctx context.Context, c *config.Config, names []string, lines io.Writer
 		fleets[f.Name] = f
 	}
 	// Publishing reads the same state as a plan, so it needs no code of its own.
-	plans, err := plan.Make(ctx, c, nil)
+	plans, others, err := plan.Make(ctx, c, nil)
 	if err != nil {
 		return nil, err
 	}
 	if len(names) > 0 {
 		var some []plan.Fleet
 		for _, name := range names {
-			one, err := plan.Of(plans, name)
+			one, err := plan.Of(plans, others, name)
 			if err != nil {
 				return nil, err
 			}
 			some = append(some, one...)
 		}
-		plans = some
+		plans, others = some, nil
 	}
 	host := kind.NewHost(kind.HostOptions{AWS: c.AWS})
 	all := []handover.Fleet{}
 	for _, p := range plans {
 		all = append(all, handover.Once(ctx, kinds.Table(), host, fleets[p.Name], handover.All, p.Observation,
 			p.Decision, lines))
+	}
+	for name, text := range others {
+		all = append(all, handover.Fleet{Name: name, Failure: text})
 	}
 	return all, nil
 }

@@ -61,13 +61,13 @@ func OpenQueues(ctx context.Context, o queue.Options, waits bool, tell func(stri
 
 // Fleets are what [Turns] has sized.
 type Fleets interface {
-	// Want sizes these fleets and no others, and returns what people should know. It does not wait for starts and
-	// stops.
+	// Want sizes these fleets and no others, because the configuration changed, and returns what people should know.
+	// It does not wait for starts and stops.
 	Want(ctx context.Context, c []config.Fleet, retry bool) []lifecycle.Note
+	// HandOver does the same because fleets came from other controllers, or go to them.
+	HandOver(ctx context.Context, c []config.Fleet)
 	// Has tells whether anything is left of a fleet that was sized.
 	Has(name string) bool
-	// Say prints notes.
-	Say(notes []lifecycle.Note)
 }
 
 // Options configure [Turns]. All fields are required.
@@ -145,20 +145,27 @@ func (t *Turns) fault() string {
 }
 
 // Want makes c the configured fleets, and returns what people should know. With retry, failed fleets are retried.
-func (t *Turns) Want(ctx context.Context, c []config.Fleet, retry bool) []lifecycle.Note {
+func (t *Turns) Want(ctx context.Context, c []config.Fleet, retry bool) (notes []lifecycle.Note) {
+	// First the fleets here: one that is removed ends, and is not handed over.
+	t.apply(func() { t.wanted = c }, func(led []config.Fleet) { notes = t.o.Fleets.Want(ctx, led, retry) })
 	t.term.Want(namesOf(c))
-	return t.apply(ctx, retry, func() { t.wanted = c })
+	return notes
 }
 
-// apply changes the state by change, under the lock, and has the fleets sized that this controller then leads.
-func (t *Turns) apply(ctx context.Context, retry bool, change func()) []lifecycle.Note {
+// apply changes the state by change, under the lock, and passes the fleets that this controller then leads to size.
+func (t *Turns) apply(change func(), size func([]config.Fleet)) {
 	t.applying.Lock()
 	defer t.applying.Unlock()
 	t.mu.Lock()
 	change()
-	leads := slices.DeleteFunc(slices.Clone(t.wanted), func(f config.Fleet) bool { return t.led[f.Name] == nil })
+	led := slices.DeleteFunc(slices.Clone(t.wanted), func(f config.Fleet) bool { return t.led[f.Name] == nil })
 	t.mu.Unlock()
-	return t.o.Fleets.Want(ctx, leads, retry)
+	size(led)
+}
+
+// handOver changes the fleets that this controller leads.
+func (t *Turns) handOver(change func()) {
+	t.apply(change, func(led []config.Fleet) { t.o.Fleets.HandOver(context.Background(), led) })
 }
 
 // Right returns the right to act for a fleet, as it is when asked: none while another controller leads the fleet.
@@ -177,34 +184,44 @@ func (t *Turns) Right(fleet string) term.Right {
 // lead has a fleet sized, in a goroutine of its own: a start may take a while. If the fleet is yielded again before
 // that, its right is over, and nothing is done for it.
 func (t *Turns) lead(fleet string, right term.Right) {
-	t.o.Tell("this controller leads the fleet " + fleet)
+	t.o.Tell("this controller leads the fleet " + fleet + " now")
 	t.starting.Go(func() {
-		t.o.Fleets.Say(t.apply(context.Background(), false, func() {
+		t.handOver(func() {
 			if _, ok := right(); ok {
 				t.led[fleet] = right
 			}
-		}))
+		})
 	})
 }
 
 // yield stops sizing a fleet, and returns when that is done.
 func (t *Turns) yield(fleet string) {
-	t.o.Tell("this controller does not lead the fleet " + fleet + " any more")
-	t.o.Fleets.Say(t.apply(context.Background(), false, func() { delete(t.led, fleet) }))
+	t.o.Tell("this controller does not lead the fleet " + fleet + " any more; its workers go on")
+	t.handOver(func() { delete(t.led, fleet) })
 	for t.o.Fleets.Has(fleet) {
 		time.Sleep(gone)
 	}
 }
 
-// Add adds to the phases of the fleets that are sized here those that other controllers lead, and says who leads.
+// Add adds to the phases of the fleets that are sized here those that other controllers lead, and says who leads. While
+// the store cannot be used, who leads is unknown, and no fleet can be taken over.
 func (t *Turns) Add(all map[string]server.Standing) map[string]server.Standing {
 	t.mu.Lock()
 	wanted := t.wanted
 	t.mu.Unlock()
+	failure, _ := t.term.Failing()
 	for _, f := range wanted {
 		s, here := all[f.Name]
-		s.Leader, _ = t.term.Leader(f.Name)
-		if !here {
+		leader, own := t.term.Leader(f.Name)
+		s.Leader = leader
+		switch {
+		case here:
+		case own: // its start is about to begin
+			s.Phase = string(lifecycle.Starting)
+		case failure != nil:
+			s.Phase, s.Leader = server.Standby, ""
+			s.Failure = "the store of leases cannot be used: " + failure.Error()
+		default:
 			s.Phase = server.Standby
 		}
 		all[f.Name] = s

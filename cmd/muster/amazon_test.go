@@ -67,7 +67,7 @@ func onFakeAWS(t *testing.T, backlog int, asg string) (*fakeaws.Server, *config.
 
 func TestPlanShowsWhatAGroupWouldBeSetToAndSetsNothing(t *testing.T) {
 	server, c := onFakeAWS(t, 48, "{group: web}")
-	plans, err := plan.Make(t.Context(), c, nil)
+	plans, _, err := plan.Make(t.Context(), c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestPlanGoesByWhatWorkersPublish(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	plans, err := plan.Make(t.Context(), c, nil)
+	plans, _, err := plan.Make(t.Context(), c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func writesNothingInShadow(t *testing.T, asg string) {
 
 func TestPlanSaysThatThereIsNoSuchGroup(t *testing.T) {
 	_, c := onFakeAWS(t, 48, "{group: wep}")
-	plans, err := plan.Make(t.Context(), c, nil)
+	plans, _, err := plan.Make(t.Context(), c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ func newPlan(g *command.Global) *cobra.Command {
 		Short: "Show what a configuration would set now, with the arithmetic",
 		Long: `Plan applies the configuration to the current state and shows the decision, without changing anything. It reads
 the state from the running muster up. If none runs, it reads the data directory, the queues and the fleets itself. If
-the file has a fault, it plans with the configuration in force.
+the file has a fault, it plans with the configuration in force. A fleet that another controller leads is planned there.
 
 A table shows what to expect for the objective at the decided size, with one worker fewer and with one more.
 
@@ -34,16 +35,20 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 with --detailed-
 			if err != nil {
 				return err
 			}
-			plans, err := plan.Make(cmd.Context(), c, g.Fault())
+			plans, others, err := plan.Make(cmd.Context(), c, g.Fault())
 			if err != nil {
 				return err
 			}
 			g.PrintFault(cmd.ErrOrStderr())
 			// All fleets are planned first, and one is chosen then, so that an unknown name lists the known ones.
 			if len(args) == 1 {
-				if plans, err = plan.Of(plans, args[0]); err != nil {
+				if plans, err = plan.Of(plans, others, args[0]); err != nil {
 					return err
 				}
+				others = nil
+			}
+			for _, text := range others.Sentences() {
+				fmt.Fprintln(cmd.ErrOrStderr(), text)
 			}
 			return showPlans(cmd.OutOrStdout(), g, plans, detailed)
 		},

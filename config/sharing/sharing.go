@@ -7,9 +7,11 @@ package sharing
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/muster-scale/muster/config/keys"
+	"github.com/muster-scale/muster/internal/pgurl"
 )
 
 // File is the store of controllers that take turns on one machine, with one data directory.
@@ -75,14 +77,8 @@ func checkStore(s *keys.Source, path, store string) {
 	switch {
 	case !s.Has(path), store == File:
 	case c.Database() != "":
-		u, err := url.Parse(store)
-		if err != nil || strings.Trim(u.Path, "/") == "" {
-			s.Fault(path, "found a URL without a database, "+allowed, "")
-			return
-		}
-		if _, password := u.User.Password(); password || u.Query().Has("password") {
-			s.Fault(path, "found a password in the URL, where logs and other users could read it, allowed is a URL "+
-				"without one", "put it into the environment variable PGPASSWORD, or the file that PGPASSFILE names")
+		if _, err := pgurl.Parse(store, os.Getenv); err != nil {
+			s.Fault(path, err.Error(), "")
 		}
 	case c.Table() != "":
 		if n := c.Table(); len(n) < 3 || len(n) > 255 || !keys.Consists(n, "-_.") {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/history/internal/rules"
+	"github.com/muster-scale/muster/internal/attribute"
 )
 
 // Reads are the calls that read. [*dynamodb.Client] implements it.
@@ -72,7 +73,7 @@ func (s *Store) Begin(ctx context.Context, fleet string) (muster.Position, error
 	what := fmt.Sprintf("begin the stream of fleet %q", fleet)
 	// The list comes first: a stream that is not listed would never be pruned.
 	_, err := s.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.table,
-		Item: element{attrStream: text(listOfFleets), attrElement: text(fleet)}})
+		Item: element{attrStream: attribute.Text(listOfFleets), attrElement: attribute.Text(fleet)}})
 	if err != nil {
 		return muster.Position{}, s.failed(what, err)
 	}
@@ -81,7 +82,7 @@ func (s *Store) Begin(ctx context.Context, fleet string) (muster.Position, error
 		TableName: &s.table, Key: headOf(fleet), ReturnValues: types.ReturnValueAllNew,
 		UpdateExpression:          aws.String("SET #q = if_not_exists(#q, :none) ADD #e :one"),
 		ExpressionAttributeNames:  map[string]string{"#e": attrEpoch, "#q": attrSeq},
-		ExpressionAttributeValues: element{":one": number(1), ":none": number(0)},
+		ExpressionAttributeValues: element{":one": attribute.Number(1), ":none": attribute.Number(0)},
 	})
 	if err != nil {
 		return muster.Position{}, s.failed(what, err)
@@ -175,7 +176,8 @@ func (s *Store) stage(ctx context.Context, fleet string, before page, next *page
 	for rest := next.body; len(rest) > 0; next.parts++ {
 		n := min(len(rest), maxElement)
 		_, err := s.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.table, Item: element{
-			attrStream: text(fleetPrefix + fleet), attrElement: text(partKey(next.nonce, next.parts)),
+			attrStream: attribute.Text(fleetPrefix + fleet), attrElement: attribute.Text(partKey(next.nonce,
+				next.parts)),
 			attrBody: &types.AttributeValueMemberB{Value: rest[:n]}, attrExpires: expires(next.newest),
 		}})
 		if err != nil {
@@ -204,11 +206,12 @@ func (s *Store) commit(ctx context.Context, fleet string, after muster.Position,
 		return err
 	}
 	set := next.last.attributes()
-	set[attrSeq], set[attrKinds] = number(next.at.Seq), text(string(kinds))
+	set[attrSeq], set[attrKinds] = attribute.Number(next.at.Seq), attribute.Text(string(kinds))
 	in := &dynamodb.UpdateItemInput{TableName: &s.table, Key: headOf(fleet),
-		ConditionExpression:       aws.String("#epoch = :ifEpoch AND #seq = :ifSeq"),
-		ExpressionAttributeNames:  map[string]string{"#epoch": attrEpoch},
-		ExpressionAttributeValues: element{":ifEpoch": number(after.Epoch), ":ifSeq": number(after.Seq)}}
+		ConditionExpression:      aws.String("#epoch = :ifEpoch AND #seq = :ifSeq"),
+		ExpressionAttributeNames: map[string]string{"#epoch": attrEpoch},
+		ExpressionAttributeValues: element{":ifEpoch": attribute.Number(after.Epoch),
+			":ifSeq": attribute.Number(after.Seq)}}
 	update(in, set)
 	if set[attrBody] == nil {
 		in.UpdateExpression = aws.String(*in.UpdateExpression + " REMOVE #" + attrBody)

@@ -232,6 +232,25 @@ func TestAForeignPageIsRefused(t *testing.T) {
 	}
 }
 
+// TestAHeadWithoutNumbersIsAnError: read as 0, its position would let a writer begin anew over what is there.
+func TestAHeadWithoutNumbersIsAnError(t *testing.T) {
+	table := empty()
+	s := on(t, table)
+	if _, err := table.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("history"),
+		Item: map[string]types.AttributeValue{"stream": text("fleet#a"), "element": text("head"), "epoch": number("1"),
+			"seq": text("7")}}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `read the element "head" of "fleet#a": its attribute seq: found the text "7", want a whole number`
+	err := s.Read(t.Context(), "a", time.Time{}, func(muster.Record) bool { return true })
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("found error %v, want one that says %s", err, want)
+	}
+	if _, err := s.Last(t.Context(), "a", 1); err == nil {
+		t.Error("the last records were read from a damaged head")
+	}
+}
+
 func text(s string) types.AttributeValue   { return &types.AttributeValueMemberS{Value: s} }
 func number(n string) types.AttributeValue { return &types.AttributeValueMemberN{Value: n} }
 

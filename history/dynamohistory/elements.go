@@ -1,11 +1,11 @@
 package dynamohistory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/history/internal/rules"
+	"github.com/muster-scale/muster/internal/attribute"
 )
 
 // The attributes of the table. The stream of a fleet is "fleet#" and its name, so that no name meets listOfFleets.
@@ -44,38 +45,7 @@ const (
 )
 
 // element is a DynamoDB item: the attributes under one key.
-type element = map[string]types.AttributeValue
-
-func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-
-func number(n int64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
-}
-
-// textOf returns the value of a text attribute, "" for anything else.
-func textOf(v types.AttributeValue) string {
-	if s, ok := v.(*types.AttributeValueMemberS); ok {
-		return s.Value
-	}
-	return ""
-}
-
-// numberOf returns the value of a number attribute, 0 for anything else.
-func numberOf(v types.AttributeValue) int64 {
-	if n, ok := v.(*types.AttributeValueMemberN); ok {
-		i, _ := strconv.ParseInt(n.Value, 10, 64)
-		return i
-	}
-	return 0
-}
-
-// bytesOf returns the value of a binary attribute.
-func bytesOf(v types.AttributeValue) []byte {
-	if b, ok := v.(*types.AttributeValueMemberB); ok {
-		return b.Value
-	}
-	return nil
-}
+type element = attribute.Element
 
 // page is the records of one append, as an element of its own or in the head.
 type page struct {
@@ -109,8 +79,10 @@ func partKey(nonce string, i int64) string { return fmt.Sprintf("%s%s#%04d", par
 
 // attributes are those of a page wherever it is.
 func (p page) attributes() element {
-	e := element{attrFirst: number(p.first), attrEnd: number(p.end), attrOldest: number(p.oldest),
-		attrNewest: number(p.newest), attrNonce: text(p.nonce), attrParts: number(p.parts)}
+	e := element{attrFirst: attribute.Number(p.first), attrEnd: attribute.Number(p.end),
+		attrOldest: attribute.Number(p.oldest),
+		attrNewest: attribute.Number(p.newest), attrNonce: attribute.Text(p.nonce),
+		attrParts: attribute.Number(p.parts)}
 	if p.parts == 0 {
 		e[attrBody] = &types.AttributeValueMemberB{Value: p.body}
 	}
@@ -120,20 +92,32 @@ func (p page) attributes() element {
 // element is p as an element of its own.
 func (p page) element(fleet string) element {
 	e := p.attributes()
-	e[attrStream], e[attrElement] = text(fleetPrefix+fleet), text(pageKey(p.first))
-	e[attrVersion], e[attrExpires] = number(p.version), expires(p.newest)
+	e[attrStream], e[attrElement] = attribute.Text(fleetPrefix+fleet), attribute.Text(pageKey(p.first))
+	e[attrVersion], e[attrExpires] = attribute.Number(p.version), expires(p.newest)
 	return e
 }
 
 // expires is the time from which on DynamoDB may remove an element, for what is as new as newest.
 func expires(newest int64) types.AttributeValue {
-	return number(rules.Instant(newest).Add(rules.MaxKeep).Unix())
+	return attribute.Number(rules.Instant(newest).Add(rules.MaxKeep).Unix())
 }
 
-func readPage(e element) page {
-	return page{first: numberOf(e[attrFirst]), end: numberOf(e[attrEnd]), oldest: numberOf(e[attrOldest]),
-		newest: numberOf(e[attrNewest]), body: bytesOf(e[attrBody]), parts: numberOf(e[attrParts]),
-		nonce: textOf(e[attrNonce]), version: numberOf(e[attrVersion])}
+// readPage reads the page of an element, or of a head, which may have none.
+func readPage(e element) (page, error) {
+	n := attribute.NumbersOf(e)
+	p := page{first: n.Optional(attrFirst), end: n.Optional(attrEnd), oldest: n.Optional(attrOldest),
+		newest: n.Optional(attrNewest), body: attribute.BytesOf(e[attrBody]), parts: n.Optional(attrParts),
+		nonce: attribute.TextOf(e[attrNonce]), version: n.Optional(attrVersion)}
+	return p, damaged(e, n.Err())
+}
+
+// damaged adds to an error which element it is about.
+func damaged(e element, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("read the element %q of %q: %w", attribute.TextOf(e[attrElement]),
+		attribute.TextOf(e[attrStream]), err)
 }
 
 // head is the state of a stream.
@@ -147,18 +131,23 @@ type head struct {
 }
 
 func readHead(e element) (head, error) {
-	h := head{at: muster.Position{Epoch: numberOf(e[attrEpoch]), Seq: numberOf(e[attrSeq])}, last: readPage(e),
-		kinds: map[muster.RecordKind]int64{}, swept: numberOf(e[attrSwept]), cursor: textOf(e[attrCursor])}
-	if s := textOf(e[attrKinds]); s != "" {
+	last, err := readPage(e)
+	n := attribute.NumbersOf(e)
+	h := head{at: muster.Position{Epoch: n.Optional(attrEpoch), Seq: n.Optional(attrSeq)}, last: last,
+		kinds: map[muster.RecordKind]int64{}, swept: n.Optional(attrSwept), cursor: attribute.TextOf(e[attrCursor])}
+	if err := cmp.Or(err, damaged(e, n.Err())); err != nil {
+		return head{}, err
+	}
+	if s := attribute.TextOf(e[attrKinds]); s != "" {
 		if err := json.Unmarshal([]byte(s), &h.kinds); err != nil {
-			return head{}, fmt.Errorf("read the head of %q: %w", textOf(e[attrStream]), err)
+			return head{}, fmt.Errorf("read the head of %q: %w", attribute.TextOf(e[attrStream]), err)
 		}
 	}
 	return h, nil
 }
 
 func headOf(fleet string) element {
-	return element{attrStream: text(fleetPrefix + fleet), attrElement: text(headKey)}
+	return element{attrStream: attribute.Text(fleetPrefix + fleet), attrElement: attribute.Text(headKey)}
 }
 
 // createPatience bounds the wait for a new table.

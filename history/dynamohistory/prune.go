@@ -14,6 +14,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/history/internal/rules"
+	"github.com/muster-scale/muster/internal/attribute"
 )
 
 const (
@@ -99,9 +100,9 @@ func (w *sweep) run(ctx context.Context, now time.Time, rows int) (more bool, er
 	}
 	in := &dynamodb.UpdateItemInput{TableName: &w.table, Key: headOf(w.fleet),
 		ExpressionAttributeNames: map[string]string{}, ExpressionAttributeValues: element{}}
-	set := element{attrCursor: text(cursor)}
+	set := element{attrCursor: attribute.Text(cursor)}
 	if cursor == "" {
-		set[attrSwept] = number(now.UnixNano())
+		set[attrSwept] = attribute.Number(now.UnixNano())
 	}
 	update(in, set)
 	_, err = w.api.UpdateItem(ctx, in)
@@ -126,8 +127,8 @@ func (w *sweep) flush(ctx context.Context) error {
 		ConditionExpression: aws.String("#epoch = :epoch AND #seq = :seq"),
 		ExpressionAttributeNames: map[string]string{"#first": attrFirst, "#body": attrBody, "#epoch": attrEpoch,
 			"#seq": attrSeq},
-		ExpressionAttributeValues: element{":none": number(0), ":epoch": number(w.head.at.Epoch),
-			":seq": number(w.head.at.Seq)},
+		ExpressionAttributeValues: element{":none": attribute.Number(0), ":epoch": attribute.Number(w.head.at.Epoch),
+			":seq": attribute.Number(w.head.at.Seq)},
 	})
 	if refused(err) { // a writer was faster, and has moved the page
 		return nil
@@ -141,10 +142,14 @@ func (w *sweep) flush(ctx context.Context) error {
 func (w *sweep) load(ctx context.Context, rows int) (cursor string, err error) {
 	in := w.Store.pages(w.fleet, pageKey(1), pageKey(w.head.end()))
 	if w.head.cursor != "" {
-		in.ExclusiveStartKey = element{attrStream: text(fleetPrefix + w.fleet), attrElement: text(w.head.cursor)}
+		in.ExclusiveStartKey = element{attrStream: attribute.Text(fleetPrefix + w.fleet),
+			attrElement: attribute.Text(w.head.cursor)}
 	}
 	err = w.query(ctx, in, func(e element) (bool, error) {
-		p := readPage(e)
+		p, err := readPage(e)
+		if err != nil {
+			return false, err
+		}
 		if p.oldest >= w.boundary()+int64(setBack) {
 			return false, nil
 		}
@@ -201,7 +206,7 @@ func (p *swept) set(records []muster.Record) (err error) {
 
 // rewrite puts p in place of the page that it was, or removes that page if p is empty.
 func (w *sweep) rewrite(ctx context.Context, was page, p *swept) error {
-	names, values := map[string]string{"#v": attrVersion}, element{":v": number(was.version)}
+	names, values := map[string]string{"#v": attrVersion}, element{":v": attribute.Number(was.version)}
 	condition := aws.String("#v = :v")
 	var err error
 	if len(p.records) == 0 {
@@ -216,13 +221,14 @@ func (w *sweep) rewrite(ctx context.Context, was page, p *swept) error {
 			break
 		}
 		_, err = w.api.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &w.table,
-			Key: element{attrStream: text(fleetPrefix + w.fleet), attrElement: text(partKey(was.nonce, i))}})
+			Key: element{attrStream: attribute.Text(fleetPrefix + w.fleet),
+				attrElement: attribute.Text(partKey(was.nonce, i))}})
 	}
 	return err
 }
 
 func keyOf(fleet string, p page) element {
-	return element{attrStream: text(fleetPrefix + fleet), attrElement: text(pageKey(p.first))}
+	return element{attrStream: attribute.Text(fleetPrefix + fleet), attrElement: attribute.Text(pageKey(p.first))}
 }
 
 // row is a learned record and its page.
@@ -327,7 +333,7 @@ func folded(records []muster.Record, f rules.Folding) []muster.Record {
 
 // write is the part of a transaction that puts p in place of the page that it was.
 func (w *sweep) write(was page, p swept) types.TransactWriteItem {
-	names, values := map[string]string{"#v": attrVersion}, element{":v": number(was.version)}
+	names, values := map[string]string{"#v": attrVersion}, element{":v": attribute.Number(was.version)}
 	condition := aws.String("#v = :v")
 	if len(p.records) == 0 {
 		return types.TransactWriteItem{Delete: &types.Delete{TableName: &w.table, Key: keyOf(w.fleet, was),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/history/internal/rules"
+	"github.com/muster-scale/muster/internal/attribute"
 )
 
 // Read implements [muster.History]. It reads all pages of the fleet, because a clock that was set back may have put a
@@ -27,7 +28,7 @@ func (s *Store) Read(ctx context.Context, fleet string, since time.Time, yield f
 	from := rules.Nanoseconds(since)
 	in := s.pages(fleet, pageKey(1), pageKey(h.end()))
 	in.FilterExpression = aws.String("#n >= :n")
-	in.ExpressionAttributeNames["#n"], in.ExpressionAttributeValues[":n"] = attrNewest, number(from)
+	in.ExpressionAttributeNames["#n"], in.ExpressionAttributeValues[":n"] = attrNewest, attribute.Number(from)
 	err = s.each(ctx, fleet, h, in, func(records []muster.Record) bool {
 		for _, r := range records {
 			if r.At.UnixNano() >= from && !yield(r) {
@@ -105,10 +106,10 @@ func (s *Store) Fleets(ctx context.Context) ([]string, error) {
 	in := &dynamodb.QueryInput{TableName: &s.table, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression:    aws.String("#s = :s"),
 		ExpressionAttributeNames:  map[string]string{"#s": attrStream},
-		ExpressionAttributeValues: element{":s": text(listOfFleets)}}
+		ExpressionAttributeValues: element{":s": attribute.Text(listOfFleets)}}
 	var fleets []string
 	err := s.query(ctx, in, func(e element) (bool, error) {
-		fleets = append(fleets, textOf(e[attrElement]))
+		fleets = append(fleets, attribute.TextOf(e[attrElement]))
 		return true, nil
 	})
 	return fleets, s.failed("list the fleets", err)
@@ -128,8 +129,8 @@ func (s *Store) pages(fleet, from, to string) *dynamodb.QueryInput {
 	return &dynamodb.QueryInput{TableName: &s.table, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression:   aws.String("#s = :s AND #k BETWEEN :from AND :to"),
 		ExpressionAttributeNames: map[string]string{"#s": attrStream, "#k": attrElement},
-		ExpressionAttributeValues: element{":s": text(fleetPrefix + fleet), ":from": text(from),
-			":to": text(max(from, to))}}
+		ExpressionAttributeValues: element{":s": attribute.Text(fleetPrefix + fleet), ":from": attribute.Text(from),
+			":to": attribute.Text(max(from, to))}}
 }
 
 // each calls yield with the records of each page of a query, and with those of the page in the head where they belong
@@ -151,7 +152,10 @@ func (s *Store) each(ctx context.Context, fleet string, h head, in *dynamodb.Que
 	}
 	stopped := false
 	err := s.query(ctx, in, func(e element) (bool, error) {
-		p := readPage(e)
+		p, err := readPage(e)
+		if err != nil {
+			return false, err
+		}
 		if p.end > h.end() {
 			return true, nil // moved here after the head was read
 		}
@@ -188,11 +192,12 @@ func (s *Store) records(ctx context.Context, fleet string, p page) ([]muster.Rec
 	body := p.body
 	for i := range p.parts {
 		out, err := s.api.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.table, ConsistentRead: aws.Bool(true),
-			Key: element{attrStream: text(fleetPrefix + fleet), attrElement: text(partKey(p.nonce, i))}})
+			Key: element{attrStream: attribute.Text(fleetPrefix + fleet), attrElement: attribute.Text(partKey(p.nonce,
+				i))}})
 		if err != nil {
 			return nil, err
 		}
-		if body = append(body, bytesOf(out.Item[attrBody])...); len(body) > maxRaw {
+		if body = append(body, attribute.BytesOf(out.Item[attrBody])...); len(body) > maxRaw {
 			return nil, errPage
 		}
 	}

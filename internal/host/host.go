@@ -1,6 +1,6 @@
-// Package host reports facts about the machine that measurements need ([Load], [OwnTime], [Cores]), and
-// adapts a program to it ([SparePlace]). [Sleep] is a wait that a context can end. It knows nothing of
-// clouds: the placement of a worker is in package worker/placement.
+// Package host reports facts about the machine that measurements need ([Load], [OwnTime], [Cores], [Suspended]), and
+// adapts a program to it ([SparePlace]). [Sleep] is a wait that a context can end. It knows nothing of clouds: the
+// placement of a worker is in package worker/placement.
 package host
 
 import (

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
+	"time"
 )
 
 func TestASparePlaceIsOneMore(t *testing.T) {
@@ -38,5 +39,15 @@ func TestTheProcessorTimeGrowsWithWork(t *testing.T) {
 func TestTheLoadIsANumber(t *testing.T) {
 	if v, err := strconv.ParseFloat(Load(), 64); err != nil || v < 0 {
 		t.Errorf("found %q", Load())
+	}
+}
+
+// What was not suspended adds nothing, however busy the machine is.
+func TestSuspendedStandsStillWhileTheMachineRuns(t *testing.T) {
+	first := Suspended()
+	for range 1000 {
+		if later := Suspended(); later-first > 2*time.Millisecond || first-later > 2*time.Millisecond {
+			t.Fatalf("found %s, and then %s", first, later)
+		}
 	}
 }

@@ -66,6 +66,7 @@ type Fleet[C any] struct {
 	under    Order[C] // the order being carried out; its ID is zero if there is none
 	run      int64    // the ID of the last Start
 	ended    *Ended   // the fleet ended while an order was being carried out
+	handed   bool     // it stops here because another controller goes on with it
 }
 
 // Stale says that the fleet runs with an earlier configuration than the wanted one, because the change
@@ -103,6 +104,9 @@ type Want[C any] struct {
 	Fleets map[string]C
 	// Retry asks to retry everything that failed at once, because the user asked for it.
 	Retry bool
+	// Handover says that the configuration is the same, and fleets change their controller. Then no note says that one
+	// is new or ends: its workers go on.
+	Handover bool
 }
 
 // Done reports that an order was carried out, or failed.
@@ -212,8 +216,11 @@ func (s *step[C]) want(w Want[C]) {
 				Failure: f.ended.Failure} // no longer Final; handled with the result of the order
 		}
 		switch {
+		case !wanted && !f.Unwanted && w.Handover:
+			f.handed = true
 		case !wanted && !f.Unwanted:
 			s.note(f.Name, Ends)
+		case wanted && f.Unwanted && f.Phase == Stopping && f.handed: // it comes back before it has stopped here
 		case wanted && f.Unwanted && f.Phase == Stopping:
 			s.note(f.Name, WantedAgain)
 		case wanted && (f.Unwanted || !s.rules.Equal(f.Wanted, c)):
@@ -233,7 +240,9 @@ func (s *step[C]) want(w Want[C]) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		s.note(name, IsNew)
+		if !w.Handover {
+			s.note(name, IsNew)
+		}
 		s.fleets = append(s.fleets, Fleet[C]{Name: name, Phase: Waiting, Since: s.now, Wanted: w.Fleets[name]})
 	}
 	slices.SortFunc(s.fleets, func(a, b Fleet[C]) int { return strings.Compare(a.Name, b.Name) })
@@ -340,11 +349,15 @@ func delay(failures int) time.Duration {
 func (s *step[C]) stopped(f *Fleet[C]) {
 	if f.Unwanted {
 		name := f.Name
-		s.note(name, HasEnded)
+		if !f.handed {
+			s.note(name, HasEnded)
+		}
 		s.fleets = slices.DeleteFunc(s.fleets, func(f Fleet[C]) bool { return f.Name == name })
 		return
 	}
-	s.note(f.Name, StartsAnew)
+	if !f.handed {
+		s.note(f.Name, StartsAnew)
+	}
 	*f = Fleet[C]{Name: f.Name, Phase: Waiting, Since: s.now, Wanted: f.Wanted}
 }
 

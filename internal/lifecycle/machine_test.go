@@ -533,3 +533,33 @@ func TestTheDelayGrowsToAMinuteAndBeginsAgainAfterAMinuteOfRunning(t *testing.T)
 		t.Errorf("after a minute of running the delay is %v, want %v", at.Sub(s.now), lifecycle.FirstDelay)
 	}
 }
+
+// A fleet that changes its controller is neither new nor does it end.
+func TestAHandOverIsNoBeginAndNoEnd(t *testing.T) {
+	m := lifecycle.New(rules())
+	one := map[string]conf{"jobs": {}}
+	var orders []lifecycle.Order[conf]
+	step := func(e lifecycle.Event) {
+		t.Helper()
+		var notes []lifecycle.Note
+		if m, orders, notes = m.Step(t0, e); len(notes) > 0 {
+			t.Errorf("%+v: found the notes %v", e, notes)
+		}
+	}
+	comes, goes := lifecycle.Want[conf]{Fleets: one, Handover: true}, lifecycle.Want[conf]{Handover: true}
+	step(comes)
+	step(lifecycle.Done{ID: orders[0].ID})
+	step(goes)
+	stop := orders[0]
+	step(comes) // it comes back before it has stopped
+	step(lifecycle.Done{ID: stop.ID})
+	step(lifecycle.Done{ID: orders[0].ID})
+	if f := m.Fleets(); len(f) != 1 || f[0].Phase != lifecycle.Running {
+		t.Errorf("found %+v", f)
+	}
+	step(goes)
+	step(lifecycle.Done{ID: orders[0].ID})
+	if f := m.Fleets(); len(f) > 0 {
+		t.Errorf("found %+v after the last hand-over", f)
+	}
+}

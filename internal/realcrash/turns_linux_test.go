@@ -238,6 +238,10 @@ func takeTurns(t *testing.T, store string, c *cloud) {
 	await(t, "the first leads", 20*time.Second, first.leads)
 	second := c.machine(t, binary, "second", store)
 	await(t, "the second stands by", 20*time.Second, second.standby)
+	for _, ask := range []string{"plan", "guard web", "resume web", "pause web --for 1m",
+		"reserve web --workers 2 --for 1m"} {
+		second.namesTheLeader(t, binary, ask, "fleet web is led by the controller first")
+	}
 	c.backlog(t, 100)
 	await(t, "the group grows", 20*time.Second, func() bool { return c.desired(t) > 0 })
 	before := c.desired(t)
@@ -268,6 +272,23 @@ func takeTurns(t *testing.T, store string, c *cloud) {
 	}
 	if got := c.desired(t); got != before {
 		t.Errorf("three take-overs changed the size from %d to %d", before, got)
+	}
+	for _, one := range []*controller{first, second, third} {
+		for _, untrue := range []string{"is new", "ends once", "has ended"} {
+			if strings.Contains(one.said(), "fleet web "+untrue) {
+				t.Errorf("%s said %q of a fleet that only changed its controller", one.name, untrue)
+			}
+		}
+	}
+}
+
+// namesTheLeader runs a command for a controller that is a standby: it fails and says who can answer.
+func (c *controller) namesTheLeader(t *testing.T, binary, command, want string) {
+	t.Helper()
+	args := append(strings.Fields(command), "-f", filepath.Join(c.dir, "muster.yaml"))
+	out, err := exec.CommandContext(t.Context(), binary, args...).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), want) {
+		t.Errorf("muster %s at a standby: found %v and %q, want an error that says %q", command, err, out, want)
 	}
 }
 

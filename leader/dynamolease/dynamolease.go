@@ -15,12 +15,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/muster-scale/muster/internal/attribute"
 	"github.com/muster-scale/muster/leader"
 )
 
@@ -63,52 +63,41 @@ func New(api API, table string) *Store { return &Store{api, table} }
 
 var _ leader.Store = (*Store)(nil)
 
-// element is a DynamoDB item.
-type element = map[string]types.AttributeValue
-
-func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-
-func number(n int64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
-}
-
-func textOf(v types.AttributeValue) string {
-	if s, ok := v.(*types.AttributeValueMemberS); ok {
-		return s.Value
-	}
-	return ""
-}
-
-// numberOf returns the value of a number attribute, 0 for anything else.
-func numberOf(v types.AttributeValue) int64 {
-	if n, ok := v.(*types.AttributeValueMemberN); ok {
-		i, _ := strconv.ParseInt(n.Value, 10, 64)
-		return i
-	}
-	return 0
-}
+type element = attribute.Element
 
 func key(stream, name string) element {
-	return element{attrStream: text(stream), attrElement: text(name)}
+	return element{attrStream: attribute.Text(stream), attrElement: attribute.Text(name)}
 }
 
-func sessionOf(e element) leader.Session {
-	return leader.Session{ID: textOf(e[attrElement]), Name: textOf(e[attrName]), Beat: numberOf(e[attrBeat])}
+func sessionOf(e element) (leader.Session, error) {
+	n := attribute.NumbersOf(e)
+	x := leader.Session{ID: attribute.TextOf(e[attrElement]), Name: attribute.TextOf(e[attrName]),
+		Beat: n.Required(attrBeat)}
+	if err := n.Err(); err != nil {
+		return x, fmt.Errorf("read the session %.100q, which may be deleted: %w", x.ID, err)
+	}
+	return x, nil
 }
 
-func claimOf(e element) leader.Claim {
-	return leader.Claim{Holder: textOf(e[attrHolder]), Name: textOf(e[attrName]), For: textOf(e[attrFor]),
-		Term: numberOf(e[attrTerm])}
+func claimOf(e element) (leader.Claim, error) {
+	n := attribute.NumbersOf(e)
+	c := leader.Claim{Holder: attribute.TextOf(e[attrHolder]), Name: attribute.TextOf(e[attrName]),
+		For: attribute.TextOf(e[attrFor]), Term: n.Required(attrTerm)}
+	if err := n.Err(); err != nil {
+		return c, fmt.Errorf("read the claim on fleet %.100q, which may be deleted: %w",
+			attribute.TextOf(e[attrElement]), err)
+	}
+	return c, nil
 }
 
-// put writes an element if its attribute has the value before, or if before is 0 and there is none.
-func (s *Store) put(ctx context.Context, e element, attribute string, before int64) error {
+// put writes an element if the attribute with the name has the value before, or if before is 0 and there is none.
+func (s *Store) put(ctx context.Context, e element, name string, before int64) error {
 	in := &dynamodb.PutItemInput{TableName: &s.table, Item: e,
 		ConditionExpression:      aws.String("attribute_not_exists(#a)"),
-		ExpressionAttributeNames: map[string]string{"#a": attribute}}
+		ExpressionAttributeNames: map[string]string{"#a": name}}
 	if before != 0 {
 		in.ConditionExpression = aws.String("#a = :a")
-		in.ExpressionAttributeValues = element{":a": number(before)}
+		in.ExpressionAttributeValues = element{":a": attribute.Number(before)}
 	}
 	_, err := s.api.PutItem(ctx, in)
 	return err
@@ -130,13 +119,24 @@ func (s *Store) get(ctx context.Context, stream, name string) (element, error) {
 	return out.Item, nil
 }
 
+// found reads what is stored under a name; it is zero if nothing is.
+func found[T any](ctx context.Context, s *Store, stream, name string, read func(element) (T, error)) (T, error) {
+	e, err := s.get(ctx, stream, name)
+	if err != nil || len(e) == 0 {
+		var none T
+		return none, err
+	}
+	return read(e)
+}
+
 // Beat implements [leader.Sessions].
 func (s *Store) Beat(ctx context.Context, x leader.Session) error {
 	e := key(sessions, x.ID)
-	e[attrName], e[attrBeat] = text(x.Name), number(x.Beat)
+	e[attrName], e[attrBeat] = attribute.Text(x.Name), attribute.Number(x.Beat)
 	err := s.put(ctx, e, attrBeat, x.Beat-1)
 	if refused(err) {
-		if e, err = s.get(ctx, sessions, x.ID); err == nil && sessionOf(e) != x {
+		var there leader.Session
+		if there, err = found(ctx, s, sessions, x.ID, sessionOf); err == nil && there != x {
 			return leader.ErrEvicted
 		}
 	}
@@ -147,7 +147,7 @@ func (s *Store) Beat(ctx context.Context, x leader.Session) error {
 func (s *Store) Evict(ctx context.Context, x leader.Session) error {
 	_, err := s.api.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.table, Key: key(sessions, x.ID),
 		ConditionExpression: aws.String("#a = :a"), ExpressionAttributeNames: map[string]string{"#a": attrBeat},
-		ExpressionAttributeValues: element{":a": number(x.Beat)}})
+		ExpressionAttributeValues: element{":a": attribute.Number(x.Beat)}})
 	if refused(err) {
 		return leader.ErrEvicted
 	}
@@ -157,10 +157,12 @@ func (s *Store) Evict(ctx context.Context, x leader.Session) error {
 // Take implements [leader.Claims]. The term alone tells claims apart, because it grows with every change.
 func (s *Store) Take(ctx context.Context, fleet string, was, to leader.Claim) error {
 	e := key(claims, fleet)
-	e[attrHolder], e[attrName], e[attrFor], e[attrTerm] = text(to.Holder), text(to.Name), text(to.For), number(to.Term)
+	e[attrHolder], e[attrName], e[attrFor], e[attrTerm] = attribute.Text(to.Holder), attribute.Text(to.Name),
+		attribute.Text(to.For), attribute.Number(to.Term)
 	err := s.put(ctx, e, attrTerm, was.Term)
 	if refused(err) {
-		if e, err = s.get(ctx, claims, fleet); err == nil && claimOf(e) != to {
+		var there leader.Claim
+		if there, err = found(ctx, s, claims, fleet, claimOf); err == nil && there != to {
 			return leader.ErrTaken
 		}
 	}
@@ -171,27 +173,36 @@ func (s *Store) Take(ctx context.Context, fleet string, was, to leader.Claim) er
 func (s *Store) Read(ctx context.Context, withClaims bool) (b leader.Board, err error) {
 	if withClaims {
 		b.Claims = map[string]leader.Claim{}
-		err = s.query(ctx, claims, func(e element) { b.Claims[textOf(e[attrElement])] = claimOf(e) })
+		err = s.query(ctx, claims, func(e element) (err error) {
+			b.Claims[attribute.TextOf(e[attrElement])], err = claimOf(e)
+			return err
+		})
 	}
 	if err == nil {
-		err = s.query(ctx, sessions, func(e element) { b.Sessions = append(b.Sessions, sessionOf(e)) })
+		err = s.query(ctx, sessions, func(e element) error {
+			x, err := sessionOf(e)
+			b.Sessions = append(b.Sessions, x)
+			return err
+		})
 	}
 	return b, s.failed("read the controllers", err)
 }
 
-// query calls yield with each element of a stream, by their keys.
-func (s *Store) query(ctx context.Context, stream string, yield func(element)) error {
+// query calls yield with each element of a stream, by their keys, until it returns an error.
+func (s *Store) query(ctx context.Context, stream string, yield func(element) error) error {
 	in := &dynamodb.QueryInput{TableName: &s.table, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression:    aws.String("#s = :s"),
 		ExpressionAttributeNames:  map[string]string{"#s": attrStream},
-		ExpressionAttributeValues: element{":s": text(stream)}}
+		ExpressionAttributeValues: element{":s": attribute.Text(stream)}}
 	for {
 		out, err := s.api.Query(ctx, in)
 		if err != nil {
 			return err
 		}
 		for _, e := range out.Items {
-			yield(e)
+			if err := yield(e); err != nil {
+				return err
+			}
 		}
 		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
 			return nil

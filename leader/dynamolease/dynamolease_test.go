@@ -3,13 +3,16 @@ package dynamolease_test
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/muster-scale/muster/history/dynamohistory"
+	"github.com/muster-scale/muster/internal/attribute"
 	"github.com/muster-scale/muster/leader"
 	"github.com/muster-scale/muster/leader/dynamolease"
 	"github.com/muster-scale/muster/leader/leasetest"
@@ -52,4 +55,23 @@ func TestARealTableKeepsTheContract(t *testing.T) {
 		}
 		return dynamolease.New(client, table)
 	})
+}
+
+// TestASessionThatIsNoSessionIsAnError: its beat, read as 0, would be that of a controller that has just begun.
+func TestASessionThatIsNoSessionIsAnError(t *testing.T) {
+	for _, row := range []struct{ stream, attribute, want string }{
+		{"sessions", "beat", `read the session "x", which may be deleted: its attribute beat: found the text "7"`},
+		{"claims", "term", `read the claim on fleet "x", which may be deleted: its attribute term: found the text "7"`},
+	} {
+		table := faketable.New("stream", "element")
+		if _, err := table.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("history"),
+			Item: attribute.Element{"stream": attribute.Text(row.stream), "element": attribute.Text("x"),
+				row.attribute: attribute.Text("7")}}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := dynamolease.New(table, "history").Read(t.Context(), true)
+		if err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("found error %v, want one that says %s", err, row.want)
+		}
+	}
 }

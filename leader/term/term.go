@@ -7,7 +7,10 @@
 // Lead hands over a [Right] for each fleet, which is asked before each call that acts, and while one is under way.
 //
 // Each call to the store has a goroutine and a time limit of its own, so that a store that hangs costs a lease and not
-// the process. Time is counted by the monotonic clock.
+// the process.
+//
+// Time is that of the process's monotonic clock, and the time that the machine was suspended, which that clock leaves
+// out: other machines counted it, and may have taken the fleets over.
 //
 // The package decides nothing: [leader.Machine] does.
 package term
@@ -20,6 +23,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/muster-scale/muster/internal/host"
 	"github.com/muster-scale/muster/leader"
 )
 
@@ -27,7 +31,7 @@ import (
 // case.
 const handover = 15 * time.Second
 
-// Options configure a [Term]. All fields but Timing are required.
+// Options configure a [Term]. All fields but Timing and Suspended are required.
 type Options struct {
 	Store leader.Store
 	// Name tells people which controller this is.
@@ -44,6 +48,8 @@ type Options struct {
 	// nothing acts for it any more.
 	Yield  func(fleet string)
 	Logger *slog.Logger
+	// Suspended returns how long the machine has been suspended since some time in the past; nil asks the system.
+	Suspended func() time.Duration
 }
 
 // Right tells until when calls may act for a fleet, with a monotonic reading; ok is false if they may not.
@@ -53,6 +59,8 @@ type Right func() (until time.Time, ok bool)
 type Term struct {
 	o       Options
 	started time.Time
+	slept   atomic.Int64 // the highest result of Suspended, in nanoseconds
+	before  int64        // slept when the Term was made
 	inputs  chan leader.Input
 	over    chan struct{} // closed when Run takes no more inputs
 	calls   sync.WaitGroup
@@ -70,18 +78,39 @@ func New(o Options) *Term {
 	if o.Timing == (leader.Timing{}) {
 		o.Timing = leader.DefaultTiming()
 	}
+	if o.Suspended == nil {
+		o.Suspended = host.Suspended
+	}
 	t := &Term{o: o, started: time.Now(), inputs: make(chan leader.Input), over: make(chan struct{}),
 		yielded: map[string]*atomic.Bool{},
 		machine: leader.New(leader.Options{ID: rand.Text(), Name: o.Name, Timing: o.Timing, Fleets: o.Fleets})}
 	t.until.Store(-1)
+	t.elapsed()
+	t.before = t.slept.Load()
 	return t
+}
+
+// elapsed returns the time since the Term was made. It never falls, and no pause of process or machine is left out.
+func (t *Term) elapsed() time.Duration {
+	slept := int64(t.o.Suspended())
+	for {
+		known := t.slept.Load()
+		if slept <= known {
+			slept = known // two readings of the same time may differ
+			break
+		}
+		if t.slept.CompareAndSwap(known, slept) {
+			break
+		}
+	}
+	return time.Since(t.started) + time.Duration(slept-t.before)
 }
 
 // lease returns the time until which calls may act for the fleets that this controller leads, with a monotonic reading.
 // ok is false if there is no such time, or it has passed.
 func (t *Term) lease() (until time.Time, ok bool) {
-	at := time.Duration(t.until.Load())
-	return t.started.Add(at), at >= 0 && time.Since(t.started) < at
+	at, now := time.Duration(t.until.Load()), t.elapsed()
+	return time.Now().Add(at - now), at >= 0 && now < at
 }
 
 // Want replaces the fleets that this controller may lead.
@@ -139,7 +168,7 @@ func (t *Term) Run(ctx context.Context) {
 func (t *Term) step(ctx context.Context, in leader.Input) (wait time.Duration, over bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now := time.Since(t.started)
+	now := t.elapsed()
 	actions := t.machine.Step(now, in)
 	t.until.Store(int64(t.machine.Until()))
 	for _, a := range actions {

@@ -27,8 +27,15 @@ type controller struct {
 }
 
 func start(t *testing.T, store leader.Store, name string, fleets ...string) *controller {
+	return startOn(t, store, name, nil, fleets...)
+}
+
+// startOn starts a controller on a machine that was suspended for a time.
+func startOn(t *testing.T, store leader.Store, name string, suspended func() time.Duration, fleets ...string,
+) *controller {
 	c := &controller{done: make(chan struct{})}
 	c.Term = term.New(term.Options{Store: store, Name: name, Fleets: fleets, Logger: slog.New(slog.DiscardHandler),
+		Suspended: suspended,
 		Lead: func(fleet string, right term.Right) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -146,5 +153,36 @@ func TestALeaderThatIsCutOffStopsBeforeAnotherFollows(t *testing.T) {
 		}
 		first.stop()
 		<-first.done
+	})
+}
+
+// The monotonic clock stands still while a machine is suspended. Another controller has followed meanwhile, so the
+// right to act must be over when the machine wakes up, before anything else runs.
+func TestASuspendedMachineWakesUpWithoutTheRightToAct(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var suspended atomic.Int64
+		suspended.Store(int64(time.Hour)) // once, before this process began
+		store := leasetest.NewMemory()
+		slept := func() time.Duration { return time.Duration(suspended.Load()) }
+		c := startOn(t, store, "first", slept, "f")
+		time.Sleep(2 * time.Second)
+		until, may := c.may()
+		if left := time.Until(until); !may || left <= 0 || left > 2*time.Second {
+			t.Fatalf("a leader may act for %s more, %v", left, may)
+		}
+		suspended.Add(int64(10 * time.Second))
+		if until, may = c.may(); may || time.Until(until) > 0 {
+			t.Errorf("after ten seconds it may act for %s more, %v", time.Until(until), may)
+		}
+		suspended.Add(-int64(time.Millisecond)) // a later reading is a little less exact
+		if _, may = c.may(); may {
+			t.Error("the right comes back")
+		}
+		time.Sleep(10 * time.Second)
+		if _, may = c.may(); !may || c.leads() != 1 {
+			t.Errorf("nobody else is there, and ten seconds later it leads %d fleets", c.leads())
+		}
+		c.stop()
+		<-c.done
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/muster-scale/muster/internal/attribute"
 	"github.com/muster-scale/muster/tree"
 )
 
@@ -163,7 +164,7 @@ func (s *Store) get(ctx context.Context, root string, keys []string) (map[string
 		n := min(len(keys), 100) // the bound of BatchGetItem
 		ask := types.KeysAndAttributes{ConsistentRead: aws.Bool(true)}
 		for _, k := range keys[:n] {
-			ask.Keys = append(ask.Keys, element{partition: text(root), sort: text(k)})
+			ask.Keys = append(ask.Keys, element{partition: attribute.Text(root), sort: attribute.Text(k)})
 		}
 		keys = keys[n:]
 		asked := map[string]types.KeysAndAttributes{s.table: ask}
@@ -173,7 +174,7 @@ func (s *Store) get(ctx context.Context, root string, keys []string) (map[string
 				return nil, err
 			}
 			for _, e := range out.Responses[s.table] {
-				found[textOf(e[sort])] = e
+				found[attribute.TextOf(e[sort])] = e
 			}
 			if asked = out.UnprocessedKeys; len(asked) > 0 {
 				if try == maxTries {
@@ -194,7 +195,7 @@ func (s *Store) todo(ctx context.Context, root, prefix string, most int) ([]tree
 		IndexName:                 aws.String(todoIndex),
 		KeyConditionExpression:    aws.String("#p = :p AND begins_with(#t, :t)"),
 		ExpressionAttributeNames:  map[string]string{"#p": partition, "#t": todo},
-		ExpressionAttributeValues: element{":p": text(root), ":t": text(prefix)},
+		ExpressionAttributeValues: element{":p": attribute.Text(root), ":t": attribute.Text(prefix)},
 	})
 }
 
@@ -236,17 +237,19 @@ func (s *Store) keep(ctx context.Context, c tree.Change, version int64) error {
 		return types.TransactWriteItem{Put: &types.Put{TableName: &s.table, Item: e}}
 	}
 	root := put(element{
-		partition: text(c.Root.ID), sort: text(rootKey), attrVersion: number(version + 1), attrBody: text(string(body)),
+		partition: attribute.Text(c.Root.ID), sort: attribute.Text(rootKey),
+		attrVersion: attribute.Number(version + 1), attrBody: attribute.Text(string(body)),
 	})
 	in := &dynamodb.TransactWriteItemsInput{}
 	root.Put.ExpressionAttributeNames = map[string]string{"#v": attrVersion}
 	// The first write must not meet another first write; any later one must meet the version it read.
 	if version == 0 {
 		root.Put.ConditionExpression = aws.String("attribute_not_exists(#v)")
-		in.TransactItems = append(in.TransactItems, put(element{partition: text(listOfRoots), sort: text(c.Root.ID)}))
+		in.TransactItems = append(in.TransactItems, put(element{partition: attribute.Text(listOfRoots),
+			sort: attribute.Text(c.Root.ID)}))
 	} else {
 		root.Put.ConditionExpression = aws.String("#v = :v")
-		root.Put.ExpressionAttributeValues = element{":v": number(version)}
+		root.Put.ExpressionAttributeValues = element{":v": attribute.Number(version)}
 	}
 	in.TransactItems = append(in.TransactItems, root)
 	for _, n := range c.Nodes {
@@ -300,7 +303,7 @@ func (s *Store) roots(ctx context.Context, limit int, skip func(id string) bool)
 	in := &dynamodb.QueryInput{
 		TableName: &s.table, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("#p = :p"),
 		ExpressionAttributeNames:  map[string]string{"#p": partition},
-		ExpressionAttributeValues: element{":p": text(listOfRoots)},
+		ExpressionAttributeValues: element{":p": attribute.Text(listOfRoots)},
 	}
 	for {
 		out, err := s.api.Query(ctx, in)
@@ -308,14 +311,14 @@ func (s *Store) roots(ctx context.Context, limit int, skip func(id string) bool)
 			return nil, s.failed("list the trees", err)
 		}
 		for _, e := range out.Items {
-			if skip(textOf(e[sort])) {
+			if skip(attribute.TextOf(e[sort])) {
 				continue
 			}
 			if len(roots) == limit {
 				return roots, nil
 			}
 			// The list has names alone: were the roots in it, every step would write to this one partition.
-			found, err := s.get(ctx, textOf(e[sort]), []string{rootKey})
+			found, err := s.get(ctx, attribute.TextOf(e[sort]), []string{rootKey})
 			if err != nil {
 				return nil, s.failed("list the trees", err)
 			}
@@ -343,7 +346,7 @@ func (s *Store) Erase(ctx context.Context, root string) error {
 		in := &dynamodb.TransactWriteItemsInput{}
 		for _, n := range nodes {
 			in.TransactItems = append(in.TransactItems, types.TransactWriteItem{Delete: &types.Delete{
-				TableName: &s.table, Key: element{partition: text(root), sort: text(nodeKey(n.ID))},
+				TableName: &s.table, Key: element{partition: attribute.Text(root), sort: attribute.Text(nodeKey(n.ID))},
 			}})
 		}
 		// After a conflict the loop reads the nodes again and repeats what is left.
@@ -370,19 +373,20 @@ func (s *Store) Nodes(ctx context.Context, root string, f tree.Filter) ([]tree.N
 	in := dynamodb.QueryInput{
 		KeyConditionExpression:   aws.String("#p = :p AND #s BETWEEN :after AND :last"),
 		ExpressionAttributeNames: map[string]string{"#p": partition, "#s": sort},
-		ExpressionAttributeValues: element{":p": text(root), ":after": text(nodeKey(f.After) + "#"),
-			":last": text(nodePrefix + "~")},
+		ExpressionAttributeValues: element{":p": attribute.Text(root), ":after": attribute.Text(nodeKey(f.After) + "#"),
+			":last": attribute.Text(nodePrefix + "~")},
 	}
 	if len(f.States) == 1 && f.States[0] == tree.Failed {
 		in.IndexName = aws.String(todoIndex)
 		in.ExpressionAttributeNames["#s"] = todo
 		in.ExpressionAttributeValues[":after"],
-			in.ExpressionAttributeValues[":last"] = text(todoFailed+f.After.String()+"#"), text(todoFailed+"~")
+			in.ExpressionAttributeValues[":last"] = attribute.Text(todoFailed+f.After.String()+"#"),
+			attribute.Text(todoFailed+"~")
 	} else if len(f.States) > 0 {
 		list := ""
 		for i, state := range f.States {
 			name := ":s" + strconv.Itoa(i)
-			in.ExpressionAttributeValues[name] = text(state.String())
+			in.ExpressionAttributeValues[name] = attribute.Text(state.String())
 			if list += name; i < len(f.States)-1 {
 				list += ", "
 			}

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/muster-scale/muster/internal/attribute"
 	"github.com/muster-scale/muster/tree"
 )
 
@@ -45,31 +45,7 @@ const (
 )
 
 // element is a DynamoDB item: the attributes under one key.
-type element = map[string]types.AttributeValue
-
-// text returns a string attribute.
-func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-
-// number returns a number attribute.
-func number(n int64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
-}
-
-// textOf returns the value of a string attribute, "" for anything else.
-func textOf(v types.AttributeValue) string {
-	if s, ok := v.(*types.AttributeValueMemberS); ok {
-		return s.Value
-	}
-	return ""
-}
-
-// numberOf returns the value of a number attribute.
-func numberOf(v types.AttributeValue) (int64, error) {
-	if n, ok := v.(*types.AttributeValueMemberN); ok {
-		return strconv.ParseInt(n.Value, 10, 64)
-	}
-	return 0, errors.New("found no number")
-}
+type element = attribute.Element
 
 // nodeKey returns the sort key of a node.
 func nodeKey(id tree.ID) string { return nodePrefix + id.String() }
@@ -77,28 +53,32 @@ func nodeKey(id tree.ID) string { return nodePrefix + id.String() }
 // nodeElement returns the element of a node.
 func nodeElement(root string, n tree.Node) element {
 	e := element{
-		partition: text(root), sort: text(nodeKey(n.ID)), attrParent: text(n.Parent.String()), attrKey: text(n.Key),
-		attrBody:  text(n.Body),
-		attrDepth: number(int64(n.Depth)), attrAttempts: number(int64(n.Attempts)), attrChildren: number(n.Children),
-		attrState: text(n.State.String()), attrClaimer: text(n.Claimer.String()), attrReason: text(n.Reason),
+		partition: attribute.Text(root), sort: attribute.Text(nodeKey(n.ID)),
+		attrParent: attribute.Text(n.Parent.String()), attrKey: attribute.Text(n.Key),
+		attrBody:  attribute.Text(n.Body),
+		attrDepth: attribute.Number(int64(n.Depth)), attrAttempts: attribute.Number(int64(n.Attempts)),
+		attrChildren: attribute.Number(n.Children),
+		attrState:    attribute.Text(n.State.String()), attrClaimer: attribute.Text(n.Claimer.String()),
+		attrReason: attribute.Text(n.Reason),
 	}
 	// Nodes that are sent or done have no attribute todo, and so no entry in the index.
 	switch id := n.ID.String(); n.State {
 	case tree.Waiting:
-		e[todo] = text(todoWaiting + id)
+		e[todo] = attribute.Text(todoWaiting + id)
 	case tree.Claimed:
-		e[todo] = text(todoClaimed + n.Claimer.String() + "#" + id)
+		e[todo] = attribute.Text(todoClaimed + n.Claimer.String() + "#" + id)
 	case tree.Failed:
-		e[todo] = text(todoFailed + id)
+		e[todo] = attribute.Text(todoFailed + id)
 	}
 	return e
 }
 
 // readNode returns the node of an element. People and other programs can edit a table, so every attribute is checked.
 func readNode(e element) (n tree.Node, err error) {
-	key := textOf(e[sort])
+	key := attribute.TextOf(e[sort])
 	fault := func(what string, err error) (tree.Node, error) {
-		return tree.Node{}, fmt.Errorf("read the element %q of the tree %q: its %s: %w", key, textOf(e[partition]),
+		return tree.Node{}, fmt.Errorf("read the element %q of the tree %q: its %s: %w", key,
+			attribute.TextOf(e[partition]),
 			what, err)
 	}
 	if len(key) < len(nodePrefix) {
@@ -108,8 +88,8 @@ func readNode(e element) (n tree.Node, err error) {
 	for _, f := range []struct {
 		what, from string
 		to         *tree.ID
-	}{{sort, key[len(nodePrefix):], &n.ID}, {attrParent, textOf(e[attrParent]), &n.Parent}, {attrClaimer,
-		textOf(e[attrClaimer]), &n.Claimer}} {
+	}{{sort, key[len(nodePrefix):], &n.ID}, {attrParent, attribute.TextOf(e[attrParent]), &n.Parent}, {attrClaimer,
+		attribute.TextOf(e[attrClaimer]), &n.Claimer}} {
 		if *f.to, err = tree.ParseID(f.from); err != nil {
 			return fault(f.what, err)
 		}
@@ -121,16 +101,17 @@ func readNode(e element) (n tree.Node, err error) {
 		{attrDepth, func(i int64) { n.Depth = int32(i) }}, {attrAttempts, func(i int64) { n.Attempts = int32(i) }},
 		{attrChildren, func(i int64) { n.Children = i }},
 	} {
-		i, err := numberOf(e[f.what])
+		i, err := attribute.NumberOf(e[f.what])
 		if err != nil {
 			return fault(f.what, err)
 		}
 		f.to(i)
 	}
-	if err := n.State.UnmarshalText([]byte(textOf(e[attrState]))); err != nil {
+	if err := n.State.UnmarshalText([]byte(attribute.TextOf(e[attrState]))); err != nil {
 		return fault(attrState, err)
 	}
-	n.Key, n.Body, n.Reason = textOf(e[attrKey]), textOf(e[attrBody]), textOf(e[attrReason])
+	n.Key, n.Body, n.Reason = attribute.TextOf(e[attrKey]), attribute.TextOf(e[attrBody]),
+		attribute.TextOf(e[attrReason])
 	return n, nil
 }
 
@@ -139,11 +120,11 @@ func readRoot(e element) (r tree.Root, version int64, err error) {
 	if len(e) == 0 {
 		return r, 0, nil
 	}
-	if version, err = numberOf(e[attrVersion]); err == nil {
-		err = json.Unmarshal([]byte(textOf(e[attrBody])), &r)
+	if version, err = attribute.NumberOf(e[attrVersion]); err == nil {
+		err = json.Unmarshal([]byte(attribute.TextOf(e[attrBody])), &r)
 	}
 	if err != nil {
-		return tree.Root{}, 0, fmt.Errorf("read the root of the tree %q: %w", textOf(e[partition]), err)
+		return tree.Root{}, 0, fmt.Errorf("read the root of the tree %q: %w", attribute.TextOf(e[partition]), err)
 	}
 	return r, version, nil
 }

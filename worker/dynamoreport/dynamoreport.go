@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/muster-scale/muster/internal/attribute"
 	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/worker"
 	"github.com/muster-scale/muster/worker/protocol"
@@ -109,22 +110,19 @@ func (t *Table) Take(ctx context.Context, d worker.Digest) error {
 	if err != nil {
 		return err
 	}
-	number := func(n int64) types.AttributeValue {
-		return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
-	}
 	_, err = t.api.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: &t.name,
-		Item: map[string]types.AttributeValue{
-			attributeFleet:   &types.AttributeValueMemberS{Value: r.Fleet},
-			attributeWorker:  &types.AttributeValueMemberS{Value: sortKey(r)},
-			attributeSeq:     number(r.Seq),
-			attributeStarted: number(d.Started.UnixMilli()),
-			attributeExpires: number(r.SentAt.Add(Keep).Unix()),
-			attributeReport:  &types.AttributeValueMemberS{Value: string(text)},
+		Item: attribute.Element{
+			attributeFleet:   attribute.Text(r.Fleet),
+			attributeWorker:  attribute.Text(sortKey(r)),
+			attributeSeq:     attribute.Number(r.Seq),
+			attributeStarted: attribute.Number(d.Started.UnixMilli()),
+			attributeExpires: attribute.Number(r.SentAt.Add(Keep).Unix()),
+			attributeReport:  attribute.Text(string(text)),
 		},
 		ConditionExpression:       aws.String("attribute_not_exists(#w) OR #n < :n"),
 		ExpressionAttributeNames:  map[string]string{"#w": attributeWorker, "#n": attributeSeq},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":n": number(r.Seq)},
+		ExpressionAttributeValues: attribute.Element{":n": attribute.Number(r.Seq)},
 	})
 	if _, newer := errors.AsType[*types.ConditionalCheckFailedException](err); newer {
 		return nil // this report came late or twice
@@ -171,7 +169,7 @@ func (t *Table) read(ctx context.Context, fleet string, now time.Time,
 		TableName: &t.name, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression:    aws.String("#f = :f"),
 		ExpressionAttributeNames:  map[string]string{"#f": attributeFleet},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":f": &types.AttributeValueMemberS{Value: fleet}},
+		ExpressionAttributeValues: attribute.Element{":f": attribute.Text(fleet)},
 	}
 	var wrong []error
 	for range MaxPages {
@@ -216,14 +214,14 @@ func someOf(wrong []error) error {
 }
 
 // decode reads an entry and checks its report.
-func decode(stored map[string]types.AttributeValue) (e Entry, expires time.Time, err error) {
-	name := text(stored[attributeWorker])
-	started, errStarted := number(stored[attributeStarted])
-	until, errExpires := number(stored[attributeExpires])
+func decode(stored attribute.Element) (e Entry, expires time.Time, err error) {
+	name := attribute.TextOf(stored[attributeWorker])
+	started, errStarted := attribute.NumberOf(stored[attributeStarted])
+	until, errExpires := attribute.NumberOf(stored[attributeExpires])
 	if err := errors.Join(errStarted, errExpires); err != nil {
 		return e, expires, fmt.Errorf("the entry of %.100s: %w", name, err)
 	}
-	report := text(stored[attributeReport])
+	report := attribute.TextOf(stored[attributeReport])
 	if len(report) > MaxReport {
 		return e, expires, fmt.Errorf("the entry of %.100s: found a report of %d bytes, allowed are %d", name,
 			len(report), MaxReport)
@@ -236,19 +234,4 @@ func decode(stored map[string]types.AttributeValue) (e Entry, expires time.Time,
 	}
 	e.Started = time.UnixMilli(started).UTC()
 	return e, time.Unix(until, 0), nil
-}
-
-func text(v types.AttributeValue) string {
-	if s, ok := v.(*types.AttributeValueMemberS); ok {
-		return s.Value
-	}
-	return ""
-}
-
-func number(v types.AttributeValue) (int64, error) {
-	n, ok := v.(*types.AttributeValueMemberN)
-	if !ok {
-		return 0, errors.New("found no number where one must be")
-	}
-	return strconv.ParseInt(n.Value, 10, 64)
 }
