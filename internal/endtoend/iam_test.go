@@ -265,7 +265,7 @@ func TestThePoliciesOfCommandsAllowTheirCallsAndNoMore(t *testing.T) {
 			return nil
 		},
 		kind.ModePlan: func(c *config.Config) error {
-			_, err := plan.Make(t.Context(), c, nil)
+			_, _, err := plan.Make(t.Context(), c, nil)
 			return err
 		},
 		kind.ModeAdvise: func(c *config.Config) error {
