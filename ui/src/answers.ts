@@ -12,9 +12,14 @@ export interface Verdict {
 /** inside answers whether a fleet is inside its objective now. The numbers count, not the state: a fleet that fails or
  * is paused may be late or in time. */
 export function inside(r: FleetRow): Verdict {
-	const over = r.oldest_age_s !== null && r.objective_s !== null && r.oldest_age_s > r.objective_s;
 	const missed = r.in_time !== null && r.quantile !== null && r.in_time < r.quantile;
-	return { word: word(r, over || (r.late ?? 0) > 0 || missed), text: lastHour(r) };
+	return { word: word(r, late(r) || missed), text: lastHour(r) };
+}
+
+// late tells whether a message that waits now is too late.
+function late(r: FleetRow): boolean {
+	const over = r.oldest_age_s !== null && r.objective_s !== null && r.oldest_age_s > r.objective_s;
+	return over || (r.late ?? 0) > 0;
 }
 
 function word(r: FleetRow, missing: boolean): Verdict["word"] {
@@ -93,6 +98,7 @@ export function safe(r: FleetRow): string[] {
 			return ["Resume, or wait until the pause ends."];
 	}
 	if (r.at_max) return ["Raise max in the configuration to let it grow: Limits stays within the configured maximum."];
+	if (r.state === "missing" && !late(r)) return ["No message is late any more: the share of the last hour recovers by itself."];
 	if (r.state === "missing") return ["Reserve adds workers at once, up to the maximum."];
 	return ["Nothing needs a change."];
 }

@@ -60,6 +60,11 @@ test("a fleet at its maximum says what it needs, what that costs, and where the 
 	assert.equal(recommended(row()), "");
 });
 
+test("a fleet that only was late needs no workers for that", () => {
+	assert.match(safe(row({ state: "missing", in_time: 0.5 })).join(), /recovers by itself/);
+	assert.match(safe(row({ state: "missing", in_time: 0.5, late: 2 })).join(), /Reserve adds workers/);
+});
+
 test("the cost of no worker and of no price are told apart", () => {
 	assert.match(cost(row({ cost_per_hour: null })), /states no price/);
 	assert.equal(cost(row({ cost_per_hour: 0, desired: 0 })), "No worker is desired.");
