@@ -194,6 +194,11 @@ await inTurn("playground", {
     await page.getByRole("alert").getByText(".csv:3").waitFor();
     await accessible(page, "a fault");
     await clean(opened, "a fault");
+    await page.getByRole("textbox", { name: "Configuration" }).fill(configuration(-5));
+    await page.getByRole("button", { name: "Simulate" }).click();
+    await page.getByRole("alert").getByText("6 |").waitFor();
+    await accessible(page, "a fault of the configuration");
+    await page.getByRole("textbox", { name: "Configuration" }).fill(configuration(5));
     await drop("fine.csv", "arrival_s,service_s\n0,5\n9,5\n");
     await simulate(page);
     await page.getByText("2 messages").waitFor();

@@ -269,7 +269,10 @@ function Playground({ traces }: { traces: BuiltIn[] }) {
 					<input type="checkbox" checked={bound} onChange={(e) => setBound(e.currentTarget.checked)} /> the lower
 					bound of the cost, which takes longest
 				</label>
-				{error && <Notice kind="bad">{error}</Notice>}
+				{error && (
+					// a fault of the configuration points at its place by a line of text
+					<Notice kind="bad">{error.includes("\n") ? <pre tabIndex={0}>{error}</pre> : error}</Notice>
+				)}
 				{running && (
 					<progress
 						aria-label="Progress"
