@@ -25,19 +25,19 @@ func (Instructed) input() {}
 func (st *State) Overrides() override.List { return st.overrides }
 
 // overridden changes an override and notes the change for the records.
-func (st *State) overridden(seen *findings, c override.Change) {
-	st.overrides = st.overrides.After(c)
+func (st *State) overridden(seen *findings, c override.Change, now time.Time) {
+	st.overrides, st.past = st.overrides.After(c), st.past.After(c, now)
 	seen.overrides = append(seen.overrides, c)
 }
 
 // instruct ends the overrides whose time has come, and carries out the requests of the inputs in their order.
 func (s *Settings) instruct(st *State, now time.Time, rules roster.Rules, boot muster.Estimate, seen *findings) {
 	for _, o := range st.overrides.Ended(now) {
-		st.overridden(seen, override.Change{What: override.Ended, Override: o})
+		st.overridden(seen, override.Change{What: override.Ended, Override: o}, now)
 	}
 	lead := instructed.Lead(muster.Observation{Poll: s.Poll, Boot: boot})
 	for _, c := range st.overrides.Due(now, lead) {
-		st.overridden(seen, c)
+		st.overridden(seen, c, now)
 	}
 	for i, in := range seen.instructed {
 		a := override.Answer{}
@@ -53,12 +53,16 @@ func (s *Settings) instruct(st *State, now time.Time, rules roster.Rules, boot m
 				seen.dismissed = append(seen.dismissed, in.Dismiss)
 			}
 		default:
+			if answer, known := st.past.Answer(in.Request, now); known {
+				a = answer
+				break
+			}
 			room := s.room(st, now, rules, lead)
 			// The position makes the id unique: every accepted override is a record.
 			id := fmt.Sprintf("%s-%d", in.Add.Kind, st.Position.Seq+1+int64(i))
 			c, changed, answer := st.overrides.CarryOut(in.Request, room, id)
 			if a = answer; changed {
-				st.overridden(seen, c)
+				st.overridden(seen, c, now)
 			}
 		}
 		seen.answers = append(seen.answers, a)
@@ -106,7 +110,7 @@ func (s *Settings) room(st *State, now time.Time, rules roster.Rules, lead time.
 func (s *Settings) useUp(st *State, now time.Time, o *muster.Observation, seen *findings) {
 	if o.Capacity.Known {
 		for _, used := range st.overrides.UsedUp(now, o.Capacity.Busy, o.Limits.Max) {
-			st.overridden(seen, override.Change{What: override.UsedUp, Override: used})
+			st.overridden(seen, override.Change{What: override.UsedUp, Override: used}, now)
 		}
 	}
 	o.Overrides = st.overrides

@@ -146,12 +146,54 @@ func TestCancellingEndsAnOverride(t *testing.T) {
 	if c := w.instruct(override.Request{Cancel: a.Override.ID}); c.Err != nil || c.Override.ID != a.Override.ID {
 		t.Fatalf("found %+v", c)
 	}
-	if c := w.instruct(override.Request{Cancel: a.Override.ID}); !errors.Is(c.Err, override.ErrUnknown) {
-		t.Errorf("a second time: found %v", c.Err)
+	records := len(w.records)
+	c := w.instruct(override.Request{Cancel: a.Override.ID}) // the answer to the first request was lost
+	if c.Err != nil || c.Override.Over != override.Cancelled || len(w.records) != records {
+		t.Errorf("a second time: found %+v, and %d new records", c, len(w.records)-records)
+	}
+	if c := w.instruct(override.Request{Cancel: "another"}); !errors.Is(c.Err, override.ErrUnknown) {
+		t.Errorf("an unknown one: found %v", c.Err)
 	}
 	w.backlog = 2
 	if o := w.step(time.Second); launched(o) != 2 {
 		t.Errorf("launched %d, want 2: %s", launched(o), o.Decision.Sentence())
+	}
+}
+
+// A client that repeats its request after the workers became busy, or after the end, must not reserve twice.
+func TestAnOverrideThatEndedIsNotGrantedAgainAlsoAfterARestart(t *testing.T) {
+	w := newWorld(t, settings(t, simple(), 10))
+	w.step(0)
+	q := w.asking(override.Reserve, 10*time.Minute, func(o *override.Override) { o.ID, o.Workers = "newsletter", 4 })
+	if a := w.instruct(q); a.Err != nil || a.Override.Grant.Workers != 4 {
+		t.Fatalf("found %+v", a)
+	}
+	w.obey()
+	o := w.step(10 * time.Minute)
+	if len(o.Overrides) != 1 || o.Overrides[0].What != override.Ended {
+		t.Fatalf("found the changes %+v, want one end", o.Overrides)
+	}
+	for _, restart := range []bool{false, true} {
+		if restart {
+			w.restart()
+			w.step(time.Second)
+		}
+		a := w.instruct(q)
+		if a.Err != nil || a.Override.Over != override.Ended || a.Override.Grant.Workers != 4 ||
+			len(w.last.Overrides) > 0 || len(w.state.Overrides()) > 0 {
+			t.Errorf("restart %v: found %+v, changes %+v", restart, a, w.last.Overrides)
+		}
+		other := q
+		other.Add.Workers = 5
+		if a := w.instruct(other); !errors.Is(a.Err, override.ErrRefused) ||
+			!strings.Contains(a.Err.Error(), "give another id") {
+			t.Errorf("restart %v: another request with the id: found %+v", restart, a)
+		}
+	}
+	w.step(override.Remembered)
+	q.Add.End = w.now.Add(time.Hour)
+	if a := w.instruct(q); a.Err != nil || a.Override.Over != "" || len(w.state.Overrides()) != 1 {
+		t.Errorf("after %s: found %+v, want a new reservation", override.Remembered, a)
 	}
 }
 

@@ -53,6 +53,8 @@ type State struct {
 	writes serviceWrites
 	// overrides are the time-limited instructions of operators; the list is replaced, never changed.
 	overrides override.List
+	// past are those that ended lately; it is replaced, never changed.
+	past override.Past
 	// drift lists sizes of that service that Muster did not set; it is replaced, never changed.
 	drift *muster.Drift
 	// handed is the last handover to a cloud's target tracking.
@@ -131,7 +133,7 @@ func (s *Settings) restore(st *State, r muster.Record) error {
 		if err := json.Unmarshal(r.Body, &body); err != nil {
 			return err
 		}
-		st.overrides = st.overrides.After(body)
+		st.overrides, st.past = st.overrides.After(body), st.past.After(body, r.At)
 	case muster.Learned:
 		var body learning.Learned
 		if err := json.Unmarshal(r.Body, &body); err != nil {

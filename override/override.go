@@ -72,6 +72,8 @@ type Override struct {
 	End     time.Time `json:"end"`
 	// Grant is what a reservation got; nil for other kinds.
 	Grant *Grant `json:"grant,omitzero"`
+	// Over says how the override ended: [Cancelled], [UsedUp] or [Ended]. It is empty until then.
+	Over Event `json:"over,omitzero"`
 }
 
 // ActiveAt tells whether at is between Begin and End.
@@ -174,9 +176,14 @@ func (o Override) Text(at time.Time) string {
 	if o.Begin.After(at) {
 		text += " from " + Clock(at, o.Begin)
 	}
-	text += until
+	if o.Over == "" {
+		text += until
+	}
 	if o.Reason != "" {
 		text += " (" + o.Reason + ")"
+	}
+	if o.Over != "" {
+		text += fmt.Sprintf("; it %s at %s", o.Over.text(), Clock(at, o.End))
 	}
 	return text
 }

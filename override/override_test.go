@@ -2,6 +2,7 @@ package override_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -293,5 +294,63 @@ func TestARequestIsCarriedOutOnceAndBounded(t *testing.T) {
 	}
 	if ended := l.Ended(t0.Add(time.Hour)); len(ended) != override.Most {
 		t.Errorf("after an hour %d have ended, want all", len(ended))
+	}
+}
+
+func TestARequestThatIsRepeatedAfterTheEndGrantsNothingAnew(t *testing.T) {
+	hold := override.Override{ID: "rollout", Kind: override.HoldScaleIn, Reason: "v42", Begin: t0,
+		End: t0.Add(time.Hour)}
+	for what, want := range map[override.Event]string{
+		override.Ended:     "scale-in is held (v42); it ended at 13:40 UTC",
+		override.Cancelled: "scale-in is held (v42); it was cancelled at 13:40 UTC",
+		override.UsedUp:    "scale-in is held (v42); it was used up at 13:40 UTC",
+	} {
+		at := t0.Add(40 * time.Minute)
+		p := override.Past(nil).After(override.Change{What: what, Override: hold}, at)
+		for _, q := range []override.Request{{Add: hold}, {Cancel: "rollout"}} {
+			a, known := p.Answer(q, at.Add(time.Minute))
+			if !known || a.Err != nil || a.Override.Over != what || a.Override.ActiveAt(at) ||
+				a.Override.Text(at) != want {
+				t.Errorf("%s, %+v: found %+v, %q, want %q", what, q, a, a.Override.Text(at), want)
+			}
+			if _, known := p.Answer(q, at.Add(override.Remembered)); known {
+				t.Errorf("%s: the id is still remembered after %s", what, override.Remembered)
+			}
+		}
+		other := hold
+		other.Kind = override.Pause
+		if a, known := p.Answer(override.Request{Add: other}, at); !known || !errors.Is(a.Err, override.ErrRefused) ||
+			!strings.Contains(a.Err.Error(), "at 2026-11-23T13:40:00Z; give another id") {
+			t.Errorf("another override with the id: found %+v", a)
+		}
+		other.ID = ""
+		if _, known := p.Answer(override.Request{Add: other}, at); known {
+			t.Error("a request without an id is about an override that ended")
+		}
+	}
+}
+
+func TestOverridesThatEndedAreRememberedUpToABound(t *testing.T) {
+	var p override.Past
+	for i := range 3 * override.MostPast {
+		o := override.Override{ID: fmt.Sprint("o-", i), Kind: override.Pause, Begin: t0, End: t0.Add(time.Hour)}
+		before := len(p)
+		p.After(override.Change{What: override.Cancelled, Override: o}, t0)
+		if len(p) != before {
+			t.Fatal("a past was changed")
+		}
+		p = p.After(override.Change{What: override.Cancelled, Override: o}, t0)
+	}
+	if len(p) != override.MostPast || p[0].ID != "o-128" {
+		t.Errorf("%d are remembered, the first is %s", len(p), p[0].ID)
+	}
+	last := p[len(p)-1]
+	if p = p.After(override.Change{What: override.Ended, Override: last}, t0.Add(2*time.Hour)); len(p) != 1 {
+		t.Errorf("%d are remembered after two hours, want the newest alone", len(p))
+	}
+	for _, what := range []override.Event{override.Added, override.Launching} {
+		if p := p.After(override.Change{What: what, Override: reserved("r", 1)}, t0); len(p) != 1 {
+			t.Errorf("%s: %d are remembered", what, len(p))
+		}
 	}
 }

@@ -8,7 +8,8 @@ import (
 // Request is an instruction of an operator.
 type Request struct {
 	// Add is the override to add. An empty ID gets one, a Begin in the past becomes now, and AskedAt and Grant are set.
-	// A second request with the ID and the content of a present override changes nothing.
+	// A second request with the ID and the content of a present override changes nothing, nor does one with those of
+	// an override that ended lately: see [Past].
 	Add Override
 	// Cancel is the id of the override to end; empty to add one.
 	Cancel string

@@ -91,6 +91,15 @@ func (x OverrideRequest) request(now time.Time) (override.Request, error) {
 	return override.Request{Add: o}, nil
 }
 
+// named returns the fleet of a route and its name. It answers the request itself if there is none.
+func (a *api) named(w http.ResponseWriter, r *http.Request) (name string, f Fleet, ok bool) {
+	name = r.PathValue("fleet")
+	if f, ok = a.Fleets()[name]; !ok {
+		a.noFleet(w, name)
+	}
+	return name, f, ok
+}
+
 // addOverride adds an override.
 func (a *api) addOverride(w http.ResponseWriter, r *http.Request) {
 	var x OverrideRequest
@@ -113,10 +122,8 @@ func (a *api) cancelOverride(w http.ResponseWriter, r *http.Request) {
 
 // dismiss asks one member of a fleet to finish its messages and go.
 func (a *api) dismiss(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("fleet")
-	f, ok := a.Fleets()[name]
+	name, f, ok := a.named(w, r)
 	if !ok {
-		a.noFleet(w, name)
 		return
 	}
 	// Who asks for a plan must not end a worker.
@@ -170,10 +177,8 @@ const instructTimeout = 10 * time.Second
 
 // instruct passes a request to its fleet, or tries it with ?plan=1.
 func (a *api) instruct(w http.ResponseWriter, r *http.Request, q override.Request) {
-	name := r.PathValue("fleet")
-	f, ok := a.Fleets()[name]
+	name, f, ok := a.named(w, r)
 	if !ok {
-		a.noFleet(w, name)
 		return
 	}
 	try := false
@@ -207,10 +212,8 @@ func overrideStatus(o override.Override, at time.Time) OverrideStatus {
 
 // listOverrides answers with the overrides of a fleet.
 func (a *api) listOverrides(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("fleet")
-	f, ok := a.Fleets()[name]
+	name, f, ok := a.named(w, r)
 	if !ok {
-		a.noFleet(w, name)
 		return
 	}
 	o, seen := f.Last()
@@ -257,10 +260,8 @@ func freshOutcome(ctx context.Context, f Fleet) (controller.Outcome, bool) {
 
 // judge answers whether a fleet is quiet enough for a deployment.
 func (a *api) judge(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("fleet")
-	f, ok := a.Fleets()[name]
+	name, f, ok := a.named(w, r)
 	if !ok {
-		a.noFleet(w, name)
 		return
 	}
 	standing := a.standing(name)

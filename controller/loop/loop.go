@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/metrics"
@@ -58,6 +60,7 @@ type Options struct {
 type Loop struct {
 	o        Options
 	wake     chan struct{}
+	events   events
 	reports  chan reportCall
 	requests chan instructCall
 	changes  chan controller.Settings
@@ -114,7 +117,9 @@ var ErrNotReady = errors.New("the controller cannot take the report now; report 
 // New returns a loop that does nothing until [Loop.Run].
 func New(o Options) *Loop {
 	return &Loop{
-		o: o, wake: make(chan struct{}, 1), reports: make(chan reportCall),
+		o: o, wake: make(chan struct{}, 1),
+		events:   events{limit: rate.NewLimiter(eventReadings, eventBurst)},
+		reports:  make(chan reportCall),
 		requests: make(chan instructCall), polled: make(chan []controller.Input),
 		results: make(chan controller.Input), changes: make(chan controller.Settings),
 		began: make(chan struct{}), over: make(chan struct{}), started: time.Now(),
@@ -249,13 +254,6 @@ func (l *Loop) take(call reportCall) (look bool) {
 		call.answer <- answer{err: ErrNotReady}
 	}
 	return look
-}
-
-// Wake makes the loop poll and step soon, with fresh readings of sources that poll rarely. It never blocks, and many
-// calls may cause one step.
-func (l *Loop) Wake() {
-	l.expect()
-	l.signalWake()
 }
 
 // expect makes the next readings of sources and fleets fresh ones.

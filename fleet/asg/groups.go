@@ -22,7 +22,7 @@ const (
 	// maxNames bounds the groups of one call.
 	maxNames = 50
 	// gather is how long the first caller waits for others, whose groups then share its call.
-	gather = 50 * time.Millisecond
+	gather = 20 * time.Millisecond
 	// forget is how long after its last use a group is no longer described.
 	forget = 10 * time.Minute
 )

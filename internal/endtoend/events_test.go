@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,11 +13,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
+	"github.com/muster-scale/muster/controller/loop"
 	"github.com/muster-scale/muster/event"
 	"github.com/muster-scale/muster/event/receiver"
+	"github.com/muster-scale/muster/fleet/asg"
+	"github.com/muster-scale/muster/policy"
 	model "github.com/muster-scale/muster/sim/cloud"
 	"github.com/muster-scale/muster/sim/cloud/account"
 	"github.com/muster-scale/muster/sim/cloud/containers"
+	"github.com/muster-scale/muster/sim/cloud/groupapi"
+	"github.com/muster-scale/muster/worker"
 )
 
 // This file has the scenario of an ECS service that is scaled by events alone: polls are an hour apart, so every change
@@ -87,12 +95,14 @@ func (b *bus) DeleteMessageBatch(_ context.Context, in *sqs.DeleteMessageBatchIn
 	return &sqs.DeleteMessageBatchOutput{}, nil
 }
 
-// hear receives the events of the bus and wakes the fleet for those that concern it, as muster up does.
-func (s *stage) hear(b *bus) {
+// hear receives the events of the bus and wakes the fleet for those that concern it, as muster up does. subject is what
+// the fleet has.
+func (s *stage) hear(b *bus, subject event.Fleet) {
 	r := receiver.New(receiver.Options{URL: queueURL + "-events", Queue: b,
 		Failed: func(err error) { s.t.Error(err) },
 		Wake: func(all ...event.Event) {
-			f := event.Fleet{Name: "work", Queues: []string{"work"}, Cluster: "prod", Service: "web"}
+			f := subject
+			f.Name, f.Queues = "work", []string{"work"}
 			if o, ok := s.loop.Last(); ok {
 				f.Has = o.Next.Has
 			}
@@ -112,7 +122,11 @@ func (s *stage) tell(ctx context.Context, b *bus) {
 	for ctx.Err() == nil {
 		s.do(func(w *model.World) error {
 			for _, e := range w.TakeEvents() {
-				b.put(event.TaskState, envelope(e))
+				kind := event.TaskState
+				if e.Source == "aws.ec2" {
+					kind = event.SpotInterruption
+				}
+				b.put(kind, envelope(e))
 			}
 			return nil
 		})
@@ -125,6 +139,11 @@ func (s *stage) tell(ctx context.Context, b *bus) {
 
 // envelope is an event in the envelope of EventBridge. Its detail names the service as ECS does.
 func envelope(e account.Event) string {
+	if e.Source == "aws.ec2" {
+		return fmt.Sprintf(`{"version": "0", "id": "%s-%d", "detail-type": %q, "source": %q, "region": %q,
+			"resources": ["arn:aws:ec2:%sa:instance/%s"], "detail": {"instance-id": %q, "instance-action": %q}}`,
+			e.Resource, e.At.UnixNano(), e.DetailType, e.Source, region, region, e.Resource, e.Resource, e.Detail)
+	}
 	return fmt.Sprintf(`{"version": "0", "id": "%s-%d", "detail-type": %q, "source": %q, "account": "000000000000",
 		"region": %q, "resources": [%q], "detail": {"taskArn": %q, "lastStatus": %q, "group": "service:web",
 		"clusterArn": "arn:aws:ecs:%s:000000000000:cluster/prod"}}`, e.Resource, e.At.UnixNano(), e.DetailType, e.Source,
@@ -146,7 +165,7 @@ func onEvents(t *testing.T, lost func(*rand.Rand) bool, test func(s *stage, b *b
 		s.service(containers.CreateServiceInput{LaunchType: containers.Fargate})
 		s.driveService(20, nil)
 		b := newBus(lost)
-		s.hear(b)
+		s.hear(b, event.Fleet{Cluster: "prod", Service: "web"})
 		pass(7 * time.Minute)
 		before, _ := s.loop.Last()
 		pass(30 * time.Minute)
@@ -160,6 +179,8 @@ func onEvents(t *testing.T, lost func(*rand.Rand) bool, test func(s *stage, b *b
 	})
 }
 
+// TestAServiceIsScaledByEventsAlone follows a service from its first message to its last: events alone
+// scale the service up and down, every message is processed, and no busy task is stopped, which onAWS checks.
 func TestAServiceIsScaledByEventsAlone(t *testing.T) {
 	onEvents(t, func(*rand.Rand) bool { return false }, func(s *stage, b *bus) {
 		s.request(b, 12)
@@ -202,4 +223,98 @@ func TestLostEventsDelayWorkByAtMostOnePoll(t *testing.T) {
 			})
 		})
 	}
+}
+
+// reclaimed tells the worker of an instance that Spot takes the instance back, as the instance metadata do.
+type reclaimed struct {
+	s  *stage
+	id string
+}
+
+// Watch implements [worker.Notices].
+func (r reclaimed) Watch(ctx context.Context, tell func(worker.Notice, error)) {
+	tell(worker.Notice{}, nil)
+	for by := (time.Time{}); by.IsZero(); {
+		select {
+		case <-time.After(worker.NoticeEvery):
+		case <-ctx.Done():
+			return
+		}
+		r.s.do(func(w *model.World) error {
+			if by = w.AutoScaling().Reclaim(r.id); !by.IsZero() {
+				tell(worker.Notice{Kind: worker.Interrupted, By: by, Why: "Spot takes the instance back"}, nil)
+			}
+			return nil
+		})
+	}
+}
+
+// TestASpotWarningIsFollowedByAReplacementBeforeTheInstanceEnds holds with polls an hour apart, also where the event of
+// the warning is lost: the worker on the instance reports the same warning.
+func TestASpotWarningIsFollowedByAReplacementBeforeTheInstanceEnds(t *testing.T) {
+	for what, lost := range map[string]bool{"with its event": false, "without its event": true} {
+		t.Run(what, func(t *testing.T) { replaced(t, lost) })
+	}
+}
+
+// replaced runs a group in which Spot takes a busy instance back.
+func replaced(t *testing.T, lost bool) {
+	onAWS(t, func(s *stage) {
+		s.poll, s.idle, s.takes = time.Hour, 30*time.Second, 20*time.Minute
+		s.notices = func(member string) worker.Notices { return reclaimed{s, member} }
+		s.group("workers", 8)
+		s.members = func(w *model.World) []string { return instances(w, "workers") }
+		f, err := asg.NewGroups(s.account).Fleet(asg.Options{Group: "workers", Max: 8, Protect: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.start(controller.Settings{Spec: policy.Spec{Name: "exact"}, Limits: muster.Limits{Max: 8}, Protect: true,
+			BootPrior: time.Minute}, loop.Options{Fleet: f, Releaser: f, Protector: f,
+			Expecters: []muster.Expecter{f}, Listing: f})
+		b := newBus(func(*rand.Rand) bool { return lost && s.line.inHand() > 0 })
+		s.hear(b, event.Fleet{Group: "workers"})
+		pass(2 * time.Minute)
+		s.request(b, 4)
+		s.until("4 busy instances", 5*time.Minute, func() bool { return s.line.inHand() == 4 })
+		pass(2 * time.Minute)
+		var ids []string
+		var ends time.Time
+		s.do(func(w *model.World) error {
+			ids = instances(w, "workers")
+			err := w.AutoScaling().InterruptSpot(ids[0])
+			ends = w.AutoScaling().Reclaim(ids[0])
+			return err
+		})
+		took := s.until("a replacement is ordered", time.Minute, func() bool { return s.launched("workers") == 5 })
+		if left := time.Until(ends); left < 90*time.Second {
+			t.Errorf("the replacement was ordered %s before the instance ended, want 90 s at least", left)
+		}
+		s.until("the replacement works", 5*time.Minute, func() bool {
+			return s.line.inHand() == 4 && time.Now().After(ends)
+		})
+		s.until("everything finished", 30*time.Minute, func() bool { return s.line.left() == 0 })
+		s.until("no instance left", 70*time.Minute, func() bool { return s.serving() == 0 })
+		// AWS may end the instance before Muster lowers the desired capacity by it. Then the group launches one more.
+		if n := s.launched("workers"); n > 6 || s.line.finished != 4 {
+			t.Errorf("%d instances were launched, and %d messages finished; want 5 or 6, and 4", n, s.line.finished)
+		}
+		if b.sent[event.SpotInterruption] != 1 {
+			t.Errorf("the events were %v, want one warning", b.sent)
+		}
+		t.Logf("the replacement was ordered %s after the warning", took)
+	})
+}
+
+// launched counts the instances that a group has launched.
+func (s *stage) launched(group string) (n int) {
+	s.do(func(w *model.World) error {
+		l, err := w.AutoScaling().DescribeScalingActivities(groupapi.DescribeActivities{AutoScalingGroupName: group})
+		for _, a := range l.Activities {
+			if strings.HasPrefix(a.Description, "Launching") {
+				n++
+			}
+		}
+		return err
+	})
+	return n
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"golang.org/x/time/rate"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/awsapi"
@@ -28,6 +29,8 @@ const (
 	fifoSuffix    = ".fifo"
 	// settles is the usual lag of the counts; AWS promises no more than a minute after the last send.
 	settles = time.Second
+	// burst is how many readings events may cause at once. Further ones are a second apart.
+	burst = 10
 	// exactEvery is the shortest interval between readings of a queue on this machine.
 	exactEvery = 50 * time.Millisecond
 )
@@ -74,8 +77,10 @@ func (q *Queues) Queue(queueURL string, every time.Duration) (*Source, error) {
 		pace:   awsapi.Pace{Fast: every, Slow: awsapi.Slow}, turn: make(chan struct{}, 1),
 		listeners: map[chan struct{}]struct{}{},
 		exact:     awsapi.Local(queueURL),
+		limit:     rate.NewLimiter(rate.Every(secondReading), burst),
 	}
 	if s.exact {
+		s.limit = rate.NewLimiter(rate.Every(exactEvery), 1)
 		s.pace = awsapi.Pace{Fast: exactEvery, Slow: exactEvery}
 	}
 	if q.o.Metrics != nil && !s.exact {
@@ -123,9 +128,13 @@ type Source struct {
 	// emptyAt is when the queue last counted as empty.
 	emptyAt time.Time
 	// again is true while a second reading is due; waking is true while a timer for one runs.
-	again     bool
-	waking    bool
-	listeners map[chan struct{}]struct{}
+	again  bool
+	waking bool
+	// limit bounds the readings that events cause. eventAt is the time of the last event, startedAt that of the last
+	// call: a call that began before an event may not have counted its message.
+	limit              *rate.Limiter
+	eventAt, startedAt time.Time
+	listeners          map[chan struct{}]struct{}
 }
 
 var (
@@ -189,6 +198,10 @@ var counted = [3]types.QueueAttributeName{
 // read reads the counts once. A count that is missing or no number is unknown for itself alone. The caller has the
 // turn.
 func (s *Source) read(ctx context.Context) (muster.QueueObservation, error) {
+	s.mu.Lock()
+	s.startedAt = time.Now()
+	s.limit.AllowN(s.startedAt, 1) // a poll that is due anyway is not refused
+	s.mu.Unlock()
 	out, err := s.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: aws.String(s.url),
 		AttributeNames: counted[:]})
 	now := time.Now()
@@ -240,6 +253,9 @@ func (s *Source) paced(now time.Time, counts [3]float64) {
 	changed := s.seen && counts != s.counts
 	s.pace.Looked(now, changed || !s.seen)
 	s.counts, s.seen = counts, true
+	if s.eventAt.After(s.startedAt) {
+		s.pace.ExpectAt(now.Add(s.wait(now))) // an event came during the call
+	}
 	second := s.again
 	s.again = false
 	if changed && !second && strings.HasSuffix(s.name, fifoSuffix) {
@@ -273,37 +289,62 @@ func (s *Source) believe(at time.Time, samples *[3]muster.Sample) {
 	s.emptyAt = at
 }
 
-// Expect implements [muster.Expecter]. Readings are at least a second apart, however often it is called. A queue whose
-// counts may lag is read again a second later, because the message that the event announced may not be counted yet, and
-// the next poll may be an hour away.
+// Expect implements [muster.Expecter]. However often it is called, readings are a second apart after a burst of 10. A
+// queue whose counts may lag is read again a second later, because the message that the event announced may not be
+// counted yet, and the next poll may be an hour away.
 func (s *Source) Expect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	apart := secondReading
-	if s.exact {
-		apart = exactEvery
-	}
-	wait := max(0, s.readAt.Add(apart).Sub(now))
+	wait := s.wait(now)
 	s.pace.ExpectAt(now.Add(wait))
-	s.again = false
-	if s.waking || wait == 0 && s.exact {
+	s.again, s.eventAt = false, now
+	switch {
+	case wait > 0:
+		s.follow(wait)
+	case !s.exact:
+		s.follow(secondReading)
+	}
+}
+
+// wait returns how long the next reading for an event must wait. The caller holds the lock.
+func (s *Source) wait(now time.Time) time.Duration {
+	missing := 1 - s.limit.TokensAt(now)
+	if missing <= 0 {
+		return 0
+	}
+	return time.Duration(missing/float64(s.limit.Limit())*float64(time.Second)) + 1
+}
+
+// follow wakes the listeners after a while for a reading that the last event still needs: the first one after it, or
+// the one a second later. The caller holds the lock.
+func (s *Source) follow(after time.Duration) {
+	if s.waking {
 		return
 	}
-	if wait == 0 {
-		wait = secondReading
-	}
 	s.waking = true
-	time.AfterFunc(wait, func() {
+	time.AfterFunc(after, func() {
 		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.waking = false
-		// Unless it was read in between. The reading that followed the event was a call's time after it, so less than
-		// secondReading ago.
-		if now := time.Now(); now.Sub(s.readAt) >= secondReading/2 {
-			s.pace.Within(now, 0)
+		now, settled := time.Now(), s.eventAt.Add(secondReading)
+		pending := s.startedAt.Before(s.eventAt)
+		wait := s.wait(now)
+		switch {
+		case !pending && (s.exact || !s.startedAt.Before(settled)):
+			return // a poll has read it in between
+		case !pending && now.Before(settled):
+			s.follow(settled.Sub(now))
+			return
+		case wait > 0:
+			s.follow(wait)
+			return
 		}
-		s.mu.Unlock()
-		s.wake()
+		s.pace.Within(now, 0)
+		s.wakeAll()
+		if now.Before(settled) && !s.exact {
+			s.follow(settled.Sub(now))
+		}
 	})
 }
 
@@ -320,10 +361,16 @@ func (s *Source) Wakes() (<-chan struct{}, func()) {
 	}
 }
 
-// wake wakes all listeners; one that has not consumed the last wake-up needs no second one.
+// wake wakes all listeners.
 func (s *Source) wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.wakeAll()
+}
+
+// wakeAll wakes all listeners; one that has not consumed the last wake-up needs no second one. The caller holds the
+// lock.
+func (s *Source) wakeAll() {
 	for c := range s.listeners {
 		select {
 		case c <- struct{}{}:

@@ -359,7 +359,7 @@ func TestNothingThatWaitsIsOlderThanTheLastEmptyLook(t *testing.T) {
 	})
 }
 
-func TestAStormOfEventsIsOneLookASecond(t *testing.T) {
+func TestAStormOfEventsIsOneLookASecondAfterABurst(t *testing.T) {
 	for _, url := range []string{queueURL, queueURL + ".fifo"} {
 		inTime(t, url, nil, func(t *testing.T, s *sqs.Source, aws *standIn) {
 			watch(t, s, 5*time.Minute)
@@ -378,8 +378,8 @@ func TestAStormOfEventsIsOneLookASecond(t *testing.T) {
 				}
 				time.Sleep(10 * time.Millisecond)
 			}
-			if n := aws.looks(t); n < 9 || n > 12 {
-				t.Errorf("%d looks in ten seconds of events, want about one a second", n)
+			if n := aws.looks(t); n < 18 || n > 20 {
+				t.Errorf("%d looks in ten seconds of events, want a burst of ten and one a second", n)
 			}
 			select {
 			case <-wakes:
@@ -391,4 +391,58 @@ func TestAStormOfEventsIsOneLookASecond(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestEachEventOfABurstIsFollowedAtOnce(t *testing.T) {
+	inTime(t, queueURL, nil, func(t *testing.T, s *sqs.Source, aws *standIn) {
+		watch(t, s, 5*time.Minute)
+		wakes, stop := s.Wakes()
+		defer stop()
+		aws.looks(t)
+		for i := range 10 {
+			time.Sleep(50 * time.Millisecond)
+			aws.set(i+1, 0, 0)
+			s.Expect()
+			if q := observe(t, s); q.Backlog.Value != float64(i+1) {
+				t.Errorf("after event %d found %v", i+1, q.Backlog)
+			}
+		}
+		// The counts may lag, so a reading a second after the last event follows, and no further one.
+		aws.set(11, 0, 0)
+		time.Sleep(time.Second + time.Millisecond)
+		select {
+		case <-wakes:
+		default:
+			t.Fatal("no wake a second after the last event")
+		}
+		if q := observe(t, s); q.Backlog.Value != 11 {
+			t.Errorf("a second after the last event found %v, want 11", q.Backlog)
+		}
+		if n := aws.looks(t); n != 11 {
+			t.Errorf("%d looks for ten events, want one for each and one more", n)
+		}
+		time.Sleep(3 * time.Second)
+		select {
+		case <-wakes:
+			t.Error("a further wake without an event")
+		default:
+		}
+	})
+}
+
+// A failed call costs as much as another one: events must not repeat it at once.
+func TestEventsDoNotHammerAQueueThatCannotBeRead(t *testing.T) {
+	inTime(t, queueURL, nil, func(t *testing.T, s *sqs.Source, aws *standIn) {
+		watch(t, s, time.Minute)
+		aws.fail("AccessDenied")
+		aws.looks(t)
+		for range 1000 {
+			s.Expect()
+			_, _ = s.Observe(t.Context())
+			time.Sleep(10 * time.Millisecond)
+		}
+		if n := aws.looks(t); n > 20 {
+			t.Errorf("%d calls failed in ten seconds of events, want at most 20", n)
+		}
+	})
 }
