@@ -23,8 +23,8 @@ type Found struct {
 	Quantile         float64 `json:"quantile"`
 	// Notes say how the messages were reconstructed, and what is not simulated.
 	Notes []string `json:"notes"`
-	// Runs are what really happened where that is known, the present configuration, the changed one if there is one, and
-	// the others in the order of the request.
+	// Runs are what really happened where that is known, the present configuration, the changed one if there is one,
+	// and the others in the order of the request.
 	Runs []Run `json:"runs"`
 	// Bound is a lower bound of the cost of any scheduler that meets the objective; absent if it was not asked for.
 	Bound *Bound `json:"bound,omitzero"`

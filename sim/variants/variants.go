@@ -81,8 +81,8 @@ type Variant struct {
 
 // Plan is all that is to be run.
 type Plan struct {
-	// Variants are the runs, at least one; the first one is that of the present configuration. All have its trace, which
-	// is made and measured once. Its messages come within Span, which bounds the curves.
+	// Variants are the runs, at least one; the first one is that of the present configuration. All have its trace,
+	// which is made and measured once. Its messages come within Span, which bounds the curves.
 	Variants []Variant
 	Span     time.Duration
 	// Bound computes the lower bound for the event of the first variant. With BoundOnly nothing else is done, and there

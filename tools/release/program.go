@@ -60,7 +60,8 @@ func buildProgram(ctx context.Context, root string, p platform, from source, pat
 	if err != nil {
 		return program{}, err
 	}
-	arguments := []string{"build", "-trimpath", "-mod=readonly", "-buildvcs=true", "-ldflags=-s -w", "-tags=" + from.tags}
+	arguments := []string{"build", "-trimpath", "-mod=readonly", "-buildvcs=true", "-ldflags=-s -w",
+		"-tags=" + from.tags}
 	for _, packages := range coldPackages {
 		arguments = append(arguments, "-gcflags="+packages+"=-l")
 	}
