@@ -275,29 +275,20 @@ func (c Counts) Envelope(now time.Time, shares []float64, windows []time.Duratio
 	peaks := make([][]float64, len(windows))
 	room := make([]float64, len(windows)*len(shares))
 	var windowBuffer [usualSteps]window
-	var sumBuffer [usualSteps + 1]float64
+	var sumBuffer, widthBuffer [usualSteps + 1]float64
 	all := windowBuffer[:0]
-	before, fine := sums(sumBuffer[:0], steps)
+	before, widths := sums(sumBuffer[:0], widthBuffer[:0], steps)
+	total := before[len(steps)]
 	for k, w := range windows {
 		seconds := max(w.Seconds(), float64(tiers[0].width))
 		all = all[:0]
-		total, first := before[len(steps)], fine
+		first := 0 // the oldest step of which a part is within the window that ends with step i
 		for i, s := range steps {
-			came, left, j := 0.0, seconds, i
-			if i >= fine { // the sums of the finest steps are exact: two lookups replace the loop below
-				for first < i && float64(s.start)-float64(steps[first].start) >= seconds {
-					first++
-				}
-				came, left, j = before[i+1]-before[first], left-float64(i+1-first)*float64(tiers[0].width), first-1
+			for first < i && (widths[i+1]-widths[first+1] >= seconds ||
+				float64(s.start)-float64(steps[first].start) >= seconds) {
+				first++
 			}
-			for ; j >= 0 && left > 0; j-- {
-				t := steps[j]
-				if gap := float64(s.start) - float64(t.start) - seconds; gap >= 0 {
-					break
-				}
-				came += t.within(left)
-				left -= float64(t.width)
-			}
+			came := before[i+1] - before[first+1] + steps[first].within(seconds-(widths[i+1]-widths[first+1]))
 			all = append(all, window{max(came, float64(s.peak)), float64(s.n)})
 		}
 		peaks[k] = room[k*len(shares) : (k+1)*len(shares)]
@@ -339,17 +330,14 @@ func roomFor(all []window, over, x float64) float64 {
 	}
 }
 
-// sums returns the prefix sums of steps: before[i] is how much happened before step i, the last one the total. fine is
-// the index of the first step of the finest width; all later ones are as fine.
-func sums(before []float64, steps []countStep) (_ []float64, fine int) {
-	before = append(before, 0)
+// sums returns two prefix sums of steps: before[i] is how much happened before step i, and widths[i] how many seconds
+// wide all steps before it are. The last ones are the totals.
+func sums(before, widths []float64, steps []countStep) (_, _ []float64) {
+	before, widths = append(before, 0), append(widths, 0)
 	for i, s := range steps {
-		before = append(before, before[i]+float64(s.n))
-		if int64(s.width) > tiers[0].width {
-			fine = i + 1
-		}
+		before, widths = append(before, before[i]+float64(s.n)), append(widths, widths[i]+float64(s.width))
 	}
-	return before, fine
+	return before, widths
 }
 
 // Newest calls yield with the steps of the last Length, newest first: how much happened in the step, and how long
