@@ -19,11 +19,11 @@ import (
 // controller is a Term with the fleets that it was told to lead.
 type controller struct {
 	*term.Term
-	mu   sync.Mutex
-	led  []string
-	may  term.Right
-	stop context.CancelFunc
-	done chan struct{}
+	mu    sync.Mutex
+	led   []string
+	right term.Right // the newest one
+	stop  context.CancelFunc
+	done  chan struct{}
 }
 
 func start(t *testing.T, store leader.Store, name string, fleets ...string) *controller {
@@ -39,7 +39,7 @@ func startOn(t *testing.T, store leader.Store, name string, suspended func() tim
 		Lead: func(fleet string, right term.Right) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.led, c.may = append(c.led, fleet), right
+			c.led, c.right = append(c.led, fleet), right
 		},
 		Yield: func(fleet string) {
 			c.mu.Lock()
@@ -53,6 +53,13 @@ func startOn(t *testing.T, store leader.Store, name string, suspended func() tim
 		c.Run(ctx)
 	}()
 	return c
+}
+
+// may asks the newest right.
+func (c *controller) may() (until time.Time, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.right()
 }
 
 func (c *controller) leads() int {
