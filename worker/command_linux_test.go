@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -122,5 +123,27 @@ func TestWhatLeftTheGroupOfAProgramIsEndedWithIt(t *testing.T) {
 	lines.Close()
 	if alive(pid) {
 		t.Error("a process that the program left behind goes on")
+	}
+}
+
+// TestWhatIsBeingExecutedWhenACommandEndsIsEndedWithIt: in the middle of an exec a process has no environment that
+// tells whose it is.
+func TestWhatIsBeingExecutedWhenACommandEndsIsEndedWithIt(t *testing.T) {
+	adopting(t)
+	dir := t.TempDir()
+	for i := range 100 {
+		// The script ends while what it leaves behind executes one program after the other.
+		err := execution.Command{Argv: []string{"/bin/sh", "-c",
+			`setsid sh -c 'echo $$ >"$0"; exec env env env env env env sleep 60' "$0" >/dev/null 2>&1 &
+until [ -s "$0" ]; do :; done`, filepath.Join(dir, strconv.Itoa(i))}}.Run(t.Context(), worker.Message{ID: "m"})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 100 {
+		if pid := leftBehind(t, filepath.Join(dir, strconv.Itoa(i))); alive(pid) {
+			t.Errorf("process %d of command %d goes on", pid, i)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
 	}
 }

@@ -16,6 +16,8 @@ const (
 	// patience bounds the wait for killed processes. One that hangs in the kernel is left to a later
 	// call.
 	patience = time.Second
+	// execs bounds the wait for the environment of a process, in milliseconds.
+	execs = 50
 	// rounds bounds the depth of a tree of processes: the children of a killed process are adopted when
 	// it is gone, and found in the next round.
 	rounds = 1000
@@ -119,10 +121,17 @@ func children() (pids []int) {
 	return pids
 }
 
-// environment returns the initial environment of a process; empty for a zombie.
+// environment returns the initial environment of a process; empty for a zombie. While a process executes another
+// program, the kernel shows an empty one. So an empty one is read again, unless the process has ended: without that, a
+// process that a job left behind could escape.
 func environment(pid int) string {
-	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return string(text)
+	for try := 0; ; try++ {
+		text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+		if s := state(pid); len(text) > 0 || s == "" || s == "Z" || try == execs {
+			return string(text)
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // Zombies collects adopted children that ended by themselves. It remembers the zombies of its last
@@ -145,8 +154,11 @@ func (z *Zombies) Collect() {
 	z.seen = now
 }
 
-func zombie(pid int) bool {
+func zombie(pid int) bool { return state(pid) == "Z" }
+
+// state returns the letter that the kernel has for the state of a process; "" if there is no such process.
+func state(pid int) string {
 	text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	_, rest, _ := strings.Cut(string(text), ") ")
-	return strings.HasPrefix(rest, "Z")
+	return rest[:min(1, len(rest))]
 }
