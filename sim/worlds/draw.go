@@ -14,8 +14,8 @@ import (
 
 // World is one drawn world. Durations are in seconds, loads in busy workers.
 type World struct {
-	// Number is the number from which it was drawn.
-	Number uint64
+	// Number is the number from which it was drawn. Chance tells apart repetitions of one world: see [World.Repeat].
+	Number, Chance uint64
 	// Event is the world as contenders play it. Its seed is the number.
 	Event contest.Event
 	// Shape says how messages arrive, and Drift how the work changes; "" is not at all.
@@ -135,10 +135,27 @@ func Draw(number uint64) World {
 	drawMax(d, &w, &event)
 	drawTold(d, &w, &event)
 	drawLate(d, &event) // drawn last, so that no other draw of a world depends on it
-	event.Trace = func(uint64) (trace.Trace, error) { return flow.trace(w, work), nil }
+	event.Trace = func(seed uint64) (trace.Trace, error) {
+		flow, work := flow, work
+		again := seed - number // 0 for the first draw
+		flow.seed, work.seed = flow.seed+again, work.seed+again
+		return flow.trace(w, work), nil
+	}
 	w.Event = event
 	return w
 }
+
+// Repeat returns the k-th repetition of the world: the same circumstances, with other arrivals, durations and faults
+// drawn from the same distributions. Repeat(0) is the first draw. The mean over a few repetitions shows less of the
+// luck of one.
+func (w World) Repeat(k int) World {
+	w.Chance = uint64(k)
+	return w
+}
+
+// seed is the seed of the trace and of the run. Numbers of worlds are below 2^32 wherever worlds are drawn, so no two
+// worlds share one.
+func (w World) seed() uint64 { return w.Number + w.Chance<<32 }
 
 // seconds returns a number of seconds as a duration.
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

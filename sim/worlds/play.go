@@ -35,7 +35,7 @@ type Outcome struct {
 }
 
 // Prepare makes the trace of a world and measures it.
-func Prepare(w World) (contest.Prepared, error) { return contest.Prepare(w.Event, w.Number) }
+func Prepare(w World) (contest.Prepared, error) { return contest.Prepare(w.Event, w.seed()) }
 
 // Play runs a contender in a world.
 func Play(ctx context.Context, w World, p contest.Prepared, c contest.Contender) (Outcome, error) {
@@ -73,6 +73,31 @@ func outcome(w World, r scoring.Result) Outcome {
 		Launches: r.Launches, Reversals: r.Reversals, Peak: r.PeakWorkers, Messages: r.Messages,
 		Unfinished: r.Unfinished, Faults: r.Faults,
 	}
+}
+
+// Mean returns the mean of one contender's outcomes in repetitions of one world. Counts are rounded, and Faults are
+// those of all. There is at least one outcome.
+func Mean(all []Outcome) Outcome {
+	m := Outcome{World: all[0].World, Policy: all[0].Policy}
+	n := float64(len(all))
+	var launches, reversals, peak, messages, unfinished float64
+	for _, o := range all {
+		m.WorkerSeconds += o.WorkerSeconds / n
+		m.BootSeconds += o.BootSeconds / n
+		m.Loss += o.Loss / n
+		m.InTime += o.InTime / n
+		m.Settled += o.Settled / n
+		launches += float64(o.Launches)
+		reversals += float64(o.Reversals)
+		peak += float64(o.Peak)
+		messages += float64(o.Messages)
+		unfinished += float64(o.Unfinished)
+		m.Faults = append(m.Faults, o.Faults...)
+	}
+	round := func(sum float64) int { return int(math.Round(sum / n)) }
+	m.Launches, m.Reversals, m.Peak = round(launches), round(reversals), round(peak)
+	m.Messages, m.Unfinished = int64(round(messages)), int64(round(unfinished))
+	return m
 }
 
 // family counts a message and all messages below it.

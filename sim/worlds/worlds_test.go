@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"math"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -458,6 +459,50 @@ func TestDrawnWorldsKeepEveryPromise(t *testing.T) {
 		}
 	})
 	t.Logf("%d worlds; the longest run took %.1f s: %s", count, longest, at)
+}
+
+// A repetition has the circumstances of its world and other messages; the first one is the world itself.
+func TestARepetitionDrawsTheMessagesAnew(t *testing.T) {
+	messages := func(w World) (all []trace.Message, circumstances string) {
+		p, err := Prepare(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = p.Trace.Each(func(m trace.Message) bool {
+			all = append(all, m)
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all, fmt.Sprint(w, p.Event.Objective, p.Event.Limits, p.Event.World, p.Event.Poll)
+	}
+	w := Draw(3033)
+	first, same := messages(w)
+	for k, want := range []bool{true, false, false} {
+		again, circumstances := messages(w.Repeat(k))
+		if equal := reflect.DeepEqual(first, again); equal != want || circumstances != same {
+			t.Errorf("repetition %d: equal messages %v, want %v; circumstances %s, want %s", k, equal, want,
+				circumstances, same)
+		}
+	}
+	one, _ := messages(w.Repeat(1))
+	if again, _ := messages(w.Repeat(1)); len(one) == 0 || !reflect.DeepEqual(one, again) {
+		t.Errorf("found %d and %d messages, want the same ones each time", len(one), len(again))
+	}
+}
+
+func TestTheMeanOfOutcomes(t *testing.T) {
+	found := Mean([]Outcome{
+		{World: 4, Policy: "p", Loss: 10, WorkerSeconds: 8, InTime: 1, Settled: 1, Launches: 3, Peak: 2, Messages: 9},
+		{World: 4, Policy: "p", Loss: 20, WorkerSeconds: 10, InTime: 0.5, Settled: 0, Launches: 4, Peak: 2,
+			Messages: 11, Unfinished: 2, BootSeconds: 3, Reversals: 2, Faults: []string{"a"}},
+	})
+	want := Outcome{World: 4, Policy: "p", Loss: 15, WorkerSeconds: 9, BootSeconds: 1.5, InTime: 0.75, Settled: 0.5,
+		Launches: 4, Reversals: 1, Peak: 2, Messages: 10, Unfinished: 1, Faults: []string{"a"}}
+	if !reflect.DeepEqual(found, want) {
+		t.Errorf("found %+v, want %+v", found, want)
+	}
 }
 
 func TestDurationsAreReadable(t *testing.T) {

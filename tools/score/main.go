@@ -110,6 +110,8 @@ type options struct {
 	only, scenarios, seeds, traces, recordings, page, benchmarks, cache, commit, numbers string
 	// parallel is how many runs are made at a time, worlds how many are drawn.
 	parallel, worlds int
+	// draws is how often each of these is played.
+	draws int
 	// add are pages, separated by commas.
 	add string
 }
@@ -125,6 +127,7 @@ func read(args []string, out io.Writer) (o options, err error) {
 	flags.IntVar(&o.worlds, "worlds", box.WorldCount,
 		"how many worlds part box draws; their numbers are made from the "+
 			"commit")
+	flags.IntVar(&o.draws, "draws", box.DrawCount, "how often part box plays each world; the mean counts")
 	flags.StringVar(&o.numbers, "numbers", "", "the numbers of the worlds of part box, as in 1-300, in place of "+
 		"those made from the commit")
 	flags.StringVar(&o.seeds, "seeds", "6-10", "the seeds that are judged, as in 6-10 or 6,7; peers are tuned on 1-5")
@@ -152,6 +155,9 @@ func read(args []string, out io.Writer) (o options, err error) {
 	}
 	if o.worlds < 1 || o.worlds > box.MostDrawn {
 		return o, fmt.Errorf("-worlds: found %d, allowed is 1 to %d", o.worlds, box.MostDrawn)
+	}
+	if o.draws < 1 || o.draws > box.MostTimes {
+		return o, fmt.Errorf("-draws: found %d, allowed is 1 to %d", o.draws, box.MostTimes)
 	}
 	return o, nil
 }
@@ -286,7 +292,7 @@ func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 	}
 	s.Arena = arena.New(ctx, o.parallel, limits, runs, log)
 	// The box shares the arena, and so its turns and its caches.
-	s.drawn.Arena, s.drawn.Ctx, s.drawn.Peers = s.Arena, ctx, s.peers
+	s.drawn.Arena, s.drawn.Ctx, s.drawn.Peers, s.drawn.Draws = s.Arena, ctx, s.peers, o.draws
 	s.page = begin(o, s, commit, dirty)
 	return s, nil
 }

@@ -97,19 +97,29 @@ func (b *Box) aboutBox(tuned contest.Contender) string {
 	return fmt.Sprintf(
 		"%d worlds, %s. [simulation.md](simulation.md#worlds-drawn-at-random) states the distribution; `muster "+
 			"worlds --numbers N` plays one of them. `deadline` and each baseline "+
-			"play every world once, each baseline at its default; the baselines are those of "+
+			"play every world %s, each baseline at its default; the baselines are those of "+
 			"[peers.md](peers.md) and the policy `exact`. A world has slack where a launch saves a message that is "+
 			"already there. The loss is the worker-seconds and the price of the messages that are late beyond the "+
 			"permitted share. `%s` also plays with the setting that is best for the whole box: its %s is %g, which "+
 			"has the least loss, geometric mean, in the worlds %d to %d. Those are not judged.",
 		len(b.Numbers),
 		b.DrawnFrom,
+		b.timesPlayed(),
 		worlds.Reference,
 		tuned.Setting,
 		tuned.Value,
 		firstTuning,
 		lastTuning,
 	)
+}
+
+// timesPlayed says how often each world is played.
+func (b *Box) timesPlayed() string {
+	if b.Draws > 1 {
+		return fmt.Sprintf("%d times, with other arrivals, durations and faults of the same distributions, and the "+
+			"mean counts", b.Draws)
+	}
+	return "once"
 }
 
 // leaveOut removes a baseline from the others.
@@ -153,7 +163,8 @@ func (b *Box) tunedReference() (contest.Contender, error) {
 
 // playOthers plays contenders in worlds, without the policy, bounds and oracles.
 func (b *Box) playOthers(numbers []uint64, others []contest.Contender) ([]drawn, error) {
-	return b.inWorlds(numbers, func(w worlds.World, p contest.Prepared) (drawn, error) {
+	const once = 1 // tuning asks for the mean over many worlds alone
+	return b.inWorlds(numbers, once, func(w worlds.World, p contest.Prepared) (drawn, error) {
 		d := drawnOf(w)
 		return d, b.playEach(&d, w, p, others)
 	})
@@ -161,7 +172,7 @@ func (b *Box) playOthers(numbers []uint64, others []contest.Contender) ([]drawn,
 
 // playDrawn plays the policy and the others in worlds.
 func (b *Box) playDrawn(numbers []uint64, ours contest.Contender, others []contest.Contender) ([]drawn, error) {
-	return b.inWorlds(numbers, func(w worlds.World, p contest.Prepared) (drawn, error) {
+	return b.inWorlds(numbers, b.Draws, func(w worlds.World, p contest.Prepared) (drawn, error) {
 		d := drawnOf(w)
 		// The policy is played first, because others are compared with what it finishes.
 		o, err := b.playWithin(w, p, ours)
@@ -191,9 +202,11 @@ func drawnOf(w worlds.World) drawn {
 	}
 }
 
-// inWorlds calls play for each world when it is its turn, so that few traces are in memory at a time. The first error
-// stops the worlds that have not begun.
-func (b *Box) inWorlds(numbers []uint64, play func(worlds.World, contest.Prepared) (drawn, error)) ([]drawn, error) {
+// inWorlds calls play for each repetition of each world when it is its turn, so that few traces are in memory at a
+// time. A world is the mean of its repetitions. The first error stops the worlds that have not begun.
+func (b *Box) inWorlds(
+	numbers []uint64, times int, play func(worlds.World, contest.Prepared) (drawn, error),
+) ([]drawn, error) {
 	all := make([]drawn, len(numbers))
 	ctx, stop := context.WithCancelCause(b.Ctx)
 	defer stop(nil)
@@ -203,15 +216,22 @@ func (b *Box) inWorlds(numbers []uint64, play func(worlds.World, contest.Prepare
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
-		w := b.Draw(numbers[i])
-		p, err := worlds.Prepare(w)
-		if err == nil {
-			all[i], err = play(w, p)
+		var draws []drawn
+		for k := range max(1, times) {
+			w := b.Draw(numbers[i]).Repeat(k)
+			p, err := worlds.Prepare(w)
+			var d drawn
+			if err == nil {
+				d, err = play(w, p)
+			}
+			if err != nil {
+				stop(err) // the other worlds take hours
+				return err
+			}
+			draws = append(draws, d)
 		}
-		if err != nil {
-			stop(err) // the other worlds take hours
-		}
-		return err
+		all[i] = meanOf(draws)
+		return nil
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -288,12 +308,12 @@ func (b *Box) measureDrawn(d *drawn, w worlds.World, p contest.Prepared) error {
 	if err != nil {
 		return err
 	}
-	oracle, err := b.Oracles.Get(key, p.Schedule)
+	found, err := b.Oracles.Get(key, p.Schedule)
 	if err != nil {
 		b.note("The schedule of an oracle in world %d is unknown: %v.", w.Number, err)
 		return nil
 	}
-	d.oracle = &oracle
+	d.oracle = &oracle{float64(found.Launches), float64(found.Workers), found.Kept}
 	return nil
 }
 

@@ -169,7 +169,7 @@ func TestBootsGoal(t *testing.T) {
 	boots := func(seconds float64, launches, workers int, kept bool) drawn {
 		return changed(world(4, 100), func(d *drawn) {
 			d.ours.BootSeconds, d.ours.Launches = seconds, 9
-			d.oracle = &limit.Schedule{Launches: launches, Workers: workers, Kept: kept}
+			d.oracle = &oracle{float64(launches), float64(workers), kept}
 		})
 	}
 	for _, x := range []struct {
@@ -273,6 +273,35 @@ b1; 20; 0 %; 1.829 x`},
 	}
 	if n := len(worstTable(all).Rows); n != worstShown {
 		t.Errorf("found %d of the worst worlds, want %d", n, worstShown)
+	}
+}
+
+func TestAWorldIsTheMeanOfItsRepetitions(t *testing.T) {
+	one, two := world(1, 100, 90, 60), world(1, 300, 110, 80)
+	one.oracle, two.oracle = &oracle{1, 2, true}, &oracle{3, 2, true}
+	m := meanOf([]drawn{one, two})
+	if m.ours.Loss != 200 || len(m.others) != 2 || m.others[0].Loss != 100 || m.others[1].Loss != 70 ||
+		m.bound != 100 || *m.oracle != (oracle{2, 2, true}) {
+		t.Errorf("found %+v with %+v, want losses of 200, 100 and 70", m, m.ours)
+	}
+	for _, x := range []struct {
+		name                  string
+		change                func(*drawn)
+		others, undone        int
+		ours, oracle, bounded bool
+	}{
+		{"nothing is missing", func(*drawn) {}, 2, 0, true, true, true},
+		{"the policy did not answer once", func(d *drawn) { d.ours = nil }, 2, 0, false, true, true},
+		{"a baseline did not answer once", func(d *drawn) { d.others = d.others[:1] }, 1, 0, true, true, true},
+		{"no oracle once", func(d *drawn) { d.oracle = nil }, 2, 0, true, false, true},
+		{"no bound once", func(d *drawn) { d.bound = 0 }, 2, 0, true, true, false},
+		{"work is left undone once", func(d *drawn) { d.undone = []string{"b2"} }, 2, 1, true, true, true},
+	} {
+		m := meanOf([]drawn{one, changed(two, x.change)})
+		if len(m.others) != x.others || len(m.undone) != x.undone || (m.ours != nil) != x.ours ||
+			(m.oracle != nil) != x.oracle || (m.bound > 0) != x.bounded {
+			t.Errorf("%s: found %+v", x.name, m)
+		}
 	}
 }
 

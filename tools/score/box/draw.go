@@ -21,6 +21,9 @@ const (
 	Name = "box"
 	// WorldCount is how many worlds are drawn by default, MostDrawn how many may be.
 	WorldCount, MostDrawn = 300, 100_000
+	// DrawCount is how often each world is played by default, MostTimes how often it may be. The mean of three shows
+	// less luck than one run.
+	DrawCount, MostTimes = 3, 100
 	// firstTuning to lastTuning are the worlds that a baseline is tuned on. They are never judged.
 	firstTuning, lastTuning = 100_001, 100_020
 )
@@ -38,6 +41,8 @@ type Box struct {
 	Numbers, Tuning []uint64
 	DrawnFrom       string
 	Draw            func(uint64) worlds.World
+	// Draws is how often each world is played; 0 stands for 1.
+	Draws int
 	// Named are worlds with limits of their own.
 	Named []worlds.Named
 	// DrawnRuns keeps outcomes of baselines, and Print is the fingerprint of the code that plays them; empty while

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/muster-scale/muster/internal/render"
-	"github.com/muster-scale/muster/sim/limit"
 	"github.com/muster-scale/muster/sim/worlds"
 	"github.com/muster-scale/muster/tools/score/arena"
 	"github.com/muster-scale/muster/tools/score/report"
@@ -51,7 +50,65 @@ type drawn struct {
 	// bound is the lower bound of the cost in worker-seconds, 0 where none is known; oracle is a schedule that knows
 	// the future, nil where none was computed.
 	bound  float64
-	oracle *limit.Schedule
+	oracle *oracle
+}
+
+// oracle is what a schedule that knows the future needs: its launches, and its workers at the peak. They are means over
+// the repetitions of a world. kept tells whether the schedule keeps the objective.
+type oracle struct {
+	launches, workers float64
+	kept              bool
+}
+
+// meanOf returns the mean of a world's repetitions. A contender counts only where it answered in all of them, and so do
+// the lower bound and the oracle. There is at least one repetition.
+func meanOf(all []drawn) drawn {
+	m := all[0]
+	n := float64(len(all))
+	m.others, m.unanswered, m.undone, m.ours, m.oracle, m.bound = nil, nil, nil, nil, &oracle{kept: true}, 0
+	var ours []worlds.Outcome
+	others := map[string][]worlds.Outcome{}
+	unknown := false
+	for _, d := range all {
+		if d.ours != nil {
+			ours = append(ours, *d.ours)
+		}
+		for _, o := range d.others {
+			others[o.Policy] = append(others[o.Policy], o)
+		}
+		for _, name := range d.unanswered {
+			if !slices.Contains(m.unanswered, name) {
+				m.unanswered = append(m.unanswered, name)
+			}
+		}
+		for _, name := range d.undone {
+			if !slices.Contains(m.undone, name) {
+				m.undone = append(m.undone, name)
+			}
+		}
+		m.bound += d.bound / n
+		unknown = unknown || !(d.bound > 0)
+		if d.oracle == nil || m.oracle == nil {
+			m.oracle = nil
+			continue
+		}
+		m.oracle.launches += d.oracle.launches / n
+		m.oracle.workers += d.oracle.workers / n
+		m.oracle.kept = m.oracle.kept && d.oracle.kept
+	}
+	if unknown {
+		m.bound = 0
+	}
+	if len(ours) == len(all) {
+		mean := worlds.Mean(ours)
+		m.ours = &mean
+	}
+	for _, o := range all[0].others { // in the order of the baselines
+		if each := others[o.Policy]; len(each) == len(all) {
+			m.others = append(m.others, worlds.Mean(each))
+		}
+	}
+	return m
 }
 
 // mostUndone is the share of the messages that a baseline may leave undone beyond those that the policy leaves. A
@@ -252,7 +309,7 @@ func judgeCheap(all []drawn) []report.Goal {
 
 // bootsAllowed is the largest allowed sum of boot times in a world with an oracle, in seconds.
 func (d drawn) bootsAllowed() float64 {
-	return (mostBoots*float64(d.oracle.Launches) + float64(d.oracle.Workers)) * d.boot
+	return (mostBoots*d.oracle.launches + d.oracle.workers) * d.boot
 }
 
 // judgeBoots judges the sum of boot times in each world against that of the oracle: a policy that launches and stops
@@ -262,7 +319,7 @@ func judgeBoots(all []drawn) report.Goal {
 	var missed []string
 	for _, d := range all {
 		// Without a schedule that keeps the objective there is nothing to compare with.
-		if d.oracle == nil || !d.oracle.Kept {
+		if d.oracle == nil || !d.oracle.kept {
 			continue
 		}
 		of++

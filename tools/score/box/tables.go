@@ -240,7 +240,7 @@ func boxNotes(all []drawn) []string {
 		switch {
 		case d.slack && d.oracle == nil:
 			without++
-		case d.slack && !d.oracle.Kept:
+		case d.slack && !d.oracle.kept:
 			unkept++
 		}
 		for _, name := range d.unanswered {
