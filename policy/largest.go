@@ -24,6 +24,9 @@ func (p Largest) Decide(o muster.Observation, recent muster.Recent) muster.Decis
 		x := of.Decide(o, recent)
 		trail = append(trail, x.Trail...)
 		floor = max(floor, x.Floor)
+		if d.Kept == nil {
+			d.Kept = x.Kept // of two parts that keep numbers, the first one's count
+		}
 		switch {
 		case x.Verdict == muster.Hold && held == nil:
 			held = &x

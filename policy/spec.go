@@ -195,6 +195,9 @@ func (s Spec) Memory() time.Duration {
 	if s.Delegate != nil {
 		memory = max(memory, s.Delegate.Every, time.Minute) // the target is in the newest decision
 	}
+	if s.PlansAhead() {
+		memory = max(memory, time.Minute) // the headroom of the last busy time is in the newest decision
+	}
 	for _, of := range s.Largest {
 		memory = max(memory, of.Memory())
 	}

@@ -142,6 +142,9 @@ func workedWhenLate() []string {
 	room := p.busiestSlots(minute, 0, spare, func(b muster.Busiest) float64 { return b.Messages })
 	kingman := plan{Work: durations.Work{LongTermMean: 2, Variation: 1}, quantile: 0.99, boot: 30}
 	catch := plan{Work: durations.Work{Mean: 2}, latency: 60, slots: 1, boot: 60, price: 60}
+	_, rare := planned(10, 7*time.Minute, 13*time.Minute)
+	arrivals := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: rare.boot + rare.LongTermMean - rare.latency,
+		Messages: 8}}}
 	o.Objective.Latency = time.Minute
 	o.Boot = stated(120)
 	crowded := durations.Growth{Known: true, Base: 4, Useful: 2}
@@ -152,6 +155,10 @@ func workedWhenLate() []string {
 			"0.99 keep %s slots (Kingman's formula).", three(kingman.kingmanSlots(4, 8))),
 		fmt.Sprintf("boots of 4 s and messages of 2 s make a late message cost %s worker-seconds; messages of 20 ms, "+
 			"%s.", three(o.Objective.PriceOfLate(4, 2)), three(o.Objective.PriceOfLate(4, 0.02))),
+		fmt.Sprintf("workers boot for 780 s, the objective is 420 s, messages of 10 s cost %s worker-seconds each "+
+			"when late, and at the busiest times %s came within a boot less what they can wait. One worker is worth %s s "+
+			"of quiet, nearly two hours.", three(rare.price), three(busiestWithin(arrivals.Busiest,
+			rare.boot+rare.LongTermMean-rare.latency)), render.Number(math.Round(rare.headroomWorth(arrivals, 1)))),
 		fmt.Sprintf("600 messages of 2 s, 2 more a second, boots of 60 s and a price of 60 s: T = %s s. With 300 "+
 			"messages it is the least, %s s.", three(catch.catchUp(600, 2)), three(catch.catchUp(300, 2))),
 		fmt.Sprintf("2000 messages wait, boots take 120 s and the objective is 60 s: ceil(sqrt(2000 x 120 / 1800)) = "+

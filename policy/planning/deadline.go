@@ -45,7 +45,7 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/8"
+	deadlineRevision = "deadline/9"
 )
 
 // Decide implements [muster.Policy].
@@ -54,15 +54,17 @@ func (p Deadline) Decide(o muster.Observation, recent muster.Recent) muster.Deci
 		return decideUntimed(p.grow(o, recent), o)
 	}
 	if o.Sharing != nil {
-		return p.decideShared(o)
+		return p.decideShared(o, recent)
 	}
-	return p.decide(o)
+	return p.decide(o, recent)
 }
 
 // decide returns the decision for durations that do not depend on the number of busy slots. Members on one shared
 // machine come here too, by way of decideShared.
-func (p Deadline) decide(o muster.Observation) muster.Decision {
+func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	d := rules.Begin(o, deadlineRevision)
+	standby := standbyOf(recent)
+	d.Kept = standby.kept() // also through holds
 	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:
@@ -76,6 +78,8 @@ func (p Deadline) decide(o muster.Observation) muster.Decision {
 		return decideUntimed(p.learn(d, o, backlog.Value), o)
 	}
 	plan := newPlan(o, work, p.dial(o, work))
+	plan.standby = standby
+	d.Kept = plan.nextStandby(o).kept()
 	sized := p.sizeByPlan(d, o, plan)
 	if p.Seasonal {
 		without := sized
@@ -102,7 +106,11 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 	active := o.Capacity.Active()
 	keep := plan.keptWorkers(o)
 	stay, because := p.keptOutsidePlan(o, active)
-	if stay <= keep {
+	switch {
+	case stay > keep:
+	case plan.quietHeadroom(o) > 0:
+		because = plan.whyQuiet(o)
+	default:
 		because = "the arrivals keep them busy"
 	}
 	keep = max(keep, stay)

@@ -15,15 +15,14 @@ import (
 // arrivals keep busy. No worker is launched only for that. Otherwise the headroom for the busiest times counts too, and
 // workers are launched for it.
 func (p *plan) keptWorkers(o muster.Observation) int {
-	if !o.Arrivals.Known {
-		return 0
+	active, busy := o.Capacity.Active(), 0
+	if o.Arrivals.Known {
+		busy = min(active, p.keptBusy(o.Arrivals, o.Capacity)) // no worker is launched only for that
 	}
-	active := o.Capacity.Active()
-	busy := min(active, p.keptBusy(o.Arrivals, o.Capacity)) // no worker is launched only for that
-	if p.tooLateShare <= 1-p.quantile {
+	if !p.keepsHeadroom() {
 		return busy
 	}
-	room := math.Min(p.headroom(o.Arrivals), p.usableSlots(o)/p.slots)
+	room := math.Max(p.usableHeadroom(o), p.quietHeadroom(o))
 	ahead, stay := rules.Ceil(room), room
 	if pool := p.poolInTime(); pool > 0 {
 		stay = math.Max(0, room-p.poolReplaces())
@@ -33,6 +32,27 @@ func (p *plan) keptWorkers(o muster.Observation) int {
 		}
 	}
 	return max(busy, ahead, min(active, rules.Ceil(math.Min(stay*keepFactor, stay+0.5))))
+}
+
+// keepsHeadroom tells whether too many messages would be late if workers were only launched for messages that wait.
+func (p *plan) keepsHeadroom() bool { return p.tooLateShare > 1-p.quantile }
+
+// usableHeadroom returns the headroom in workers, as far as it can have work; 0 while the arrivals are unknown.
+func (p *plan) usableHeadroom(o muster.Observation) float64 {
+	if !o.Arrivals.Known {
+		return 0
+	}
+	return math.Min(p.headroom(o.Arrivals), p.usableSlots(o)/p.slots)
+}
+
+// nextStandby returns the headroom that the decision keeps for the next one.
+func (p *plan) nextStandby(o muster.Observation) standby {
+	if !p.keepsHeadroom() || !o.Arrivals.Known || o.Arrivals.Hour == 0 {
+		return p.standby
+	}
+	room := p.usableHeadroom(o)
+	return p.standby.next(standby{room, p.headroomWorth(o.Arrivals, room),
+		rules.Seconds(o.At) - o.Arrivals.QuietSeconds}, o.Arrivals.QuietSeconds)
 }
 
 // keepFactor is the hysteresis of the headroom: present workers stay for up to 1.2 times the headroom, at most half a
@@ -189,17 +209,9 @@ func (p *plan) usableSlots(o muster.Observation) float64 {
 	return p.inService - p.free + o.Backlog().Value + arrive
 }
 
-// idleTooLong tells whether the quiet time has cost as much in idle workers as it would cost to be without them when
-// work begins again (ski rental):
-//
-//	quiet k > c late + b k
-//
-// k is the number of workers, c the price of a late message, b the boot time. late is the number of messages that the
-// busiest times send while no worker is ready.
+// idleTooLong tells whether the quiet time has cost more in idle workers than the headroom is worth.
 func (p *plan) idleTooLong(a muster.Arrivals, slots float64) bool {
-	late := busiestWithin(a.Busiest, math.Max(1, p.boot+p.lag+p.LongTermMean-p.latency))
-	workers := math.Ceil(slots / p.slots)
-	return a.QuietSeconds*workers > p.price*late+p.boot*workers
+	return a.QuietSeconds > p.headroomWorth(a, slots/p.slots)
 }
 
 // offeredLoad returns how many slots the arrivals keep busy: rate times mean duration. The rate is that of a window at

@@ -58,6 +58,8 @@ type plan struct {
 	arrivals muster.Arrivals
 	// forecast is the seasonal forecast; zero if the policy uses none.
 	forecast muster.Forecast
+	// standby is the headroom of the last busy time, as the decision before kept it.
+	standby standby
 }
 
 // pendingSlots are slots of workers that take messages from the time at on.

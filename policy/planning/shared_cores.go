@@ -12,16 +12,16 @@ import (
 
 // decideShared decides for members that share a machine. It plans with the durations at that number of busy workers,
 // and launches no worker that would not raise the throughput.
-func (p Deadline) decideShared(o muster.Observation) muster.Decision {
+func (p Deadline) decideShared(o muster.Observation, recent muster.Recent) muster.Decision {
 	g := durations.GrowthOf(o)
 	active, slots := o.Capacity.Active(), math.Max(1, o.Capacity.SlotsPerWorker)
 	if !g.Known {
-		return p.findGrowth(g, p.decide(o), o)
+		return p.findGrowth(g, p.decide(o, recent), o)
 	}
 	enough := g.Workers(slots)
 	as := g.Convert(o, durations.BusySlotsWith(o, max(active, enough)))
 	as.Limits.Max = min(o.Limits.Max, enough) // more do not help, so none is postponed to launch more later
-	d := p.decide(as)
+	d := p.decide(as, recent)
 	if d.Verdict != muster.Apply || d.Desired <= max(active, enough) {
 		return d
 	}

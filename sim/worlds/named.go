@@ -60,6 +60,9 @@ func All() []Named {
 			"each message",
 			Event: event("", "spike:rate=0,size=900,every=6h15m,at=10m,duration=48h,service=10s,cv=0.5", 30*s, m, 500),
 			Least: 0.8, MostRatio: 2, MostPeak: 80},
+		{Name: "busy 30 min, quiet 70 min, boot 13 min, objective 7 min",
+			Found: "68 % in time: all workers had stopped when the next busy time began",
+			Event: event("", "", 7*m, 13*m, 500), Least: 0.93, MostRatio: 3.2, MostPeak: 10},
 		{Name: "failing messages, 5 %", Found: "1.47 times the lower bound", Event: poison, MostRatio: 1.4,
 			MostPeak: 40},
 		{Name: "load 24 where 15 may be", Found: "15 % in time where one worker for each message has 26 %",
@@ -82,8 +85,12 @@ func All() []Named {
 	}
 	all[len(all)-2].Event.Trace = func(uint64) (trace.Trace, error) { return behind(h), nil }
 	all[len(all)-1].Event.Trace = func(uint64) (trace.Trace, error) { return behind(m), nil }
-	onOff := &all[slices.IndexFunc(all, func(n Named) bool { return n.Name == "on 15 min, off 6 h, objective 30 s" })]
-	onOff.Event.Trace = func(seed uint64) (trace.Trace, error) { return onAndOff(seed), nil }
+	of := func(name string, draw func(seed uint64) trace.Trace) {
+		i := slices.IndexFunc(all, func(n Named) bool { return n.Name == name })
+		all[i].Event.Trace = func(seed uint64) (trace.Trace, error) { return draw(seed), nil }
+	}
+	of("on 15 min, off 6 h, objective 30 s", onAndOff)
+	of("busy 30 min, quiet 70 min, boot 13 min, objective 7 min", busyAndQuiet)
 	for i := range all {
 		all[i].Event.Name = all[i].Name
 	}
@@ -104,5 +111,14 @@ func onAndOff(seed uint64) trace.Trace {
 	f := flow{shape: OnOff, seed: seed, period: 6.25 * 3600, busy: 0.25 / 6.25}
 	w := World{Length: 2 * 86400}
 	w.Messages = int(w.Length * f.busy)
+	return f.trace(w, work{mean: 10, cv: 0.5, factor: 1, seed: seed + 1})
+}
+
+// busyAndQuiet has half an hour of messages of 10 s each, one every 30 s at random, and then none for 70 minutes.
+func busyAndQuiet(seed uint64) trace.Trace {
+	const busy, quiet, apart = 30 * 60, 70 * 60, 30
+	f := flow{shape: OnOff, seed: seed, period: busy + quiet, busy: float64(busy) / (busy + quiet)}
+	w := World{Length: 86400}
+	w.Messages = int(w.Length * f.busy / apart)
 	return f.trace(w, work{mean: 10, cv: 0.5, factor: 1, seed: seed + 1})
 }
