@@ -106,7 +106,7 @@ func waiting() protocol.Usage {
 	return protocol.Usage{Calls: 1, CPUSeconds: 1.5, PeakBytes: 120 << 20, Cores: 2, MemoryBytes: 4 << 30}
 }
 
-const day = "workday:rate=0.01,to=0.8,duration=25h,service=12s,cv=0.6"
+const day = "workday:rate=0.02,to=0.8,duration=25h,service=12s,cv=0.6"
 
 func request(c *config.Config) advise.Request {
 	return advise.Request{Config: c, File: "muster.yaml", Text: []byte(page), From: monday,

@@ -156,7 +156,7 @@ func workedWhenLate() []string {
 		fmt.Sprintf("boots of 4 s and messages of 2 s make a late message cost %s worker-seconds; messages of 20 ms, "+
 			"%s.", three(o.Objective.PriceOfLate(4, 2)), three(o.Objective.PriceOfLate(4, 0.02))),
 		fmt.Sprintf("workers boot for 780 s, the objective is 420 s, messages of 10 s cost %s worker-seconds each "+
-			"when late, and at the busiest times %s came within a boot less what they can wait. One worker is worth "+
+			"when late, and at a typical busy time %s came within a boot less what they can wait. One worker is worth "+
 			"%s s of quiet, nearly two hours.", three(rare.price), three(busiestWithin(arrivals.Busiest,
 			rare.boot+rare.LongTermMean-rare.latency)), render.Number(math.Round(rare.headroomWorth(arrivals, 1)))),
 		fmt.Sprintf("600 messages of 2 s, 2 more a second, boots of 60 s and a price of 60 s: T = %s s. With 300 "+

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -92,14 +93,24 @@ func (p *plan) quietHeadroom(o muster.Observation) float64 {
 //
 //	worth = c late / k + b
 //
-// k is the number of workers, c the price of a late message, b the boot time. late is the number of messages that the
-// busiest times send while no worker is ready.
+// k is the number of workers, c the price of a late message, b the boot time. late is the number of messages that a
+// typical busy time sends while no worker is ready.
 func (p *plan) headroomWorth(a muster.Arrivals, workers float64) float64 {
 	if workers <= 0 {
 		return 0
 	}
-	late := busiestWithin(a.Busiest, math.Max(1, p.boot+p.lag+p.LongTermMean-p.latency))
+	late := busiestWithin(typical(a.Busiest), math.Max(1, p.boot+p.lag+p.LongTermMean-p.latency))
 	return p.price*late/math.Ceil(workers) + p.boot
+}
+
+// typical returns the busy times in which half of all messages came. The largest of all would be the wrong measure of
+// the next one: many a first message comes alone. A quantile of half and below has no smaller share.
+func typical(all []muster.Busiest) []muster.Busiest {
+	usual := make([]muster.Busiest, len(all))
+	for i, b := range all {
+		usual[i] = muster.Busiest{OverSeconds: b.OverSeconds, Messages: cmp.Or(b.Rooms[0], b.Messages)}
+	}
+	return usual
 }
 
 // whyQuiet says as a clause why idle workers stay: for how long the headroom of the last busy time is worth them.

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -139,5 +140,25 @@ func TestAFleetWithTimeToLaunchKeepsNoNumbers(t *testing.T) {
 	o.Objective.Latency = time.Hour
 	if d := (Deadline{}).Decide(o, nil); d.Kept != nil {
 		t.Errorf("kept %v", d.Kept)
+	}
+}
+
+// A first message that comes alone makes one message late, however many came at the busiest time of all.
+func TestTheWorthOfHeadroomCountsTheMessagesOfATypicalBusyTime(t *testing.T) {
+	_, p := planned(10, 7*time.Minute, 13*time.Minute)
+	window := p.boot + p.LongTermMean - p.latency
+	for _, row := range []struct {
+		name  string
+		rooms [4]float64
+		late  float64
+	}{
+		{"most messages come alone", [4]float64{1, 2, 5, 20}, 1},
+		{"no smaller share is known", [4]float64{}, 40},
+	} {
+		a := muster.Arrivals{Known: true, Busiest: []muster.Busiest{
+			{OverSeconds: window, Messages: 40, Rooms: row.rooms}}}
+		if got, want := p.headroomWorth(a, 2), p.price*row.late/2+p.boot; math.Abs(got-want) > 1e-6 {
+			t.Errorf("%s: worth %v s of quiet, want %v", row.name, got, want)
+		}
 	}
 }
