@@ -174,7 +174,7 @@ func (p Prepared) Watch(ctx context.Context, c Contender, stepped func(sim.View)
 		if r.Bound > 0 {
 			r.Ratio = r.WorkerSeconds / r.Bound
 		}
-		r.BoundCausal = p.Limits.Causal.WorkerSeconds
+		r.BoundCausal, r.Unreachable = p.Limits.Causal.WorkerSeconds, p.Limits.Prescient.Unreachable
 	}
 	return r, nil
 }

@@ -112,7 +112,9 @@ type Row struct {
 	Messages                float64
 	// Bound is the lower bound, and BoundCausal that for schedules that launch nothing before the first message.
 	Bound, BoundCausal float64
-	Faults             int
+	// Unreachable counts the runs whose objective no schedule at all meets. Their lower bound is that of the work alone.
+	Unreachable int
+	Faults      int
 }
 
 // Rows sums up results by event and policy, in the order in which they first appear.
@@ -153,6 +155,9 @@ func (x *Row) add(r scoring.Result) {
 	x.Messages += float64(r.Messages)
 	x.Bound += r.Bound
 	x.BoundCausal += r.BoundCausal
+	if r.Unreachable {
+		x.Unreachable++
+	}
 	x.Faults += len(r.Faults)
 }
 

@@ -9,7 +9,7 @@ import (
 type Bound struct {
 	// WorkerSeconds is the bound, at least 0.
 	WorkerSeconds float64 `json:"worker_seconds"`
-	// Method names the proof: work, rush, lull, crews or prices.
+	// Method names the proof: work, capacity, rush, lull, crews or prices.
 	Method string `json:"method"`
 	// Start is prescient or causal, as [Start] explains.
 	Start string `json:"start"`
@@ -62,7 +62,11 @@ func Strongest(f *Profile, effort int) (Bounds, error) {
 	best := Bounds{Prescient: f.Work(), Causal: f.Work()}
 	best.Causal.Start = Causal.String()
 	take := func(to *Bound, b Bound) {
-		if b.Unreachable && !to.Unreachable || b.Unreachable == to.Unreachable && b.WorkerSeconds > to.WorkerSeconds {
+		// Bounds of a cost that no schedule has can be of any height.
+		if b.Unreachable && !to.Unreachable {
+			*to = f.Work()
+			to.Method, to.Start, to.Unreachable = b.Method, b.Start, true
+		} else if !to.Unreachable && b.WorkerSeconds > to.WorkerSeconds {
 			*to = b
 		}
 	}
@@ -71,7 +75,7 @@ func Strongest(f *Profile, effort int) (Bounds, error) {
 		if err != nil {
 			return Bounds{}, err
 		}
-		for _, b := range []Bound{f.Rush(start), f.Lull(), f.Crews(start), priced} {
+		for _, b := range []Bound{f.Capacity(), f.Rush(start), f.Lull(), f.Crews(start), priced} {
 			if start == Prescient {
 				take(&best.Prescient, b)
 			}

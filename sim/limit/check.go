@@ -52,8 +52,17 @@ func Check(f *Profile, c Certificate) (Bound, error) {
 	// Whole microseconds, rounded down, are exact in a float64 up to three hundred years.
 	total.Div(total, big.NewInt(int64(f.problem.Slots)*neutral*1000))
 	micro, _ := new(big.Float).SetInt(total).Float64()
-	return Bound{WorkerSeconds: max(0, micro/1e6), Method: "prices", Start: c.Start,
-		Unreachable: impossible > f.excused, Certificate: &c}, nil
+	bound := Bound{WorkerSeconds: max(0, micro/1e6), Method: "prices", Start: c.Start, Certificate: &c}
+	bound.Unreachable = impossible > f.excused || f.problem.Max > 0 && bound.WorkerSeconds > f.dearest()
+	return bound, nil
+}
+
+// dearest returns more than the cheapest schedule costs, if one with Max workers meets the objective: all of them until
+// the last deadline, and then a worker for each message that is still to be worked. What is proved to cost more does
+// not exist.
+func (f *Profile) dearest() float64 {
+	whole := f.problem.Boot + f.last + f.problem.Latency
+	return float64(f.problem.Max)*whole.Seconds() + f.work.Seconds() + f.problem.Boot.Seconds()
 }
 
 // fit returns the profile with slots of time as wide as the certificate's.

@@ -150,6 +150,17 @@ func TestTreesHaveBoundsAndNoSchedule(t *testing.T) {
 	}
 }
 
+// busy returns a trace of busy times, which begin at equal distances: in each a message comes every so often.
+func busy(times int, length, distance, every, service time.Duration) trace.Trace {
+	var all []trace.Message
+	for i := range times {
+		for at := time.Duration(0); at < length; at += every {
+			all = append(all, trace.Message{Arrival: time.Duration(i)*distance + at, Service: service})
+		}
+	}
+	return trace.Of("busy", all...)
+}
+
 func TestAnObjectiveThatNobodyCanKeepIsUnreachable(t *testing.T) {
 	const s = time.Second
 	for _, row := range []struct {
@@ -168,6 +179,13 @@ func TestAnObjectiveThatNobodyCanKeepIsUnreachable(t *testing.T) {
 			Boot: 20 * s, Slots: 1}, Causal, false},
 		{"too many messages for the maximum", Problem{Trace: burst(11, s), Latency: 5 * s, Quantile: 1, Slots: 1,
 			Max: 2}, Prescient, true},
+		{"a load of twice the maximum, and half of the messages may be late", Problem{
+			Trace: busy(1, 20*time.Minute, 0, s, 2*s), Latency: 30 * s, Quantile: 0.4, Slots: 1, Max: 1}, Prescient, false},
+		{"a load of twice the maximum, and few messages may be late", Problem{
+			Trace: busy(1, 20*time.Minute, 0, s, 2*s), Latency: 30 * s, Quantile: 0.9, Slots: 1, Max: 1}, Prescient, true},
+		{"a load of the maximum in two busy times that are too long together", Problem{
+			Trace: busy(2, 10*time.Minute, time.Hour, s, 2*s), Latency: 5 * time.Minute, Quantile: 0.8, Slots: 1,
+			Max: 1}, Prescient, true},
 		{"just few enough for the maximum", Problem{Trace: burst(10, s), Latency: 5 * s, Quantile: 1, Slots: 1, Max: 2},
 			Prescient, false},
 	} {

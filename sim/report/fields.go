@@ -48,6 +48,8 @@ var fields = []field{
 	{"causal_worker_seconds", "Causal bound",
 		"the lower bound for schedules that launch no worker before the first message",
 		func(r scoring.Result) string { return known(r.BoundCausal, grouped) }},
+	{"unreachable", "Unreachable", "no schedule meets the objective; the lower bound is that of the work alone",
+		func(r scoring.Result) string { return orDash(map[bool]string{true: "yes"}[r.Unreachable]) }},
 	{"ratio", "Ratio", "worker-seconds over the lower bound",
 		func(r scoring.Result) string { return known(r.Ratio, times) }},
 	{"cost", "Cost", "worker-hours times the price of one", func(r scoring.Result) string { return grouped(r.Cost) }},

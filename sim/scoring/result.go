@@ -55,6 +55,8 @@ type Result struct {
 	// BoundCausal is the lower bound for schedules that launch nothing before the first message; zero until it is
 	// computed.
 	BoundCausal float64 `json:"causal_worker_seconds"`
+	// Unreachable says that no schedule at all meets the objective. The lower bound is then the cost of the work alone.
+	Unreachable bool `json:"unreachable,omitzero"`
 
 	// MeanWait is the mean time from sent to the last receive, MeanTime the mean from sent to finished. Both are over
 	// the messages that finished.

@@ -46,10 +46,10 @@ func Page(w io.Writer, command string, events []contest.Event, rows []contest.Ro
 			last = r.Event
 			e := events[slices.IndexFunc(events, func(e contest.Event) bool { return e.Name == r.Event })]
 			fmt.Fprintf(w, "\n## %s\n\n%.0f messages; %s of them within %s; a worker boots in %s and has %s; "+
-				"lower bound %.0f worker-seconds, %.0f with no launch before the first message; mean of %s.\n\n",
+				"%s; mean of %s.\n\n",
 				r.Event, r.Messages, Percent(e.Objective.Quantile), render.Seconds(e.Objective.Latency.Seconds()),
 				render.Seconds(e.World.Boot.Mean.Seconds()), render.Plural(e.World.Slots, "slot"),
-				r.Bound, r.BoundCausal, render.Plural(r.Runs, "seed"))
+				bounds(r), render.Plural(r.Runs, "seed"))
 			fmt.Fprint(w, "| policy | in time, least | mean | cost / bound, mean | most | loss | p50 | p95 | p99 "+
 				"| peak workers | launches an hour | changes | reversals |\n"+
 				"|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")

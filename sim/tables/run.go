@@ -32,11 +32,14 @@ func Run(w io.Writer, r scoring.Result, p contest.Prepared, c contest.Contender)
 		render.Seconds(r.P99))
 	line("worker-seconds", "%.0f, of which %.0f with a message in progress", r.WorkerSeconds,
 		r.BusySeconds/float64(max(1, p.Event.World.Slots)))
-	if r.Bound > 0 {
+	if r.Bound > 0 && r.Unreachable {
+		line("lower bound", "%.0f for the work alone: no schedule keeps the objective%s (proved by %s); this is %.2f "+
+			"times as much", r.Bound, atMost(p.Event.Limits.Max), r.Method, r.Ratio)
+	} else if r.Bound > 0 {
 		line("lower bound", "%.0f (proved by %s); this is %.2f times as much", r.Bound, r.Method, r.Ratio)
 	}
 	// The causal bound is the fairer one for a policy without a forecast, which cannot launch before the first message.
-	if c := r.BoundCausal; c > 0 {
+	if c := r.BoundCausal; c > 0 && !r.Unreachable {
 		line("causal lower bound", "%.0f (proved by %s) with no launch before the first message; this is %.2f times "+
 			"as much",
 			c, p.Limits.Causal.Method, r.WorkerSeconds/c)
@@ -55,6 +58,14 @@ func Run(w io.Writer, r scoring.Result, p contest.Prepared, c contest.Contender)
 		line("slack ratio", "%.2f%s", s.Ratio.Value, slackWords(s.Ratio.Value))
 	}
 	t.Flush()
+}
+
+// atMost says how many workers a fleet may have, 0 being any number.
+func atMost(most int) string {
+	if most == 0 {
+		return ""
+	}
+	return " with at most " + render.Plural(most, "worker")
 }
 
 // lossWords says what the run cost when its late messages have a price.
@@ -80,6 +91,19 @@ func slackWords(k float64) string {
 // Percent returns a share in per cent, with about four digits.
 func Percent(share float64) string { return fmt.Sprintf("%.4g %%", share*100) }
 
+// bounds says what the lower bounds of an event are.
+func bounds(r contest.Row) string {
+	said := fmt.Sprintf("lower bound %.0f worker-seconds, %.0f with no launch before the first message", r.Bound,
+		r.BoundCausal)
+	switch {
+	case r.Unreachable == 0:
+		return said
+	case r.Unreachable == r.Runs:
+		return fmt.Sprintf("lower bound %.0f worker-seconds for the work alone: no schedule keeps the objective", r.Bound)
+	}
+	return fmt.Sprintf("%s; with %d of %d seeds no schedule keeps the objective", said, r.Unreachable, r.Runs)
+}
+
 // Rows prints a table for each trace with one line for each policy; with limits, also the lower bounds of the cost.
 func Rows(w io.Writer, rows []contest.Row, limits bool) {
 	// Rows of one event follow each other; a new event begins a new table.
@@ -94,8 +118,7 @@ func Rows(w io.Writer, rows []contest.Row, limits bool) {
 			last = r.Event
 			fmt.Fprintf(w, "%s: %.0f messages", r.Event, r.Messages)
 			if limits {
-				fmt.Fprintf(w, ", lower bound %.0f worker-seconds, %.0f with no launch before the first message",
-					r.Bound, r.BoundCausal)
+				fmt.Fprintf(w, ", %s", bounds(r))
 			}
 			fmt.Fprintf(w, " (mean of %s)\n", render.Plural(r.Runs, "seed"))
 			t = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -29,6 +29,8 @@ type World struct {
 	// 0 without Options.Limit.
 	Bound       float64 `json:"clairvoyant_worker_seconds,omitzero"`
 	BoundCausal float64 `json:"causal_worker_seconds,omitzero"`
+	// Unreachable says that no schedule at all meets the objective. Bound is then the cost of the work alone.
+	Unreachable bool `json:"unreachable,omitzero"`
 }
 
 // entry describes a world, without lower bounds.
@@ -307,6 +309,7 @@ func (d Drawn) Report() Report {
 		e := entry(w)
 		if len(d.bounds) > 0 {
 			e.Bound, e.BoundCausal = d.bounds[i].Prescient.WorkerSeconds, d.bounds[i].Causal.WorkerSeconds
+			e.Unreachable = d.bounds[i].Prescient.Unreachable
 		}
 		all = append(all, e)
 	}
@@ -319,6 +322,9 @@ func (d Drawn) Print(out io.Writer) error {
 		fmt.Fprintf(out, "world %d: %s; %s", w.Number, w, render.Plural(w.Messages, "message"))
 		if len(d.bounds) > 0 {
 			fmt.Fprintf(out, ", lower bound %.0f worker-seconds", d.bounds[i].Prescient.WorkerSeconds)
+			if d.bounds[i].Prescient.Unreachable {
+				fmt.Fprint(out, " for the work alone: no schedule keeps the objective")
+			}
 		}
 		fmt.Fprintln(out)
 		d.printWorld(out, i)
