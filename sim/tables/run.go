@@ -99,7 +99,8 @@ func bounds(r contest.Row) string {
 	case r.Unreachable == 0:
 		return said
 	case r.Unreachable == r.Runs:
-		return fmt.Sprintf("lower bound %.0f worker-seconds for the work alone: no schedule keeps the objective", r.Bound)
+		return fmt.Sprintf("lower bound %.0f worker-seconds for the work alone: no schedule keeps the objective",
+			r.Bound)
 	}
 	return fmt.Sprintf("%s; with %d of %d seeds no schedule keeps the objective", said, r.Unreachable, r.Runs)
 }
