@@ -118,6 +118,7 @@ func TestEachAdapterRunsTheSuiteOfItsPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(text) != b.String() {
-		t.Error("docs/adapters.md tells other adapters than there are\n\tfix: go test ./internal/arch -run Adapter -update")
+		t.Error("docs/adapters.md tells other adapters than there are\n\tfix: go test ./internal/arch -run Adapter " +
+			"-update")
 	}
 }

@@ -1,11 +1,15 @@
 package arch_test
 
 import (
+	"go/ast"
+	"go/token"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/muster-scale/muster/kinds"
 )
 
 // layers lists the packages from the vocabulary down to the commands. A package may import those above it.
@@ -345,6 +349,10 @@ func TestAKindIsNamedInItsFolderAndInTheTableAlone(t *testing.T) {
 		return strings.HasPrefix(pkg, "fleet/") || strings.HasPrefix(pkg, "source/") ||
 			strings.HasPrefix(pkg, "channel/")
 	}
+	keys := map[string]bool{}
+	for _, r := range kinds.Table().Members {
+		keys[r.Key] = r.Key != "" // the first kind has no key
+	}
 	for _, s := range sources(t) {
 		if s.test || isKind(s.pkg) || strings.HasPrefix(s.pkg, "kinds") ||
 			s.pkg == "tools/decision" { // which follows one of one kind
@@ -358,5 +366,38 @@ func TestAKindIsNamedInItsFolderAndInTheTableAlone(t *testing.T) {
 					"and let package kind or config say what a kind must be able to tell", s.path, pkg)
 			}
 		}
+		// The placement of a worker is a setting of its own, whose values are named as the kinds are.
+		if s.pkg != "app/work" {
+			for at, key := range compared(s, keys) {
+				t.Errorf("%s:%d asks whether a kind is %q.\nwhy: who names one kind has to be changed for the next. "+
+					"fix: let config.Facts, or package kind, say what is asked here", s.path, at, key)
+			}
+		}
 	}
+}
+
+// compared returns the lines at which a source compares something with one of the keys.
+func compared(s source, keys map[string]bool) map[int]string {
+	found := map[int]string{}
+	look := func(all ...ast.Expr) {
+		for _, e := range all {
+			if l, ok := e.(*ast.BasicLit); ok {
+				if text, err := strconv.Unquote(l.Value); err == nil && keys[text] {
+					found[s.fileset.Position(l.Pos()).Line] = text
+				}
+			}
+		}
+	}
+	ast.Inspect(s.syntax, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryExpr:
+			if n.Op == token.EQL || n.Op == token.NEQ {
+				look(n.X, n.Y)
+			}
+		case *ast.CaseClause:
+			look(n.List...)
+		}
+		return true
+	})
+	return found
 }

@@ -112,7 +112,7 @@ type Row struct {
 	Messages                float64
 	// Bound is the lower bound, and BoundCausal that for schedules that launch nothing before the first message.
 	Bound, BoundCausal float64
-	// Unreachable counts the runs whose objective no schedule at all meets. Their lower bound is that of the work alone.
+	// Unreachable counts the runs whose objective no schedule at all meets. Their lower bound is that of the work.
 	Unreachable int
 	Faults      int
 }
