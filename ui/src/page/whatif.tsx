@@ -4,7 +4,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { get, send } from "../api.ts";
 import { Chart, Cursor, type Line, timeSteps, wholeSteps } from "../chart/chart.tsx";
 import type { Known, Replay, Run, Series } from "../contract.ts";
-import { clock, count, decimal, duration, money, period, plural, share } from "../format.ts";
+import { clock, count, decimal, duration, money, period, plural, quantile, share } from "../format.ts";
 import { state } from "../live.ts";
 import { Field } from "../part/action.tsx";
 import { CopyButton, Notice } from "../part/basic.tsx";
@@ -232,7 +232,7 @@ export function Shown({ result: { replay: r, recorded, unread } }: { result: Res
 				<h2 id="compared">Compared</h2>
 				<p class="muted">
 					{plural(r.messages, "message")} from {clock(r.from)} to {clock(r.to)}; the objective is{" "}
-					{share(r.quantile)} within {duration(r.objective_s)}.
+					{quantile(r.quantile)} within {duration(r.objective_s)}.
 				</p>
 				<Compared replay={r} />
 				{r.bound?.unreachable && (
