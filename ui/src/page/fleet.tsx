@@ -197,8 +197,9 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 				</p>
 				<div class="buttons">
 					{mayWrite() ? (
-						actions.map((a) => (
-							<button type="button" key={a.kind} onClick={() => act(a)}>
+						actions.map((a, i) => (
+							// Resume takes the place of Pause: the focus comes back to it when the dialog closes.
+							<button type="button" key={i} onClick={() => act(a)}>
 								{a.label}
 							</button>
 						))
