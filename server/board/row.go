@@ -92,6 +92,7 @@ func (r *Row) addTargets(f server.FleetStatus) {
 		r.UtilizationTarget = knownIf(spec.Target > 0, spec.Target)
 	}
 	r.CostPerHour = knownIf(spec.PricePerHour > 0, f.CostPerHour)
+	r.PricePerHour = knownIf(spec.PricePerHour > 0, spec.PricePerHour)
 	if spec.Acceptable > 0 {
 		r.Acceptable = Known(spec.Acceptable)
 	}

@@ -63,16 +63,10 @@ export function changes(e: Explanation | null | undefined, desired: Known): stri
 	}).filter((l) => l !== "");
 }
 
-/** perWorker is the cost of one worker for an hour; null without a price, or while no worker is desired. */
-function perWorker(r: FleetRow): Known {
-	return r.cost_per_hour === null || !r.desired ? null : r.cost_per_hour / r.desired;
-}
-
-/** cost says what the fleet may come to cost. */
+/** cost says what the fleet may come to cost: also while no worker is desired. */
 export function cost(r: FleetRow, currency = ""): string {
-	if (r.cost_per_hour === null) return "The configuration states no price: set price, the cost of a worker hour.";
-	const one = perWorker(r);
-	if (one === null) return "No worker is desired.";
+	const one = r.price_per_hour;
+	if (one === null) return "The configuration states no price: set price, the cost of a worker hour.";
 	const lines = [`A worker costs ${money(one, currency)}`];
 	if (r.max !== null) lines.push(`the maximum of ${count(r.max)} costs ${money(one * r.max, currency)}`);
 	if (r.at_max) lines.push(`the recommended ${count(r.decision.wish)} would cost ${money(one * r.decision.wish, currency)}`);

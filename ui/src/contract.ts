@@ -154,6 +154,8 @@ export interface FleetRow {
 	/** decision has an empty sentence before the first one. */
 	decision: ShortDecision;
 	cost_per_hour: Known;
+	/** price_per_hour is the cost of one worker. */
+	price_per_hour: Known;
 }
 
 /** Sums over all fleets. A sum is unknown if it is unknown of one of them. */

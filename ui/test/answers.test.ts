@@ -20,6 +20,7 @@ function row(change: Partial<FleetRow> = {}): FleetRow {
 		max: 4,
 		at_max: false,
 		cost_per_hour: 0.2,
+		price_per_hour: 0.1,
 		dead_letters: null,
 		decision: { wish: 2 },
 		...change,
@@ -65,9 +66,10 @@ test("a fleet that only was late needs no workers for that", () => {
 	assert.match(safe(row({ state: "missing", in_time: 0.5, late: 2 })).join(), /Reserve adds workers/);
 });
 
-test("the cost of no worker and of no price are told apart", () => {
-	assert.match(cost(row({ cost_per_hour: null })), /states no price/);
-	assert.equal(cost(row({ cost_per_hour: 0, desired: 0 })), "No worker is desired.");
+test("what a worker and the maximum cost is said while none is desired, too", () => {
+	assert.match(cost(row({ cost_per_hour: null, price_per_hour: null })), /states no price/);
+	const said = "A worker costs 0.10, the maximum of 4 costs 0.40 per hour.";
+	assert.equal(cost(row({ cost_per_hour: 0, desired: 0 })), said);
 });
 
 test("every state says what comes next and what is worth a change", () => {
