@@ -75,7 +75,7 @@ export function quantile(q: Known): string {
 export function money(sum: Known, currency = ""): string {
 	if (sum === null || !Number.isFinite(sum)) return unknown;
 	const digits = sum !== 0 && Math.abs(sum) < 0.1 ? 4 : 2;
-	return `${currency}${sum.toFixed(digits).replace(/(\.\d\d)0+$/, "$1")}`;
+	return `${currency}${sum.toFixed(digits).replace(/(\.\d\d\d*?)0+$/, "$1")}`;
 }
 
 /** bytes prints a size in B, KiB or MiB. */

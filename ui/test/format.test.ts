@@ -77,6 +77,7 @@ test("numbers keep what matters", () => {
 	assert.equal(decimal(40), "40");
 	assert.equal(money(0.0421), "0.0421");
 	assert.equal(money(0.04), "0.04");
+	assert.equal(money(0.041), "0.041");
 	assert.equal(money(12, "$"), "$12.00");
 	assert.equal(bytes(1536), "1.5 KiB");
 	assert.equal(plural(1, "worker"), "1 worker");
