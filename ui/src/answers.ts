@@ -41,11 +41,22 @@ export function recommended(r: FleetRow): string {
 	return `The policy recommends ${plural(r.decision.wish, "worker")}; the maximum is ${count(r.max)}.`;
 }
 
+// attempts tells whether a fleet fails because its attempts do; else its launches do.
+function attempts(r: FleetRow): boolean {
+	return (r.failed_lately ?? 0) > 0;
+}
+
 /** next says what happens if nothing is changed. */
 export function next(r: FleetRow): string[] {
 	const lines: string[] = [];
 	if (r.state === "failing" && r.retrying) lines.push(`${plural(r.retrying, "message")} will be tried again.`);
-	if (r.state === "failing") lines.push("More workers do not help while attempts fail.");
+	if (r.state === "failing") {
+		lines.push(
+			attempts(r)
+				? "More workers do not help while attempts fail."
+				: "Launches fail: Muster tries again by itself, less and less often.",
+		);
+	}
 	if (r.state === "blind") lines.push("The fleet may grow and does not shrink until all signals are read again.");
 	if (r.state === "paused") lines.push("The size stays as it is until the pause ends.");
 	if (r.state === "not_sized") lines.push("Muster tries again by itself; it changes nothing meanwhile.");
@@ -77,6 +88,7 @@ export function cost(r: FleetRow, currency = ""): string {
 export function safe(r: FleetRow): string[] {
 	switch (r.state) {
 		case "failing":
+			if (!attempts(r)) return ["Mend what the sentence at the top names: launched workers do not begin to work."];
 			return [
 				"Mend the work first: its failed attempts are below.",
 				"A pause keeps it from growing meanwhile; no message is lost.",

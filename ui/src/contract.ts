@@ -127,6 +127,8 @@ export interface FleetRow {
 	in_flight: Known;
 	working: Known;
 	retrying: Known;
+	/** failed_lately counts the failed attempts of the last five minutes. */
+	failed_lately: Known;
 	dead_letters: Known;
 	late: Known;
 	/** expected_s and expected_in_time are for a message that arrives now, if the size stays as it is. */
