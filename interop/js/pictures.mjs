@@ -32,5 +32,5 @@ await take("dashboard.png", 630);
 await page.goto(`${root}#/fleet/images`);
 await page.waitForSelector(".plot canvas");
 await page.emulateMedia({ colorScheme: "dark" });
-await take("fleet.png", 880);
+await take("fleet.png", 760);
 await browser.close();
