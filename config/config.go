@@ -293,20 +293,27 @@ func Parse(name string, text []byte, lookup func(string) (string, bool), kinds K
 }
 
 // Effective returns the values in force, in the order of the reference, for the kinds that c was parsed with. Values
-// that may hold secrets, the destinations of notices and the variables of workers, are hidden. It is empty for a Config
-// that Parse did not return.
+// that may hold secrets are hidden: the destinations of notices, the variables of workers, and tokens. It is empty for
+// a Config that Parse did not return.
 func (c *Config) Effective(kinds Kinds) []keys.Effective {
 	if c.source == nil {
 		return nil
 	}
 	all := keys.EffectiveOf(c.source, c.rows(kinds))
 	for i, e := range all {
-		secret := strings.HasPrefix(e.Path, "notify") && !strings.HasSuffix(e.Path, ".name")
-		if secret || strings.HasSuffix(e.Path, ".env") {
+		if secret(e.Path) {
 			all[i].Text = "(hidden)"
 		}
 	}
 	return all
+}
+
+// secret tells whether the value at a path may hold a secret. Of a channel, its name alone holds none.
+func secret(path string) bool {
+	if strings.HasPrefix(path, "notify") {
+		return !strings.HasSuffix(path, "].name")
+	}
+	return strings.HasSuffix(path, ".env") || strings.Contains(path, ".env[") || strings.HasSuffix(path, ".token")
 }
 
 // Text returns the text that c was parsed from; empty for a Config that Parse did not return.

@@ -22,7 +22,7 @@ func (f *Fleet) policyRows() []keys.Key {
 	decode := func(d *keys.Decoder, n *yaml.Node, path string) { policies.Decode(d, n, path, p, true) }
 	return []keys.Key{
 		keys.Custom("policy", keys.NamedForm, "how the size is decided, by default deadline", decode).
-			Enum(policy.Names()...).Of(outermost).Fill(func(s *keys.Source, path string) {
+			Enum(policy.Names()...).Of(outermost).Implied(policy.Default).Fill(func(s *keys.Source, path string) {
 			if !s.Has(path) {
 				p.Name = policy.Default
 			}

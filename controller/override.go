@@ -15,8 +15,8 @@ import (
 type Instructed struct {
 	At time.Time
 	override.Request
-	// Dismiss is the name of a member. It is replaced if the work needs it.
-	Dismiss string
+	// Dismiss is the name of a member. It is replaced if the work needs it. Why is the operator's reason, or empty.
+	Dismiss, Why string
 }
 
 func (Instructed) input() {}
@@ -50,7 +50,7 @@ func (s *Settings) instruct(st *State, now time.Time, rules roster.Rules, boot m
 		case in.Dismiss != "":
 			a.Err = s.dismiss(st, now, rules, in.Dismiss)
 			if a.Err == nil {
-				seen.dismissed = append(seen.dismissed, in.Dismiss)
+				seen.dismissed = append(seen.dismissed, in)
 			}
 		default:
 			if answer, known := st.past.Answer(in.Request, now); known {
@@ -84,12 +84,16 @@ func (s *Settings) dismiss(st *State, now time.Time, rules roster.Rules, member 
 }
 
 // dismissals lowers the desired size by the members that operators asked to go, as far as they are not needed.
-func (w *write) dismissals(members []string) {
-	for _, id := range members {
+func (w *write) dismissals(requests []Instructed) {
+	for _, in := range requests {
 		if !w.unsure() && w.state.desired > max(w.out.Observation.Limits.Min, w.out.Decision.Floor) {
 			w.state.desired--
 		}
-		w.changed(id, roster.Dismissed, "an operator asked it to finish and go")
+		why := "an operator asked it to finish and go"
+		if in.Why != "" {
+			why += ": " + in.Why
+		}
+		w.changed(in.Dismiss, roster.Dismissed, why)
 	}
 }
 

@@ -93,7 +93,7 @@ func TestATemporaryMaximumStopsIdleWorkersAndNoBusyOne(t *testing.T) {
 	w.step(time.Second, w.everybody()...)
 	one := 1
 	q := w.asking(override.Limits, time.Hour, func(o *override.Override) { o.Max = &one })
-	f, a := audit.ForecastOf(w.settings, w.state, w.now, q)
+	f, a := audit.ForecastOf(w.settings, w.state, w.now, controller.Instructed{Request: q})
 	if a.Err != nil || f.From != 6 || f.To != 1 || f.StopIdle != 4 || f.StopBusy != 1 {
 		t.Errorf("found the forecast %+v, %v", f, a.Err)
 	}
@@ -280,7 +280,7 @@ func TestInAnyStoryWithInstructionsEverySizeIsLimitedAndEveryDecisionRecomputes(
 
 // dismiss steps with a request that a member goes.
 func (w *world) dismiss(id string) error {
-	return w.stepOn(controller.Instructed{At: w.now, Dismiss: id}).Answers[0].Err
+	return w.stepOn(controller.Instructed{At: w.now, Dismiss: id, Why: "its disk is full"}).Answers[0].Err
 }
 
 func TestAMemberThatAnOperatorAsksToGoIsReplacedOnlyWhereItIsNeeded(t *testing.T) {
@@ -300,8 +300,18 @@ func TestAMemberThatAnOperatorAsksToGoIsReplacedOnlyWhereItIsNeeded(t *testing.T
 			w.step(time.Second, w.receiving(busy, busy)...)
 			w.step(11*time.Second, w.everybody()...)
 			m := w.members[0]
+			in := controller.Instructed{Dismiss: m.id, Why: "its disk is full"}
+			f, a := audit.ForecastOf(w.settings, w.state, w.now, in)
+			if a.Err != nil || f.From != 2 || f.To != 1+x.launches || f.Launch != x.launches || f.Stop != 1 ||
+				f.StopBusy != busy {
+				t.Errorf("found the forecast %+v, %v", f, a.Err)
+			}
 			if err := w.dismiss(m.id); err != nil {
 				t.Fatal(err)
+			}
+			c := w.last.Changes[0]
+			if c.Member != m.id || !strings.HasSuffix(c.Why, "finish and go: its disk is full") {
+				t.Errorf("found the change %+v", c)
 			}
 			if w.ask(m) != protocol.Drain || w.last.Decision.Desired != 2 {
 				t.Fatalf("it is told %s: %s", w.ask(m), w.last.Decision.Sentence())

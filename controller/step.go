@@ -236,10 +236,10 @@ type findings struct {
 	usage            protocol.Usage                // the sum over the reports
 	classes          map[string][]series.Durations // by class
 	// instructed are the requests of operators, answers the answers to them, overrides the changes of overrides, and
-	// dismissed the members that are asked to go.
+	// dismissed the requests that members go.
 	instructed []Instructed
 	answers    []override.Answer
-	dismissed  []string
+	dismissed  []Instructed
 	overrides  []override.Change
 	// incidents counts the problems of workers by kind; nil for none.
 	incidents map[protocol.IncidentKind]int64

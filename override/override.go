@@ -119,20 +119,28 @@ func (o Override) Check(at time.Time) error {
 	if o.Min != nil && o.Max != nil && *o.Min > *o.Max {
 		return invalid("found min %d above max %d", *o.Min, *o.Max)
 	}
-	for _, t := range []struct {
-		name, text string
-		most       int
-	}{{"reason", o.Reason, MaxReasonBytes}, {"by", o.By, MaxByBytes}} {
-		if len(t.text) > t.most || !printable(t.text) {
-			return invalid("%s: found %d bytes, allowed are at most %d bytes of printable text", t.name, len(t.text),
-				t.most)
-		}
+	if err := CheckTexts(o.Reason, o.By); err != nil {
+		return err
 	}
 	switch o.Kind {
 	case Reserve, Pause, Limits, HoldScaleIn:
 		return nil
 	}
 	return invalid("kind: found %.40q, allowed are reserve, pause, limits and hold-scale-in", string(o.Kind))
+}
+
+// CheckTexts checks why an operator asks for something, and who asks. The error matches [ErrInvalid].
+func CheckTexts(reason, by string) error {
+	for _, t := range []struct {
+		name, text string
+		most       int
+	}{{"reason", reason, MaxReasonBytes}, {"by", by, MaxByBytes}} {
+		if len(t.text) > t.most || !printable(t.text) {
+			return invalid("%s: found %d bytes, allowed are at most %d bytes of printable text", t.name, len(t.text),
+				t.most)
+		}
+	}
+	return nil
 }
 
 // invalid returns an error that matches [ErrInvalid].

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -26,10 +28,30 @@ type Instructor interface {
 	Instruct(ctx context.Context, q override.Request, try bool) (loop.Instruction, error)
 }
 
-// Dismisser is the ability of a [Fleet] to ask one of its members to finish its messages and go. The error matches
-// [override.ErrUnknown], [override.ErrRefused] or [loop.ErrNotReady].
+// Dismisser is the ability of a [Fleet] to ask one of its members to finish its messages and go. With try, nothing
+// changes, and the answer has a forecast. The error matches [override.ErrUnknown], [override.ErrRefused] or
+// [loop.ErrNotReady].
 type Dismisser interface {
-	Dismiss(ctx context.Context, member string) error
+	Dismiss(ctx context.Context, member, why string, try bool) (loop.Instruction, error)
+}
+
+// ReleaseRequest is the body of POST /v1/fleets/NAME/members/MEMBER/release, which may be empty.
+type ReleaseRequest struct {
+	Reason string `json:"reason,omitzero"`
+	By     string `json:"by,omitzero"`
+}
+
+// ReleaseAnswer is the answer to such a request. Plan is set for ?plan=1, which changes nothing.
+type ReleaseAnswer struct {
+	Plan *audit.Forecast `json:"plan,omitzero"`
+}
+
+// why returns the reason as the history keeps it.
+func (x ReleaseRequest) why() (string, error) {
+	if err := override.CheckTexts(x.Reason, x.By); err != nil || x.By == "" {
+		return x.Reason, err
+	}
+	return strings.TrimSpace(x.Reason + " (by " + x.By + ")"), nil
 }
 
 // OverrideRequest is the body of POST /v1/fleets/NAME/overrides.
@@ -126,10 +148,18 @@ func (a *api) dismiss(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	// Who asks for a plan must not end a worker.
-	if plan := r.URL.Query().Get("plan"); plan != "" && plan != "0" {
-		fail(w, http.StatusBadRequest, "plan: a release has none, and cannot be taken back; send the request "+
-			"without plan")
+	var x ReleaseRequest
+	if err := read(r, &x); err != nil && !errors.Is(err, io.EOF) {
+		unreadable(w, err)
+		return
+	}
+	why, err := x.why()
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	try, ok := planned(w, r)
+	if !ok {
 		return
 	}
 	d, ok := f.(Dismisser)
@@ -139,11 +169,15 @@ func (a *api) dismiss(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, stop := context.WithTimeout(r.Context(), instructTimeout)
 	defer stop()
-	if err := d.Dismiss(ctx, r.PathValue("member")); err != nil {
+	done, err := d.Dismiss(ctx, r.PathValue("member"), why, try)
+	switch {
+	case err != nil:
 		refuseRequest(w, name, err)
-		return
+	case try:
+		answer(w, ReleaseAnswer{Plan: done.Forecast})
+	default:
+		w.WriteHeader(http.StatusAccepted)
 	}
-	w.WriteHeader(http.StatusAccepted)
 }
 
 // notRunning answers a request to a fleet that cannot take it. Another controller may be able to.
@@ -181,13 +215,8 @@ func (a *api) instruct(w http.ResponseWriter, r *http.Request, q override.Reques
 	if !ok {
 		return
 	}
-	try := false
-	switch plan := r.URL.Query().Get("plan"); plan {
-	case "", "0":
-	case "1":
-		try = true
-	default:
-		fail(w, http.StatusBadRequest, fmt.Sprintf("plan: found %.20q, allowed are 0 and 1", plan))
+	try, ok := planned(w, r)
+	if !ok {
 		return
 	}
 	i, ok := f.(Instructor)
@@ -203,6 +232,19 @@ func (a *api) instruct(w http.ResponseWriter, r *http.Request, q override.Reques
 		return
 	}
 	answer(w, OverrideAnswer{Override: overrideStatus(done.Override, time.Now()), Plan: done.Forecast})
+}
+
+// planned tells whether a request asks for a plan alone. It answers the request itself if that is not clear.
+func planned(w http.ResponseWriter, r *http.Request) (try, ok bool) {
+	switch plan := r.URL.Query().Get("plan"); plan {
+	case "", "0":
+		return false, true
+	case "1":
+		return true, true
+	default:
+		fail(w, http.StatusBadRequest, fmt.Sprintf("plan: found %.20q, allowed are 0 and 1", plan))
+		return false, false
+	}
 }
 
 // overrideStatus describes an override at a time.

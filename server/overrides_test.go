@@ -31,9 +31,12 @@ type instructed struct {
 	dismissed []string
 }
 
-func (f *instructed) Dismiss(_ context.Context, member string) error {
-	f.dismissed = append(f.dismissed, member)
-	return f.err
+func (f *instructed) Dismiss(_ context.Context, member, why string, try bool) (loop.Instruction, error) {
+	if try {
+		return loop.Instruction{Forecast: &audit.Forecast{From: 2, To: 1, Stop: 1, StopBusy: 1}}, f.err
+	}
+	f.dismissed = append(f.dismissed, strings.TrimSpace(member+" "+why))
+	return loop.Instruction{}, f.err
 }
 
 func (f *instructed) Wake() {
@@ -139,9 +142,17 @@ func TestAMemberIsAskedToFinishAndGo(t *testing.T) {
 	if len(f.dismissed) != 1 || f.dismissed[0] != "a.1.2" {
 		t.Errorf("found %q", f.dismissed)
 	}
-	wants(t, w.ask("POST", "/v1/fleets/a/members/a.1.2/release?plan=1", ""), http.StatusBadRequest, "plan")
+	const path = "/v1/fleets/a/members/a.1.2/release"
+	wants(t, w.ask("POST", path+"?plan=1", `{"reason":"slow"}`), http.StatusOK, `"stop_busy":1`)
+	wants(t, w.ask("POST", path+"?plan=x", ""), http.StatusBadRequest, "allowed are 0 and 1")
+	wants(t, w.ask("POST", path, `{"reason":"a\u001bb"}`), http.StatusBadRequest, "reason")
+	wants(t, w.ask("POST", path, `{"why":"x"}`), http.StatusBadRequest, "why")
 	if len(f.dismissed) != 1 {
-		t.Errorf("a plan released a member: %q", f.dismissed)
+		t.Errorf("a plan or an invalid request released a member: %q", f.dismissed)
+	}
+	wants(t, w.ask("POST", path, `{"reason":"full disk","by":"ada"}`), http.StatusAccepted)
+	if f.dismissed[1] != "a.1.2 full disk (by ada)" {
+		t.Errorf("found %q", f.dismissed)
 	}
 	wants(t, w.ask("POST", "/v1/fleets/none/members/m/release", ""), http.StatusNotFound, "there is no fleet")
 	wants(t, w.ask("POST", "/v1/fleets/b/members/m/release", ""), http.StatusServiceUnavailable, "does not run")

@@ -1,5 +1,5 @@
-// Package operate does what muster reserve, pause, resume, limits, hold, overrides and guard do: it sends the requests
-// of operators to the running muster up, and prints the answers.
+// Package operate does what muster reserve, pause, resume, limits, hold, release, overrides and guard do: it sends the
+// requests of operators to the running muster up, and prints the answers.
 //
 //	x := operate.Request{Fleet: "thumbs", Kind: override.Reserve, Workers: 40, At: "14:00", For: 30 * time.Minute}
 //	answer, err := operate.Add(ctx, c, x, time.Now())

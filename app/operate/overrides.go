@@ -15,6 +15,7 @@ import (
 
 	"github.com/muster-scale/muster/app/client"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/internal/misuse"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/override"
@@ -62,6 +63,36 @@ func Add(ctx context.Context, c *config.Config, x Request, now time.Time) (a ser
 		return a, err
 	}
 	return a, send(ctx, c, http.MethodPost, path(x.Fleet, "overrides")+planned(x.Plan), text, &a)
+}
+
+// Release asks a worker to finish its messages and go. With plan, nothing is changed, and the answer has a forecast.
+func Release(ctx context.Context, c *config.Config, fleet, worker, reason string, plan bool) (a server.ReleaseAnswer,
+	err error) {
+	text, err := json.Marshal(server.ReleaseRequest{Reason: reason, By: caller()})
+	if err != nil {
+		return a, err
+	}
+	return a, send(ctx, c, http.MethodPost, path(fleet, "members", worker, "release")+planned(plan), text, &a)
+}
+
+// PrintRelease prints what became of such a request, or what it would change.
+func PrintRelease(w io.Writer, worker string, a server.ReleaseAnswer) {
+	switch p := a.Plan; {
+	case p == nil:
+		fmt.Fprintf(w, "%s finishes its messages and goes\n", worker)
+	case p.Launch > 0:
+		fmt.Fprintf(w, "%s; another worker would be launched in its place\n", stops(worker, p))
+	default:
+		fmt.Fprintf(w, "%s; no other would be launched: from %s to %d\n", stops(worker, p),
+			render.Plural(p.From, "worker"), p.To)
+	}
+}
+
+func stops(worker string, p *audit.Forecast) string {
+	if p.StopBusy > 0 {
+		return "would stop " + worker + " once its messages are done"
+	}
+	return "would stop " + worker + ", which is idle"
 }
 
 // Cancel ends the override with the id.
@@ -122,6 +153,8 @@ func send(ctx context.Context, c *config.Config, method, path string, body []byt
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {
+	case http.StatusAccepted: // without a body
+		return nil
 	case http.StatusOK:
 		return json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(into)
 	case http.StatusBadRequest, http.StatusNotFound:

@@ -36,7 +36,7 @@ func Print(w io.Writer, f Found) error {
 		return err
 	}
 	if f.Bound != nil && f.Bound.Unreachable {
-		fmt.Fprintln(w, "\nno scheduler meets the objective on this work, whatever it costs")
+		fmt.Fprintln(w, "\nno scheduler meets the objective on this work with the limits of the present fleet")
 	}
 	fmt.Fprintln(w)
 	for _, note := range f.Notes {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -32,7 +33,11 @@ func Watch(ctx context.Context, out io.Writer, show func(io.Writer) error) error
 		}
 		switch {
 		case terminal.Is(out):
-			fmt.Fprint(out, over(text.String(), first, out))
+			width, height := 0, 0
+			if f, ok := out.(*os.File); ok {
+				width, height, _ = term.GetSize(int(f.Fd())) // 0 is unknown: then nothing is left out
+			}
+			fmt.Fprint(out, over(text.String(), first, width, height))
 		case first:
 			out.Write(text.Bytes())
 		default:
@@ -45,12 +50,17 @@ func Watch(ctx context.Context, out io.Writer, show func(io.Writer) error) error
 }
 
 // over returns a text that covers the one before it: from the first character of the screen on, each line to its end.
-// Lines beyond the last one of the screen are left out, because they would move the others away.
-func over(text string, first bool, out io.Writer) string {
+// Lines beyond the last one of the screen are left out, because they would move the others away. A line that is wider
+// than the screen takes several of its rows. Sizes of 0 are unknown.
+func over(text string, first bool, width, height int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	if f, ok := out.(*os.File); ok {
-		if _, height, err := term.GetSize(int(f.Fd())); err == nil && height > 1 {
-			lines = lines[:min(len(lines), height-1)]
+	if width > 0 && height > 1 {
+		left := height - 1
+		for i, line := range lines {
+			if left -= max(1, (utf8.RuneCountInString(line)+width-1)/width); left < 0 {
+				lines = lines[:i]
+				break
+			}
 		}
 	}
 	begin := "\x1b[H"

@@ -58,6 +58,7 @@ func commands() []entry {
 		{"resume", operations.NewResume},
 		{"limits", operations.NewLimits},
 		{"hold", operations.NewHold},
+		{"release", operations.NewRelease},
 		{"overrides", operations.NewOverrides},
 		{"guard", operations.NewGuard},
 	}

@@ -1,7 +1,9 @@
 package keys
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -9,8 +11,8 @@ import (
 type Effective struct {
 	// Path is the key with those around it, as in fleets[0].objective.latency.
 	Path string
-	// Text is the value as it may be written. A value of several lines is only named, and one with a variable is as the
-	// text has it, because variables bring in secrets.
+	// Text is the value as it may be written, without the password of a URL. A text of several lines is only named, and
+	// a value with a variable is as the text has it, because variables bring in secrets.
 	Text string
 	// Line is the line that states it, from 1; 0 for a default.
 	Line int
@@ -25,33 +27,61 @@ type bound struct {
 // EffectiveOf returns the values of decoded keys in the order of their declarations: those that the text states, and
 // the defaults that are not zero. It changes nothing.
 func EffectiveOf(s *Source, keys []Key) []Effective {
-	var all []Effective
-	effective(s, bound{"", keys}, &all)
-	return all
+	l := lister{Source: s, inner: map[string][]string{}}
+	for path := range s.places {
+		if path != "" {
+			l.inner[parent(path)] = append(l.inner[parent(path)], path)
+		}
+	}
+	l.declared(bound{"", keys})
+	return l.all
 }
 
-func effective(s *Source, b bound, all *[]Effective) {
+// lister collects the values in force.
+type lister struct {
+	*Source
+	// inner has the paths directly within each path of the text.
+	inner map[string][]string
+	all   []Effective
+}
+
+func (l *lister) add(path, text string) {
+	l.all = append(l.all, Effective{Path: path, Text: withoutPasswords(text), Line: l.Line(path)})
+}
+
+// declared adds the values of declared keys.
+func (l *lister) declared(b bound) {
 	for _, k := range b.keys {
 		r, path := k.declared(), Join(b.path, k.declared().name)
-		var inner []bound
-		if r.within != nil {
-			inner = r.within(path)
-		}
-		for _, in := range inner {
-			effective(s, in, all)
-		}
-		e := Effective{Path: path, Line: s.Line(path)}
 		switch {
 		case r.within != nil:
-			continue
-		case r.get != nil && r.get() != nil && !s.variable(e.Line):
-			e.Text = written(r.get())
-		case !s.Has(path):
-			continue
-		default:
-			e.Text = s.stated(path)
+			for _, in := range r.within(path) {
+				l.declared(in)
+			}
+		case r.get != nil && r.get() != nil && !l.variable(l.Line(path)):
+			l.add(path, written(r.get()))
+		case l.Has(path):
+			l.stated(path)
+		case r.implied != "":
+			l.add(path, r.implied)
 		}
-		*all = append(*all, e)
+	}
+}
+
+// stated adds the values of a key that is bound to none, as the text states them: each single one within a mapping or
+// a list. A list in brackets is one value.
+func (l *lister) stated(path string) {
+	text, inner := l.Source.stated(path), l.inner[path]
+	if len(inner) == 0 || strings.HasPrefix(text, "[") {
+		l.add(path, text)
+		return
+	}
+	slices.SortFunc(inner, func(a, b string) int {
+		x, y := l.places[a], l.places[b]
+		return cmp.Or(cmp.Compare(x.line, y.line), cmp.Compare(x.column, y.column))
+	})
+	for _, p := range inner {
+		l.stated(p)
 	}
 }
 

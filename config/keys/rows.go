@@ -53,8 +53,10 @@ type row struct {
 	set func(text string) error
 	// within returns the mappings of a value at a path, bound to it; nil for a single value.
 	within func(path string) []bound
-	fills  []func(s *Source, path string)
-	checks []func(s *Source, path string)
+	// implied is what holds where the text states no value and get is nil; empty for nothing.
+	implied string
+	fills   []func(s *Source, path string)
+	checks  []func(s *Source, path string)
 }
 
 func (r *row) declared() *row { return r }
@@ -428,6 +430,12 @@ func (r *Row) Option(get func() any, set func(text string) error) *Row {
 // Enum sets the allowed texts for the schema and the reference. It checks nothing.
 func (r *Row) Enum(allowed ...string) *Row {
 	r.enum = allowed
+	return r
+}
+
+// Implied says what holds where the text states no value. It fills in nothing: see [Row.Fill].
+func (r *Row) Implied(text string) *Row {
+	r.implied = text
 	return r
 }
 

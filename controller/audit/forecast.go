@@ -24,15 +24,20 @@ type Forecast struct {
 
 // ForecastOf computes what a request would change, if it came and began now, and how it would be answered. Nothing is
 // changed: neither st nor the fleet.
-func ForecastOf(s controller.Settings, st controller.State, now time.Time, q override.Request) (Forecast,
+func ForecastOf(s controller.Settings, st controller.State, now time.Time, in controller.Instructed) (Forecast,
 	override.Answer) {
-	in := controller.Instructed{At: now, Request: q}
+	in.At = now
 	answer := s.Step(st, now, []controller.Input{in}).Answers[0]
 	if in.Add.Begin.After(now) {
 		in.Add.Begin = now // what comes later is compared with the present work
 	}
 	without, with := s.Step(st, now, nil), s.Step(st, now, []controller.Input{in})
 	f := Forecast{From: without.Decision.Desired, To: with.Decision.Desired, Sentence: with.Decision.Sentence()}
+	if in.Dismiss != "" {
+		// The step of the request lowers the desired size; the one after it decides whether a worker is missing.
+		f.To = s.Step(with.Next, now, nil).Decision.Desired
+		return f.dismissing(without, with), answer
+	}
 	f.Launch, f.Stop = max(0, f.To-f.From), max(0, f.From-f.To)
 	if !s.Unreported {
 		c := without.Observation.Capacity
@@ -40,4 +45,13 @@ func ForecastOf(s controller.Settings, st controller.State, now time.Time, q ove
 		f.StopBusy = f.Stop - f.StopIdle
 	}
 	return f, answer
+}
+
+// dismissing completes the forecast of a request that one member goes. Launch is 1 if another one replaces it.
+func (f Forecast) dismissing(without, with controller.Outcome) Forecast {
+	f.Stop = 1
+	f.Launch = max(0, f.To-(f.From-f.Stop))
+	f.StopBusy = max(0, min(f.Stop, without.Observation.Capacity.Busy-with.Observation.Capacity.Busy))
+	f.StopIdle = f.Stop - f.StopBusy
+	return f
 }

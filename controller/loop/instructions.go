@@ -32,11 +32,12 @@ func (l *Loop) Instruct(ctx context.Context, q override.Request, try bool) (Inst
 	return l.instruct(ctx, controller.Instructed{Request: q}, try)
 }
 
-// Dismiss asks a member to finish its messages and go; it is replaced if the work needs it. The error matches
-// [override.ErrUnknown], [override.ErrRefused] or [ErrNotReady].
-func (l *Loop) Dismiss(ctx context.Context, member string) error {
-	done, err := l.instruct(ctx, controller.Instructed{Dismiss: member}, false)
-	return cmp.Or(err, done.Err)
+// Dismiss asks a member to finish its messages and go, for a reason that may be empty; it is replaced if the work needs
+// it. With try, nothing is changed, and the answer has a forecast. The error matches [override.ErrUnknown],
+// [override.ErrRefused] or [ErrNotReady].
+func (l *Loop) Dismiss(ctx context.Context, member, why string, try bool) (Instruction, error) {
+	done, err := l.instruct(ctx, controller.Instructed{Dismiss: member, Why: why}, try)
+	return done, cmp.Or(err, done.Err)
 }
 
 // instruct passes a request to Run's goroutine and waits for its answer.
@@ -65,7 +66,7 @@ func (l *Loop) instruct(ctx context.Context, in controller.Instructed, try bool)
 // takeRequest passes a request to the shell, or answers a trial at once. It returns true if a poll must start.
 func (l *Loop) takeRequest(c instructCall) (look bool) {
 	if c.try {
-		f, a := audit.ForecastOf(l.o.Settings, *l.shell.State(), clock(), c.request.Request)
+		f, a := audit.ForecastOf(l.o.Settings, *l.shell.State(), clock(), c.request)
 		c.answer <- Instruction{Answer: a, Forecast: &f}
 		return false
 	}

@@ -316,6 +316,11 @@ await inTurn("dashboard", {
     await release.first().click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("It takes no more messages").waitFor();
+    await dialog.getByRole("button", { name: "Show the plan" }).click();
+    await dialog.getByText("State a reason").waitFor();
+    await dialog.getByLabel("Reason").fill(canary);
+    await dialog.getByRole("button", { name: "Show the plan" }).click();
+    await dialog.getByText(/Would stop (1 idle worker, 0 busy|0 idle workers, 1 busy)/).waitFor();
     await accessible(page, "the release of a worker");
     await dialog.getByRole("button", { name: "Release" }).click();
     await dialog.waitFor({ state: "hidden" });

@@ -87,6 +87,20 @@ await inTurn("dashboard pages", {
     await seen("configuration");
     await opened.context.close();
   },
+  "a row has the reason of its state and the last decision, whole where it fits, and rows of one height": async () => {
+    for (const [width, height] of sizes) {
+      const { page, context } = await login({ width, height });
+      const rows = page.locator(".rows .row");
+      for (const name of ["failing", "blind", "at-max"]) {
+        const said = await rows.filter({ has: page.getByText(name, { exact: true }) }).first().locator(".said").allInnerTexts();
+        assert.equal(said.length, 2, `${name}: ${said.join(" | ")}`);
+        assert.match(said[1], /holding|up from|down from/, name);
+      }
+      const heights = await rows.evaluateAll((all) => all.map((r) => [r.offsetHeight, r.scrollHeight]));
+      for (const [tall, needed] of heights) assert.ok(tall === heights[0][0] && needed <= tall, `${needed} in ${tall}`);
+      await context.close();
+    }
+  },
   "a link logs in once, and its code is not kept in the address": async () => {
     const opened = await open(browser);
     await opened.page.goto(`${made.address}#login=wrong`);
@@ -208,6 +222,36 @@ await inTurn("dashboard pages", {
     assert.match(at.streamed.at(-1), /^m-\d+$/);
     at.close();
     await page.getByText("Muster does not answer").waitFor();
+    await context.close();
+  },
+  "the address of a fleet that is gone leaves a page that goes on": async () => {
+    const { page, context } = await login();
+    await show(page, "fleet/gone");
+    await page.reload();
+    await page.getByText("There is no fleet gone.").waitFor();
+    await page.getByRole("button", { name: "live" }).waitFor();
+    assert.equal(await page.getByText("The numbers below are old").count(), 0);
+    await context.close();
+  },
+  "the focus is on Resume after a pause, and a simulation is shown with its own fleet alone": async () => {
+    const { page, context } = await login();
+    await show(page, "fleet/healthy");
+    await page.getByRole("button", { name: "Pause", exact: true }).focus();
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Reason").fill("rollout");
+    await page.keyboard.press("Enter");
+    await dialog.getByText("Would stop").waitFor();
+    await page.keyboard.press("Enter");
+    await dialog.waitFor({ state: "hidden" });
+    await within(10, "the focus", async () =>
+      /^(Pause|Resume)$/.test(await page.evaluate(() => document.activeElement.innerText)),
+    );
+    await show(page, "whatif/healthy");
+    await page.getByRole("button", { name: "Simulate" }).click();
+    await page.waitForSelector("#compared");
+    await page.getByLabel(/^Fleet/).selectOption("failing");
+    await page.waitForSelector("#compared", { state: "detached" });
     await context.close();
   },
   "what cannot be read or exported is said, with its reason": async () => {

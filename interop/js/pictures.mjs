@@ -28,9 +28,9 @@ async function take(name, height) {
   assert.ok(size <= most, `${path} has ${size} bytes, at most ${most} are allowed`);
 }
 
-await take("dashboard.png", 470);
+await take("dashboard.png", 630);
 await page.goto(`${root}#/fleet/images`);
 await page.waitForSelector(".plot canvas");
 await page.emulateMedia({ colorScheme: "dark" });
-await take("fleet.png", 880);
+await take("fleet.png", 760);
 await browser.close();

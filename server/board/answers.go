@@ -113,7 +113,9 @@ type Row struct {
 	// Utilization is the total work per slot in service, and UtilizationTarget what the policy keeps, if it does.
 	Utilization       Number `json:"utilization"`
 	UtilizationTarget Number `json:"utilization_target"`
-	CostPerHour       Number `json:"cost_per_hour"`
+	// CostPerHour is the cost of the desired count, and PricePerHour that of one worker.
+	CostPerHour  Number `json:"cost_per_hour"`
+	PricePerHour Number `json:"price_per_hour"`
 
 	// Overrides are the instructions of operators in words, one a line, also those that have not begun.
 	Overrides string `json:"overrides"`

@@ -3,6 +3,7 @@ package board
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/muster-scale/muster"
@@ -91,6 +92,7 @@ func (r *Row) addTargets(f server.FleetStatus) {
 		r.UtilizationTarget = knownIf(spec.Target > 0, spec.Target)
 	}
 	r.CostPerHour = knownIf(spec.PricePerHour > 0, f.CostPerHour)
+	r.PricePerHour = knownIf(spec.PricePerHour > 0, spec.PricePerHour)
 	if spec.Acceptable > 0 {
 		r.Acceptable = Known(spec.Acceptable)
 	}
@@ -142,7 +144,7 @@ func stateOf(f server.FleetStatus, r Row) (State, string) {
 		return Missing, fmt.Sprintf("%s late for the objective of %s%s", are(int(r.Late.Value)), objective, atMost)
 	case missed:
 		return Missing, fmt.Sprintf("%s %% of the last hour's messages were in time, the objective is %s %% within %s",
-			percent(r.InTime.Value), percent(o.Objective.Quantile), objective)
+			percent(r.InTime.Value), render.Number(100*o.Objective.Quantile), objective)
 	case paused != "":
 		return Paused, paused
 	case r.AtMax:
@@ -191,5 +193,5 @@ func are(n int) string {
 	return render.Plural(n, "message") + " are"
 }
 
-// percent renders a share in per cent, rounded down to tenths: 99.96 must not read as 100.
-func percent(share float64) string { return render.Number(float64(int(1000*share)) / 10) }
+// percent renders a share in per cent, rounded down to tenths: 99.96 must not read as 100. The pages do the same.
+func percent(share float64) string { return render.Number(math.Floor(1000*share+1e-9) / 10) }

@@ -78,6 +78,10 @@ func TestTheStateFollowsFromTheNumbers(t *testing.T) {
 		{"a bad hour", func(f *server.FleetStatus) {
 			f.Observation.Progress.InTime = muster.Measured(t0, 0.9496)
 		}, board.Missing, "94.9 % of the last hour's messages were in time, the objective is 95 %"},
+		{"a bad hour for an objective of many digits", func(f *server.FleetStatus) {
+			f.Observation.Objective.Quantile = 0.9999
+			f.Observation.Progress.InTime = muster.Measured(t0, 0.9993)
+		}, board.Missing, "99.9 % of the last hour's messages were in time, the objective is 99.99 %"},
 		{"paused", func(f *server.FleetStatus) {
 			f.Observation.Overrides = override.List{{ID: "p", Kind: override.Pause, Begin: t0,
 				End: t0.Add(time.Hour), Reason: "a migration"}}

@@ -41,11 +41,22 @@ export function recommended(r: FleetRow): string {
 	return `The policy recommends ${plural(r.decision.wish, "worker")}; the maximum is ${count(r.max)}.`;
 }
 
+// attempts tells whether a fleet fails because its attempts do; else its launches do.
+function attempts(r: FleetRow): boolean {
+	return (r.failed_lately ?? 0) > 0;
+}
+
 /** next says what happens if nothing is changed. */
 export function next(r: FleetRow): string[] {
 	const lines: string[] = [];
 	if (r.state === "failing" && r.retrying) lines.push(`${plural(r.retrying, "message")} will be tried again.`);
-	if (r.state === "failing") lines.push("More workers do not help while attempts fail.");
+	if (r.state === "failing") {
+		lines.push(
+			attempts(r)
+				? "More workers do not help while attempts fail."
+				: "Launches fail: Muster tries again by itself, less and less often.",
+		);
+	}
 	if (r.state === "blind") lines.push("The fleet may grow and does not shrink until all signals are read again.");
 	if (r.state === "paused") lines.push("The size stays as it is until the pause ends.");
 	if (r.state === "not_sized") lines.push("Muster tries again by itself; it changes nothing meanwhile.");
@@ -63,16 +74,10 @@ export function changes(e: Explanation | null | undefined, desired: Known): stri
 	}).filter((l) => l !== "");
 }
 
-/** perWorker is the cost of one worker for an hour; null without a price, or while no worker is desired. */
-function perWorker(r: FleetRow): Known {
-	return r.cost_per_hour === null || !r.desired ? null : r.cost_per_hour / r.desired;
-}
-
-/** cost says what the fleet may come to cost. */
+/** cost says what the fleet may come to cost: also while no worker is desired. */
 export function cost(r: FleetRow, currency = ""): string {
-	if (r.cost_per_hour === null) return "The configuration states no price: set price, the cost of a worker hour.";
-	const one = perWorker(r);
-	if (one === null) return "No worker is desired.";
+	const one = r.price_per_hour;
+	if (one === null) return "The configuration states no price: set price, the cost of a worker hour.";
 	const lines = [`A worker costs ${money(one, currency)}`];
 	if (r.max !== null) lines.push(`the maximum of ${count(r.max)} costs ${money(one * r.max, currency)}`);
 	if (r.at_max) lines.push(`the recommended ${count(r.decision.wish)} would cost ${money(one * r.decision.wish, currency)}`);
@@ -83,6 +88,7 @@ export function cost(r: FleetRow, currency = ""): string {
 export function safe(r: FleetRow): string[] {
 	switch (r.state) {
 		case "failing":
+			if (!attempts(r)) return ["Mend what the sentence at the top names: launched workers do not begin to work."];
 			return [
 				"Mend the work first: its failed attempts are below.",
 				"A pause keeps it from growing meanwhile; no message is lost.",

@@ -127,6 +127,8 @@ export interface FleetRow {
 	in_flight: Known;
 	working: Known;
 	retrying: Known;
+	/** failed_lately counts the failed attempts of the last five minutes. */
+	failed_lately: Known;
 	dead_letters: Known;
 	late: Known;
 	/** expected_s and expected_in_time are for a message that arrives now, if the size stays as it is. */
@@ -154,6 +156,8 @@ export interface FleetRow {
 	/** decision has an empty sentence before the first one. */
 	decision: ShortDecision;
 	cost_per_hour: Known;
+	/** price_per_hour is the cost of one worker. */
+	price_per_hour: Known;
 }
 
 /** Sums over all fleets. A sum is unknown if it is unknown of one of them. */

@@ -55,20 +55,27 @@ export function decimal(n: Known): string {
 	return trimmed(Math.abs(n) < 0.001 ? n.toExponential(1) : n.toPrecision(3));
 }
 
-/** share prints a share as a percentage. Only a share of exactly 1 prints as 100 %, and only 0 as 0 %. */
+/**
+ * share prints a share as a percentage, rounded down to tenths as in the server's sentences: a share below an objective
+ * of 99 % must not read as 99 %. Only a share of exactly 0 prints as 0 %.
+ */
 export function share(s: Known): string {
 	if (s === null || !Number.isFinite(s)) return unknown;
-	const rounded = Math.round(s * 1000) / 10;
-	if (rounded >= 100 && s < 1) return ">99.9 %";
+	const rounded = Math.floor(s * 1000 + 1e-9) / 10;
 	if (rounded === 0 && s > 0) return "<0.1 %";
 	return `${trimmed(rounded.toFixed(1))} %`;
+}
+
+/** quantile prints the share of an objective. 0.9999 is 99.99 %, not 100 %. */
+export function quantile(q: Known): string {
+	return q === null || !Number.isFinite(q) ? unknown : `${trimmed((q * 100).toFixed(4))} %`;
 }
 
 /** money prints a sum with two to four decimals: small hourly prices must not round to zero. */
 export function money(sum: Known, currency = ""): string {
 	if (sum === null || !Number.isFinite(sum)) return unknown;
 	const digits = sum !== 0 && Math.abs(sum) < 0.1 ? 4 : 2;
-	return `${currency}${sum.toFixed(digits).replace(/(\.\d\d)0+$/, "$1")}`;
+	return `${currency}${sum.toFixed(digits).replace(/(\.\d\d\d*?)0+$/, "$1")}`;
 }
 
 /** bytes prints a size in B, KiB or MiB. */

@@ -29,6 +29,8 @@ const hiddenFor = 60_000;
 const pollEvery = 5_000;
 
 let fleet = "";
+/** asked is the fleet whose details the stream tells. */
+let asked = "";
 let abort: AbortController | null = null;
 let running = false;
 let userPaused = false;
@@ -79,6 +81,13 @@ function shown(): void {
 	}
 }
 
+// followed is the fleet whose details can be asked for: none while the board lacks it, because the stream and the poll
+// would be refused for its sake.
+function followed(): string {
+	const { board, rows } = state.value;
+	return board && !rows.has(fleet) ? "" : fleet;
+}
+
 let looping = false;
 
 // run connects until the page is paused, stopped or hidden. Only one loop runs at a time.
@@ -111,7 +120,8 @@ async function once(): Promise<string> {
 		alive();
 		const headers: Record<string, string> = { Accept: "text/event-stream" };
 		if (state.value.cursor) headers["Last-Event-ID"] = state.value.cursor;
-		const address = `v1/stream${fleet ? `?fleet=${encodeURIComponent(fleet)}` : ""}`;
+		asked = followed();
+		const address = `v1/stream${asked ? `?fleet=${encodeURIComponent(asked)}` : ""}`;
 		const answer = await request(address, { headers, signal: controller.signal });
 		const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
 		if (!reader) return "no body";
@@ -146,6 +156,7 @@ function take(e: StreamEvent): void {
 	}
 	state.value = applied(state.value, e);
 	told.now(state.value.board?.at, Date.now());
+	if (asked !== followed()) abort?.abort("follow"); // the fleet of the page came or went
 }
 
 // pollFor reads the board by plain requests for some milliseconds: a proxy may refuse streams and pass these.
@@ -182,7 +193,8 @@ async function poll(): Promise<void> {
 		state.value = { ...next, cursor: since.cursor };
 	}
 	told.now(state.value.board?.at, Date.now());
-	if (fleet) detail.value = await get<FleetDetail>(`v1/fleets/${encodeURIComponent(fleet)}`);
+	const name = followed();
+	if (name) detail.value = await get<FleetDetail>(`v1/fleets/${encodeURIComponent(name)}`);
 }
 
 function pause(milliseconds: number): Promise<void> {

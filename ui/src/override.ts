@@ -96,6 +96,19 @@ export function releaseText(m: Member): string {
 	return `It takes no more messages, finishes ${held} it has, and ends.`;
 }
 
+/** releasePlan says in sentences what a release would change. */
+export function releasePlan(p: Planned): string[] {
+	const plan = p.plan;
+	if (!plan) return [];
+	const busy = plan.stop_busy > 0;
+	return [
+		`Would stop ${busy ? "0 idle workers, 1 busy; it finishes first" : "1 idle worker, 0 busy"}.`,
+		plan.launch > 0
+			? "Another one would be launched in its place."
+			: `No other would be launched: ${plural(plan.from, "worker")} → ${count(plan.to)}.`,
+	];
+}
+
 // whole reads a whole number: undefined for an empty text, null for anything else.
 function whole(text: string): number | null | undefined {
 	if (text.trim() === "") return undefined;

@@ -110,6 +110,15 @@ export function fitted(range: [number, number], s: Columns): [number, number] {
 	return [Math.max(from, Math.min(s.at[first] as number, to - narrowest)), to];
 }
 
+/**
+ * latest returns the index of the last time at which anything is known, or -1. The bucket that has just begun has no
+ * values yet, and says nothing about what is unknown.
+ */
+export function latest(s: Columns): number {
+	const columns = Object.values(s.columns);
+	return s.at.findLastIndex((_, i) => columns.some((c) => typeof c[i] === "number"));
+}
+
 /** nearest returns the index of the time closest to t, or -1 for an empty column. */
 export function nearest(at: number[], t: number): number {
 	if (at.length === 0) return -1;

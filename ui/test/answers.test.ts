@@ -20,6 +20,7 @@ function row(change: Partial<FleetRow> = {}): FleetRow {
 		max: 4,
 		at_max: false,
 		cost_per_hour: 0.2,
+		price_per_hour: 0.1,
 		dead_letters: null,
 		decision: { wish: 2 },
 		...change,
@@ -65,9 +66,10 @@ test("a fleet that only was late needs no workers for that", () => {
 	assert.match(safe(row({ state: "missing", in_time: 0.5, late: 2 })).join(), /Reserve adds workers/);
 });
 
-test("the cost of no worker and of no price are told apart", () => {
-	assert.match(cost(row({ cost_per_hour: null })), /states no price/);
-	assert.equal(cost(row({ cost_per_hour: 0, desired: 0 })), "No worker is desired.");
+test("what a worker and the maximum cost is said while none is desired, too", () => {
+	assert.match(cost(row({ cost_per_hour: null, price_per_hour: null })), /states no price/);
+	const said = "A worker costs 0.10, the maximum of 4 costs 0.40 per hour.";
+	assert.equal(cost(row({ cost_per_hour: 0, desired: 0 })), said);
 });
 
 test("every state says what comes next and what is worth a change", () => {
@@ -75,7 +77,7 @@ test("every state says what comes next and what is worth a change", () => {
 		assert.ok(next(row({ state })).length > 0 && safe(row({ state })).length > 0, state);
 	}
 	assert.equal(next(row({ pending: 1 }))[0], "1 worker starts up.");
-	assert.deepEqual(next(row({ state: "failing", retrying: 3 })), [
+	assert.deepEqual(next(row({ state: "failing", failed_lately: 3, retrying: 3 })), [
 		"3 messages will be tried again.",
 		"More workers do not help while attempts fail.",
 	]);
@@ -106,4 +108,13 @@ test("decisions that the stream tells stand once in front of those that were rea
 	const ids = (all: ShortDecision[]) => all.map((x) => x.id).join(" ");
 	assert.equal(ids(merged([d("a/1.4", 4), d("a/1.3", 3), d("a/1.1", 1)], read)), "a/1.4 a/1.3 a/1.2");
 	assert.equal(ids(merged([d("a/1.4", 4)], [])), "a/1.4");
+});
+
+test("a fleet whose launches fail is not told of failed attempts", () => {
+	const launches = row({ state: "failing", failed_lately: 0 });
+	assert.match(next(launches).join(), /Launches fail/);
+	assert.match(safe(launches).join(), /do not begin to work/);
+	const attempts = row({ state: "failing", failed_lately: 3 });
+	assert.match(next(attempts).join(), /More workers do not help/);
+	assert.match(safe(attempts).join(), /Mend the work first/);
 });

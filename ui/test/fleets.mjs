@@ -72,6 +72,7 @@ function row(name, now, change = {}) {
 		utilization: 0.8,
 		utilization_target: null,
 		cost_per_hour: 0.21,
+		price_per_hour: 0.042,
 		decision: decided(
 			name,
 			5,
@@ -178,6 +179,7 @@ const special = {
 			working: null,
 			retrying: null,
 			cost_per_hour: null,
+			price_per_hour: null,
 			expected_s: null,
 			expected_in_time: null,
 			arriving_per_s: null,

@@ -12,6 +12,7 @@ import {
 	named,
 	period,
 	plural,
+	quantile,
 	share,
 	utc,
 	words,
@@ -51,11 +52,20 @@ test("a share is 100 % or 0 % only when it is exactly that", () => {
 		[0, "0 %"],
 		[0.0001, "<0.1 %"],
 		[0.5, "50 %"],
-		[0.9876, "98.8 %"],
-		[0.99999, ">99.9 %"],
+		[0.9876, "98.7 %"],
+		[0.9896, "98.9 %"], // below an objective of 99 %
+		[0.957, "95.7 %"],
+		[0.99999, "99.9 %"],
 		[1, "100 %"],
 	];
 	for (const [s, want] of rows) assert.equal(share(s), want);
+});
+
+test("the share of an objective keeps its digits", () => {
+	for (const [q, want] of [[0.5, "50 %"], [0.99, "99 %"], [0.999, "99.9 %"], [0.9999, "99.99 %"]] as const) {
+		assert.equal(quantile(q), want);
+	}
+	assert.equal(quantile(null), "?");
 });
 
 test("numbers keep what matters", () => {
@@ -67,6 +77,7 @@ test("numbers keep what matters", () => {
 	assert.equal(decimal(40), "40");
 	assert.equal(money(0.0421), "0.0421");
 	assert.equal(money(0.04), "0.04");
+	assert.equal(money(0.041), "0.041");
 	assert.equal(money(12, "$"), "$12.00");
 	assert.equal(bytes(1536), "1.5 KiB");
 	assert.equal(plural(1, "worker"), "1 worker");

@@ -329,6 +329,8 @@ export function serve(bundle, n = 12, prefix = "/") {
 	};
 	const stream = (req, res, url) => {
 		if (hold.streams) return answer(res, { error: "too many streams" }, 503);
+		const followed = url.searchParams.get("fleet");
+		if (followed && !rows.has(followed)) return answer(res, { error: `there is no fleet "${followed}"` }, 404);
 		streamed.push(req.headers["last-event-id"]);
 		res.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
 		const last = req.headers["last-event-id"];

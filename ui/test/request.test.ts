@@ -1,11 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { emptyForm, filled, mayRelease, planText, releaseText, timeOfDay } from "../src/override.ts";
+import { emptyForm, filled, mayRelease, planText, releasePlan, releaseText, timeOfDay } from "../src/override.ts";
 import { link, parse } from "../src/route.ts";
 import type { Member, Replay, Run } from "../src/contract.ts";
 import { replayed, settings } from "../src/whatif.ts";
 
 const now = new Date(2026, 2, 1, 12, 0, 0).getTime();
+
+test("the plan of a release says what stops, and whether another worker comes", () => {
+	const plan = { from: 2, to: 1, launch: 0, stop: 1, stop_idle: 1, stop_busy: 0, sentence: "" };
+	assert.deepEqual(releasePlan({ plan }), ["Would stop 1 idle worker, 0 busy.", "No other would be launched: 2 workers → 1."]);
+	assert.deepEqual(releasePlan({ plan: { ...plan, to: 2, launch: 1, stop_idle: 0, stop_busy: 1 } }), [
+		"Would stop 0 idle workers, 1 busy; it finishes first.",
+		"Another one would be launched in its place.",
+	]);
+	assert.deepEqual(releasePlan({}), []);
+});
 
 test("an action needs a reason and an end, and is refused before it is sent", () => {
 	const form = { ...emptyForm(), reason: "rollout" };

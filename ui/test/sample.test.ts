@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Known } from "../src/contract.ts";
-import { appended, breaches, fitted, nearest, path, thin } from "../src/sample.ts";
+import { appended, breaches, fitted, latest, nearest, path, thin } from "../src/sample.ts";
 import { visible } from "../src/virtual.ts";
 
 test("thinning keeps the extremes and the gaps, and the bound", () => {
@@ -18,6 +18,13 @@ test("thinning keeps the extremes and the gaps, and the bound", () => {
 	);
 	const few = { at: [1, 2], columns: { v: [1, null] } };
 	assert.equal(thin(few, "v", 100), few);
+});
+
+test("the last numbers are those of the last time at which anything is known", () => {
+	const at = [0, 1, 2];
+	assert.equal(latest({ at, columns: { desired: [1, 2, null], backlog: [5, null, null] } }), 1);
+	assert.equal(latest({ at, columns: { desired: [null, null, null] } }), -1);
+	assert.equal(latest({ at: [], columns: {} }), -1);
 });
 
 test("a breach ends where the age is known to be below, or is not known", () => {

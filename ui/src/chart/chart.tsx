@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { Known, ShortDecision } from "../contract.ts";
-import { type Columns, type Interval, nearest, thin } from "../sample.ts";
+import { type Columns, type Interval, latest, nearest, thin } from "../sample.ts";
 import { Store, useStore } from "../store.ts";
 import { shade } from "../theme.ts";
 import { clock, utc } from "../format.ts";
@@ -254,20 +254,16 @@ function keyed(e: KeyboardEvent, u: uPlot | null, p: ChartProps): void {
 	}
 }
 
-// spoken says the last known numbers of the curves.
+// spoken says the last numbers of the curves. What is unknown now is not said as it was.
 function spoken(p: ChartProps): string {
-	return p.lines
-		.map((l) => {
-			const known = (p.data.columns[l.key] ?? []).filter((v) => v !== null);
-			return `${l.label} ${p.text(known[known.length - 1] ?? null)}`;
-		})
-		.join(", ");
+	const index = latest(p.data);
+	return p.lines.map((l) => `${l.label} ${p.text(p.data.columns[l.key]?.[index] ?? null)}`).join(", ");
 }
 
 // Legend names the curves, with the numbers under the cursor, or else the last ones.
 function Legend(p: ChartProps) {
 	const at = useStore(p.cursor.index);
-	const index = at ?? p.data.at.length - 1;
+	const index = at ?? latest(p.data);
 	return (
 		<ul class="legend">
 			{p.lines.map((l) => (

@@ -10,7 +10,7 @@ import { arrivals, changes, cost, deadLetters, inside, next, recommended, safe, 
 import { DecisionDialog, Trail } from "../part/decision.tsx";
 import { Letters, Failures, Trees, Workers } from "./workers.tsx";
 import type { FleetDetail, FleetRow, Override, Overrides, ShortDecision } from "../contract.ts";
-import { count, decimal, duration, money } from "../format.ts";
+import { count, decimal, duration, money, quantile } from "../format.ts";
 import { detail, follow, state } from "../live.ts";
 import { link, type Route } from "../route.ts";
 import { useStore } from "../store.ts";
@@ -108,7 +108,7 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 					{now.word} <small>{now.text}</small>
 				</p>
 				<p>
-					Objective: {r.quantile === null ? "?" : decimal(r.quantile * 100)} % within{" "}
+					Objective: {quantile(r.quantile)} within{" "}
 					{duration(r.objective_s)}. {waited(r)}
 				</p>
 				<AgeBar age={r.oldest_age_s} limit={r.objective_s} />
@@ -197,8 +197,9 @@ function Answers({ row: r, shown, overrides, currency, act, open }: AnswersProps
 				</p>
 				<div class="buttons">
 					{mayWrite() ? (
-						actions.map((a) => (
-							<button type="button" key={a.kind} onClick={() => act(a)}>
+						actions.map((a, i) => (
+							// Resume takes the place of Pause: the focus comes back to it when the dialog closes.
+							<button type="button" key={i} onClick={() => act(a)}>
 								{a.label}
 							</button>
 						))

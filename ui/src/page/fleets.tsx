@@ -14,7 +14,7 @@ import { visible } from "../virtual.ts";
 
 /** narrow is true on screens where a row becomes a card. */
 const narrow = matchMedia("(max-width: 860px)");
-const rowHeight = () => (narrow.matches ? 216 : 70);
+const rowHeight = () => (narrow.matches ? 232 : 86);
 
 // Curves are read for the drawn rows alone, at most a hundred at once. unread says why they could not be read.
 const curves = new Store<ReadonlyMap<string, Known[]>>(new Map());
@@ -200,7 +200,7 @@ function Row({ row: r, index, currency }: { row: FleetRow; index: number; curren
 			<div role="row" class={`row ${r.state}`} aria-rowindex={index}>
 				<span role="cell" class="who">
 					<span>
-						<a class="name" href={link("fleet", r.name)}>
+						<a class="name" href={link("fleet", r.name)} title={r.name}>
 							{r.name}
 						</a>
 						<Chip state={r.state} />
@@ -211,9 +211,11 @@ function Row({ row: r, index, currency }: { row: FleetRow; index: number; curren
 							</span>
 						)}
 					</span>
-					<span class="said" title={`${r.why}. ${r.decision?.sentence ?? ""}`}>
-						{r.state !== "meeting" && r.why ? r.why : r.decision?.sentence || r.why}
-					</span>
+					{sentences(r).map((text, i) => (
+						<span class={i === 0 ? "said" : "said last"} title={text} key={i}>
+							{text}
+						</span>
+					))}
 				</span>
 				<span role="cell" data-label="Oldest age">
 					<AgeBar age={r.oldest_age_s} limit={r.objective_s} />
@@ -246,6 +248,12 @@ function Row({ row: r, index, currency }: { row: FleetRow; index: number; curren
 		),
 		[r, index, curve, currency],
 	);
+}
+
+// sentences are the last decision, and before it the reason of a state that is not good.
+function sentences(r: FleetRow): string[] {
+	const decided = r.decision?.sentence ?? "";
+	return [r.state === "meeting" && decided ? "" : r.why, decided].filter((text) => text !== "");
 }
 
 // parts says what the members do. States without a member are left out.

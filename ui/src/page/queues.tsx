@@ -23,6 +23,8 @@ export function Queues({ route }: { route: Route }) {
 	const names = read.value?.queues ?? [];
 	const [asked, ask] = useState<{ verb: Verb; queue: string } | null>(null);
 	const [said, say] = useState("");
+	const [changes, changed] = useState(0);
+	const here = read.value?.counts?.[route.name];
 	return (
 		<>
 			<header class="page">
@@ -56,13 +58,19 @@ export function Queues({ route }: { route: Route }) {
 					}))}
 				/>
 			)}
-			{(read.value?.counts?.[route.name]?.sources?.length ?? 0) > 0 && <Moves queue={route.name} />}
-			{route.name && <Messages key={route.name} queue={route.name} />}
+			{(here?.sources?.length ?? 0) > 0 && <Moves queue={route.name} />}
+			{route.name && (
+				// An action and an emptied queue are a new turn: what was purged or redriven must not stay in the list.
+				<Messages key={route.name} queue={route.name} turn={`${changes} ${here?.visible === 0}`} />
+			)}
 			{asked && (
 				<QueueDialog
 					{...asked}
 					counts={read.value?.counts?.[asked.queue]}
-					done={() => say(dones[asked.verb](asked.queue))}
+					done={() => {
+						say(dones[asked.verb](asked.queue));
+						changed(changes + 1);
+					}}
 					onClose={() => {
 						ask(null);
 						read.again();
@@ -128,12 +136,12 @@ function Moves({ queue }: { queue: string }) {
 	);
 }
 
-// Messages shows the first messages of a queue, if this session may read them.
-function Messages({ queue }: { queue: string }) {
+// Messages shows the first messages of a queue, if this session may read them. They are read again when turn changes.
+function Messages({ queue, turn }: { queue: string; turn: string }) {
 	const allowed = session.value?.peek === true;
 	const [from, setFrom] = useState("");
 	const path = `v1/queues/${encodeURIComponent(queue)}/messages?limit=50${from ? `&from=${from}` : ""}`;
-	const read = useGet<Peek>(allowed ? path : "");
+	const read = useGet<Peek>(allowed ? path : "", 0, turn);
 	if (!allowed) {
 		return (
 			<Notice kind="plain">

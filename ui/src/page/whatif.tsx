@@ -4,10 +4,10 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { get, send } from "../api.ts";
 import { Chart, Cursor, type Line, timeSteps, wholeSteps } from "../chart/chart.tsx";
 import type { Known, Replay, Run, Series } from "../contract.ts";
-import { clock, count, decimal, duration, money, period, plural, share } from "../format.ts";
+import { clock, count, decimal, duration, money, period, plural, quantile, share } from "../format.ts";
 import { state } from "../live.ts";
 import { Field } from "../part/action.tsx";
-import { CopyButton, Notice } from "../part/basic.tsx";
+import { CopyButton, Notice, serverNow } from "../part/basic.tsx";
 import { Table } from "../part/table.tsx";
 import { link, type Route } from "../route.ts";
 import { type Columns, fitted } from "../sample.ts";
@@ -71,7 +71,7 @@ export function WhatIf({ route }: { route: Route }) {
 		setRunning(true);
 		setError("");
 		try {
-			const to = Date.now();
+			const to = serverNow(); // the window is of the server's history
 			const from = to - seconds * 1000;
 			const body = {
 				fleet,
@@ -160,7 +160,7 @@ export function WhatIf({ route }: { route: Route }) {
 			<div role="status" class="hidden">
 				{result && !running ? "The simulation is done." : ""}
 			</div>
-			{result && <Shown result={result} />}
+			{result?.replay.fleet === fleet && <Shown result={result} />}
 		</>
 	);
 }
@@ -232,11 +232,13 @@ export function Shown({ result: { replay: r, recorded, unread } }: { result: Res
 				<h2 id="compared">Compared</h2>
 				<p class="muted">
 					{plural(r.messages, "message")} from {clock(r.from)} to {clock(r.to)}; the objective is{" "}
-					{share(r.quantile)} within {duration(r.objective_s)}.
+					{quantile(r.quantile)} within {duration(r.objective_s)}.
 				</p>
 				<Compared replay={r} />
 				{r.bound?.unreachable && (
-					<Notice kind="warn">No scheduler meets the objective on this work, whatever it costs.</Notice>
+					<Notice kind="warn">
+						No scheduler meets the objective on this work with the limits of the present fleet.
+					</Notice>
 				)}
 				{(r.notes ?? []).map((n) => (
 					<p class="muted" key={n}>

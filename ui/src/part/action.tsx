@@ -115,14 +115,14 @@ export function ActionDialog({ action: a, row, done, onClose }: ActionProps) {
 					<div class="fields">
 						<Field
 							label="Minimum"
-							hint={`configured: ${count(row.min)}`}
+							hint={`now: ${count(row.min)}`}
 							value={form.min}
 							onInput={set("min")}
 							numeric
 						/>
 						<Field
 							label="Maximum"
-							hint={`configured: ${count(row.max)}`}
+							hint={`now: ${count(row.max)}`}
 							value={form.max}
 							onInput={set("max")}
 							numeric

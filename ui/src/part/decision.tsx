@@ -3,7 +3,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import type { Decision, DecisionRecord, Explanation, Observation, Sample, ShortDecision, Term } from "../contract.ts";
-import { count, decimal, duration, named, words } from "../format.ts";
+import { count, decimal, duration, named, quantile, words } from "../format.ts";
 import { link } from "../route.ts";
 import { Ago, Loading, Time, useGet } from "./basic.tsx";
 import { Table } from "./table.tsx";
@@ -87,7 +87,7 @@ export function Limits({ observation: o }: { observation: Observation }) {
 		["launches per hour", count(o.limits.launches_per_hour)],
 		[
 			"latency objective",
-			`${decimal(o.objective.quantile * 100)} % within ${duration(o.objective.latency_ns / 1e9)}`,
+			`${quantile(o.objective.quantile)} within ${duration(o.objective.latency_ns / 1e9)}`,
 		],
 	];
 	return <Pairs name="Limits" rows={limits} />;

@@ -1,9 +1,10 @@
-// The release of one worker: the page asks before it sends the request, because it cannot be taken back.
+// The release of one worker: a reason, then the plan, then the request, because it cannot be taken back.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { send } from "../api.ts";
-import type { Member } from "../contract.ts";
-import { releaseText } from "../override.ts";
+import type { Member, Planned } from "../contract.ts";
+import { releasePlan, releaseText } from "../override.ts";
+import { Field } from "./action.tsx";
 import { Notice } from "./basic.tsx";
 
 interface ReleaseProps {
@@ -16,20 +17,29 @@ interface ReleaseProps {
 /** ReleaseDialog says what would become of a worker, and asks it to finish its messages and go. */
 export function ReleaseDialog({ fleet, member, onClose }: ReleaseProps) {
 	const dialog = useRef<HTMLDialogElement>(null);
+	const [reason, setReason] = useState("");
+	const [plan, setPlan] = useState<string[] | null>(null);
 	const [error, setError] = useState("");
 	const [busy, setBusy] = useState(false);
 	useEffect(() => {
 		dialog.current?.showModal();
 	}, []);
-	const carryOut = async () => {
+	const call = async (dry: boolean) => {
+		const said = reason.trim();
+		if (said === "") return setError("State a reason: the history keeps it.");
 		setBusy(true);
 		setError("");
 		try {
 			const path = `v1/fleets/${encodeURIComponent(fleet)}/members/${encodeURIComponent(member.id)}/release`;
-			await send("POST", path);
-			dialog.current?.close();
+			const body = { reason: said, by: "dashboard" };
+			if (dry) setPlan(releasePlan(await send<Planned>("POST", `${path}?plan=1`, body)));
+			else {
+				await send("POST", path, body);
+				dialog.current?.close();
+			}
 		} catch (err) {
 			setError(err instanceof Error ? err.message : String(err));
+		} finally {
 			setBusy(false);
 		}
 	};
@@ -38,19 +48,41 @@ export function ReleaseDialog({ fleet, member, onClose }: ReleaseProps) {
 			<form
 				onSubmit={(e) => {
 					e.preventDefault();
-					void carryOut();
+					void call(plan === null);
 				}}
 			>
 				<h2 id="release-title">Release {member.id}</h2>
 				<p>{releaseText(member)}</p>
 				<p>Another one replaces it if the work needs it. This cannot be taken back.</p>
+				<div class="fields">
+					<Field
+						label="Reason"
+						hint="kept in the history"
+						value={reason}
+						onInput={(e) => {
+							setReason(e.currentTarget.value);
+							setPlan(null);
+						}}
+						wide
+					/>
+				</div>
 				{error && <Notice kind="bad">{error}</Notice>}
+				<div role="status">
+					{plan && (
+						<Notice kind="plain">
+							<b>Plan</b>
+							{plan.map((line) => (
+								<p key={line}>{line}</p>
+							))}
+						</Notice>
+					)}
+				</div>
 				<footer>
 					<button type="button" onClick={() => dialog.current?.close()}>
 						Cancel
 					</button>
 					<button type="submit" class="primary" disabled={busy}>
-						Release
+						{plan === null ? "Show the plan" : "Release"}
 					</button>
 				</footer>
 			</form>

@@ -1,5 +1,5 @@
 // Package operations has the commands that instruct a running fleet for a time, muster reserve, pause, resume, limits,
-// hold and overrides, and muster guard, which asks whether it is quiet.
+// hold, release and overrides, and muster guard, which asks whether it is quiet.
 //
 // They are flags and calls. Package app/operate sends the requests to the running muster up and prints the answers;
 // docs/overrides.md and docs/deployments.md explain them. Two functions make most of the commands: adding for those

@@ -125,6 +125,39 @@ func NewHold(g *command.Global) *cobra.Command {
 	return cmd
 }
 
+// NewRelease makes muster release. It is no override and has no end: a worker that has gone does not come back, so the
+// request is neither listed nor cancelled. The reason may be empty, because scripts that see a broken host need none;
+// the page of the dashboard asks people for one.
+func NewRelease(g *command.Global) *cobra.Command {
+	reason, plan := "", false
+	cmd := &cobra.Command{
+		Use: "release FLEET WORKER", Short: "Let one worker finish its messages and go",
+		Long: `Release asks a worker to take no more messages, to finish those that it has, and to go. A busy worker is never
+stopped. It is replaced if the work needs it. The request cannot be taken back. muster status -o json and muster logs
+have the names of the workers. See docs/overrides.md.`,
+		Example: `  muster release thumbs thumbs.1.4.2 --reason "its disk is full"`,
+		Args:    cobra.ExactArgs(2), ValidArgsFunction: completeFleets(g),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := g.Place()
+			if err != nil {
+				return err
+			}
+			a, err := operate.Release(cmd.Context(), c, args[0], args[1], reason, plan)
+			switch {
+			case err != nil:
+				return err
+			case g.JSON():
+				return command.PrintJSON(cmd.OutOrStdout(), a)
+			}
+			operate.PrintRelease(cmd.OutOrStdout(), args[1], a)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why; the history and the log keep it")
+	cmd.Flags().BoolVar(&plan, "plan", false, "change nothing, and print what would change")
+	return cmd
+}
+
 // NewResume makes muster resume. It ends what holds the size, and leaves reservations and limits as they are.
 func NewResume(g *command.Global) *cobra.Command {
 	return listing(g, "resume FLEET", "End the pauses and the holds of scale-in of a fleet",
