@@ -117,4 +117,15 @@ func TestWorkersOfAFleetThatOnlyFailsGo(t *testing.T) {
 	if d := p.Decide(o, nil); d.Desired != 1 {
 		t.Errorf("after nine attempts that failed: %s, want the busy worker alone", d.Sentence())
 	}
+	// The next message would launch a worker again, so a message every few seconds keeps one.
+	o.Capacity.Idle, o.Capacity.Busy, o.Capacity.BusySlots = 3, 0, 0
+	for _, row := range []struct {
+		perMinute float64
+		want      int
+	}{{0, 0}, {0.1, 0}, {20, 1}} {
+		o.Arrivals = muster.Arrivals{Known: true, Minute: row.perMinute / 60, WatchedSeconds: 600}
+		if d := p.Decide(o, nil); d.Desired != row.want {
+			t.Errorf("%v messages a minute, all of which fail: %s, want %d", row.perMinute, d.Sentence(), row.want)
+		}
+	}
 }

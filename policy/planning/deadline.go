@@ -45,7 +45,7 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/9"
+	deadlineRevision = "deadline/10"
 )
 
 // Decide implements [muster.Policy].
@@ -182,8 +182,10 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 	c := o.Capacity
 	active := c.Active()
 	if backlog == 0 && o.Progress.Value().Failing.Known {
-		// Every attempt has failed so far. The duration stays unknown, so there is no reason to keep workers for it.
-		stay, because := p.keptOutsidePlan(o, active)
+		// Every attempt has failed so far. The duration stays unknown, so there is no reason to keep workers for it. But
+		// the next message launches one to find out, whatever it costs, so one stays as in a prompt fleet: without it, a
+		// message every few seconds would change the size twice each time.
+		stay, because := Deadline{Prompt: true}.keptOutsidePlan(o, active)
 		return d.With(idleTerm(o, kept{workers: stay, because: because}))
 	}
 	if backlog == 0 {
