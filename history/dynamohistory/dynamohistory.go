@@ -259,7 +259,8 @@ func (s *Store) failed(what string, err error) error {
 	return Explain(what, s.table, err)
 }
 
-// Explain returns an error of a call for a table with what the call was for, and how to make the table if it is missing.
+// Explain returns an error of a call for a table with what the call was for, and how to make the table if it is
+// missing.
 func Explain(what, table string, err error) error {
 	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
 		return fmt.Errorf("%s: there is no table %s in this region and account; make it: aws dynamodb create-table "+
