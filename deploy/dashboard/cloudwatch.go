@@ -107,8 +107,8 @@ func CloudWatch(c *config.Config) (CloudWatchDashboard, error) {
 		y += (len(graphs) + 1) / 2 * height
 	}
 	if n := len(d.Widgets); n > mostWidgets {
-		return d, fmt.Errorf("found %d widgets for %d fleets, a dashboard of CloudWatch has %d at most: keep the fleets "+
-			"in several configurations, or use --grafana", n, len(c.Fleets), mostWidgets)
+		return d, fmt.Errorf("found %d widgets for %d fleets, a dashboard of CloudWatch has %d at most: keep the "+
+			"fleets in several configurations, or use --grafana", n, len(c.Fleets), mostWidgets)
 	}
 	if len(d.Widgets) == 0 {
 		return d, errors.New("found no fleet with a queue on SQS; use --grafana for others, or name the " +

@@ -221,8 +221,8 @@ func TestWhatCloudWatchCannotShowIsSaid(t *testing.T) {
 func TestADashboardHasNoMoreWidgetsThanCloudWatchTakes(t *testing.T) {
 	text := "version: 1\nfleets:\n"
 	for i := range 72 {
-		text += fmt.Sprintf("  - {name: f%d, queue: 'https://sqs.eu-west-1.amazonaws.com/123456789012/q%[1]d', max: 5, "+
-			"asg: {group: g%[1]d, reports: none}}\n", i)
+		text += fmt.Sprintf("  - {name: f%d, queue: 'https://sqs.eu-west-1.amazonaws.com/123456789012/q%[1]d', max: "+
+			"5, asg: {group: g%[1]d, reports: none}}\n", i)
 	}
 	c, err := kinds.Parse("muster.yaml", []byte(text))
 	if err != nil {

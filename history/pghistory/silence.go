@@ -2,7 +2,9 @@ package pghistory
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"os"
 	"time"
 )
 
@@ -36,25 +38,25 @@ func (d dialer) DialTimeout(network, address string, timeout time.Duration) (net
 	return d.DialContext(ctx, network, address)
 }
 
-// bounded is a connection whose reads and writes take no longer than silence each. The driver reads only while it waits
-// for an answer, so an idle connection does not fail.
+// bounded is a connection that is closed when a read or a write takes longer than silence. The driver reads only while
+// it waits for an answer, so an idle connection stays open.
 type bounded struct {
 	net.Conn
 	silence time.Duration
 }
 
 // Read implements [net.Conn].
-func (b *bounded) Read(p []byte) (int, error) {
-	if err := b.Conn.SetReadDeadline(time.Now().Add(b.silence)); err != nil {
-		return 0, err
-	}
-	return b.Conn.Read(p)
-}
+func (b *bounded) Read(p []byte) (int, error) { return b.watched(p, b.Conn.Read) }
 
 // Write implements [net.Conn].
-func (b *bounded) Write(p []byte) (int, error) {
-	if err := b.Conn.SetWriteDeadline(time.Now().Add(b.silence)); err != nil {
-		return 0, err
+func (b *bounded) Write(p []byte) (int, error) { return b.watched(p, b.Conn.Write) }
+
+// watched makes a call that ends when the connection is closed.
+func (b *bounded) watched(p []byte, do func([]byte) (int, error)) (int, error) {
+	clock := time.AfterFunc(b.silence, func() { b.Conn.Close() })
+	n, err := do(p)
+	if !clock.Stop() && err != nil {
+		err = fmt.Errorf("the server has not answered within %s: %w", b.silence, os.ErrDeadlineExceeded)
 	}
-	return b.Conn.Write(p)
+	return n, err
 }
