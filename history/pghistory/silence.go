@@ -53,9 +53,11 @@ func (b *bounded) Write(p []byte) (int, error) { return b.watched(p, b.Conn.Writ
 
 // watched makes a call that ends when the connection is closed.
 func (b *bounded) watched(p []byte, do func([]byte) (int, error)) (int, error) {
-	clock := time.AfterFunc(b.silence, func() { b.Conn.Close() })
+	limited, stop := context.WithTimeout(context.Background(), b.silence)
+	defer stop()
+	released := context.AfterFunc(limited, func() { b.Conn.Close() })
 	n, err := do(p)
-	if !clock.Stop() && err != nil {
+	if !released() && err != nil {
 		err = fmt.Errorf("the server has not answered within %s: %w", b.silence, os.ErrDeadlineExceeded)
 	}
 	return n, err
