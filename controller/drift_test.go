@@ -184,3 +184,46 @@ func TestWhatIsNoSecondController(t *testing.T) {
 		})
 	}
 }
+
+// TestOneForeignSizeIsShown holds that a size that something else has set is seen in muster status at once, not only
+// when it was set so often that the fleet holds.
+func TestOneForeignSizeIsShown(t *testing.T) {
+	c := newContested(t)
+	c.seconds(60, nil)
+	undisturbed := c.last.Observation.Notes
+	c.seconds(30, func(i int) {
+		if i == 0 {
+			c.aim = 7
+		}
+	})
+	before, notes := strings.Join(undisturbed, "\n"), strings.Join(c.last.Observation.Notes, "\n")
+	if strings.Contains(before, "something else") ||
+		!strings.Contains(notes, "something else has set the size once") || !strings.Contains(notes, "from 2 to 7") {
+		t.Errorf("found the notes %q, then %q; want one that says what was set", before, notes)
+	}
+}
+
+// TestAnAnswerToOurOwnSizeIsSeen holds that a second controller that always writes soon after Muster is seen, too. No
+// listing then ever shows the size that Muster has set. The workers do not report, so the service may shrink by itself.
+func TestAnAnswerToOurOwnSizeIsSeen(t *testing.T) {
+	s := newService(t, controller.Settings{Unreported: true})
+	s.exact = true
+	s.backlog, s.aim = 2, 2
+	s.lists(2)
+	c := &contested{service: s}
+	c.seconds(60, nil)
+	orders, answer := c.orders, 0
+	c.aim = 7
+	c.seconds(600, func(i int) {
+		if c.orders > orders {
+			orders, answer = c.orders, i+2
+		}
+		if answer > 0 && i == answer {
+			c.aim = 7
+		}
+	})
+	if c.last.Decision.Reason != muster.Contested || c.orders > 4 {
+		t.Errorf("%d orders, and now %s (%s); want a hold after no more orders than it takes to see it", c.orders,
+			c.last.Decision.Sentence(), c.last.Decision.Reason)
+	}
+}

@@ -430,6 +430,10 @@ func (st *State) notes() (notes []string) {
 	if st.unread != "" {
 		notes = append(slices.Clip(notes), "reports of workers are unknown: "+st.unread)
 	}
+	// A contested fleet has this as its reason to hold. Before that, nothing else would show that the size was set.
+	if st.drift != nil && !st.drift.Contested() {
+		notes = append(slices.Clip(notes), st.drift.String()+"; Muster sets its own again")
+	}
 	return notes
 }
 
@@ -461,7 +465,7 @@ func (st *State) written(x Resulted) {
 		*service.Set != service.Desired {
 		return
 	}
-	if o := st.order; o.Total >= o.Desired && !o.Shrink {
+	if o := st.order; o.Total >= o.Desired {
 		own := a.change()
 		own.set, own.known = max(o.Total, service.Least), true
 	}

@@ -20,8 +20,10 @@ type Blueprint struct {
 	Cluster, Service, Family string
 	// TasksPerInstance is how many tasks the instances of Group hold each; zero without a group under a service.
 	TasksPerInstance int
-	// Fargate tells that no instance is below the tasks.
-	Fargate bool
+	// Fargate tells that no instance is below the tasks. Providers are the capacity providers that the configuration
+	// names for them; none with a launch type or a service.
+	Fargate   bool
+	Providers []string
 }
 
 // Pool is a warm pool as the templates of AWS state it.

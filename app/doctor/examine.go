@@ -18,6 +18,7 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/kinds"
+	"github.com/muster-scale/muster/leader/pglease"
 )
 
 // timeout bounds the checks of one fleet, and those of the account. A fleet in a wrong region would otherwise hang.
@@ -68,8 +69,8 @@ func (e *exam) programs(c *config.Config) {
 	}
 }
 
-// controllers checks the store that several controllers share. Before the first start its tables may be missing, which
-// is a fault all the same: in DynamoDB nothing makes them.
+// controllers checks the store that several controllers share. Before the first start the tables may be missing: muster
+// up makes those of PostgreSQL, but a user has to make the one of DynamoDB.
 func (e *exam) controllers(ctx context.Context, c *config.Config) {
 	if !c.Controllers.Several() {
 		return
@@ -77,6 +78,10 @@ func (e *exam) controllers(ctx context.Context, c *config.Config) {
 	ctx, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
 	live, err := sharing.Check(ctx, c.Controllers, c.AWS)
+	if errors.Is(err, pglease.ErrNoTables) {
+		e.add("", "controllers", Note, "%s: %v", c.Controllers.Text(), err)
+		return
+	}
 	e.result("", "controllers", err, "the store %s can be read, and these controllers live: %s",
 		c.Controllers.Text(), cmp.Or(strings.Join(live, ", "), "none"))
 }

@@ -3,6 +3,7 @@ package alerts_test
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -180,5 +181,26 @@ func TestWithoutAQueueOnSQSThereIsNoAlarm(t *testing.T) {
 	if _, err := alerts.Make("datadog", nil); err == nil ||
 		!strings.Contains(err.Error(), "allowed is prometheus or cloudwatch") {
 		t.Errorf("found %v, want an error that names the systems", err)
+	}
+}
+
+// TestATemplateHasNoMoreAlarmsThanCloudFormationTakes holds that too many are refused before they are deployed.
+func TestATemplateHasNoMoreAlarmsThanCloudFormationTakes(t *testing.T) {
+	text := "version: 1\nfleets:\n"
+	for i := range 42 {
+		text += fmt.Sprintf("  - {name: f%d, queue: 'https://sqs.eu-west-1.amazonaws.com/123456789012/q%[1]d', max: "+
+			"5, asg: {group: g%[1]d, reports: none}}\n", i)
+	}
+	c, err := kinds.Parse("muster.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := alerts.CloudWatch(c); err == nil ||
+		!strings.Contains(err.Error(), "found 504 alarms for 42 fleets, a template of CloudFormation has 500 at most") {
+		t.Errorf("found %v", err)
+	}
+	c.Fleets = c.Fleets[:41]
+	if _, err := alerts.CloudWatch(c); err != nil {
+		t.Error(err)
 	}
 }

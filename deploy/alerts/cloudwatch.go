@@ -63,6 +63,9 @@ func Make(system string, c *config.Config) ([]byte, error) {
 	return nil, fmt.Errorf("make alerts: found the system %q, allowed is prometheus or cloudwatch", system)
 }
 
+// mostResources is how many resources a template of CloudFormation may have.
+const mostResources = 500
+
 // CloudWatch returns the alarms for the fleets of a configuration that have a queue on SQS. It fails if none has one.
 func CloudWatch(c *config.Config) (Template, error) {
 	t := Template{
@@ -83,6 +86,10 @@ func CloudWatch(c *config.Config) (Template, error) {
 			a.queue(i, q)
 		}
 		a.size()
+	}
+	if n := len(t.Resources); n > mostResources {
+		return t, fmt.Errorf("found %d alarms for %d fleets, a template of CloudFormation has %d at most: keep the "+
+			"fleets in several configurations, or use --prometheus", n, len(c.Fleets), mostResources)
 	}
 	if len(t.Resources) == 0 {
 		return t, errors.New("found no fleet with a queue on SQS; use --prometheus for others, or name the " +

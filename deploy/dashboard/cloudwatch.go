@@ -56,6 +56,9 @@ const (
 	height  = 6
 )
 
+// mostWidgets is how many widgets a dashboard of CloudWatch may have.
+const mostWidgets = 500
+
 // Make returns the JSON of the dashboard of a system, grafana or cloudwatch, for the fleets of a configuration. For
 // Grafana a configuration without fleets stands for all fleets.
 func Make(system string, c *config.Config) ([]byte, error) {
@@ -102,6 +105,10 @@ func CloudWatch(c *config.Config) (CloudWatchDashboard, error) {
 				Height: height, Properties: g})
 		}
 		y += (len(graphs) + 1) / 2 * height
+	}
+	if n := len(d.Widgets); n > mostWidgets {
+		return d, fmt.Errorf("found %d widgets for %d fleets, a dashboard of CloudWatch has %d at most: keep the "+
+			"fleets in several configurations, or use --grafana", n, len(c.Fleets), mostWidgets)
 	}
 	if len(d.Widgets) == 0 {
 		return d, errors.New("found no fleet with a queue on SQS; use --grafana for others, or name the " +

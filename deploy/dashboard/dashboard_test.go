@@ -216,3 +216,24 @@ func TestWhatCloudWatchCannotShowIsSaid(t *testing.T) {
 		t.Errorf("found %v, want an error that names the systems", err)
 	}
 }
+
+// TestADashboardHasNoMoreWidgetsThanCloudWatchTakes holds that too many are refused before they are put.
+func TestADashboardHasNoMoreWidgetsThanCloudWatchTakes(t *testing.T) {
+	text := "version: 1\nfleets:\n"
+	for i := range 72 {
+		text += fmt.Sprintf("  - {name: f%d, queue: 'https://sqs.eu-west-1.amazonaws.com/123456789012/q%[1]d', max: "+
+			"5, asg: {group: g%[1]d, reports: none}}\n", i)
+	}
+	c, err := kinds.Parse("muster.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dashboard.CloudWatch(c); err == nil ||
+		!strings.Contains(err.Error(), "for 72 fleets, a dashboard of CloudWatch has 500 at most") {
+		t.Errorf("found %v", err)
+	}
+	c.Fleets = c.Fleets[:71]
+	if _, err := dashboard.CloudWatch(c); err != nil {
+		t.Error(err)
+	}
+}

@@ -2,7 +2,6 @@ package stack
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,11 +42,6 @@ func (m *maker) events(name string) error {
 		return err
 	}
 	e := &Events{Queue: m.queue(q.Name, 30*time.Second)}
-	clashes := func(other Queue) bool { return other.Dead == q.Name || other.Name == e.Queue.Dead }
-	if slices.ContainsFunc(m.Queues, clashes) {
-		return fmt.Errorf("the queue of events %s has the name of a queue of dead letters of the fleet %s", q.Name,
-			m.Fleet)
-	}
 	e.Rules = append(e.Rules, Rule{Name: "ProgramEvents", Source: "muster", Member: "fleet", Value: m.Fleet,
 		About: "Your programs ask for capacity, by PutEvents with the source muster."})
 	if c := m.Cluster; c != nil {

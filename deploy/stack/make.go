@@ -122,7 +122,7 @@ func (m *maker) make(o Options) error {
 		return err
 	}
 	m.about()
-	return nil
+	return m.checkNames()
 }
 
 // queues makes the queues of the fleet.

@@ -192,7 +192,8 @@ systemctl enable --now muster-worker
 func (m *maker) cluster() error {
 	if m.b.Service == "" && !m.b.Fargate {
 		return fmt.Errorf("the tasks of the fleet %s run on instances that the configuration does not name: a "+
-			"template needs launch_type: fargate, or a service with capacity", m.f.Name)
+			"template needs launch_type: fargate or only Fargate's capacity_providers, or a service with capacity",
+			m.f.Name)
 	}
 	w, err := m.worker()
 	if err != nil {
@@ -202,8 +203,14 @@ func (m *maker) cluster() error {
 		Entry:    append(append([]string{"/usr/bin/muster", "work"}, w.arguments...), "--"),
 		Insights: m.Tracking != nil && tracksInsights(m.Tracking.Metrics), Token: w.address != "",
 		TaskRole: Role{Service: "ecs-tasks.amazonaws.com"}, ExecutionRole: Role{Service: "ecs-tasks.amazonaws.com"}}
+	if m.b.Fargate {
+		// A task can only be started on a provider that its cluster has.
+		if c.Fargate = m.b.Providers; len(c.Fargate) == 0 {
+			c.Fargate = []string{"FARGATE"}
+		}
+	}
 	if c.Family == "" {
-		c.Family = m.Fleet
+		c.Family = m.Label() // a family has no dots
 	}
 	if c.Service != "" {
 		m.placed() // tasks without a service have their network in the configuration
@@ -244,7 +251,7 @@ func (m *maker) hosts() {
 	per := m.b.TasksPerInstance
 	g := m.group((m.f.Limits.Min+per-1)/per, (m.f.Limits.Max+per-1)/per)
 	m.need(Parameter{"ImageId", Image, "An image of Amazon Linux 2023 that is optimized for ECS", 0, 0})
-	g.Hosts, m.Cluster.Provider = true, m.b.Group
+	g.Hosts, m.Cluster.Provider = true, m.provider()
 	g.Role.Statements = m.mayHost()
 	// The agent takes the permissions for images and logs from the role of the task, so the instance needs none.
 	g.UserData = Say(`#!/bin/bash

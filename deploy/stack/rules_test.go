@@ -287,7 +287,7 @@ func TestWhatATemplateCannotSayIsRefused(t *testing.T) {
 		"state listen.beyond with api and hosts": fleet("a", sqs+"a", "asg: {group: g}"),
 		"found 2 fleets, a template has one": fleet("a", sqs+"a", "asg: {group: g}") + ", " +
 			fleet("b", sqs+"b", "asg: {group: h}"),
-		"needs launch_type: fargate, or a": fleet("a", sqs+"a", "ecs: {cluster: c, task_definition: t}"),
+		"needs launch_type: fargate or only": fleet("a", sqs+"a", "ecs: {cluster: c, task_definition: t}"),
 		"needs policy.acceptable: with metric: m": fleet("a", sqs+"a", "policy: dynamic-backlog, "+
 			"asg: {group: g, reports: none}, delegate: {metric: math}"),
 		"a template makes things in one place": "{name: a, queues: ['" + sqs + "a', '" +

@@ -198,8 +198,10 @@ type Cluster struct {
 	Name string
 	// Family is the family of the task definition. Service is the name of the service; empty for tasks without one.
 	Family, Service string
-	// Provider is the name of the capacity provider of the group under the tasks; empty on Fargate.
+	// Provider is the name of the capacity provider of the group under the tasks; empty on Fargate. Fargate has the
+	// providers there, of which the first is the cluster's default.
 	Provider string
+	Fargate  []string
 	// Insights tells that the scaling policy needs the metrics of Container Insights.
 	Insights bool
 	// Entry are the words before the command of the worker. Environment holds alternating names and values.

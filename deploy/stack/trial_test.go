@@ -128,6 +128,13 @@ func TestATrialMakesATableAndLeavesNothing(t *testing.T) {
 	if strings.Count(calls, "cloudformation deploy") != 2 || strings.Count(calls, "sqs send-message") != 24 {
 		t.Errorf("called %s, want two stacks and 24 messages", calls)
 	}
+	// Nothing that looks like a failure is printed: AWS knows no stack that is removed, and no process was killed.
+	if n := strings.Count(calls, "list-stack-resources --stack-name muster-trial-s2-service"); n != 2 {
+		t.Errorf("the resources of a stack were listed %d times, want 2: before it is removed", n)
+	}
+	if strings.Contains(out, "Killed") {
+		t.Errorf("printed %s", out)
+	}
 	// Only the fleet that AWS does not size has a controller, and it is stopped.
 	if strings.Count(calls, "stopped") != 1 || r.read("stacks") != "" {
 		t.Errorf("called %s, and %q is left", calls, r.read("stacks"))

@@ -20,9 +20,10 @@ func (c *Config) Blueprint(config.Fleet) kind.Blueprint {
 	}
 	family := c.TaskDefinition[strings.LastIndexByte(c.TaskDefinition, '/')+1:]
 	b.Family, _, _ = strings.Cut(family, ":")
-	b.Fargate = c.LaunchType == "fargate"
+	b.Fargate = c.LaunchType == "fargate" || len(c.Providers) > 0
 	for _, p := range c.Providers {
-		b.Fargate = b.Fargate || strings.HasPrefix(p.Name, "FARGATE")
+		b.Fargate = b.Fargate && strings.HasPrefix(p.Name, "FARGATE")
+		b.Providers = append(b.Providers, p.Name)
 	}
 	return b
 }

@@ -256,11 +256,17 @@ func (s *Store) failed(what string, err error) error {
 	if err == nil || errors.Is(err, muster.ErrConflict) || errors.Is(err, rules.ErrNoRecord) {
 		return err
 	}
+	return Explain(what, s.table, err)
+}
+
+// Explain returns an error of a call for a table with what the call was for, and how to make the table if it is
+// missing.
+func Explain(what, table string, err error) error {
 	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
 		return fmt.Errorf("%s: there is no table %s in this region and account; make it: aws dynamodb create-table "+
 			"--table-name %[2]s --billing-mode PAY_PER_REQUEST --attribute-definitions "+
 			"AttributeName=stream,AttributeType=S AttributeName=element,AttributeType=S --key-schema "+
-			"AttributeName=stream,KeyType=HASH AttributeName=element,KeyType=RANGE: %w", what, s.table, err)
+			"AttributeName=stream,KeyType=HASH AttributeName=element,KeyType=RANGE: %w", what, table, err)
 	}
-	return fmt.Errorf("%s in the table %s: %w", what, s.table, err)
+	return fmt.Errorf("%s in the table %s: %w", what, table, err)
 }

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// timeout bounds one write, from the wait for a connection to the answer. A controller that waits longer can do
-	// nothing else meanwhile.
+	// timeout bounds one write, from the wait for a connection to the answer, and how long a server may be silent. A
+	// controller that waits longer can do nothing else meanwhile.
 	timeout = 10 * time.Second
 	// connections bounds the connections of one store; PostgreSQL allows 100 in all unless configured otherwise.
 	connections = 8
@@ -37,6 +37,7 @@ func Connect(text string) (*sql.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to PostgreSQL at %s: %w", u.Host, err)
 	}
+	connector.Dialer(dialer{silence: timeout})
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(connections)
 	db.SetConnMaxIdleTime(5 * time.Minute)

@@ -112,8 +112,11 @@ func await(t *testing.T, what string, most time.Duration, is func() bool) time.D
 	return time.Since(began)
 }
 
-func (c *controller) leads() bool   { return strings.HasPrefix(c.ready(), "ready") }
-func (c *controller) standby() bool { return strings.HasPrefix(c.ready(), "standby") }
+func (c *controller) leads() bool { return strings.HasPrefix(c.ready(), "ready") }
+
+// standby tells whether the controller knows that another one leads. Before it has read the claims, it says that none
+// does.
+func (c *controller) standby() bool { return strings.HasPrefix(c.ready(), "standby: other") }
 
 // TestTheSecondControllerOfAMachineTakesOverQueueAndWorkers kills a controller in the middle of the work. The second
 // one, which waited, goes on with its queue and its workers: every message is finished once, because no worker was

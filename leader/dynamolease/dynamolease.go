@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/muster-scale/muster/history/dynamohistory"
 	"github.com/muster-scale/muster/internal/attribute"
 	"github.com/muster-scale/muster/leader"
 )
@@ -210,10 +211,10 @@ func (s *Store) query(ctx context.Context, stream string, yield func(element) er
 	}
 }
 
-// failed adds to an error of the client the operation and the table.
+// failed adds to an error of the client the operation, the table and, if that is missing, how to make it.
 func (s *Store) failed(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s in the table %s: %w", what, s.table, err)
+	return dynamohistory.Explain(what, s.table, err)
 }

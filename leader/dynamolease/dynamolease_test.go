@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/muster-scale/muster/history/dynamohistory"
 	"github.com/muster-scale/muster/internal/attribute"
@@ -72,6 +73,30 @@ func TestASessionThatIsNoSessionIsAnError(t *testing.T) {
 		_, err := dynamolease.New(table, "history").Read(t.Context(), true)
 		if err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("found error %v, want one that says %s", err, row.want)
+		}
+	}
+}
+
+// absent is a table that does not exist.
+type absent struct{ dynamolease.API }
+
+func (absent) Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	return nil, &types.ResourceNotFoundException{}
+}
+
+func (absent) PutItem(context.Context, *dynamodb.PutItemInput,
+	...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	return nil, &types.ResourceNotFoundException{}
+}
+
+// TestAMissingTableIsExplained holds that muster status and muster doctor say how to make the table.
+func TestAMissingTableIsExplained(t *testing.T) {
+	s := dynamolease.New(absent{}, "shared")
+	const want = "there is no table shared in this region and account; make it: aws dynamodb create-table"
+	_, unread := s.Read(t.Context(), true)
+	for _, err := range []error{s.Beat(t.Context(), leader.Session{ID: "x", Name: "x", Beat: 1}), unread} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("found error %v, want one that says %s", err, want)
 		}
 	}
 }

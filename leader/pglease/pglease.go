@@ -13,9 +13,17 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/lib/pq"
+
 	"github.com/muster-scale/muster/history/pghistory"
 	"github.com/muster-scale/muster/leader"
 )
+
+// ErrNoTables says that no controller has used the database yet.
+var ErrNoTables = errors.New("the database has no tables of Muster yet: the first muster up makes them")
+
+// undefinedTable is PostgreSQL's code for a table that does not exist.
+const undefinedTable = "42P01"
 
 // Store is a [leader.Store] in PostgreSQL. Several goroutines may use it.
 type Store struct{ db *sql.DB }
@@ -92,6 +100,9 @@ func (s *Store) Read(ctx context.Context, claims bool) (b leader.Board, err erro
 			b.Sessions = append(b.Sessions, x)
 			return err
 		})
+	}
+	if e, ok := errors.AsType[*pq.Error](err); ok && e.Code == undefinedTable {
+		return leader.Board{}, ErrNoTables
 	}
 	if err != nil {
 		return leader.Board{}, fmt.Errorf("read the controllers in PostgreSQL: %w", err)

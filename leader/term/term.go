@@ -18,6 +18,7 @@ package term
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,9 @@ import (
 // handover bounds how long Run waits at its end until all fleets are handed over. Others take them after a lease in any
 // case.
 const handover = 15 * time.Second
+
+// hangs is how long after its time limit a call to the store is waited for.
+const hangs = 100 * time.Millisecond
 
 // Options configure a [Term]. All fields but Timing and Suspended are required.
 type Options struct {
@@ -181,22 +185,17 @@ func (t *Term) step(ctx context.Context, in leader.Input) (wait time.Duration, o
 func (t *Term) carryOut(ctx context.Context, action leader.Action) {
 	switch a := action.(type) {
 	case leader.Beat:
-		t.call(ctx, func(ctx context.Context) leader.Input {
-			return leader.Beaten{Session: a.Session, Err: t.noted(t.o.Store.Beat(ctx, a.Session))}
-		})
+		t.write(ctx, func(ctx context.Context) error { return t.o.Store.Beat(ctx, a.Session) },
+			func(err error) leader.Input { return leader.Beaten{Session: a.Session, Err: t.noted(err)} })
 	case leader.Read:
-		t.call(ctx, func(ctx context.Context) leader.Input {
-			b, err := t.o.Store.Read(ctx, a.Claims)
-			return leader.Found{Board: b, Err: err}
-		})
+		call(ctx, t, func(ctx context.Context) (leader.Board, error) { return t.o.Store.Read(ctx, a.Claims) },
+			func(b leader.Board, err error) leader.Input { return leader.Found{Board: b, Err: err} })
 	case leader.Evict:
-		t.call(ctx, func(ctx context.Context) leader.Input {
-			return leader.Evicted{Session: a.Session, Err: t.o.Store.Evict(ctx, a.Session)}
-		})
+		t.write(ctx, func(ctx context.Context) error { return t.o.Store.Evict(ctx, a.Session) },
+			func(err error) leader.Input { return leader.Evicted{Session: a.Session, Err: err} })
 	case leader.Take:
-		t.call(ctx, func(ctx context.Context) leader.Input {
-			return leader.Took{Take: a, Err: t.o.Store.Take(ctx, a.Fleet, a.Was, a.To)}
-		})
+		t.write(ctx, func(ctx context.Context) error { return t.o.Store.Take(ctx, a.Fleet, a.Was, a.To) },
+			func(err error) leader.Input { return leader.Took{Take: a, Err: err} })
 	case leader.Lead:
 		over := &atomic.Bool{}
 		t.yielded[a.Fleet] = over
@@ -215,12 +214,40 @@ func (t *Term) carryOut(ctx context.Context, action leader.Action) {
 	}
 }
 
-// call makes a call to the store in a goroutine, bounded by half a lease.
-func (t *Term) call(ctx context.Context, do func(context.Context) leader.Input) {
+// write makes a call to the store that returns an error alone.
+func (t *Term) write(ctx context.Context, do func(context.Context) error, answer func(error) leader.Input) {
+	call(ctx, t, func(ctx context.Context) (struct{}, error) { return struct{}{}, do(ctx) },
+		func(_ struct{}, err error) leader.Input { return answer(err) })
+}
+
+// call makes a call to the store in a goroutine, and passes its answer to Run. It is bounded by half a lease, also if
+// the store's client does not return by then: that of PostgreSQL waits for a server that is silent. What such a call
+// still does is like that of one whose answer was lost.
+func call[T any](ctx context.Context, t *Term, do func(context.Context) (T, error),
+	answer func(T, error) leader.Input) {
+	type result struct {
+		found T
+		err   error
+	}
 	t.calls.Go(func() {
 		limited, stop := context.WithTimeout(ctx, t.o.Timing.Lease/2)
-		defer stop()
-		t.send(do(limited))
+		done := make(chan result, 1)
+		go func() {
+			defer stop()
+			found, err := do(limited)
+			done <- result{found, err}
+		}()
+		var r result
+		select {
+		case r = <-done:
+		case <-limited.Done():
+			select {
+			case r = <-done: // its own error says more
+			case <-time.After(hangs):
+				r.err = fmt.Errorf("the store has not answered within %s", t.o.Timing.Lease/2)
+			}
+		}
+		t.send(answer(r.found, r.err))
 	})
 }
 

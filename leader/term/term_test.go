@@ -193,3 +193,55 @@ func TestASuspendedMachineWakesUpWithoutTheRightToAct(t *testing.T) {
 		<-c.done
 	})
 }
+
+// deaf is a store whose client waits for a silent server whatever the context says, as lib/pq does.
+type deaf struct {
+	leader.Store
+	silent atomic.Bool
+	speak  chan struct{}
+}
+
+func (d *deaf) wait() {
+	if d.silent.Load() {
+		<-d.speak
+	}
+}
+
+func (d *deaf) Beat(ctx context.Context, x leader.Session) error {
+	d.wait()
+	return d.Store.Beat(ctx, x)
+}
+
+func (d *deaf) Read(ctx context.Context, claims bool) (leader.Board, error) {
+	d.wait()
+	return d.Store.Read(ctx, claims)
+}
+
+// TestAStoreThatNeverAnswersIsKnownToFail holds that a controller says so within a lease, yields, and ends when it is
+// told to, although none of its calls returns.
+func TestAStoreThatNeverAnswersIsKnownToFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &deaf{Store: leasetest.NewMemory(), speak: make(chan struct{})}
+		c := start(t, store, "a", "web")
+		time.Sleep(5 * time.Second)
+		if _, ok := c.may(); !ok {
+			t.Fatal("the controller leads nothing")
+		}
+		store.silent.Store(true)
+		time.Sleep(leader.DefaultTiming().Lease)
+		if err, _ := c.Failing(); err == nil {
+			t.Error("nothing says that the store does not answer")
+		}
+		if _, ok := c.may(); ok {
+			t.Error("it leads without a store")
+		}
+		c.stop()
+		time.Sleep(20 * time.Second)
+		select {
+		case <-c.done:
+		default:
+			t.Error("it does not end")
+		}
+		close(store.speak)
+	})
+}

@@ -132,9 +132,9 @@ func (w *writer) cluster() {
 		{key: "ClusterSettings", value: list{object{{key: "Name", value: "containerInsights"},
 			{key: "Value", value: insights}}}}})
 	// The capacity is all on Fargate or all on the group: Muster counts on one boot time and one price.
-	provider := any("FARGATE")
+	providers := texts(c.Fargate)
 	if c.Provider != "" {
-		provider = ref("CapacityProvider")
+		providers = list{ref("CapacityProvider")}
 		w.add("CapacityProvider", "AWS::ECS::CapacityProvider", "Managed scaling lets tasks without room wait instead "+
 			"of failing. Muster sizes the group first, and ends only empty instances.", object{
 			{key: "Name", value: c.Provider},
@@ -145,10 +145,10 @@ func (w *writer) cluster() {
 				{key: "ManagedTerminationProtection", value: "DISABLED"},
 				{key: "ManagedDraining", value: "DISABLED"}}}})
 	}
-	strategy := list{object{{key: "CapacityProvider", value: provider}, {key: "Weight", value: 1}}}
+	strategy := list{object{{key: "CapacityProvider", value: providers[0]}, {key: "Weight", value: 1}}}
 	// A provider can be used only while it is associated, so the service depends on this resource.
 	w.add("ClusterCapacity", "AWS::ECS::ClusterCapacityProviderAssociations", "", object{
-		{key: "Cluster", value: ref("Cluster")}, {key: "CapacityProviders", value: list{provider}},
+		{key: "Cluster", value: ref("Cluster")}, {key: "CapacityProviders", value: providers},
 		{key: "DefaultCapacityProviderStrategy", value: strategy}})
 	w.role("TaskRole", c.TaskRole)
 	w.role("ExecutionRole", c.ExecutionRole)

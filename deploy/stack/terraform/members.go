@@ -102,9 +102,9 @@ func (w *writer) cluster() {
 	w.resource("aws_ecs_cluster", "cluster", "", body{{key: "name", value: c.Name},
 		{key: "setting", value: body{{key: "name", value: "containerInsights"}, {key: "value", value: insights}}}})
 	// The capacity is all on Fargate or all on the group: Muster counts on one boot time and one price.
-	provider := any("FARGATE")
+	providers := texts(c.Fargate)
 	if c.Provider != "" {
-		provider = expression("aws_ecs_capacity_provider.group.name")
+		providers = list{expression("aws_ecs_capacity_provider.group.name")}
 		w.resource("aws_ecs_capacity_provider", "group", "Managed scaling lets tasks without room wait instead of "+
 			"failing.\nMuster sizes the group first, and ends only empty instances.", body{
 			{key: "name", value: c.Provider},
@@ -116,10 +116,10 @@ func (w *writer) cluster() {
 					{key: "target_capacity", value: 100}}}}}})
 	}
 	// A provider can be used only while it is associated, so the service depends on the association.
-	strategy := body{{key: "capacity_provider", value: provider}, {key: "weight", value: 1}}
+	strategy := body{{key: "capacity_provider", value: providers[0]}, {key: "weight", value: 1}}
 	w.resource("aws_ecs_cluster_capacity_providers", "cluster", "", body{
 		{key: "cluster_name", value: expression("aws_ecs_cluster.cluster.name")},
-		{key: "capacity_providers", value: list{provider}},
+		{key: "capacity_providers", value: providers},
 		{key: "default_capacity_provider_strategy", value: strategy}})
 	w.role("task", c.TaskRole)
 	w.role("execution", c.ExecutionRole)
