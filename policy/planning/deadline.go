@@ -182,9 +182,9 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 	c := o.Capacity
 	active := c.Active()
 	if backlog == 0 && o.Progress.Value().Failing.Known {
-		// Every attempt has failed so far. The duration stays unknown, so there is no reason to keep workers for it. But
-		// the next message launches one to find out, whatever it costs, so one stays as in a prompt fleet: without it, a
-		// message every few seconds would change the size twice each time.
+		// Every attempt has failed so far. The duration stays unknown, so there is no reason to keep workers for it.
+		// But the next message launches one to find out, whatever it costs, so one stays as in a prompt fleet: without
+		// it, a message every few seconds would change the size twice each time.
 		stay, because := Deadline{Prompt: true}.keptOutsidePlan(o, active)
 		return d.With(idleTerm(o, kept{workers: stay, because: because}))
 	}
