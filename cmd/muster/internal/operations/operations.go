@@ -1,6 +1,8 @@
 package operations
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/muster-scale/muster/app/operate"
 	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/misuse"
 	"github.com/muster-scale/muster/override"
 	"github.com/muster-scale/muster/server"
 )
@@ -190,6 +193,15 @@ seconds. Unknown counts as busy. See docs/deployments.md.`,
 			if err != nil {
 				return err
 			}
+			switch {
+			case wait < 0:
+				return misuse.Setting("wait", "found %s, allowed is 0s or more", wait)
+			case hold < 0 || hold > override.Longest:
+				return misuse.Setting("hold-scale-in", "found %s, allowed is at most %s", hold, override.Longest)
+			case hold > 0 && hold <= wait: // it would be over when the answer comes late, and nobody would see that
+				return misuse.Setting("hold-scale-in", "found %s, it begins before --wait %s and must last longer", hold,
+					wait)
+			}
 			// The hold comes first, so that the fleet cannot begin to shrink after the answer.
 			var held server.OverrideAnswer
 			if x.Fleet, x.For = args[0], hold; hold != 0 {
@@ -198,6 +210,13 @@ seconds. Unknown counts as busy. See docs/deployments.md.`,
 				}
 			}
 			j, err := operate.Guard(cmd.Context(), c, args[0], wait, cmd.ErrOrStderr())
+			if id := held.Override.ID; id != "" && !j.Quiet {
+				// There will be no deployment, and the next try makes a hold of its own. An interrupt ends it too.
+				ctx := context.WithoutCancel(cmd.Context())
+				if _, failed := operate.Cancel(ctx, c, args[0], id, false); failed != nil {
+					return errors.Join(err, fmt.Errorf("end the hold %s: %w", id, failed))
+				}
+			}
 			switch {
 			case err != nil:
 				return err
@@ -208,12 +227,6 @@ seconds. Unknown counts as busy. See docs/deployments.md.`,
 			}
 			if err == nil && !j.Quiet {
 				err = &command.Exit{Code: command.ExitThreshold}
-				// There will be no deployment, and the next try makes a hold of its own.
-				if id := held.Override.ID; id != "" {
-					if _, failed := operate.Cancel(cmd.Context(), c, args[0], id, false); failed != nil {
-						return fmt.Errorf("end the hold %s: %w", id, failed)
-					}
-				}
 			}
 			return err
 		},
