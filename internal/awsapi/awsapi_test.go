@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -160,6 +161,27 @@ func TestACallWithoutAnAnswerIsExplained(t *testing.T) {
 			}
 		})
 	}
+}
+
+// refusing is an HTTP client that reaches nothing.
+type refusing struct{}
+
+func (refusing) Do(r *http.Request) (*http.Response, error) {
+	return nil, &url.Error{Op: "Post", URL: r.URL.String(), Err: errors.New("connection refused")}
+}
+
+// A notice and a status show this text, so it must not change when no retry is left.
+func TestACallWithoutAnAnswerIsExplainedAlikeWithoutRetries(t *testing.T) {
+	surroundings(t)
+	synctest.Test(t, func(t *testing.T) {
+		const queueURL = "https://sqs.eu-west-1.amazonaws.com/123456789012/work"
+		c := client(t, open(t, awsapi.Options{PerSecond: 10_000, Burst: 10_000, HTTP: refusing{}}), queueURL)
+		for range 20 {
+			if err := ask(t.Context(), c, queueURL); !strings.HasSuffix(fmt.Sprint(err), "came: connection refused") {
+				t.Fatalf("found %v", err)
+			}
+		}
+	})
 }
 
 func TestAThrottledCallIsTriedAgainWithinTheBudgetOfRetries(t *testing.T) {

@@ -181,10 +181,14 @@ func (e *Error) unanswered(what, region string, err error) {
 	e.Action = ""
 }
 
-// innermost returns the innermost error: the SDK wraps a connection error in several layers of text.
+// innermost returns the innermost error: the SDK wraps a connection error in several layers of text. It joins it with
+// [errNoRetries], after it, when no retry is left.
 func innermost(err error) error {
 	for {
 		inner := errors.Unwrap(err)
+		if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) > 0 {
+			inner = joined.Unwrap()[0]
+		}
 		if inner == nil {
 			return err
 		}
