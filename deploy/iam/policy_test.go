@@ -344,10 +344,11 @@ func TestOnlyUpMayPublishNotices(t *testing.T) {
 func TestAnOptionThatWouldGiveAPolicyThatIsNotSufficientIsRefused(t *testing.T) {
 	conf := parse(t, onSQS, fleets["group"])
 	for want, o := range map[string]iam.Options{
-		"--pass-role: found \"tasks\"":                   {Mode: kind.ModeUp, PassRoles: []string{"tasks"}},
-		"step keeps its history in a table: name it":     {Mode: kind.ModeStep},
-		"event keeps its history in a table: name it":    {Mode: kind.ModeEvent},
-		"--report: found \"x\", allowed is cloudwatch[:": {Mode: kind.ModeWork, Workers: iam.Flags{Reports: []string{"x"}}},
+		"--pass-role: found \"tasks\"":                {Mode: kind.ModeUp, PassRoles: []string{"tasks"}},
+		"step keeps its history in a table: name it":  {Mode: kind.ModeStep},
+		"event keeps its history in a table: name it": {Mode: kind.ModeEvent},
+		"--report: found \"x\", allowed is cloudwatch[:": {Mode: kind.ModeWork,
+			Workers: iam.Flags{Reports: []string{"x"}}},
 	} {
 		if _, err := iam.Make(conf, kinds.Table(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, want %q in it", err, want)

@@ -124,10 +124,9 @@ func configurationOf(t *testing.T, fleet string) *config.Config {
 	if strings.Contains(fleet, "task_definition") {
 		policy = "exact"
 	}
-	text := fmt.Sprintf("version: 1\ndata: %s\nevents: [{queue: %q}]\n"+
-		"notify: [{sns: {topic: %q}}]\nfleets: [{name: web, queue: %q, max: 9, "+
-		"objective: {latency: 300s}, policy: %s, %s}]", filepath.Join(t.TempDir(), "none"), eventsURL, topicARN, queueURL,
-		policy, fleet)
+	text := fmt.Sprintf("version: 1\ndata: %s\nevents: [{queue: %q}]\nnotify: [{sns: {topic: %q}}]\n"+
+		"fleets: [{name: web, queue: %q, max: 9, objective: {latency: 300s}, policy: %s, %s}]",
+		filepath.Join(t.TempDir(), "none"), eventsURL, topicARN, queueURL, policy, fleet)
 	c, err := kinds.Parse("m.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package operations
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -198,9 +197,10 @@ seconds. Unknown counts as busy. See docs/deployments.md.`,
 				return misuse.Setting("wait", "found %s, allowed is 0s or more", wait)
 			case hold < 0 || hold > override.Longest:
 				return misuse.Setting("hold-scale-in", "found %s, allowed is at most %s", hold, override.Longest)
-			case hold > 0 && hold <= wait: // it would be over when the answer comes late, and nobody would see that
-				return misuse.Setting("hold-scale-in", "found %s, it begins before --wait %s and must last longer", hold,
-					wait)
+			// The hold would be over before a late answer. The deployment would then begin without it, unnoticed.
+			case hold > 0 && hold <= wait:
+				return misuse.Setting("hold-scale-in", "found %s, it begins before --wait %s and must last longer",
+					hold, wait)
 			}
 			// The hold comes first, so that the fleet cannot begin to shrink after the answer.
 			var held server.OverrideAnswer
@@ -210,16 +210,8 @@ seconds. Unknown counts as busy. See docs/deployments.md.`,
 				}
 			}
 			j, err := operate.Guard(cmd.Context(), c, args[0], wait, cmd.ErrOrStderr())
-			if id := held.Override.ID; id != "" && !j.Quiet {
-				// There will be no deployment, and the next try makes a hold of its own. An interrupt ends it too.
-				ctx := context.WithoutCancel(cmd.Context())
-				if _, failed := operate.Cancel(ctx, c, args[0], id, false); failed != nil {
-					return errors.Join(err, fmt.Errorf("end the hold %s: %w", id, failed))
-				}
-			}
 			switch {
 			case err != nil:
-				return err
 			case g.JSON():
 				err = command.PrintJSON(cmd.OutOrStdout(), j)
 			default:
@@ -227,6 +219,13 @@ seconds. Unknown counts as busy. See docs/deployments.md.`,
 			}
 			if err == nil && !j.Quiet {
 				err = &command.Exit{Code: command.ExitThreshold}
+			}
+			// There will be no deployment, and the next try makes a hold of its own. An interrupt ends the hold too.
+			if id := held.Override.ID; id != "" && !j.Quiet {
+				ctx := context.WithoutCancel(cmd.Context())
+				if _, failed := operate.Cancel(ctx, c, args[0], id, false); failed != nil {
+					return fmt.Errorf("end the hold %s: %w", id, failed)
+				}
 			}
 			return err
 		},
