@@ -175,6 +175,9 @@ func (e *Error) unanswered(what, region string, err error) {
 	case noHost && lookup.IsNotFound:
 		e.Kind, e.text = Region, fmt.Sprintf("%s: there is no host %s; is %s the right region?", what, lookup.Name,
 			cmp.Or(region, "none"))
+	case e.Status != 0: // that of a proxy on the way, or of a stand-in for AWS
+		e.Kind, e.text = Unreachable, fmt.Sprintf("%s: the answer with the status %d is not one of AWS: %v", what,
+			e.Status, innermost(err))
 	default:
 		e.Kind, e.text = Unreachable, fmt.Sprintf("%s: no answer came: %v", what, innermost(err))
 	}
