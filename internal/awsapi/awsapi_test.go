@@ -188,8 +188,8 @@ func TestAnAnswerThatIsNotOfAWSIsExplained(t *testing.T) {
 	surroundings(t)
 	synctest.Test(t, func(t *testing.T) {
 		const queueURL = "https://sqs.eu-west-1.amazonaws.com/123456789012/work"
-		c := client(t, open(t, awsapi.Options{HTTP: mustertest.InProcess{Handler: http.HandlerFunc(
-			func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>log in to the proxy</html>") })}}), queueURL)
+		proxy := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>log in</html>") })
+		c := client(t, open(t, awsapi.Options{HTTP: mustertest.InProcess{Handler: proxy}}), queueURL)
 		err := ask(t.Context(), c, queueURL)
 		if err == nil || awsapi.KindOf(err) != awsapi.Unreachable ||
 			!strings.Contains(err.Error(), "the answer with the status 200 is not one of AWS: ") {
