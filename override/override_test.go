@@ -371,3 +371,16 @@ func TestOverridesThatEndedAreRememberedUpToABound(t *testing.T) {
 		}
 	}
 }
+
+func TestAReservationIsNotDueDuringAPause(t *testing.T) {
+	o := reserved("o", 4)
+	o.Begin, o.Grant = t0, &override.Grant{Workers: 4, LaunchAt: t0.Add(10 * time.Minute)}
+	l := override.List{paused(0, 10*time.Minute), o}
+	if due := l.Due(t0, time.Minute); len(due) != 0 {
+		t.Errorf("found %+v during the pause", due)
+	}
+	// The pause was cancelled: launching does not wait for the time of the grant.
+	if due := l[1:].Due(t0, time.Minute); len(due) != 1 || !due[0].Override.Grant.LaunchAt.Equal(t0) {
+		t.Errorf("found %+v after the pause, want the reservation", due)
+	}
+}
