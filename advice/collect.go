@@ -24,6 +24,10 @@ type Collector struct {
 	last seen
 	// busy adds up busy slots over time, and slots all slots, both in slot-seconds; members adds up members in service.
 	busy, slots, members float64
+	// worked adds up the durations of attempts, in seconds. Where they are known it replaces busy: decisions are
+	// recorded when they change and once a minute, so they hardly see work that takes seconds.
+	worked float64
+	batch  int
 }
 
 // seen is what a Collector keeps of one decision.
@@ -35,9 +39,10 @@ type seen struct {
 	known       bool
 }
 
-// NewCollector returns a Collector for the window between two instants.
-func NewCollector(from, to time.Time) *Collector {
-	return &Collector{m: Measured{Window: max(0, to.Sub(from))}, from: from, to: to}
+// NewCollector returns a Collector for the window between two instants. batch is how many messages a slot handles at a
+// time.
+func NewCollector(from, to time.Time, batch int) *Collector {
+	return &Collector{m: Measured{Window: max(0, to.Sub(from))}, from: from, to: to, batch: batch}
 }
 
 // Add takes the next record, in the order of the history, and returns false once the window has ended. Records that
@@ -53,7 +58,7 @@ func (c *Collector) Add(r muster.Record) bool {
 	case muster.Learned:
 		var l learning.Learned
 		if json.Unmarshal(r.Body, &l) == nil {
-			c.learned(l)
+			c.learned(r.At, l)
 		}
 	case muster.Decided:
 		var d decided
@@ -71,7 +76,11 @@ func (c *Collector) Add(r muster.Record) bool {
 }
 
 // learned adds the measurements of a record.
-func (c *Collector) learned(l learning.Learned) {
+func (c *Collector) learned(at time.Time, l learning.Learned) {
+	// The history keeps durations for longer than decisions, and the slots of that time are not known.
+	if c.holds(at) && series.Valid(l.Processing) && series.Valid(l.Failing) {
+		c.worked += l.Processing.SumSeconds + l.Failing.SumSeconds
+	}
 	if series.Valid(l.Processing) {
 		c.m.Processing = series.Merge(c.m.Processing, l.Processing)
 	}
@@ -120,10 +129,15 @@ func (c *Collector) decided(at time.Time, d decided) {
 		aboveMax: d.Decision.Wish > o.Limits.Max && o.Limits.Max > 0}
 }
 
+// holds tells whether the newest decision still counts at the instant at.
+func (c *Collector) holds(at time.Time) bool {
+	return !c.last.at.IsZero() && at.Sub(c.last.at) <= longestHold
+}
+
 // hold counts the newest decision until the instant at.
 func (c *Collector) hold(at time.Time) {
 	span := at.Sub(c.last.at)
-	if c.last.at.IsZero() || span <= 0 || span > longestHold {
+	if !c.holds(at) || span <= 0 {
 		return
 	}
 	c.m.Covered += span
@@ -141,16 +155,20 @@ func (c *Collector) hold(at time.Time) {
 func (c *Collector) Measured() Measured {
 	c.hold(c.to)
 	c.last.at = c.to // a second call adds nothing
-	m := c.m
+	m, busy := c.m, c.busy
+	// The messages of a batch are in one slot, and their durations overlap.
+	if c.worked > 0 && c.batch <= 1 {
+		busy = c.worked
+	}
 	m.SlotSeconds = c.slots
 	if c.slots > 0 {
-		m.Utilization = c.busy / c.slots
+		m.Utilization = min(1, busy/c.slots)
 	}
 	if c.members >= measuredWall && !m.Unreported {
 		m.SlotsPerMember = c.slots / c.members
 	}
 	if m.Covered > 0 {
-		m.MeanBusy = c.busy / m.Covered.Seconds()
+		m.MeanBusy = busy / m.Covered.Seconds()
 	}
 	return m
 }

@@ -39,7 +39,7 @@ func TestAWindowIsMeasuredFromItsRecords(t *testing.T) {
 	unknown, old := muster.Unknown(noon, "no age"), muster.Measured(noon, 90)
 	lost := controller.Changed{What: roster.HadIncident, Incident: &protocol.Incident{Kind: protocol.LeaseLost}}
 	other := controller.Changed{What: roster.HadIncident, Incident: &protocol.Incident{Kind: protocol.DeleteFailed}}
-	c := advice.NewCollector(noon, noon.Add(time.Hour))
+	c := advice.NewCollector(noon, noon.Add(time.Hour), 2)
 	for _, r := range []muster.Record{
 		sized(t, -1, 4, 99, old), // before the window
 		sized(t, 0, 4, 2, unknown),
@@ -78,5 +78,30 @@ func TestAWindowIsMeasuredFromItsRecords(t *testing.T) {
 	}
 	if again := c.Measured(); again.Covered != m.Covered || again.Utilization != m.Utilization {
 		t.Errorf("measured again: %+v", again)
+	}
+}
+
+// A fleet of short work is decided on when messages come and when they are gone, so its recorded decisions see no busy
+// slot.
+func TestBusySlotsAreCountedByDurations(t *testing.T) {
+	measured := func(batch int) advice.Measured {
+		c := advice.NewCollector(noon, noon.Add(time.Hour), batch)
+		old := learning.Learned{Processing: took(999, time.Second)}
+		c.Add(record(t, muster.Learned, 0, old)) // its time has no decision, so its slots are not known
+		for minute := range 6 {
+			at := float64(minute)
+			c.Add(sized(t, at, 0, 2, muster.Unknown(noon, "no age")))
+			c.Add(record(t, muster.Learned, at, learning.Learned{Processing: took(30, time.Second),
+				Failing: took(10, time.Second)}))
+		}
+		c.Add(record(t, muster.Learned, 30, old))
+		return c.Measured()
+	}
+	// Six records of 40 s in five minutes of four slots.
+	if m := measured(1); math.Abs(m.Utilization-240.0/1200) > 1e-9 || math.Abs(m.MeanBusy-240.0/300) > 1e-9 {
+		t.Errorf("found a utilization of %v and %v busy slots, want 0.2 and 0.8", m.Utilization, m.MeanBusy)
+	}
+	if m := measured(10); m.Utilization != 0 {
+		t.Errorf("batches: found a utilization of %v, but durations in a slot overlap", m.Utilization)
 	}
 }

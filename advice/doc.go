@@ -1,7 +1,7 @@
 // Package advice says from measured figures which keys of a fleet's configuration do not fit its work, and what would
 // fit better. It is a pure function: figures in, advice out. It changes nothing.
 //
-//	c := advice.NewCollector(from, to)
+//	c := advice.NewCollector(from, to, 1)
 //	err := h.Read(ctx, "thumbnails", from, c.Add)   // the records of the history
 //	report := advice.Of(stated, c.Measured())
 //	for _, a := range report.Advice { fmt.Println(a.Key, a.Old, "->", a.New, a.Why) }

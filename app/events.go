@@ -27,7 +27,8 @@ func (a *App) receiveEvents(ctx context.Context) {
 			continue
 		}
 		r := receiver.New(receiver.Options{URL: url, Queue: client, Wake: a.wakeFor, Logger: a.options.Logger,
-			Failed: func(err error) { failures.set(i, err) }})
+			Repeated: func(e event.Event) { a.metrics.CountEvent(e.Kind, server.EventRepeated) },
+			Failed:   func(err error) { failures.set(i, err) }})
 		all.Go(func() { r.Run(ctx) })
 	}
 	all.Wait()

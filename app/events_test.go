@@ -139,6 +139,7 @@ func TestAnEventOfAQueueWakesTheFleetsThatItConcerns(t *testing.T) {
 	var page exposition.Page
 	w.app.metrics.Collect(&page)
 	for _, line := range []string{`muster_events_total{kind="` + string(event.ScaleUp) + `",result="woke"} 1`,
+		`muster_events_total{kind="custom",result="repeated"} 1`,
 		`muster_events_total{kind="custom",result="concerns_none"} 1`} {
 		if !bytes.Contains(page.Bytes(), []byte(line)) {
 			t.Errorf("the metrics have no %s", line)

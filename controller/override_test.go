@@ -201,10 +201,10 @@ func TestAnOverrideThatEndedIsNotGrantedAgainAlsoAfterARestart(t *testing.T) {
 func TestARestartKeepsTheOverrides(t *testing.T) {
 	w := newWorld(t, settings(t, simple(), 10))
 	w.step(0)
-	w.instruct(w.asking(override.Pause, 20*24*time.Hour, nil))
 	w.instruct(w.asking(override.Reserve, time.Hour, func(o *override.Override) {
 		o.Workers, o.Begin, o.End = 4, w.now.Add(48*time.Hour), w.now.Add(49*time.Hour)
 	}))
+	w.instruct(w.asking(override.Pause, 20*24*time.Hour, nil))
 	want := w.state.Overrides()
 	w.restart()
 	w.step(2 * time.Minute)
@@ -212,7 +212,7 @@ func TestARestartKeepsTheOverrides(t *testing.T) {
 	w.records = w.records[i:]
 	w.restart()
 	got := w.state.Overrides()
-	if len(got) != 2 || !got.Same(want) || got[1].Granted() != 4 || !got[1].Begin.Equal(want[1].Begin) {
+	if len(got) != 2 || !got.Same(want) || got[0].Granted() != 4 || !got[0].Begin.Equal(want[0].Begin) {
 		t.Errorf("found %+v\nwant  %+v", got, want)
 	}
 	if checked, _, err := audit.Verify(w.records); err != nil || checked == 0 {

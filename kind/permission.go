@@ -88,6 +88,12 @@ type Permitted interface {
 	Permissions(at Place, f config.Fleet) []Permission
 }
 
+// PermittedChannel is implemented by a channel that calls AWS.
+type PermittedChannel interface {
+	// Permissions returns what its calls need in all modes. It makes no call.
+	Permissions() []Permission
+}
+
 // Place is where on AWS the resources of a fleet are.
 type Place struct {
 	// Account is the account's number of twelve digits. Region is used where the configuration names none.

@@ -40,10 +40,10 @@ type Grant struct {
 // Grant computes what the reservation o gets. It is within the limits and the budget of the fleet, beside the
 // reservations that overlap, and within the launches of an hour. The error matches [ErrRefused] if that is nothing.
 func (r Room) Grant(o Override) (Grant, error) {
-	g := Grant{LaunchAt: later(r.At, o.Begin.Add(-r.Lead))}
-	ready := later(o.Begin, g.LaunchAt.Add(r.Lead))
-	others, launching := r.overlapping(o, g.LaunchAt)
-	most := r.most(o, g.LaunchAt)
+	due := later(r.At, o.Begin.Add(-r.Lead))
+	g := Grant{LaunchAt: due}
+	others, launching := r.overlapping(o, due)
+	most := r.most(o, due)
 	g.Workers = max(0, min(o.Workers, most-others))
 	switch {
 	case g.Workers == o.Workers:
@@ -57,7 +57,7 @@ func (r Room) Grant(o Override) (Grant, error) {
 	}
 	// The workers that exist now may be gone by a later begin; the minimum stays. Of those that exist, some still boot.
 	there, serve := r.Min, r.Min
-	if !g.LaunchAt.After(r.At) {
+	if !due.After(r.At) {
 		there, serve = r.Active, r.InService
 	}
 	there, serve = min(g.Workers, max(0, there-others)), min(g.Workers, max(0, serve-others))
@@ -67,6 +67,13 @@ func (r Room) Grant(o Override) (Grant, error) {
 	}
 	budget = max(0, budget)
 	missing := g.Workers - there
+	if missing > 0 { // a pause holds no launch back that is not needed
+		g.LaunchAt = r.Others.unpaused(due)
+	}
+	ready := later(o.Begin, g.LaunchAt.Add(r.Lead))
+	if g.LaunchAt.After(due) && ready.After(o.Begin) {
+		g.Why = append(g.Why, "the fleet is paused until "+Clock(r.At, g.LaunchAt))
+	}
 	g.AtBegin, g.InServiceAt = serve, ready
 	if missing > budget {
 		// The rest is launched as the hours pass, as far as it comes before the end.
@@ -93,6 +100,18 @@ func (r Room) Grant(o Override) (Grant, error) {
 		return g, fmt.Errorf("%w: no worker can be reserved: %s", ErrRefused, strings.Join(g.Why, "; "))
 	}
 	return g, nil
+}
+
+// unpaused returns the first instant from at on at which no pause holds the size.
+func (l List) unpaused(at time.Time) time.Time {
+	for range l { // each pause delays once at most
+		for _, o := range l {
+			if o.Kind == Pause && o.ActiveAt(at) {
+				at = o.End
+			}
+		}
+	}
+	return at
 }
 
 // overlapping returns how many workers the other reservations hold during o, and how many of them are launched within

@@ -89,8 +89,11 @@ func (l List) Reserved(at time.Time) (workers int, by List) {
 
 // Due returns the changes by which reservations begin to launch at a time, earlier than their grant says, because a
 // launch takes the time lead by now. Launching that has begun goes on when boots turn out to be faster: the workers of
-// the slowest boots are still missing then.
+// the slowest boots are still missing then. During a pause nothing is launched, so the time of the grant stays.
 func (l List) Due(at time.Time, lead time.Duration) (changes []Change) {
+	if l.unpaused(at).After(at) {
+		return nil
+	}
 	for _, o := range l {
 		if o.Granted() > 0 && at.Before(o.Grant.LaunchAt) && !at.Before(o.Begin.Add(-lead)) {
 			g := *o.Grant

@@ -160,6 +160,11 @@ func TestLaunchingBeginsEarlierWhenBootsTakeLongerAndNeverStopsAgain(t *testing.
 	}
 }
 
+// paused is a pause from and to the given times after t0.
+func paused(from, to time.Duration) override.Override {
+	return override.Override{ID: from.String(), Kind: override.Pause, Begin: t0.Add(from), End: t0.Add(to)}
+}
+
 func TestAGrantSaysHowManyWorkersAreInServiceAndWhen(t *testing.T) {
 	room := override.Room{At: t0, Max: 50, LaunchesPerHour: 100, Lead: 2 * time.Minute, Active: 3, InService: 3}
 	at := func(d time.Duration) time.Time { return t0.Add(d) }
@@ -198,6 +203,18 @@ func TestAGrantSaysHowManyWorkersAreInServiceAndWhen(t *testing.T) {
 		{"at once, and some still boot", func(r *override.Room, o *override.Override) {
 			o.Begin, o.Workers, r.Active, r.InService = t0, 5, 6, 2
 		}, 5, 2, at(2 * time.Minute), "and the begin is sooner"},
+		{"during a pause", func(r *override.Room, o *override.Override) {
+			o.Begin, r.Others = t0, override.List{paused(0, 20*time.Minute), paused(15*time.Minute, 30*time.Minute)}
+		}, 40, 3, at(32 * time.Minute), "the fleet is paused until 13:30 UTC; a worker is in service 2m0s after"},
+		{"during a pause, and all are there", func(r *override.Room, o *override.Override) {
+			o.Begin, o.Workers, r.Others = t0, 3, override.List{paused(0, time.Hour)}
+		}, 3, 3, t0, ""},
+		{"after a pause", func(r *override.Room, _ *override.Override) {
+			r.Others = override.List{paused(0, 50*time.Minute)}
+		}, 40, 40, at(time.Hour), ""},
+		{"within a pause", func(r *override.Room, o *override.Override) {
+			o.Begin, r.Others = t0, override.List{paused(0, 2*time.Hour)}
+		}, 3, 3, t0, "and the end is sooner"},
 		{"too short", func(_ *override.Room, o *override.Override) { o.Begin, o.End = t0, at(time.Minute) }, 3, 3, t0,
 			"and the end is sooner"},
 	} {
@@ -352,5 +369,18 @@ func TestOverridesThatEndedAreRememberedUpToABound(t *testing.T) {
 		if p := p.After(override.Change{What: what, Override: reserved("r", 1)}, t0); len(p) != 1 {
 			t.Errorf("%s: %d are remembered", what, len(p))
 		}
+	}
+}
+
+func TestAReservationIsNotDueDuringAPause(t *testing.T) {
+	o := reserved("o", 4)
+	o.Begin, o.Grant = t0, &override.Grant{Workers: 4, LaunchAt: t0.Add(10 * time.Minute)}
+	l := override.List{paused(0, 10*time.Minute), o}
+	if due := l.Due(t0, time.Minute); len(due) != 0 {
+		t.Errorf("found %+v during the pause", due)
+	}
+	// The pause was cancelled: launching does not wait for the time of the grant.
+	if due := l[1:].Due(t0, time.Minute); len(due) != 1 || !due[0].Override.Grant.LaunchAt.Equal(t0) {
+		t.Errorf("found %+v after the pause, want the reservation", due)
 	}
 }

@@ -113,7 +113,7 @@ func Make(ctx context.Context, h reader, r Request) (Found, error) {
 		return Found{}, err
 	}
 	f := r.Config.Fleets[at]
-	figures := advice.NewCollector(r.From, r.To)
+	figures := advice.NewCollector(r.From, r.To, max(1, f.Workers.Batch))
 	work, err := recorded.New(f.Name, r.From, r.To)
 	if err != nil {
 		return Found{}, misuse.Wrap(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/muster-scale/muster/app"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/misuse"
 	"github.com/muster-scale/muster/server"
 )
 
@@ -90,7 +91,8 @@ func ask(ctx context.Context, c *config.Config, method, path string, body io.Rea
 }
 
 // Notify sends an event to the muster up that runs with the configuration c. Its error matches [ErrNotRunning] when no
-// muster up answers. It waits at most five seconds. An event whose answer is lost may be sent again.
+// muster up answers, and is marked by package internal/misuse when it is about the event, such as an unknown fleet. It
+// waits at most five seconds. An event whose answer is lost may be sent again.
 func Notify(ctx context.Context, c *config.Config, e server.Event) (done server.EventAnswer, err error) {
 	ctx, stop := context.WithTimeout(ctx, 5*time.Second)
 	defer stop()
@@ -103,10 +105,13 @@ func Notify(ctx context.Context, c *config.Config, e server.Event) (done server.
 		return done, err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusAccepted {
-		return done, Refused(resp)
+	switch resp.StatusCode {
+	case http.StatusAccepted:
+		return done, json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&done)
+	case http.StatusBadRequest, http.StatusNotFound: // the same event is refused again
+		return done, misuse.Wrap(Refused(resp))
 	}
-	return done, json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&done)
+	return done, Refused(resp)
 }
 
 // Refused turns an answer with an unexpected status into an error. It reads the body.

@@ -119,6 +119,12 @@ func Print(w io.Writer, e audit.Explanation) {
 	if len(e.Changes) == 0 {
 		fmt.Fprintln(w, "  no other backlog would have, at that time")
 	}
+	// Those that act are terms of the decision.
+	for _, o := range e.Observation.Overrides {
+		if !o.ActiveAt(d.At) {
+			fmt.Fprintf(w, "  override %s: %s\n", o.ID, o.Text(d.At))
+		}
+	}
 }
 
 // values renders the inputs of a step of the arithmetic.

@@ -60,10 +60,30 @@ func (x *events) take(ctx context.Context, payload []byte) (Evented, error) {
 	}
 	var err error
 	out.Steps, err = x.step(ctx, func(f *sized) bool { return slices.Contains(names, f.config.Name) })
+	if err == nil {
+		err = x.afterOthers(ctx, out.Steps)
+	}
 	if err != nil {
 		x.mu.Lock()
 		x.seen = event.Seen{}
 		x.mu.Unlock()
 	}
 	return out, err
+}
+
+// afterOthers steps the fleets again that another invocation was stepping: that one may have read the queues before the
+// message came that the event tells of. A fleet that is stepped elsewhere once more has been read since.
+func (x *events) afterOthers(ctx context.Context, done Steps) error {
+	elsewhere := func(f *sized) bool {
+		return slices.ContainsFunc(done.Fleets, func(s Stepped) bool { return s.Elsewhere && s.Fleet == f.config.Name })
+	}
+	if !slices.ContainsFunc(x.fleets, elsewhere) {
+		return nil
+	}
+	again, err := x.step(ctx, elsewhere)
+	for _, s := range again.Fleets {
+		i := slices.IndexFunc(done.Fleets, func(d Stepped) bool { return d.Fleet == s.Fleet })
+		done.Fleets[i] = s
+	}
+	return err
 }

@@ -40,13 +40,12 @@ func guardEvery(ctx context.Context, c *config.Config, fleet string, wait, every
 		if err == nil && j.Quiet || misuse.Is(err) || left <= 0 || ctx.Err() != nil {
 			return j, err
 		}
-		text := ""
+		text, reason := j.Sentence(), busyWith(j)
 		if err != nil {
 			text = fleet + " is unknown: " + err.Error()
-		} else {
-			text = j.Sentence()
+			reason = text
 		}
-		line.show(text, left)
+		line.show(text, reason, left)
 		if host.Sleep(ctx, min(every, left)) != nil {
 			return j, ctx.Err()
 		}
@@ -56,19 +55,29 @@ func guardEvery(ctx context.Context, c *config.Config, fleet string, wait, every
 // waitingLine shows what is waited for.
 type waitingLine struct {
 	to    io.Writer
-	drawn bool // redrawn on a terminal
-	last  string
+	drawn bool   // redrawn on a terminal
+	last  string // the reason of the last line
 }
 
-// show shows a text and the time left. In a log of a pipeline it prints a line only when the text changes.
-func (l *waitingLine) show(text string, left time.Duration) {
+// busyWith names the checks that are busy. Their evidence has ages that change with every question.
+func busyWith(j guard.Judgement) (names string) {
+	for _, c := range j.Checks {
+		if c.Busy {
+			names += c.Name + " "
+		}
+	}
+	return names
+}
+
+// show shows a text and the time left. In a log of a pipeline it prints a line only when the reason changes.
+func (l *waitingLine) show(text, reason string, left time.Duration) {
 	if l.drawn {
 		short, _ := terminal.Clip(text, 90)
 		fmt.Fprintf(l.to, "\r\x1b[K%s; waiting for %s more", short, render.Rounded(left).Round(time.Second))
-	} else if text != l.last {
+	} else if reason != l.last {
 		fmt.Fprintf(l.to, "%s; waiting for %s more\n", text, render.Rounded(left).Round(time.Second))
 	}
-	l.last = text
+	l.last = reason
 }
 
 // end removes the line from a terminal.

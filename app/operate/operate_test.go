@@ -158,6 +158,13 @@ func TestTheGuardWaitsUntilTheFleetIsQuietOrTheTimeIsUp(t *testing.T) {
 	} else if PrintJudgement(&out, j); out.String() != "a is busy\n  workers  BUSY  1 worker is busy\n" {
 		t.Errorf("printed %q", out.String())
 	}
+	// Ages change with every question, and a log of a pipeline shows each reason once.
+	const later = `{"fleet":"a","quiet":false,"checks":[{"name":"workers","busy":true,"evidence":"2 workers are busy"}]}`
+	progress.Reset()
+	guardEvery(ctx, newAPI(t, 200, busy, later, later, quiet).config, "a", time.Minute, time.Millisecond, &progress)
+	if lines := strings.Count(progress.String(), "\n"); lines != 1 {
+		t.Errorf("found %d lines: %s", lines, progress.String())
+	}
 	none := newAPI(t, 404, `{"error":"no fleet"}`)
 	if _, err := Guard(ctx, none.config, "a", time.Minute, &progress); !misuse.Is(err) {
 		t.Errorf("an unknown fleet: found %v, want an error at once", err)

@@ -44,7 +44,7 @@ const patience = 15 * time.Second
 func Add(ctx context.Context, c *config.Config, x Request, now time.Time) (a server.OverrideAnswer, err error) {
 	body := server.OverrideRequest{Kind: x.Kind, Workers: x.Workers, Reason: x.Reason, By: caller(),
 		ForSeconds: x.For.Seconds()}
-	if x.For <= 0 {
+	if x.For <= 0 || x.For > override.Longest {
 		return a, misuse.Setting("for", "found %s, allowed is above 0s and at most %s", x.For, override.Longest)
 	}
 	if body.Begin, err = ParseAt(x.At, now); err != nil {

@@ -30,6 +30,7 @@ func (v View) fleet(r board.Row, s board.Series, room int) []string {
 		v.styled(mark.mark+" "+words(r.State), mark.attribute) + v.fit(": "+terminal.Escape(r.Why, ""),
 			max(0, v.Width-2-len(words(r.State)))),
 		v.fit(terminal.Escape(r.Decision.Sentence, ""), v.Width)}
+	lines = append(lines, v.overrides(r)...)
 	charts := []chart{
 		{fmt.Sprintf("workers in service %s, desired %s (%s to %s)", number(r.InService), number(r.Desired),
 			number(r.Min), number(r.Max)), s.Columns["in_service"], r.Desired, false, number},

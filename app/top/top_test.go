@@ -48,6 +48,7 @@ func shown(t *testing.T) *top.Model {
 			Decision: board.Short{Sentence: "holding at 3: enough"}})
 	}
 	b.Fleets[1].Backlog, b.Fleets[1].OldestSeconds = board.Number{}, board.Number{}
+	b.Fleets[2].Overrides = "paused until 14:20 UTC\nreserved: 4 workers from 15:00 UTC until 15:30 UTC (newsletter)"
 	b.Fleets[3].Name = "fleet-3-\x1b[2J-with-a-name-that-is-longer"
 	if err := m.Apply(event(t, "board", b)); err != nil {
 		t.Fatal(err)

@@ -135,8 +135,17 @@ func (v View) foot(m Model) []string {
 		if r.Decision.Sentence != "" {
 			lines = append(lines, v.fit(terminal.Escape(r.Decision.Sentence, ""), v.Width))
 		}
+		lines = append(lines, v.overrides(r)...)
 	}
 	return append(lines, v.styled(v.fit(keys, v.Width), faint))
+}
+
+// overrides has the instructions of operators for a fleet in one line; no line without any.
+func (v View) overrides(r board.Row) []string {
+	if r.Overrides == "" {
+		return nil
+	}
+	return []string{v.fit(terminal.Escape(strings.ReplaceAll(r.Overrides, "\n", "; "), ""), v.Width)}
 }
 
 // column is one column of the list. A narrow terminal leaves out those with the highest rank.

@@ -9,10 +9,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/muster-scale/muster/config/keys"
@@ -75,7 +77,14 @@ func (p program) Send(ctx context.Context, n incident.Notice) (answer string, er
 	var output bounded
 	run.Stdin, run.Stdout, run.Stderr = bytes.NewReader(append(body, '\n')), &output, &output
 	run.Dir, run.Env, run.WaitDelay = p.dir, append(os.Environ(), variables(n)...), patience
+	// A script waits for programs of its own, and they must not outlive it at each attempt.
+	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	run.Cancel = func() error { return syscall.Kill(-run.Process.Pid, syscall.SIGKILL) }
 	err = run.Run()
+	// The program ended with 0, and only a program that it left behind still has the output open.
+	if ctx.Err() == nil && errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
+	}
 	said := incident.Line(string(output), 200)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,5 +71,40 @@ func TestARunThatHangsIsKilled(t *testing.T) {
 	_, err := c.Open(nil, "").Send(ctx, told())
 	if !errors.Is(err, context.DeadlineExceeded) || len(err.Error()) > 500 {
 		t.Errorf("found %v", err)
+	}
+}
+
+func TestAKilledRunLeavesNoProgramBehind(t *testing.T) {
+	dir := t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	// Reading a named pipe ends when every program that has it open for writing has ended.
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		read, err := os.Open(pipe)
+		if err == nil {
+			read.Read(make([]byte, 10))
+			stop()
+			_, err = io.ReadAll(read)
+		}
+		ended <- err
+	}()
+	c := &command.Config{Command: []string{"sh", "-c", `sh -c "echo begun; exec sleep 60" >pipe; exit 0`}}
+	if _, err := c.Open(nil, dir).Send(ctx, told()); !errors.Is(err, context.Canceled) {
+		t.Errorf("found %v", err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAProgramThatLeavesAnotherOneRunningDelivers(t *testing.T) {
+	c := &command.Config{Command: []string{"sh", "-c", "echo begun; sleep 5 &"}}
+	if answer, err := c.Open(nil, "").Send(t.Context(), told()); err != nil || answer != "begun" {
+		t.Errorf("answer %q, %v", answer, err)
 	}
 }

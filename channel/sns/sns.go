@@ -56,6 +56,11 @@ func (c *Config) Keys() []keys.Key {
 // Verify implements [channels.Destination]. The declaration of the topic has checked everything.
 func (*Config) Verify(*keys.Source, string) {}
 
+// Permissions implements [kind.PermittedChannel]. Only muster up sends notices by itself.
+func (c *Config) Permissions() []kind.Permission {
+	return kind.AllowWrites([]kind.Mode{kind.ModeUp}, []string{c.Topic}, "sns:Publish")
+}
+
 // Open implements [kind.Channel].
 func (c *Config) Open(h *kind.Host, _ string) notice.Channel { return topic{c.Topic, h} }
 

@@ -100,7 +100,7 @@ func made(c *config.Config, table kind.Table, o Options, names []string) (Policy
 	if !slices.Contains(kind.ModeNames(), string(o.Mode)) {
 		return Policy{}, fmt.Errorf("--mode: found %q, allowed is %s", o.Mode, words(kind.ModeNames()))
 	}
-	if err := o.Workers.check(); err != nil {
+	if err := o.check(); err != nil {
 		return Policy{}, err
 	}
 	fleets, err := chosen(c, names)
@@ -130,7 +130,7 @@ func made(c *config.Config, table kind.Table, o Options, names []string) (Policy
 		if err != nil {
 			return Policy{}, err
 		}
-		all = append(all, events...)
+		all = append(append(all, events...), channelPermissions(c)...)
 	}
 	if len(all) == 0 {
 		return Policy{}, fmt.Errorf("in the mode %s the configuration calls nothing on AWS, so no policy is needed; "+
@@ -142,6 +142,24 @@ func made(c *config.Config, table kind.Table, o Options, names []string) (Policy
 			"by naming its fleets", n, MaxSize)
 	}
 	return p, nil
+}
+
+// check returns an error for an option whose value would give a policy that is not sufficient.
+func (o Options) check() error {
+	switch {
+	case o.Account != "" && !isAccount(o.Account):
+		return fmt.Errorf("--account: found %q, allowed are the twelve digits of an account", o.Account)
+	case o.History == "" && (o.Mode == kind.ModeStep || o.Mode == kind.ModeEvent):
+		return fmt.Errorf("the function %s keeps its history in a table: name it with --history dynamodb:TABLE", o.Mode)
+	}
+	for _, role := range o.PassRoles {
+		if part := strings.SplitN(role, ":", 6); len(part) < 6 || part[0] != "arn" || part[2] != "iam" ||
+			!strings.HasPrefix(part[5], "role/") {
+			return fmt.Errorf("--pass-role: found %q, allowed is the ARN of a role, as in "+
+				"arn:aws:iam::123456789012:role/tasks", role)
+		}
+	}
+	return o.Workers.check()
 }
 
 // eventPermissions returns what receiving from the queues of events needs. A queue on this machine is not on AWS.
@@ -160,6 +178,16 @@ func eventPermissions(c *config.Config, o Options) (all []kind.Permission, err e
 		all = append(all, one...)
 	}
 	return all, nil
+}
+
+// channelPermissions returns what telling the channels of a configuration needs.
+func channelPermissions(c *config.Config) (all []kind.Permission) {
+	for _, n := range c.Notify {
+		if p, ok := n.To.(kind.PermittedChannel); ok {
+			all = append(all, p.Permissions()...)
+		}
+	}
+	return all
 }
 
 // accountIn returns the account in the URL of a queue of SQS; empty if there is none.

@@ -125,6 +125,25 @@ func each(t *testing.T, f func(name string, p iam.Policy)) {
 				Reports: []string{"cloudwatch"}, LifecycleHook: true, Protection: true}}))
 		}
 	}
+	p, err := iam.Make(telling(t), kinds.Table(), iam.Options{Mode: kind.ModeUp})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f("notices up", p)
+}
+
+// topic is that of the configuration that telling returns.
+const topic = "arn:aws:sns:eu-west-1:" + account + ":alarms"
+
+// telling returns a configuration that tells a topic and a command of incidents.
+func telling(t *testing.T) *config.Config {
+	t.Helper()
+	c, err := kinds.Parse("m.yaml", []byte("version: 1\nnotify: [{sns: {topic: '"+topic+"'}}, {command: [./x]}]\n"+
+		"fleets: [{name: web, queue: '"+onSQS+"', max: 9, asg: {group: web}}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func TestNoStatementAllowsAnyResourceUnlessIAMKnowsNone(t *testing.T) {
@@ -198,7 +217,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		{"no account", "work", "asg: {group: web, region: eu-west-1}", iam.Options{Mode: kind.ModeUp}, "",
 			"nothing names the account: give its twelve digits with --account"},
 		{"a wrong account", "work", "asg: {group: web, region: eu-west-1}", iam.Options{Mode: kind.ModeUp,
-			Account: "12"}, "", "nothing names the account"},
+			Account: "12"}, "", "found \"12\", allowed are the twelve digits"},
 		{"no region", "work", "asg: {group: web}", iam.Options{Mode: kind.ModeUp, Account: account}, "",
 			"nothing names the region: give it with --region"},
 		{"a report that is none", onSQS, fleets["group"], iam.Options{Mode: kind.ModeWork, Workers: iam.Flags{
@@ -307,6 +326,36 @@ func TestOnlyUpMayReceiveEvents(t *testing.T) {
 	}
 }
 
+func TestOnlyUpMayPublishNotices(t *testing.T) {
+	for _, mode := range kind.Modes() {
+		p, err := iam.Make(telling(t), kinds.Table(), iam.Options{Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := slices.ContainsFunc(p.Statement, func(s iam.Statement) bool {
+			return fmt.Sprint(s.Action, s.Resource) == "[sns:Publish] ["+topic+"]"
+		})
+		if found != (mode == kind.ModeUp) {
+			t.Errorf("%s: found %v that it may publish to the topic", mode, found)
+		}
+	}
+}
+
+func TestAnOptionThatWouldGiveAPolicyThatIsNotSufficientIsRefused(t *testing.T) {
+	conf := parse(t, onSQS, fleets["group"])
+	for want, o := range map[string]iam.Options{
+		"--pass-role: found \"tasks\"":                {Mode: kind.ModeUp, PassRoles: []string{"tasks"}},
+		"step keeps its history in a table: name it":  {Mode: kind.ModeStep},
+		"event keeps its history in a table: name it": {Mode: kind.ModeEvent},
+		"--report: found \"x\", allowed is cloudwatch[:": {Mode: kind.ModeWork,
+			Workers: iam.Flags{Reports: []string{"x"}}},
+	} {
+		if _, err := iam.Make(conf, kinds.Table(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("found %v, want %q in it", err, want)
+		}
+	}
+}
+
 // TestThePageListsEveryAction holds the table of docs/iam.md to the permissions of all kinds.
 func TestThePageListsEveryAction(t *testing.T) {
 	modes, on := map[string]map[kind.Mode]bool{}, map[string]map[string]bool{}
@@ -387,7 +436,10 @@ func resource(arn string, s iam.Statement) string {
 		return "alarms"
 	}
 	what, _, ok := strings.Cut(strings.ReplaceAll(part, ":", "/"), "/")
-	if !ok {
+	switch {
+	case arn == topic:
+		return "the topic"
+	case !ok:
 		return "the queue"
 	}
 	return map[string]string{"autoScalingGroup": "the group", "task": "the cluster's tasks", "service": "the service",

@@ -49,13 +49,16 @@ func Client(ctx context.Context, url string, http aws.HTTPClient) (*sqs.Client, 
 	return sqs.NewFromConfig(cfg, func(o *sqs.Options) { o.RetryMaxAttempts = 1 }), nil
 }
 
-// Options are the parts of a [Receiver]. All but Logger are required.
+// Options are the parts of a [Receiver]. All but Logger and Repeated are required.
 type Options struct {
 	// URL is the queue's URL.
 	URL   string
 	Queue Queue
 	// Wake takes new events. It must return soon, and is called by one goroutine.
 	Wake func(...event.Event)
+	// Repeated takes an event whose id is known, which wakes nothing. It must return soon, and is called by one
+	// goroutine.
+	Repeated func(event.Event)
 	// Failed takes the failure when events cannot be received or deleted, and nil when they can again. It is called by
 	// one goroutine, and only when that changes.
 	Failed func(error)
@@ -77,6 +80,9 @@ type Receiver struct {
 func New(o Options) *Receiver {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Repeated == nil {
+		o.Repeated = func(event.Event) {}
 	}
 	return &Receiver{o: o, region: awsapi.QueueRegion(o.URL), limit: rate.NewLimiter(roundsPerSecond, burst)}
 }
@@ -145,6 +151,8 @@ func (r *Receiver) news(now time.Time, messages []types.Message) (news []event.E
 			}
 			if r.seen.First(e.Key(), now) {
 				news = append(news, e)
+			} else {
+				r.o.Repeated(e)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -160,6 +161,41 @@ func TestACallWithoutAnAnswerIsExplained(t *testing.T) {
 			}
 		})
 	}
+}
+
+// refusing is an HTTP client that reaches nothing.
+type refusing struct{}
+
+func (refusing) Do(r *http.Request) (*http.Response, error) {
+	return nil, &url.Error{Op: "Post", URL: r.URL.String(), Err: errors.New("connection refused")}
+}
+
+// A notice and a status show this text, so it must not change when no retry is left.
+func TestACallWithoutAnAnswerIsExplainedAlikeWithoutRetries(t *testing.T) {
+	surroundings(t)
+	synctest.Test(t, func(t *testing.T) {
+		const queueURL = "https://sqs.eu-west-1.amazonaws.com/123456789012/work"
+		c := client(t, open(t, awsapi.Options{PerSecond: 10_000, Burst: 10_000, HTTP: refusing{}}), queueURL)
+		for range 20 {
+			if err := ask(t.Context(), c, queueURL); !strings.HasSuffix(fmt.Sprint(err), "came: connection refused") {
+				t.Fatalf("found %v", err)
+			}
+		}
+	})
+}
+
+func TestAnAnswerThatIsNotOfAWSIsExplained(t *testing.T) {
+	surroundings(t)
+	synctest.Test(t, func(t *testing.T) {
+		const queueURL = "https://sqs.eu-west-1.amazonaws.com/123456789012/work"
+		proxy := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>log in</html>") })
+		c := client(t, open(t, awsapi.Options{HTTP: mustertest.InProcess{Handler: proxy}}), queueURL)
+		err := ask(t.Context(), c, queueURL)
+		if err == nil || awsapi.KindOf(err) != awsapi.Unreachable ||
+			!strings.Contains(err.Error(), "the answer with the status 200 is not one of AWS: ") {
+			t.Errorf("found %v", err)
+		}
+	})
 }
 
 func TestAThrottledCallIsTriedAgainWithinTheBudgetOfRetries(t *testing.T) {

@@ -175,16 +175,23 @@ func (e *Error) unanswered(what, region string, err error) {
 	case noHost && lookup.IsNotFound:
 		e.Kind, e.text = Region, fmt.Sprintf("%s: there is no host %s; is %s the right region?", what, lookup.Name,
 			cmp.Or(region, "none"))
+	case e.Status != 0: // that of a proxy on the way, or of a stand-in for AWS
+		e.Kind, e.text = Unreachable, fmt.Sprintf("%s: the answer with the status %d is not one of AWS: %v", what,
+			e.Status, innermost(err))
 	default:
 		e.Kind, e.text = Unreachable, fmt.Sprintf("%s: no answer came: %v", what, innermost(err))
 	}
 	e.Action = ""
 }
 
-// innermost returns the innermost error: the SDK wraps a connection error in several layers of text.
+// innermost returns the innermost error: the SDK wraps a connection error in several layers of text. It joins it with
+// [errNoRetries], after it, when no retry is left.
 func innermost(err error) error {
 	for {
 		inner := errors.Unwrap(err)
+		if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) > 0 {
+			inner = joined.Unwrap()[0]
+		}
 		if inner == nil {
 			return err
 		}

@@ -34,6 +34,7 @@ import (
 	"github.com/muster-scale/muster/event"
 	"github.com/muster-scale/muster/event/receiver"
 	"github.com/muster-scale/muster/history"
+	"github.com/muster-scale/muster/incident"
 	"github.com/muster-scale/muster/internal/awsapi"
 	"github.com/muster-scale/muster/kind"
 	"github.com/muster-scale/muster/kinds"
@@ -123,9 +124,9 @@ func configurationOf(t *testing.T, fleet string) *config.Config {
 	if strings.Contains(fleet, "task_definition") {
 		policy = "exact"
 	}
-	text := fmt.Sprintf("version: 1\ndata: %s\nevents: [{queue: %q}]\nfleets: [{name: web, queue: %q, max: 9, "+
-		"objective: {latency: 300s}, policy: %s, %s}]", filepath.Join(t.TempDir(), "none"), eventsURL, queueURL, policy,
-		fleet)
+	text := fmt.Sprintf("version: 1\ndata: %s\nevents: [{queue: %q}]\nnotify: [{sns: {topic: %q}}]\n"+
+		"fleets: [{name: web, queue: %q, max: 9, objective: {latency: 300s}, policy: %s, %s}]",
+		filepath.Join(t.TempDir(), "none"), eventsURL, topicARN, queueURL, policy, fleet)
 	c, err := kinds.Parse("m.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -321,8 +322,27 @@ func TestThePolicyOfUpAllowsItsCallsAndNoMore(t *testing.T) {
 	mustertest.AWSEnvironment(t)
 	c := configurationOf(t, configurations["a group"])
 	all.add(t, "events", c, iam.Options{}, receiveEvents(t, c))
+	all.add(t, "notices", c, iam.Options{}, tellChannels(t, c))
 	all.unused(t)
 }
+
+// tellChannels sends a notice to each channel of c, as muster up does, and returns what it called.
+func tellChannels(t *testing.T, c *config.Config) *recorder {
+	t.Helper()
+	r := &recorder{called: map[string]bool{}, next: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "<PublishResponse><PublishResult><MessageId>1</MessageId></PublishResult></PublishResponse>")
+	})}
+	h := kind.NewHost(kind.HostOptions{AWS: c.AWS, HTTP: mustertest.InProcess{Handler: r}})
+	for _, to := range kind.ChannelsOf(h, c) {
+		if _, err := to.Channel.Send(t.Context(), incident.NewTest(time.Now())); err != nil {
+			t.Errorf("tell %s: %v", to.Name, err)
+		}
+	}
+	return r
+}
+
+// topicARN is the topic that every configuration tells of incidents.
+const topicARN = "arn:aws:sns:" + region + ":000000000000:alarms"
 
 // eventsURL is the queue of events of every configuration.
 const eventsURL = "https://sqs." + region + ".amazonaws.com/000000000000/events"

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/app/function"
 	model "github.com/muster-scale/muster/sim/cloud"
 	"github.com/muster-scale/muster/sim/cloud/containers"
@@ -108,6 +110,34 @@ func TestAnEventStepsTheFleetsThatItConcerns(t *testing.T) {
 		}
 		if n := s.cloud.Calls("SetDesiredCapacity") + s.cloud.Calls("LaunchInstances"); n != 1 {
 			s.t.Errorf("the group was sized %d times, want once", n)
+		}
+	})
+}
+
+// overtaken is a history in which another writer begins before the first append.
+type overtaken struct {
+	muster.History
+	first *sync.Once
+}
+
+func (h overtaken) Append(ctx context.Context, fleet string, after muster.Position,
+	records ...muster.Record) (muster.Position, error) {
+	h.first.Do(func() { h.History.Begin(ctx, fleet) })
+	return h.History.Append(ctx, fleet, after, records...)
+}
+
+// Another step may have read the queue before the message came that an event tells of.
+func TestAnEventDuringAStepElsewhereStepsAfterIt(t *testing.T) {
+	onAWS(t, func(s *stage) {
+		s.spared = true
+		s.group("workers", 20)
+		s.byItself()
+		s.send(40)
+		l := lambda{s: s, env: map[string]string{function.VariableConfig: steppedGroup},
+			history: overtaken{s.table(), &sync.Once{}}}
+		a := invoke[function.Evented](s, l.open("event"), `{"queue": "work"}`)
+		if len(a.Fleets) != 1 || a.Fleets[0].Elsewhere || a.Fleets[0].Desired == 0 {
+			s.t.Errorf("found %+v, want the step after that of the other", a)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/muster-scale/muster/app/operate"
 	"github.com/muster-scale/muster/cmd/muster/internal/command"
 	"github.com/muster-scale/muster/config"
+	"github.com/muster-scale/muster/internal/misuse"
 	"github.com/muster-scale/muster/override"
 	"github.com/muster-scale/muster/server"
 )
@@ -223,6 +225,16 @@ seconds. Unknown counts as busy. See docs/deployments.md.`,
 			if err != nil {
 				return err
 			}
+			switch {
+			case wait < 0:
+				return misuse.Setting("wait", "found %s, allowed is 0s or more", wait)
+			case hold < 0 || hold > override.Longest:
+				return misuse.Setting("hold-scale-in", "found %s, allowed is at most %s", hold, override.Longest)
+			// The hold would be over before a late answer. The deployment would then begin without it, unnoticed.
+			case hold > 0 && hold <= wait:
+				return misuse.Setting("hold-scale-in", "found %s, it begins before --wait %s and must last longer",
+					hold, wait)
+			}
 			// The hold comes first, so that the fleet cannot begin to shrink after the answer.
 			var held server.OverrideAnswer
 			if x.Fleet, x.For = args[0], hold; hold != 0 {
@@ -233,7 +245,6 @@ seconds. Unknown counts as busy. See docs/deployments.md.`,
 			j, err := operate.Guard(cmd.Context(), c, args[0], wait, cmd.ErrOrStderr())
 			switch {
 			case err != nil:
-				return err
 			case g.JSON():
 				err = command.PrintJSON(cmd.OutOrStdout(), j)
 			default:
@@ -241,11 +252,12 @@ seconds. Unknown counts as busy. See docs/deployments.md.`,
 			}
 			if err == nil && !j.Quiet {
 				err = &command.Exit{Code: command.ExitThreshold}
-				// There will be no deployment, and the next try makes a hold of its own.
-				if id := held.Override.ID; id != "" {
-					if _, failed := operate.Cancel(cmd.Context(), c, args[0], id, false); failed != nil {
-						return fmt.Errorf("end the hold %s: %w", id, failed)
-					}
+			}
+			// There will be no deployment, and the next try makes a hold of its own. An interrupt ends the hold too.
+			if id := held.Override.ID; id != "" && !j.Quiet {
+				ctx := context.WithoutCancel(cmd.Context())
+				if _, failed := operate.Cancel(ctx, c, args[0], id, false); failed != nil {
+					return fmt.Errorf("end the hold %s: %w", id, failed)
 				}
 			}
 			return err
