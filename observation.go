@@ -106,6 +106,9 @@ type Observation struct {
 	Drift *Drift `json:"drift,omitzero"`
 	// Overrides are the time-limited instructions of operators, also those that have not begun; never changed.
 	Overrides override.List `json:"overrides,omitzero"`
+	// Dismissed are the members that operators have asked to finish their messages and go since the last observation:
+	// for each its name, and the reason behind a colon if there is one.
+	Dismissed []string `json:"dismissed,omitzero"`
 	// Notes are the remarks of the fleet's own service for a person; no policy reads them.
 	Notes []string `json:"notes,omitzero"`
 }

@@ -83,6 +83,18 @@ func (s *Settings) dismiss(st *State, now time.Time, rules roster.Rules, member 
 	return nil
 }
 
+// dismissedBy names the members and reasons of requests for an observation.
+func dismissedBy(requests []Instructed) (all []string) {
+	for _, in := range requests {
+		text := in.Dismiss
+		if in.Why != "" {
+			text += ": " + in.Why
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
 // dismissals lowers the desired size by the members that operators asked to go, as far as they are not needed.
 func (w *write) dismissals(requests []Instructed) {
 	for _, in := range requests {

@@ -313,6 +313,11 @@ func TestAMemberThatAnOperatorAsksToGoIsReplacedOnlyWhereItIsNeeded(t *testing.T
 			if c.Member != m.id || !strings.HasSuffix(c.Why, "finish and go: its disk is full") {
 				t.Errorf("found the change %+v", c)
 			}
+			decided := func(r muster.Record) bool { return r.Kind == muster.Decided }
+			if s := w.last.Decision.Sentence(); !slices.ContainsFunc(w.last.Records, decided) ||
+				!strings.Contains(s, "asked a worker to finish and go: "+m.id+": its disk is full") {
+				t.Errorf("the decision of the request is not recorded, or says nothing of it: %s", s)
+			}
 			if w.ask(m) != protocol.Drain || w.last.Decision.Desired != 2 {
 				t.Fatalf("it is told %s: %s", w.ask(m), w.last.Decision.Sentence())
 			}
@@ -335,6 +340,9 @@ func TestAMemberThatAnOperatorAsksToGoIsReplacedOnlyWhereItIsNeeded(t *testing.T
 				if c.Member == m.id {
 					t.Errorf("it changed: %+v", c)
 				}
+			}
+			if _, _, err := audit.Verify(w.records); err != nil {
+				t.Error(err)
 			}
 		})
 	}

@@ -92,7 +92,7 @@ func (w *write) decision() {
 	now, before := w.out.Observation.Expected, last.expected
 	same = same && now.None() == before.None() && (now.None() || now.Known == before.Known)
 	same = same && w.out.Observation.Drift.Last() == last.drift.Last() &&
-		w.out.Observation.Overrides.Same(last.overrides)
+		w.out.Observation.Overrides.Same(last.overrides) && len(w.out.Observation.Dismissed) == 0
 	wished := memory > 0 && (d.Wish != last.wish || !slices.Equal(d.Kept, last.kept)) && age >= wishEvery
 	if same && !wished && age < holdEvery && age >= 0 && !w.settings.newPeriod(w.state.recordedAt, w.now()) {
 		return

@@ -86,6 +86,7 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 		s.instruct(next, now, rules, boot, &seen)
 	}
 	o.Observation = s.observe(next, now, boot)
+	o.Observation.Dismissed = dismissedBy(seen.dismissed)
 	if instructed {
 		s.useUp(next, now, &o.Observation, &seen)
 	}

@@ -62,7 +62,8 @@ func (p Reserved) Decide(o muster.Observation, recent muster.Recent) muster.Deci
 
 // Instructed carries out the other instructions of operators: a pause holds the size, a hold of scale-in holds a fall,
 // and limits bound the size. Limits come last, because a size outside of them was not asked for by any operator. The
-// observation's Limits are narrowed already; the terms say by which instruction.
+// observation's Limits are narrowed already; the terms say by which instruction. Members that operators have asked to
+// go are only named, so that the decision says why the next one is about a smaller fleet.
 type Instructed struct {
 	Of muster.Policy
 }
@@ -70,6 +71,10 @@ type Instructed struct {
 // Decide implements [muster.Policy].
 func (p Instructed) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	d := p.Of.Decide(o, recent)
+	for _, member := range o.Dismissed {
+		d = d.With(muster.Term{Rule: "release", Out: d.Desired, Why: "an operator asked a worker to finish and go: " +
+			member})
+	}
 	if len(o.Overrides) == 0 {
 		return d
 	}
