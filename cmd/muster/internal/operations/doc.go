@@ -8,4 +8,8 @@
 // Every command takes the name of one fleet and reads only where muster up runs, so a fault in the configuration does
 // not keep an operator from acting. --plan changes nothing. Exit code 4 of muster guard means busy, 1 that the
 // question could not be answered.
+//
+// Every request that changes something has --plan, which prints what would change, and --reason, which each decision
+// repeats. A setting that is not allowed ends with exit code 2 before anything was sent; a request that the running
+// program refuses says why in its words.
 package operations
