@@ -34,6 +34,12 @@ func (a *App) receiveEvents(ctx context.Context) {
 	all.Wait()
 }
 
+// eventRoute takes events in the forms of AWS by HTTP.
+func (a *App) eventRoute() server.Route {
+	h := receiver.NewHandler(a.wakeFor, func(e event.Event) { a.metrics.CountEvent(e.Kind, server.EventRepeated) })
+	return server.Route{Pattern: "POST /v1/events/aws", Serve: h.ServeHTTP}
+}
+
 // wakeFor wakes the fleets that events concern.
 func (a *App) wakeFor(events ...event.Event) {
 	fleets, served := a.fleets.named(), a.fleets.served()

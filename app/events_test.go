@@ -147,6 +147,36 @@ func TestAnEventOfAQueueWakesTheFleetsThatItConcerns(t *testing.T) {
 	}
 }
 
+func TestAnEventOfAWSThatIsPostedWakesTheFleetsThatItConcerns(t *testing.T) {
+	w := newEventWorld(t)
+	post := func(token string) int {
+		// An event of EventBridge about a file, which a rule sends for the queue b.
+		body := `{"id": "1", "source": "muster", "detail-type": "capacity-request", "detail": {"queue": "b"}}`
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.app.APIURL()+"/v1/events/aws",
+			strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	if code := post("wrong"); code != http.StatusUnauthorized {
+		t.Errorf("with a wrong token: %d", code)
+	}
+	if code := post(w.app.token.Reveal()); code != http.StatusAccepted {
+		t.Fatalf("with the token: %d", code)
+	}
+	w.step("b")
+	if n := len(w.steps["a"]); n != 0 {
+		t.Errorf("the fleet a made %d steps for an event of another", n)
+	}
+}
+
 func TestALostQueueOfEventsIsAFaultAndStopsNoFleet(t *testing.T) {
 	w := newEventWorld(t)
 	w.away.Store(true)

@@ -65,7 +65,7 @@ func (a *App) openServers() error {
 		Logs:    a.workerLogs,
 		Event:   a.metrics.CountEvent,
 		Version: a.options.Version, Hosts: a.config.Listen.Beyond.Hosts,
-		Routes: append(a.live.Routes(), a.options.Routes(a)...), Sessions: a.sessions,
+		Routes: append(append(a.live.Routes(), a.eventRoute()), a.options.Routes(a)...), Sessions: a.sessions,
 		Peek: a.config.Dashboard.Peek, Page: a.page, Prefix: a.config.Dashboard.Prefix,
 	}))
 	endpoint := sqsapi.New(sqsapi.Options{

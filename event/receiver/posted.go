@@ -1,0 +1,100 @@
+package receiver
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/muster-scale/muster/event"
+)
+
+// maxPosted bounds a request in bytes. An event of EventBridge has at most 1 MiB, but those that are read here are far
+// smaller.
+const maxPosted = 256 << 10
+
+// Handler takes events in the forms of AWS from HTTP requests, such as those of an API destination of EventBridge. It
+// decides nothing about who may post: whoever serves it asks for a token. Several goroutines may use it.
+type Handler struct {
+	wake     func(...event.Event)
+	repeated func(event.Event)
+	limit    *rate.Limiter
+
+	mu   sync.Mutex // of all below, and of the calls of wake and repeated
+	seen event.Seen
+}
+
+// Posted is the answer to accepted events.
+type Posted struct {
+	// Events counts the events that are new, and Repeated those whose id is known, which wake nothing.
+	Events   int `json:"events"`
+	Repeated int `json:"repeated"`
+}
+
+// NewHandler returns a handler that passes new events to wake and the others to repeated, which may be nil. One
+// goroutine at a time calls them, and they must return soon.
+func NewHandler(wake func(...event.Event), repeated func(event.Event)) *Handler {
+	if repeated == nil {
+		repeated = func(event.Event) {}
+	}
+	return &Handler{wake: wake, repeated: repeated, limit: rate.NewLimiter(roundsPerSecond, burst)}
+}
+
+// ServeHTTP implements [http.Handler]. It answers 202 with a [Posted], 400 to what is no JSON, 413 to what is too
+// large, and 429 to a flood. An error has the form {"error": "..."}.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPosted))
+	switch {
+	case err != nil:
+		answer(w, http.StatusRequestEntityTooLarge, failure(fmt.Sprintf("read the event: %v; at most %d bytes are "+
+			"allowed", err, maxPosted)))
+		return
+	case !json.Valid(body):
+		// Elsewhere what cannot be read wakes everything. Here the sender can be told.
+		answer(w, http.StatusBadRequest, failure("read the event: found no JSON, allowed is an event as EventBridge "+
+			"sends it, or a list of them"))
+		return
+	case !h.limit.Allow():
+		w.Header().Set("Retry-After", "1")
+		answer(w, http.StatusTooManyRequests, failure(fmt.Sprintf("more than %d requests a second; the next poll sees "+
+			"what they would have shown", roundsPerSecond)))
+		return
+	}
+	answer(w, http.StatusAccepted, h.take(time.Now(), event.Read(body)))
+}
+
+// take wakes what the new ones of the events concern.
+func (h *Handler) take(now time.Time, all []event.Event) (p Posted) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var news []event.Event
+	for _, e := range all {
+		if h.seen.First(e.Key(), now) {
+			news = append(news, e)
+		} else {
+			h.repeated(e)
+		}
+	}
+	if len(news) > 0 {
+		h.wake(news...)
+	}
+	return Posted{Events: len(news), Repeated: len(all) - len(news)}
+}
+
+// failure is the body of an answer that refuses.
+func failure(text string) any {
+	return struct {
+		Error string `json:"error"`
+	}{text}
+}
+
+// answer writes an answer. The requester may be gone, which changes nothing.
+func answer(w http.ResponseWriter, code int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	json.NewEncoder(w).Encode(body)
+}
