@@ -45,9 +45,11 @@ type Request struct {
 	// KEY=VALUE. Both may be empty; then only the present configuration is replayed.
 	Policy string   `json:"policy"`
 	Set    []string `json:"set"`
-	// Others are other autoscalers to compare with. Bound computes the lower bound of the cost.
-	Others []string `json:"others"`
-	Bound  bool     `json:"bound"`
+	// Others are other autoscalers to compare with. Bound computes the lower bound of the cost. With OthersOnly the runs
+	// of the fleet itself are left out, and what was recorded: a page shows those first, and asks for the rest then.
+	Others     []string `json:"others"`
+	Bound      bool     `json:"bound"`
+	OthersOnly bool     `json:"others_only"`
 }
 
 // Found is the result, as muster replay -o json prints it.
@@ -89,9 +91,15 @@ func Make(ctx context.Context, h History, c *config.Config, r Request, done func
 		found.Notes = append([]string{fmt.Sprintf("only the newest part of the window is replayed, because it has "+
 			"more than %d messages", MaxMessages)}, found.Notes...)
 	}
-	runs, bound, err := variants.Plan{Variants: plan.entries, Span: w.To.Sub(w.From), Bound: r.Bound,
-		Parallel: parallel, Done: done}.Play(ctx)
-	found.Runs, found.Bound = append([]Run{was}, runs...), bound
+	all := variants.Plan{Variants: plan.entries, Span: w.To.Sub(w.From), Bound: r.Bound, Parallel: parallel, Done: done}
+	if r.OthersOnly {
+		all.Skip = len(plan.entries) - len(plan.others)
+	}
+	runs, bound, err := all.Play(ctx)
+	if !r.OthersOnly {
+		runs = append([]Run{was}, runs...)
+	}
+	found.Runs, found.Bound = runs, bound
 	return found, err
 }
 

@@ -121,6 +121,17 @@ func TestAChangeIsReplayedBesideThePresent(t *testing.T) {
 	if one, two := encoded(t, found), encoded(t, again); err != nil || !bytes.Equal(one, two) {
 		t.Errorf("the same request has another answer: %v", err)
 	}
+	// A page asks for the fleet itself first, and for the rest then: together they are the same.
+	r.OthersOnly = true
+	rest, err := replay.Make(t.Context(), h, parsed(t), r, nil)
+	if one, two := encoded(t, found.Runs[3:]), encoded(t, rest.Runs); err != nil || !bytes.Equal(one, two) {
+		t.Errorf("the others alone come to something else: %v", err)
+	}
+	r.OthersOnly, r.Others = false, nil
+	own, err := replay.Make(t.Context(), h, parsed(t), r, nil)
+	if one, two := encoded(t, found.Runs[:3]), encoded(t, own.Runs); err != nil || !bytes.Equal(one, two) {
+		t.Errorf("the fleet alone comes to something else: %v", err)
+	}
 	var out bytes.Buffer
 	if err := replay.Print(&out, found); err != nil || !strings.Contains(out.String(), "(lower bound)") ||
 		!strings.Contains(out.String(), "max: 1") {

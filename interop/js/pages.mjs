@@ -254,6 +254,21 @@ await inTurn("dashboard pages", {
     await page.waitForSelector("#compared", { state: "detached" });
     await context.close();
   },
+  "a simulation shows the fleet itself before the other autoscalers and the bound": async () => {
+    const at = await serve(bundle, 12);
+    const { page, context } = await login({}, at);
+    at.hold.slow = 2000;
+    await show(page, "whatif/healthy", at);
+    await page.getByRole("button", { name: "Simulate" }).click();
+    const rest = page.getByText("The other autoscalers and the lower bound are still being simulated.");
+    await rest.waitFor();
+    const listed = () => page.locator("section[aria-labelledby=compared] tbody tr").count();
+    assert.equal(await listed(), 3);
+    await rest.waitFor({ state: "detached" });
+    assert.equal(await listed(), 6);
+    at.close();
+    await context.close();
+  },
   "what cannot be read or exported is said, with its reason": async () => {
     const at = await serve(bundle, 12);
     const { page, context } = await login({}, at);

@@ -85,6 +85,8 @@ type Plan struct {
 	// which is made and measured once. Its messages come within Span, which bounds the curves.
 	Variants []Variant
 	Span     time.Duration
+	// Skip is how many of the first variants are not run, because their runs are known already.
+	Skip int
 	// Bound computes the lower bound for the event of the first variant. With BoundOnly nothing else is done, and there
 	// are no runs.
 	Bound, BoundOnly bool
@@ -108,23 +110,23 @@ func (p Plan) Play(ctx context.Context) ([]Run, *Bound, error) {
 		bound, err := lowest(prepared)
 		return []Run{}, bound, err
 	}
-	runs := make([]Run, len(p.Variants))
+	runs := make([]Run, len(p.Variants)-p.Skip)
 	var bound *Bound
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(max(1, p.Parallel))
-	of := len(p.Variants)
+	of := len(runs)
 	if p.Bound {
 		of++
 	}
 	ended := make(chan struct{}, of)
 	finished := make(chan error, 1)
 	go func() {
-		for i, v := range p.Variants {
+		for i, v := range p.Variants[p.Skip:] {
 			all.Go(func() (err error) {
 				defer func() { ended <- struct{}{} }()
 				runs[i], err = v.run(ctx, prepared, p.Span, func(at time.Duration) {
 					if p.Within != nil {
-						p.Within(i, at)
+						p.Within(p.Skip+i, at)
 					}
 				})
 				return err

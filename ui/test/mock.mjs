@@ -121,7 +121,10 @@ export function serve(bundle, n = 12, prefix = "/") {
 				});
 			}
 			if (req.method === "DELETE") overrides.length = 0;
-			if (path === "whatif") return answer(res, whatif(JSON.parse(text)));
+			if (path === "whatif") {
+				const asked = JSON.parse(text);
+				return setTimeout(() => answer(res, whatif(asked)), asked.others_only ? hold.slow : 0);
+			}
 			if (path.endsWith("messages")) return answer(res, { sent: 1, duplicates: 0 });
 			return answer(res, {});
 		}
@@ -323,8 +326,8 @@ export function serve(bundle, n = 12, prefix = "/") {
 				run("deadline", "present", "failing", 0.93, 41.2),
 				run("exact", "changed", "healthy", 0.995, 38.7),
 				...asked.others.map((name) => run(name, "other", "healthy", 0.88, 55.1)),
-			],
-			bound: { worker_hours: 31.9, cost: 1.34, unreachable: false },
+			].filter((r) => r.kind === "other" || !asked.others_only),
+			...(asked.bound && { bound: { worker_hours: 31.9, cost: 1.34, unreachable: false } }),
 		};
 	};
 	const stream = (req, res, url) => {

@@ -46,6 +46,14 @@ export interface Result {
 	recorded: Series | null;
 	/** unread says why there are no recorded curves. */
 	unread: string;
+	/** pending is true while other autoscalers and the bound are still simulated. */
+	pending?: boolean;
+}
+
+/** joined adds the runs of other autoscalers, and the bound, to those of the fleet itself. */
+export function joined(own: Replay, rest: Replay): Replay {
+	const notes = [...new Set([...(own.notes ?? []), ...(rest.notes ?? [])])];
+	return { ...own, runs: [...own.runs, ...rest.runs], notes, ...(rest.bound && { bound: rest.bound }) };
 }
 
 /** WhatIf is the page of simulations. */
@@ -79,14 +87,18 @@ export function WhatIf({ route }: { route: Route }) {
 				to: new Date(to).toISOString(),
 				policy,
 				set: set.keys,
-				others: compared,
-				bound: true,
 			};
-			const replay = await send<Replay>("POST", "v1/whatif", body, controller.signal);
-			setResult({ replay, ...(await recordedOf(replay, controller.signal)) });
+			const ask = (more: object) => send<Replay>("POST", "v1/whatif", { ...body, ...more }, controller.signal);
+			// The fleet itself comes first: the other autoscalers and the bound take several times as long.
+			const own = await ask({ others: [], bound: false });
+			const past = await recordedOf(own, controller.signal);
+			setResult({ replay: own, ...past, pending: true });
+			const rest = await ask({ others: compared, bound: true, others_only: true });
+			setResult({ replay: joined(own, rest), ...past });
 		} catch (err) {
 			if (!controller.signal.aborted) setError(err instanceof Error ? err.message : String(err));
 		} finally {
+			setResult((r) => r && { ...r, pending: false });
 			setRunning(false);
 		}
 	};
@@ -197,7 +209,7 @@ export function Choices({ chosen, choose }: { chosen: string[]; choose: (names: 
 }
 
 /** Shown draws a simulation: the curves, the table and the changed fleet. */
-export function Shown({ result: { replay: r, recorded, unread } }: { result: Result }) {
+export function Shown({ result: { replay: r, recorded, unread, pending } }: { result: Result }) {
 	const cursor = useMemo(() => new Cursor("whatif"), []);
 	const data = useMemo(() => replayed(r, recorded), [r, recorded]);
 	const range = useMemo(() => recordedRange(r, data), [r, data]);
@@ -235,6 +247,7 @@ export function Shown({ result: { replay: r, recorded, unread } }: { result: Res
 					{quantile(r.quantile)} within {duration(r.objective_s)}.
 				</p>
 				<Compared replay={r} />
+				{pending && <p class="muted">The other autoscalers and the lower bound are still being simulated.</p>}
 				{r.bound?.unreachable && (
 					<Notice kind="warn">
 						No scheduler meets the objective on this work with the limits of the present fleet.
