@@ -116,6 +116,8 @@ func control(f Facts) Check {
 			render.Seconds(age.Seconds()), render.Seconds(most.Seconds()))
 	} else if f.Trouble != "" {
 		c.Busy, c.Evidence = true, f.Trouble
+	} else if f.Decision.Verdict == muster.Shadow {
+		c.Evidence = "another system sizes the fleet, and its state is recent"
 	}
 	return c
 }

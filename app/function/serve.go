@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambda/messages"
 )
 
 // runtimeVariable is the address of the runtime API, HOST:PORT.
@@ -35,8 +36,21 @@ func Serve(ctx context.Context, f *Function, failed error, stderr io.Writer) int
 		}
 		return 1
 	}
-	lambda.StartWithOptions(f, lambda.WithContext(ctx)) // it ends the process by itself
+	lambda.StartWithOptions(typed{f}, lambda.WithContext(ctx)) // it ends the process by itself
 	return 1
+}
+
+// typed answers as a function does, but with errors of one type. The runtime would name that of Go's innermost wrapper,
+// which tells nobody anything.
+type typed struct{ lambda.Handler }
+
+// Invoke implements [lambda.Handler].
+func (t typed) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	answer, err := t.Handler.Invoke(ctx, payload)
+	if err != nil {
+		return nil, messages.InvokeResponse_Error{Message: err.Error(), Type: "Muster.Failed"}
+	}
+	return answer, nil
 }
 
 // reportInit tells the runtime API why the function does not start. Outside of Lambda it does nothing.

@@ -2,6 +2,7 @@ package function
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-lambda-go/lambda/messages"
+	"github.com/google/go-cmp/cmp"
 )
 
 // broken makes this test program a function that panics; TestMain serves it.
@@ -25,6 +29,17 @@ func TestMain(m *testing.M) {
 		return nil, nil
 	}}
 	os.Exit(Serve(context.Background(), f, nil, os.Stderr))
+}
+
+func TestAFailedInvocationHasOneTypeOfError(t *testing.T) {
+	f := &Function{"step", func(context.Context, []byte) (any, error) {
+		return nil, fmt.Errorf("read the history: %w", io.ErrUnexpectedEOF)
+	}}
+	_, err := typed{f}.Invoke(t.Context(), nil)
+	want := messages.InvokeResponse_Error{Message: "step: read the history: unexpected EOF", Type: "Muster.Failed"}
+	if diff := cmp.Diff(error(want), err); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
 }
 
 func TestAPanicIsReportedAndEndsTheProcess(t *testing.T) {
