@@ -184,12 +184,12 @@ func (e *Error) unanswered(what, region string, err error) {
 	e.Action = ""
 }
 
-// innermost returns the innermost error: the SDK wraps a connection error in several layers of text. It joins it with
-// [errNoRetries], after it, when no retry is left.
+// innermost returns the innermost error: the SDK wraps a connection error in several layers of text. When no retry is
+// left, it joins it with [errNoRetries], after it. Other joined errors are told whole.
 func innermost(err error) error {
 	for {
 		inner := errors.Unwrap(err)
-		if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) > 0 {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok && errors.Is(err, errNoRetries) {
 			inner = joined.Unwrap()[0]
 		}
 		if inner == nil {
