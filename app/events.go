@@ -36,7 +36,7 @@ func (a *App) receiveEvents(ctx context.Context) {
 
 // eventRoute takes events in the forms of AWS by HTTP.
 func (a *App) eventRoute() server.Route {
-	h := receiver.NewHandler(a.wakeFor, func(e event.Event) { a.metrics.CountEvent(e.Kind, server.EventRepeated) })
+	h := receiver.NewEndpoint(a.wakeFor, func(e event.Event) { a.metrics.CountEvent(e.Kind, server.EventRepeated) })
 	return server.Route{Pattern: "POST /v1/events/aws", Serve: h.ServeHTTP}
 }
 

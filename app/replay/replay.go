@@ -45,8 +45,9 @@ type Request struct {
 	// KEY=VALUE. Both may be empty; then only the present configuration is replayed.
 	Policy string   `json:"policy"`
 	Set    []string `json:"set"`
-	// Others are other autoscalers to compare with. Bound computes the lower bound of the cost. With OthersOnly the runs
-	// of the fleet itself are left out, and what was recorded: a page shows those first, and asks for the rest then.
+	// Others are other autoscalers to compare with. Bound computes the lower bound of the cost. With OthersOnly the
+	// runs of the fleet itself are left out, and what was recorded: a page shows those first, and asks for the rest
+	// then.
 	Others     []string `json:"others"`
 	Bound      bool     `json:"bound"`
 	OthersOnly bool     `json:"others_only"`

@@ -1,5 +1,5 @@
 // Package receiver receives events from SQS queues that rules of EventBridge, buckets, topics or programs feed, and
-// from HTTP requests in the same forms ([Handler]).
+// from HTTP requests in the same forms ([Endpoint]).
 //
 //	queue, err := receiver.Client(ctx, url, nil)
 //	r := receiver.New(receiver.Options{URL: url, Queue: queue, Wake: wake, Failed: failed})

@@ -17,9 +17,9 @@ import (
 // smaller.
 const maxPosted = 256 << 10
 
-// Handler takes events in the forms of AWS from HTTP requests, such as those of an API destination of EventBridge. It
+// Endpoint takes events in the forms of AWS from HTTP requests, such as those of an API destination of EventBridge. It
 // decides nothing about who may post: whoever serves it asks for a token. Several goroutines may use it.
-type Handler struct {
+type Endpoint struct {
 	wake     func(...event.Event)
 	repeated func(event.Event)
 	limit    *rate.Limiter
@@ -35,18 +35,18 @@ type Posted struct {
 	Repeated int `json:"repeated"`
 }
 
-// NewHandler returns a handler that passes new events to wake and the others to repeated, which may be nil. One
+// NewEndpoint returns an endpoint that passes new events to wake and the others to repeated, which may be nil. One
 // goroutine at a time calls them, and they must return soon.
-func NewHandler(wake func(...event.Event), repeated func(event.Event)) *Handler {
+func NewEndpoint(wake func(...event.Event), repeated func(event.Event)) *Endpoint {
 	if repeated == nil {
 		repeated = func(event.Event) {}
 	}
-	return &Handler{wake: wake, repeated: repeated, limit: rate.NewLimiter(roundsPerSecond, burst)}
+	return &Endpoint{wake: wake, repeated: repeated, limit: rate.NewLimiter(roundsPerSecond, burst)}
 }
 
 // ServeHTTP implements [http.Handler]. It answers 202 with a [Posted], 400 to what is no JSON, 413 to what is too
 // large, and 429 to a flood. An error has the form {"error": "..."}.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPosted))
 	switch {
 	case err != nil:
@@ -68,7 +68,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // take wakes what the new ones of the events concern.
-func (h *Handler) take(now time.Time, all []event.Event) (p Posted) {
+func (h *Endpoint) take(now time.Time, all []event.Event) (p Posted) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var news []event.Event

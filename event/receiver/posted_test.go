@@ -20,7 +20,7 @@ func stopped(id string) string {
 
 func TestPostedEventsOfAWSWakeOnceEach(t *testing.T) {
 	var woken, repeated []string
-	h := receiver.NewHandler(func(all ...event.Event) {
+	h := receiver.NewEndpoint(func(all ...event.Event) {
 		for _, e := range all {
 			woken = append(woken, e.ID+" "+e.Service)
 		}
@@ -53,7 +53,7 @@ func TestPostedEventsOfAWSWakeOnceEach(t *testing.T) {
 
 func TestAFloodOfPostedEventsIsRefused(t *testing.T) {
 	woken := 0
-	h := receiver.NewHandler(func(all ...event.Event) { woken += len(all) }, nil)
+	h := receiver.NewEndpoint(func(all ...event.Event) { woken += len(all) }, nil)
 	refused := 0
 	for i := range 200 {
 		w := httptest.NewRecorder()
