@@ -277,9 +277,9 @@ await inTurn("dashboard", {
         await dialog.waitFor({ state: "hidden" });
       };
       for (const [button, fill] of [
+        ["Reserve", { Workers: "1" }], // before the pause, which would keep its workers from being launched
         ["Pause", {}],
         ["Limits", { Maximum: "3" }],
-        ["Reserve", { Workers: "1" }],
         ["Hold scale-in", {}],
       ]) {
         await page.getByRole("button", { name: button, exact: true }).click();
