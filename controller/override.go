@@ -86,13 +86,17 @@ func (s *Settings) dismiss(st *State, now time.Time, rules roster.Rules, member 
 // dismissedBy names the members and reasons of requests for an observation.
 func dismissedBy(requests []Instructed) (all []string) {
 	for _, in := range requests {
-		text := in.Dismiss
-		if in.Why != "" {
-			text += ": " + in.Why
-		}
-		all = append(all, text)
+		all = append(all, in.because(in.Dismiss))
 	}
 	return all
+}
+
+// because returns a text with the operator's reason behind it, if there is one.
+func (in Instructed) because(text string) string {
+	if in.Why == "" {
+		return text
+	}
+	return text + ": " + in.Why
 }
 
 // dismissals lowers the desired size by the members that operators asked to go, as far as they are not needed.
@@ -101,11 +105,7 @@ func (w *write) dismissals(requests []Instructed) {
 		if !w.unsure() && w.state.desired > max(w.out.Observation.Limits.Min, w.out.Decision.Floor) {
 			w.state.desired--
 		}
-		why := "an operator asked it to finish and go"
-		if in.Why != "" {
-			why += ": " + in.Why
-		}
-		w.changed(in.Dismiss, roster.Dismissed, why)
+		w.changed(in.Dismiss, roster.Dismissed, in.because("an operator asked it to finish and go"))
 	}
 }
 

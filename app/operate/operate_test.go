@@ -159,7 +159,8 @@ func TestTheGuardWaitsUntilTheFleetIsQuietOrTheTimeIsUp(t *testing.T) {
 		t.Errorf("printed %q", out.String())
 	}
 	// Ages change with every question, and a log of a pipeline shows each reason once.
-	const later = `{"fleet":"a","quiet":false,"checks":[{"name":"workers","busy":true,"evidence":"2 workers are busy"}]}`
+	const later = `{"fleet":"a","quiet":false,"checks":[` +
+		`{"name":"workers","busy":true,"evidence":"2 workers are busy"}]}`
 	progress.Reset()
 	guardEvery(ctx, newAPI(t, 200, busy, later, later, quiet).config, "a", time.Minute, time.Millisecond, &progress)
 	if lines := strings.Count(progress.String(), "\n"); lines != 1 {

@@ -2,6 +2,7 @@ package receiver
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,7 +19,7 @@ import (
 const maxPosted = 256 << 10
 
 // Endpoint takes events in the forms of AWS from HTTP requests, such as those of an API destination of EventBridge. It
-// decides nothing about who may post: whoever serves it asks for a token. Several goroutines may use it.
+// asks for no token, so it must be served behind one. Several goroutines may use it.
 type Endpoint struct {
 	wake     func(...event.Event)
 	repeated func(event.Event)
@@ -46,41 +47,37 @@ func NewEndpoint(wake func(...event.Event), repeated func(event.Event)) *Endpoin
 
 // ServeHTTP implements [http.Handler]. It answers 202 with a [Posted], 400 to what is no JSON, 413 to what is too
 // large, and 429 to a flood. An error has the form {"error": "..."}.
-func (h *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPosted))
-	switch {
+	switch _, large := errors.AsType[*http.MaxBytesError](err); {
+	case large:
+		answer(w, http.StatusRequestEntityTooLarge, failure(fmt.Sprintf("read the event: at most %d bytes are allowed",
+			maxPosted)))
+		return
 	case err != nil:
-		answer(w, http.StatusRequestEntityTooLarge, failure(fmt.Sprintf("read the event: %v; at most %d bytes are "+
-			"allowed", err, maxPosted)))
+		answer(w, http.StatusBadRequest, failure(fmt.Sprintf("read the event: %v", err)))
 		return
 	case !json.Valid(body):
 		// Elsewhere what cannot be read wakes everything. Here the sender can be told.
 		answer(w, http.StatusBadRequest, failure("read the event: found no JSON, allowed is an event as EventBridge "+
 			"sends it, or a list of them"))
 		return
-	case !h.limit.Allow():
+	case !e.limit.Allow():
 		w.Header().Set("Retry-After", "1")
 		answer(w, http.StatusTooManyRequests, failure(fmt.Sprintf("more than %d requests a second; the next poll sees "+
 			"what they would have shown", roundsPerSecond)))
 		return
 	}
-	answer(w, http.StatusAccepted, h.take(time.Now(), event.Read(body)))
+	answer(w, http.StatusAccepted, e.take(time.Now(), event.Read(body)))
 }
 
 // take wakes what the new ones of the events concern.
-func (h *Endpoint) take(now time.Time, all []event.Event) (p Posted) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var news []event.Event
-	for _, e := range all {
-		if h.seen.First(e.Key(), now) {
-			news = append(news, e)
-		} else {
-			h.repeated(e)
-		}
-	}
+func (e *Endpoint) take(now time.Time, all []event.Event) (p Posted) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	news := fresh(&e.seen, now, all, e.repeated)
 	if len(news) > 0 {
-		h.wake(news...)
+		e.wake(news...)
 	}
 	return Posted{Events: len(news), Repeated: len(all) - len(news)}
 }

@@ -14,8 +14,8 @@ import (
 
 // stopped is an event of EventBridge about a task.
 func stopped(id string) string {
-	return fmt.Sprintf(`{"version":"0","id":%q,"detail-type":"ECS Task State Change","source":"aws.ecs","region":"eu-west-1",
-		"detail":{"clusterArn":"arn:aws:ecs:eu-west-1:1:cluster/c","group":"service:s","lastStatus":"STOPPED"}}`, id)
+	return fmt.Sprintf(`{"version":"0","id":%q,"detail-type":"ECS Task State Change","source":"aws.ecs",
+		"region":"eu-west-1","detail":{"clusterArn":"arn:aws:ecs:eu-west-1:1:cluster/c","group":"service:s","lastStatus":"STOPPED"}}`, id)
 }
 
 func TestPostedEventsOfAWSWakeOnceEach(t *testing.T) {
@@ -37,10 +37,10 @@ func TestPostedEventsOfAWSWakeOnceEach(t *testing.T) {
 	}{
 		{"one event", stopped("1"), 202, `{"events":1,"repeated":0}`},
 		{"the same again", stopped("1"), 202, `{"events":0,"repeated":1}`},
-		{"no JSON", "stopped", 400, `{"error":"read the event: found no JSON, allowed is an event as EventBridge sends it, or ` +
-			`a list of them"}`},
-		{"too large", `"` + strings.Repeat("x", 300<<10) + `"`, 413, `{"error":"read the event: http: request body too ` +
-			`large; at most 262144 bytes are allowed"}`},
+		{"no JSON", "stopped", 400, `{"error":"read the event: found no JSON, allowed is an event as ` +
+			`EventBridge sends it, or a list of them"}`},
+		{"too large", `"` + strings.Repeat("x", 300<<10) + `"`, 413, `{"error":"read the event: at most 262144 bytes are ` +
+			`allowed"}`},
 	} {
 		if code, answer := post(row.body); code != row.code || answer != row.answer {
 			t.Errorf("%s: found %d %s, want %d %s", row.name, code, answer, row.code, row.answer)

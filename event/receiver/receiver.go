@@ -143,17 +143,26 @@ func (r *Receiver) round(ctx context.Context) (received int, err error) {
 
 // news returns the events of messages that were not seen before. An event without an id has that of its message, which
 // SQS may deliver twice.
-func (r *Receiver) news(now time.Time, messages []types.Message) (news []event.Event) {
+func (r *Receiver) news(now time.Time, messages []types.Message) []event.Event {
+	var all []event.Event
 	for _, m := range messages {
 		for i, e := range event.Read([]byte(aws.ToString(m.Body))) {
 			if id := aws.ToString(m.MessageId); e.ID == "" && id != "" {
 				e.ID = fmt.Sprintf("%s %d", id, i)
 			}
-			if r.seen.First(e.Key(), now) {
-				news = append(news, e)
-			} else {
-				r.o.Repeated(e)
-			}
+			all = append(all, e)
+		}
+	}
+	return fresh(&r.seen, now, all, r.o.Repeated)
+}
+
+// fresh returns the events that were not seen before, and passes the others to repeated.
+func fresh(seen *event.Seen, now time.Time, all []event.Event, repeated func(event.Event)) (news []event.Event) {
+	for _, e := range all {
+		if seen.First(e.Key(), now) {
+			news = append(news, e)
+		} else {
+			repeated(e)
 		}
 	}
 	return news

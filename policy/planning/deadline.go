@@ -105,7 +105,7 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan) muster.Decision {
 	active := o.Capacity.Active()
 	keep := plan.keptWorkers(o)
-	stay, because := p.keptOutsidePlan(o, active)
+	stay, because := keptOutsidePlan(o, active, p.Prompt)
 	switch {
 	case stay > keep:
 	case plan.quietHeadroom(o) > 0:
@@ -182,10 +182,9 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 	c := o.Capacity
 	active := c.Active()
 	if backlog == 0 && o.Progress.Value().Failing.Known {
-		// Every attempt has failed so far. The duration stays unknown, so there is no reason to keep workers for it.
-		// But the next message launches one to find out, whatever it costs, so one stays as in a prompt fleet: without
-		// it, a message every few seconds would change the size twice each time.
-		stay, because := Deadline{Prompt: true}.keptOutsidePlan(o, active)
+		// Every attempt has failed so far. The duration stays unknown, so there is no reason to keep workers for it,
+		// except for the one that the next message launches to find out, also in a fleet that is not prompt.
+		stay, because := keptOutsidePlan(o, active, true)
 		return d.With(idleTerm(o, kept{workers: stay, because: because}))
 	}
 	if backlog == 0 {

@@ -61,16 +61,16 @@ func (p *plan) nextStandby(o muster.Observation) standby {
 const keepFactor = 1.2
 
 // keptOutsidePlan returns how many of the active workers stay for a reason outside the plan, and the reason as a
-// clause. All stay while launches are scarce: a worker that stops may not be replaced within the hour. The one worker
-// of a prompt fleet stays while a message a minute arrives.
-func (p Deadline) keptOutsidePlan(o muster.Observation, active int) (workers int, because string) {
+// clause. All stay while launches are scarce: a worker that stops may not be replaced within the hour. With one, one
+// worker stays while a message a minute arrives, because the next message would launch it at once.
+func keptOutsidePlan(o muster.Observation, active int, one bool) (workers int, because string) {
 	// The last quarter of the hour's launches is left for messages that wait. Failed launches do not count here: they
 	// are repeated again and again, and would keep all workers for hours after the cause is repaired.
 	if l := o.Limits.LaunchesPerHour; l > 0 && 4*o.Launches.LastHour >= 3*l && o.Launches.Failed == 0 {
 		return active, fmt.Sprintf("%s in the past hour, %d are allowed", rules.Launches(o.Launches.LastHour), l)
 	}
 	// 0.5 in the mean of a minute: one message counts for so much until 42 s later.
-	if p.Prompt && o.Arrivals.Known && o.Arrivals.Minute*60 >= 0.5 {
+	if one && o.Arrivals.Known && o.Arrivals.Minute*60 >= 0.5 {
 		return min(active, 1), "a message came within the past minute"
 	}
 	return 0, ""

@@ -62,7 +62,7 @@ func Strongest(f *Profile, effort int) (Bounds, error) {
 	best := Bounds{Prescient: f.Work(), Causal: f.Work()}
 	best.Causal.Start = Causal.String()
 	take := func(to *Bound, b Bound) {
-		// Bounds of a cost that no schedule has can be of any height.
+		// Where no schedule meets the objective, bounds have no limit, and the largest says nothing.
 		if b.Unreachable && !to.Unreachable {
 			*to = f.Work()
 			to.Method, to.Start, to.Unreachable = b.Method, b.Start, true

@@ -1,6 +1,6 @@
 // Command palette writes PNG files anew with at most 256 colors each, which makes a screenshot about a third as large:
 //
-//	go -C tools run ./palette ../docs/pictures/fleet.png
+//	go run -C tools ./palette ../docs/pictures/fleet.png
 //
 // It keeps the colors that most pixels have, but of colors that look the same only one, and gives each other pixel the
 // nearest of them. A screenshot has few colors but for the edges of its text, so nobody sees the difference; use it for

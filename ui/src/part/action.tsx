@@ -164,16 +164,7 @@ export function ActionDialog({ action: a, row, done, onClose }: ActionProps) {
 					</div>
 				)}
 				{error && <Notice kind="bad">{error}</Notice>}
-				<div role="status">
-					{plan && (
-						<Notice kind="plain">
-							<b>Plan</b>
-							{plan.map((line) => (
-								<p key={line}>{line}</p>
-							))}
-						</Notice>
-					)}
-				</div>
+				<PlanNotice plan={plan} />
 				<footer>
 					<button type="button" onClick={() => dialog.current?.close()}>
 						Cancel
@@ -210,5 +201,21 @@ export function Field({ label, hint, value, onInput, numeric, wide }: FieldProps
 			/>
 			<small class="muted">{hint}</small>
 		</label>
+	);
+}
+
+/** PlanNotice tells what a request would change; null says that it was not asked yet. */
+export function PlanNotice({ plan }: { plan: string[] | null }) {
+	return (
+		<div role="status">
+			{plan && (
+				<Notice kind="plain">
+					<b>Plan</b>
+					{plan.map((line) => (
+						<p key={line}>{line}</p>
+					))}
+				</Notice>
+			)}
+		</div>
 	);
 }

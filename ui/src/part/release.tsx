@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { send } from "../api.ts";
 import type { Member, Planned } from "../contract.ts";
 import { releasePlan, releaseText } from "../override.ts";
-import { Field } from "./action.tsx";
+import { Field, PlanNotice } from "./action.tsx";
 import { Notice } from "./basic.tsx";
 
 interface ReleaseProps {
@@ -67,16 +67,7 @@ export function ReleaseDialog({ fleet, member, onClose }: ReleaseProps) {
 					/>
 				</div>
 				{error && <Notice kind="bad">{error}</Notice>}
-				<div role="status">
-					{plan && (
-						<Notice kind="plain">
-							<b>Plan</b>
-							{plan.map((line) => (
-								<p key={line}>{line}</p>
-							))}
-						</Notice>
-					)}
-				</div>
+				<PlanNotice plan={plan} />
 				<footer>
 					<button type="button" onClick={() => dialog.current?.close()}>
 						Cancel

@@ -134,9 +134,9 @@ func NewRelease(g *command.Global) *cobra.Command {
 	reason, plan := "", false
 	cmd := &cobra.Command{
 		Use: "release FLEET WORKER", Short: "Let one worker finish its messages and go",
-		Long: `Release asks a worker to take no more messages, to finish those that it has, and to go. A busy worker is never
-stopped. It is replaced if the work needs it. The request cannot be taken back. muster status -o json and muster logs
-have the names of the workers. See docs/overrides.md.`,
+		Long: `Release asks a worker to take no more messages, to finish those that it has, and to go. A busy worker
+is never stopped. It is replaced if the work needs it. The request cannot be taken back. muster status -o json
+and muster logs have the names of the workers. See docs/overrides.md.`,
 		Example: `  muster release thumbs thumbs.1.4.2 --reason "its disk is full"`,
 		Args:    cobra.ExactArgs(2), ValidArgsFunction: completeFleets(g),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -155,7 +155,7 @@ have the names of the workers. See docs/overrides.md.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why; the history and the log keep it")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; the decision, the history and the log keep it")
 	cmd.Flags().BoolVar(&plan, "plan", false, "change nothing, and print what would change")
 	return cmd
 }
