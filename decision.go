@@ -93,8 +93,11 @@ type Decision struct {
 	Wish     int `json:"wish"`
 	Desired  int `json:"desired"`
 	// Floor is the size down to which workers may stop by themselves without a new decision. 0 <= Floor <= Desired.
-	Floor   int     `json:"floor"`
-	Verdict Verdict `json:"verdict"`
+	Floor int `json:"floor"`
+	// IdleStop lets workers above Floor become ready to stop by themselves once they were without a message for so
+	// long; zero leaves that to the configuration of the workers.
+	IdleStop time.Duration `json:"idle_stop_ns,omitzero"`
+	Verdict  Verdict       `json:"verdict"`
 	// Reason is set when the verdict is Hold.
 	Reason Reason `json:"reason,omitzero"`
 	// Trail holds the terms in the order in which they were applied; the policy's own comes first.

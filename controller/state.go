@@ -57,6 +57,8 @@ type State struct {
 	past override.Past
 	// drift lists sizes of that service that Muster did not set; it is replaced, never changed.
 	drift *muster.Drift
+	// idleStop is that of the newest decision: see [muster.Decision]. It is 0 before the first one after a start.
+	idleStop time.Duration
 	// handed is the last handover to a cloud's target tracking.
 	handed handed
 	// recorded is the last recorded decision with the parts of its observation that are still needed; nil before the
@@ -151,13 +153,22 @@ func (s *Settings) start(at muster.Position) State {
 
 // Directive returns the answer to a worker's report.
 func (st *State) Directive(member, worker string) protocol.Directive {
-	return st.roster.Directive(member, worker)
+	return st.withIdleStop(st.roster.Directive(member, worker))
 }
 
 // Answer is [State.Directive] for a worker whose report needs no step: its member is in service and has no stop
 // request. It is false for any other.
 func (st *State) Answer(member, worker string) (protocol.Directive, bool) {
-	return st.roster.Answer(member, worker)
+	d, ok := st.roster.Answer(member, worker)
+	return st.withIdleStop(d), ok
+}
+
+// withIdleStop returns d with the idle stop of the newest decision, if the worker works.
+func (st *State) withIdleStop(d protocol.Directive) protocol.Directive {
+	if d.Ask == protocol.Work {
+		d.IdleStop = st.idleStop
+	}
+	return d
 }
 
 // Recent returns the recent decisions, as a policy sees them. The caller must not change them.

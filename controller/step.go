@@ -99,6 +99,7 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 	o.Overrides, o.Answers = seen.overrides, seen.answers
 	w := write{settings: s, rules: rules, state: next, out: o}
 	w.recordFindings(seen)
+	next.idleStop = 0
 	switch {
 	case !o.Ready:
 	case s.Spec.Shadow:
@@ -121,6 +122,9 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 		w.restate()
 		w.protect()
 		w.trim()
+		if !w.unsure() {
+			next.idleStop = o.Decision.IdleStop
+		}
 	}
 	next.writes.issued(now, o.Effects)
 	next.Position.Seq += int64(len(o.Records))

@@ -31,6 +31,9 @@ func (p Headroom) Decide(o muster.Observation, recent muster.Recent) muster.Deci
 	// present size.
 	warm := max(p.Workers, rules.Ceil(float64(d.Floor)*p.Percent/100))
 	floor := d.Floor + warm
+	if floor >= o.Capacity.Active() {
+		d.IdleStop = 0
+	}
 	if floor <= d.Desired {
 		d.Floor = floor
 		return d

@@ -85,7 +85,9 @@ func (p Bounds) Decide(o muster.Observation, recent muster.Recent) muster.Decisi
 			Out: o.Limits.Min,
 			Why: fmt.Sprintf("the minimum is %d", o.Limits.Min)})
 	}
-	d.Floor = min(max(d.Floor, o.Limits.Min), d.Desired)
+	if d.Floor = min(max(d.Floor, o.Limits.Min), d.Desired); o.Capacity.Active() <= o.Limits.Min {
+		d.IdleStop = 0
+	}
 	if d.Desired != d.Previous {
 		d.Verdict, d.Reason = muster.Apply, ""
 		return d
@@ -104,7 +106,7 @@ func contested(o muster.Observation, d muster.Decision) muster.Decision {
 		Why: fmt.Sprintf("%s; Muster leaves it alone while there are %d or more: end the other controller, or state "+
 			"shadow: true", o.Drift, muster.ContestedBy),
 	})
-	d.Floor = d.Desired
+	d.Floor, d.IdleStop = d.Desired, 0
 	return d
 }
 
@@ -122,11 +124,11 @@ func (p Cautious) Decide(o muster.Observation, recent muster.Recent) muster.Deci
 		return d
 	}
 	if d.Desired >= d.Previous {
-		d.Floor = d.Desired
+		d.Floor, d.IdleStop = d.Desired, 0
 		return d
 	}
 	d = d.Held(reason, muster.Term{Rule: "caution", Why: "no decrease while " + why})
-	d.Floor = d.Desired
+	d.Floor, d.IdleStop = d.Desired, 0
 	return d
 }
 

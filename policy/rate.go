@@ -29,7 +29,7 @@ func (p Rate) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 		shape = p.Out
 	}
 	if p.In.Disabled { // no worker may leave by itself either
-		d.Floor = max(d.Floor, min(d.Previous, d.Desired))
+		d.Floor, d.IdleStop = max(d.Floor, min(d.Previous, d.Desired)), 0
 	}
 	if shape.Disabled && d.Desired != d.Previous && d.Verdict != muster.Hold {
 		way := "fall"
@@ -38,7 +38,7 @@ func (p Rate) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 		}
 		d = d.Held(muster.RateLimited, muster.Term{Rule: "rate", Why: "the configuration disables every " + way})
 		if p.In.Disabled {
-			d.Floor = d.Previous
+			d.Floor, d.IdleStop = d.Previous, 0
 		}
 		return d
 	}

@@ -139,7 +139,7 @@ func (q *quiet) unchanged(o controller.Outcome) bool {
 	d, last := &o.Decision, &q.last
 	return o.Ready && len(o.Effects) == 0 && len(o.Changes) == 0 && d.Desired == d.Previous &&
 		d.Desired == last.Desired &&
-		d.Wish == last.Wish && d.Verdict == last.Verdict && d.Reason == last.Reason &&
+		d.Wish == last.Wish && d.IdleStop == last.IdleStop && d.Verdict == last.Verdict && d.Reason == last.Reason &&
 		slices.Equal(d.Kept, last.Kept) &&
 		neededBy(d) == q.planned.needed
 }
@@ -160,7 +160,7 @@ func (r *run) atRest() bool {
 			return false
 		}
 		// A worker may not yet have known what the controller decided for it.
-		if d, ok := s.State().Answer(m.id, m.id); !ok || d.Ask != protocol.Work {
+		if d, ok := s.State().Answer(m.id, m.id); !ok || d.Ask != protocol.Work || d.IdleStop != m.lease.Told() {
 			return false
 		}
 	}
@@ -200,7 +200,7 @@ func (r *run) nextEvent() int64 {
 			at = min(at, e.At)
 		}
 	}
-	if r.world.IdleStop == 0 && r.world.BillMargin == 0 {
+	if r.world.IdleStop == 0 && r.world.BillMargin == 0 && r.quiet.last.IdleStop == 0 {
 		return at
 	}
 	for _, i := range r.listed { // workers that may leave by themselves

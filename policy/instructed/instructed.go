@@ -56,7 +56,9 @@ func (p Reserved) Decide(o muster.Observation, recent muster.Recent) muster.Deci
 	floor := max(d.Floor, workers)
 	d = d.With(muster.Term{Rule: "reserve", In: []muster.Value{rules.Value("reserved", float64(workers))},
 		Out: max(d.Desired, workers), Why: strings.Join(why, ", ")})
-	d.Floor = min(floor, d.Desired)
+	if d.Floor = min(floor, d.Desired); workers >= o.Capacity.Active() {
+		d.IdleStop = 0
+	}
 	return d
 }
 
@@ -85,7 +87,7 @@ func (p Instructed) Decide(o muster.Observation, recent muster.Recent) muster.De
 		} else {
 			d = d.With(t)
 		}
-		d.Floor = d.Desired
+		d.Floor, d.IdleStop = d.Desired, 0
 	}
 	for _, h := range o.Overrides.Active(o.At, override.Pause) {
 		without := min(max(d.Desired, o.Limits.Min), o.Limits.Max)
@@ -94,7 +96,7 @@ func (p Instructed) Decide(o muster.Observation, recent muster.Recent) muster.De
 			t.Why += ": it would be " + render.Plural(without, "worker")
 		}
 		d = d.Held(muster.Paused, t)
-		d.Floor = d.Desired
+		d.Floor, d.IdleStop = d.Desired, 0
 	}
 	for _, l := range o.Overrides.Active(o.At, override.Limits) {
 		var in []muster.Value

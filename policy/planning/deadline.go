@@ -42,6 +42,8 @@ const (
 	// reservedShare and reservedPolls are the part of the objective that the plan leaves for polls, reports and
 	// rounding: 3 % of it, or ten polls if that is less.
 	reservedShare, reservedPolls = 0.03, 10
+	// idleStop is for how long a worker must be without a message to stop by itself.
+	idleStop = time.Second
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
@@ -114,6 +116,9 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 		because = "the arrivals keep them busy"
 	}
 	keep = max(keep, stay)
+	if keep < active {
+		d.IdleStop = max(idleStop, time.Duration(o.LateSeconds()*float64(time.Second)))
+	}
 	waiting := o.Backlog().Value
 	if waiting == 0 {
 		return d.With(idleTerm(o, kept{keep, because, plan.mayConsolidate()}))

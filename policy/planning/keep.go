@@ -178,10 +178,21 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 			least, best = cost, slots
 		}
 	}
-	if !rises && p.idleTooLong(a, best) {
+	if !rises && (p.idleTooLong(a, best) || best <= p.slots && p.rarelyUseful(a)) {
 		return 0
 	}
 	return math.Max(busiestShare*best, p.kingmanSlots(usual, spare)) / p.slots
+}
+
+// rarelyUseful tells whether messages come so rarely that one idle worker costs more than to launch one for each:
+//
+//	r (b + c u) < 1
+//
+// r is the arrival rate, the larger one of five minutes and an hour, b the boot time, c the price of a late message and u
+// the share of launches that come too late. An idle worker costs a worker-second each second. It spares at most one boot
+// for each message, and the price of those that would be late.
+func (p *plan) rarelyUseful(a muster.Arrivals) bool {
+	return math.Max(a.FiveMinutes, a.Hour)*(p.boot+p.price*p.tooLateShare) < 1
 }
 
 // mayConsolidate tells whether the fleet may shrink to the workers that could hold all messages in progress, although

@@ -108,7 +108,7 @@ func holdWithoutTrees(d muster.Decision, o muster.Observation) muster.Decision {
 	} else {
 		d = d.With(t)
 	}
-	d.Floor = d.Desired
+	d.Floor, d.IdleStop = d.Desired, 0
 	return d
 }
 

@@ -40,7 +40,9 @@ func (p *plan) decideWithTrees(d muster.Decision, o muster.Observation) muster.D
 	default:
 		words += fmt.Sprintf("; %s for it", workersStay(out))
 	}
-	d.Floor = max(d.Floor, keep)
+	if d.Floor = max(d.Floor, keep); keep >= active {
+		d.IdleStop = 0
+	}
 	in = append(append(in, when...), rules.Value("launch", float64(launch)), rules.Value("keep", float64(keep)),
 		rules.Value("without", float64(before)))
 	return d.With(muster.Term{Rule: treesRule, In: in, Out: out, Why: words})

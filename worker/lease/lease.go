@@ -18,6 +18,9 @@ const (
 	maxBuckets = 4000
 )
 
+// toldFor is how long an idle stop that the controller told counts.
+const toldFor = time.Minute
+
 // Options name a worker and bound its messages.
 type Options struct {
 	// Fleet, Member and Worker are copied into each report.
@@ -55,6 +58,9 @@ type Lease struct {
 	token              string
 	// challenge is the challenge of the newest answer, which reports repeat.
 	challenge int64
+	// told is the idle stop of the newest answer, 0 for none; toldAt is when that answer came.
+	told   time.Duration
+	toldAt time.Time
 	// active is when a message was last in progress or could have come. heard is when the controller last answered the
 	// token.
 	active, heard time.Time
@@ -247,10 +253,18 @@ func (l *Lease) held(now time.Time) float64 {
 	return max(0, float64(l.busy)*now.Sub(l.origin).Seconds()-l.began)
 }
 
-// IdleAt returns when [Lease.Tick] stops the worker for lack of messages; false if it will not.
+// IdleAt returns when [Lease.Tick] stops the worker for lack of messages; false if it will not. The controller may tell
+// a shorter idle stop than that of the options. It counts for toldFor: a worker whose controller is gone goes on.
 func (l *Lease) IdleAt() (time.Time, bool) {
-	return l.active.Add(l.IdleStop), l.IdleStop > 0 && l.state == protocol.Receiving && l.busy == 0
+	at, stops := l.active.Add(l.IdleStop), l.IdleStop > 0
+	if told := l.active.Add(l.told); l.told > 0 && told.Sub(l.toldAt) < toldFor && (!stops || told.Before(at)) {
+		at, stops = told, true
+	}
+	return at, stops && l.state == protocol.Receiving && l.busy == 0
 }
+
+// Told returns the idle stop that the newest answer told; 0 for none.
+func (l *Lease) Told() time.Duration { return l.told }
 
 // PaidUntil returns from when on [Lease.Tick] stops an idle worker because its paid period ends; false if it will not.
 // A worker that was ready to stop in one period, and was kept, becomes so again in the next.
@@ -401,6 +415,7 @@ func (l *Lease) Obey(now time.Time, r protocol.Report, d protocol.Directive) {
 	refused := d.Ask == protocol.Work && l.token != "" && d.Token == l.token && d.Challenge == l.challenge
 	if r.Seq > l.answered && r.Seq <= l.seq {
 		l.answered, l.challenge = r.Seq, d.Challenge
+		l.told, l.toldAt = d.IdleStop, now
 		l.confirm(r.Seq)
 		if l.token != "" && r.Token == l.token {
 			l.heard = now

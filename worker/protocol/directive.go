@@ -24,6 +24,9 @@ type Directive struct {
 	// Challenge is a number below 2^53 that the controller made when it first heard of the worker. The worker's reports
 	// repeat it.
 	Challenge int64 `json:"challenge,omitzero"`
+	// IdleStop, with Work, lets the worker become ready to stop once it was without a message for so long, in
+	// nanoseconds, if that is sooner than its own configuration says; zero leaves it to the configuration.
+	IdleStop time.Duration `json:"idle_stop_ns,omitzero"`
 	// ReportWithin is how soon the worker should report again, in nanoseconds; zero leaves it to the worker.
 	ReportWithin time.Duration `json:"report_within_ns,omitzero"`
 }
