@@ -65,8 +65,8 @@ func (p Deadline) Decide(o muster.Observation, recent muster.Recent) muster.Deci
 // machine come here too, by way of decideShared.
 func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	d := rules.Begin(o, deadlineRevision)
-	standby := standbyOf(recent)
-	d.Kept = standby.kept() // also through holds
+	standby, quiets := standbyOf(recent), quietsOf(recent)
+	d.Kept = append(standby.kept(), quiets.kept()...) // also through holds
 	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:
@@ -80,8 +80,9 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 		return decideUntimed(p.learn(d, o, backlog.Value), o)
 	}
 	plan := newPlan(o, work, p.dial(o, work))
-	plan.standby = standby
-	d.Kept = plan.nextStandby(o).kept()
+	plan.standby, plan.quiets = standby, quiets
+	plan.quiets = plan.nextQuiets(o)
+	d.Kept = append(plan.nextStandby(o).kept(), plan.quiets.kept()...)
 	sized := p.sizeByPlan(d, o, plan)
 	if p.Seasonal {
 		without := sized

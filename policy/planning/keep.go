@@ -101,7 +101,7 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 		if whole == 0 {
 			until = math.Max(slack+1/rate, a.QuietSeconds)
 		}
-		if until <= p.boot {
+		if until <= p.boot && !(whole == 0 && p.inVain(a)) {
 			keep++
 		}
 	}
@@ -178,7 +178,7 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 			least, best = cost, slots
 		}
 	}
-	if !rises && (p.idleTooLong(a, best) || best <= p.slots && p.rarelyUseful(a)) {
+	if !rises && (p.idleTooLong(a, best) || p.inVain(a) || best <= p.slots && p.rarelyUseful(a)) {
 		return 0
 	}
 	return math.Max(busiestShare*best, p.kingmanSlots(usual, spare)) / p.slots
@@ -352,7 +352,7 @@ func (p *plan) quietHeadroom(o muster.Observation) float64 {
 	if a.Known && a.Hour > 0 && a.QuietSeconds <= quietAfter || p.forecast.Used {
 		return 0
 	}
-	if p.standby.left(rules.Seconds(o.At)) <= 0 {
+	if p.standby.left(rules.Seconds(o.At)) <= 0 || p.inVain(a) {
 		return 0
 	}
 	return p.standby.workers

@@ -60,6 +60,8 @@ type plan struct {
 	forecast muster.Forecast
 	// standby is the headroom of the last busy time, as the decision before kept it.
 	standby standby
+	// quiets are the quiet times so far.
+	quiets quiets
 }
 
 // pendingSlots are slots of workers that take messages from the time at on.
