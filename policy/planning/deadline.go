@@ -42,8 +42,6 @@ const (
 	// reservedShare and reservedPolls are the part of the objective that the plan leaves for polls, reports and
 	// rounding: 3 % of it, or ten polls if that is less.
 	reservedShare, reservedPolls = 0.03, 10
-	// idleStop is for how long a worker must be without a message to stop by itself.
-	idleStop = time.Second
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
@@ -118,7 +116,7 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 	}
 	keep = max(keep, stay)
 	if keep < active {
-		d.IdleStop = max(idleStop, time.Duration(o.LateSeconds()*float64(time.Second)))
+		d.IdleStop = plan.idleStop(o)
 	}
 	waiting := o.Backlog().Value
 	if waiting == 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy/internal/rules"
@@ -193,6 +194,18 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 // for each message, and the price of those that would be late.
 func (p *plan) rarelyUseful(a muster.Arrivals) bool {
 	return math.Max(a.FiveMinutes, a.Hour)*(p.boot+p.price*p.tooLateShare) < 1
+}
+
+// idleStop returns for how long a worker must be without a message until it says itself that it is ready to stop:
+//
+//	max(1 s, lag, min(p, b / 20))
+//
+// After a poll interval p the next decision would ask it to stop anyway. b is the boot time: the larger it is, the longer
+// a worker may wait for the chance of another message at little cost. lag is how old the counts may be: a decision that
+// does not know yet that the last message is finished would launch a worker for it.
+func (p *plan) idleStop(o muster.Observation) time.Duration {
+	poll := cmp.Or(o.Poll, time.Second).Seconds()
+	return time.Duration(math.Max(math.Max(1, p.lag), math.Min(poll, p.boot/20)) * float64(time.Second))
 }
 
 // mayConsolidate tells whether the fleet may shrink to the workers that could hold all messages in progress, although
