@@ -240,7 +240,7 @@ func TestWorkersBeginMoreInMoreTime(t *testing.T) {
 		p.estimateProgress(muster.Capacity{HeldMeanSeconds: rapid.Float64Range(0, 200).Draw(t, "held"),
 			HeldDeviationSeconds: rapid.Float64Range(0, 50).Draw(t, "apart")})
 		p.pending = []pendingSlots{{rapid.Float64Range(0, 100).Draw(t, "at"),
-			float64(rapid.IntRange(0, 5).Draw(t, "coming"))}}
+			float64(rapid.IntRange(0, 5).Draw(t, "coming")), -1}}
 		early := rapid.Float64Range(0, 500).Draw(t, "early")
 		late := early + rapid.Float64Range(0, 100).Draw(t, "later")
 		if a, b := p.begun(early), p.begun(late); a < 0 || b < a-1e-9 {

@@ -37,6 +37,11 @@ type plan struct {
 	// cold. step is the longest time until the next decision. lag is how old the counts may be: messages may be so much
 	// older than observed, and messages that arrived within the lag may be missing.
 	latency, boot, step, lag float64
+	// bootMean is the mean boot time, bootSpread its standard deviation: boot is the time that nearly all keep.
+	bootMean, bootSpread float64
+	// together is true if workers on their way are taken together: see startsAfterBoot. Where most of the work is still
+	// to come, and launches are late for it, each worker counts for itself.
+	together bool
 	// tooLateShare is the share of launches, 0 to 1, that come too late for a message that waits when they are ordered.
 	tooLateShare float64
 	// quantile is the share of the messages that the objective demands in time, price the cost of one late message in
@@ -64,8 +69,9 @@ type plan struct {
 	quiets quiets
 }
 
-// pendingSlots are slots of workers that take messages from the time at on.
-type pendingSlots struct{ at, slots float64 }
+// pendingSlots are slots of workers that take messages from the time at on, with near certainty. age is the time since
+// their launch from cold, negative for workers from the pool.
+type pendingSlots struct{ at, slots, age float64 }
 
 // newPlan returns the plan for an observation with work w. scale is the share of the objective to use; 0 stands for 1.
 //
@@ -84,6 +90,11 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 		free: float64(max(0, c.Slots-c.BusySlots)),
 		boot: bootWithMargin(o.Boot), lag: o.LateSeconds(), quantile: o.Objective.Quantile, arrivals: o.Arrivals,
 	}
+	p.bootMean = p.boot
+	if o.Boot.Known && o.Boot.MeanSeconds > 0 {
+		p.bootMean = math.Min(p.boot, o.Boot.MeanSeconds)
+	}
+	p.bootSpread = (p.boot - p.bootMean) / deviationsToP95
 	poll, whole := cmp.Or(o.Poll, time.Second).Seconds(), o.Objective.Latency.Seconds()*scale
 	p.latency = whole - math.Min(reservedShare*whole, reservedPolls*poll)
 	p.share = scale
@@ -103,10 +114,11 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	for _, g := range o.Coming {
 		if g.Warm > 0 {
 			p.pending = append(p.pending, pendingSlots{math.Max(math.Min(1, p.pool.boot), p.pool.boot-g.AgeSeconds),
-				float64(g.Warm) * p.slots})
+				float64(g.Warm) * p.slots, -1})
 		}
 		if cold := g.Members - g.Warm; cold > 0 {
-			p.pending = append(p.pending, pendingSlots{math.Max(1, p.boot-g.AgeSeconds), float64(cold) * p.slots})
+			p.pending = append(p.pending, pendingSlots{math.Max(1, p.boot-g.AgeSeconds), float64(cold) * p.slots,
+				g.AgeSeconds})
 		}
 	}
 	if waiting := o.Backlog().Value; waiting > 0 && waiting <= fewWaiting && p.slack() > 0 {
@@ -117,9 +129,10 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 		// that a message of mean duration can wait.
 		p.Tail = math.Max(p.Mean, most)
 	}
+	p.together = p.slack() > 0 || p.expectedArrivals(p.boot) <= o.Backlog().Value
 	p.begunBy = make([]float64, len(p.waiting))
 	for i, g := range p.waiting {
-		p.begunBy[i] = p.begun(p.lastMoment(g))
+		p.begunBy[i] = p.begunTogether(p.lastMoment(g))
 	}
 	return p
 }
@@ -133,7 +146,7 @@ func (p *plan) withMean(mean float64) plan {
 	q.residual = math.Min(p.residual, mean)
 	q.begunBy = make([]float64, len(q.waiting))
 	for i, g := range q.waiting {
-		q.begunBy[i] = q.begun(q.lastMoment(g))
+		q.begunBy[i] = q.begunTogether(q.lastMoment(g))
 	}
 	return q
 }
@@ -334,7 +347,11 @@ func (p *plan) needAfter(delay float64) need {
 		if left <= 0 {
 			return
 		}
-		if workers := math.Min(p.workersToBegin(left, latest, delay), most(ahead)); workers > greatest.workers &&
+		each := p.launchesToBegin
+		if why == forWaiting && p.together {
+			each = p.launchesTogether
+		}
+		if workers := math.Min(p.workersToBegin(left, latest-delay, each), most(ahead)); workers > greatest.workers &&
 			(why != forArriving || workers > p.poolInTime()) {
 			greatest = need{workers, ahead, latest, why, false}
 		}
@@ -515,6 +532,70 @@ func (p *plan) begun(until float64) float64 {
 		}
 	}
 	return n
+}
+
+// begunTogether is [plan.begun] with the workers on their way taken together: see startsAfterBoot. It is for messages
+// that can still be in time.
+func (p *plan) begunTogether(until float64) float64 {
+	sure, mean, variance := 0.0, 0.0, 0.0
+	for _, a := range p.pending {
+		each, deviation := 0.0, 0.0
+		if until >= a.at {
+			each = p.starts(until-a.at, p.varied)
+			sure += a.slots * each
+		}
+		if a.age >= 0 && p.together {
+			each, deviation = p.startsAfterBoot(until+a.age, a.age)
+		}
+		mean += a.slots * each
+		variance += a.slots * p.slots * deviation * deviation // the slots of one worker begin together
+	}
+	return p.begunInService(until) + math.Max(sure, mean-deviationsToP95*math.Sqrt(variance))
+}
+
+// deviationsToP95 is how many standard deviations the 95th percentile lies above the mean in usual distributions.
+const deviationsToP95 = 1.7
+
+// startsAfterBoot returns how many messages a slot of a worker begins within so many seconds after its launch, as mean
+// and standard deviation. It has been booting for age seconds. Boot times are taken to be half one deviation below their
+// mean and half one above. Of many workers some are ready soon, so together they begin more than if each took as long as
+// nearly all do at most.
+func (p *plan) startsAfterBoot(within, age float64) (mean, deviation float64) {
+	starts := func(boot float64) float64 {
+		if within < boot {
+			return 0
+		}
+		return p.starts(within-boot, p.varied)
+	}
+	late := starts(math.Max(age+1, p.bootMean+p.bootSpread))
+	if soon := p.bootMean - p.bootSpread; soon > age {
+		early := starts(soon)
+		return (early + late) / 2, (early - late) / 2
+	}
+	return late, 0
+}
+
+// launchesToBegin returns how many workers, launched so many seconds before the last moment, begin so many messages if
+// each takes the boot time that nearly all keep.
+func (p *plan) launchesToBegin(messages, before float64) float64 {
+	return messages / (p.slots * p.starts(before-p.boot, p.varied))
+}
+
+// launchesTogether is launchesToBegin for workers taken together: see startsAfterBoot. n workers begin n e messages on
+// average with the deviation sqrt(n) d, so with near certainty
+//
+//	n e - 1.7 sqrt(n) d = messages
+//
+// The smaller number of both counts.
+func (p *plan) launchesTogether(messages, before float64) float64 {
+	n := p.launchesToBegin(messages, before)
+	mean, deviation := p.startsAfterBoot(before, 0)
+	mean, deviation = mean*p.slots, deviationsToP95*deviation*p.slots
+	if mean <= 0 {
+		return n
+	}
+	root := (deviation + math.Sqrt(deviation*deviation+4*mean*messages)) / (2 * mean)
+	return math.Min(n, root*root)
 }
 
 // begunInService is [plan.begun] for the workers in service alone.

@@ -46,22 +46,22 @@ func (w pool) canBegin(p *plan, messages, before float64) bool {
 	return w.ready > 0 && before >= w.boot && messages <= w.ready*p.slots*p.starts(before-w.boot, p.varied)
 }
 
-// workersToBegin returns how many workers, launched after delay, begin so many messages by latest; instances of the
-// pool first. It is a fraction. If cold starts are too late for the rest, it returns all that the pool has.
-func (p *plan) workersToBegin(messages, latest, delay float64) float64 {
+// workersToBegin returns how many workers, launched so many seconds before the last moment, begin so many messages;
+// instances of the pool first. It is a fraction. If cold starts are too late for the rest, it returns all that the pool
+// has. cold returns the number of cold starts.
+func (p *plan) workersToBegin(messages, before float64, cold func(messages, before float64) float64) float64 {
 	workers := 0.0
-	if in := latest - delay - p.pool.boot; p.pool.ready > 0 && in >= 0 {
+	if in := before - p.pool.boot; p.pool.ready > 0 && in >= 0 {
 		each := p.slots * p.starts(in, p.varied)
 		if messages <= each*p.pool.ready {
 			return messages / each
 		}
 		workers, messages = p.pool.ready, messages-each*p.pool.ready
 	}
-	in := latest - (delay + p.boot)
-	if p.pool.ready > 0 && in < 0 {
+	if p.pool.ready > 0 && before < p.boot {
 		return workers
 	}
-	return workers + messages/(p.slots*p.starts(in, p.varied))
+	return workers + cold(messages, before)
 }
 
 // poolInTime returns how many instances of the pool are in time for a message that has arrived: so many workers need

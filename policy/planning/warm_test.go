@@ -51,7 +51,7 @@ func TestWorkersThatComeFromThePoolAreExpectedSooner(t *testing.T) {
 	o := pooled(0, 0)
 	o.Capacity.Booting, o.Coming = 3, []muster.Coming{{AgeSeconds: 10, Members: 3, Warm: 2}}
 	p := planOf(o)
-	if len(p.pending) != 2 || p.pending[0] != (pendingSlots{5, 2}) || p.pending[1] != (pendingSlots{80, 1}) {
+	if len(p.pending) != 2 || p.pending[0] != (pendingSlots{5, 2, -1}) || p.pending[1] != (pendingSlots{80, 1, 10}) {
 		t.Errorf("there come %+v, want 2 in 5 s and 1 in 80 s", p.pending)
 	}
 }
