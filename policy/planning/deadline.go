@@ -45,7 +45,7 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/10"
+	deadlineRevision = "deadline/11"
 )
 
 // Decide implements [muster.Policy].
