@@ -153,19 +153,20 @@ func (s *Settings) start(at muster.Position) State {
 
 // Directive returns the answer to a worker's report.
 func (st *State) Directive(member, worker string) protocol.Directive {
-	return st.withIdleStop(st.roster.Directive(member, worker))
+	return st.withIdleStop(member, st.roster.Directive(member, worker))
 }
 
 // Answer is [State.Directive] for a worker whose report needs no step: its member is in service and has no stop
 // request. It is false for any other.
 func (st *State) Answer(member, worker string) (protocol.Directive, bool) {
 	d, ok := st.roster.Answer(member, worker)
-	return st.withIdleStop(d), ok
+	return st.withIdleStop(member, d), ok
 }
 
-// withIdleStop returns d with the idle stop of the newest decision, if the worker works.
-func (st *State) withIdleStop(d protocol.Directive) protocol.Directive {
-	if d.Ask == protocol.Work {
+// withIdleStop returns d with the idle stop of the newest decision, if the worker works. One of several workers of a
+// member gets none: it would wait without messages until the others are idle too.
+func (st *State) withIdleStop(member string, d protocol.Directive) protocol.Directive {
+	if d.Ask == protocol.Work && st.idleStop > 0 && st.roster.Alone(member) {
 		d.IdleStop = st.idleStop
 	}
 	return d

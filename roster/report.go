@@ -344,6 +344,12 @@ func (r *Roster) Answer(member, worker string) (protocol.Directive, bool) {
 	return r.members[i].directive(worker), true
 }
 
+// Alone tells whether a member has one worker, so that it can end as soon as that worker is idle.
+func (r *Roster) Alone(member string) bool {
+	i, ok := r.find(member)
+	return ok && len(r.members[i].Workers) == 1
+}
+
 // directive returns what the given worker must do, with the challenge that it must repeat. An unknown worker works.
 func (m *Member) directive(worker string) protocol.Directive {
 	for i := range m.Workers {
