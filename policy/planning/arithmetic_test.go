@@ -97,6 +97,13 @@ func workedByDeadline() []string {
 		p = newPlan(o, w, 1)
 		return p, p.needAfter(0), p.needAfter(p.step), Deadline{}.Decide(o, nil).Desired
 	}
+	boots := ordered()
+	each, apart := boots.startsAfterBoot(190, 0)
+	idle := func(poll time.Duration) string {
+		o, _ := planned(10, 300*time.Second, 100*time.Second)
+		o.Poll = poll
+		return three(planOf(o).idleStop(o).Seconds())
+	}
 	p, now, later, launched := launch(100)
 	_, early, soon, none := launch(98)
 	latest := p.lastMoment(p.waiting[0])
@@ -121,6 +128,12 @@ func workedByDeadline() []string {
 			"with equal ones %s.", three(varied.starts(45, 1)), three(varied.starts(45, 0))),
 		fmt.Sprintf("with m = 10 s, d = 25 s and σ = 10 s, 16 messages ahead count as %s more.",
 			three(chance.varianceExtra(16))),
+		fmt.Sprintf("boots take %s s, b = %s s, and 70 messages of 10 s must begin within 190 s of the launch. Alone "+
+			"each worker begins %s, so %s are needed. Together they begin %s each with a deviation of %s, and %s are "+
+			"needed.", three(boots.bootMean), three(boots.boot), three(boots.starts(190-boots.boot, 0)),
+			three(boots.launchesToBegin(70, 190)), three(each), three(apart), three(boots.launchesTogether(70, 190))),
+		fmt.Sprintf("with polls a minute apart and boots of 100 s a worker says so after %s s, with polls each second "+
+			"after %s s.", idle(time.Minute), idle(time.Second)),
 		fmt.Sprintf("64 messages have waited for 100 s, no worker is there, and work of 10 s was measured. With P = "+
 			"%s s, t = %s s. A worker that boots in 90 s begins %s of them, so 64 / %[3]s = %s, and %d are needed. "+
 			"With h = %s s a later one begins %s, so 64 / %[7]s = %s, and %d are needed: %d are launched now.",
@@ -145,6 +158,14 @@ func workedWhenLate() []string {
 	_, rare := planned(10, 7*time.Minute, 13*time.Minute)
 	arrivals := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: rare.boot + rare.LongTermMean - rare.latency,
 		Messages: 8}}}
+	vain, gaps := 0, []float64(nil)
+	for ; after(100, gaps...).pay(); vain++ {
+		gaps = append(gaps, 1000)
+	}
+	half := "go"
+	if after(100, 20, 1000, 20, 1000, 20, 1000, 20, 1000).pay() {
+		half = "stay"
+	}
 	o.Objective.Latency = time.Minute
 	o.Boot = stated(120)
 	crowded := durations.Growth{Known: true, Base: 4, Useful: 2}
@@ -159,6 +180,8 @@ func workedWhenLate() []string {
 			"when late, and at a typical busy time %s came within a boot less what they can wait. One worker is worth "+
 			"%s s of quiet, nearly two hours.", three(rare.price), three(busiestWithin(arrivals.Busiest,
 			rare.boot+rare.LongTermMean-rare.latency)), render.Number(math.Round(rare.headroomWorth(arrivals, 1)))),
+		fmt.Sprintf("workers are worth 100 s, and messages come again after 1000 s each time: after %d quiet times idle "+
+			"workers no longer stay. Where the half of them comes after 20 s they %s.", vain, half),
 		fmt.Sprintf("600 messages of 2 s, 2 more a second, boots of 60 s and a price of 60 s: T = %s s. With 300 "+
 			"messages it is the least, %s s.", three(catch.catchUp(600, 2)), three(catch.catchUp(300, 2))),
 		fmt.Sprintf("2000 messages wait, boots take 120 s and the objective is 60 s: ceil(sqrt(2000 x 120 / 1800)) = "+

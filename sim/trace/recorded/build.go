@@ -12,6 +12,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/controller/learning"
+	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/sim/trace"
 )
@@ -119,6 +120,11 @@ func (b *Builder) Add(r muster.Record) bool {
 		var d decided
 		if _, lost := controller.Unencodable(r); !lost && json.Unmarshal(r.Body, &d) == nil {
 			b.decided(r.At, &d)
+		}
+	case muster.Changed:
+		var c controller.Changed
+		if json.Unmarshal(r.Body, &c) == nil && c.What == roster.Left {
+			b.decision.desired = c.Desired // no decision did that: the worker stopped by itself
 		}
 	}
 	return true

@@ -19,7 +19,7 @@ type Past struct {
 	Sized         time.Duration
 	MemberSeconds float64
 	Peak          int
-	// Changes is how often the desired count changed.
+	// Changes is how often a decision changed the desired count. Workers that stopped by themselves are not in it.
 	Changes int
 }
 

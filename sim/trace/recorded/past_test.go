@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/controller/learning"
 	"github.com/muster-scale/muster/history"
+	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/sim/trace"
 	"github.com/muster-scale/muster/sim/trace/recorded"
@@ -45,6 +47,25 @@ func TestAWindowKnowsWhatTheFleetWas(t *testing.T) {
 	}
 	if p.Ended != 20 || p.InTime != 19 || p.Objective.Latency != 2*minute || !p.Other || w.Boots.Count != 1 {
 		t.Errorf("found %+v and %d boots", p, w.Boots.Count)
+	}
+}
+
+// A worker that stops by itself lowers the desired count, and no decision did.
+func TestAWorkerThatStopsByItselfIsNoChangeOfSize(t *testing.T) {
+	left := record(t, muster.Changed, 90*time.Second, controller.Changed{Member: "m", What: roster.Left, Desired: 1})
+	for _, row := range []struct {
+		name    string
+		records []muster.Record
+		want    int
+	}{
+		{"by itself", []muster.Record{left}, 0},
+		{"by a decision", nil, 1},
+	} {
+		all := append([]muster.Record{sized(t, time.Minute, 2, 2, time.Minute)}, row.records...)
+		all = append(all, sized(t, 2*time.Minute, 1, 1, time.Minute))
+		if got := window(t, 0, 3*time.Minute, all...).Past.Changes; got != row.want {
+			t.Errorf("%s: %d changes, want %d", row.name, got, row.want)
+		}
 	}
 }
 
