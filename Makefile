@@ -19,6 +19,9 @@ HISTORIES ?= 10000
 RACES ?= 1000000
 SEEDS ?= 20000
 WORLDS ?= 200
+NODES ?= 1000000
+# WAITING lets more tests run at a time than there are processors: those of commands and workers mostly wait.
+WAITING := -p 3 -parallel 4
 
 # PAGES is the dashboard as the program embeds it. It is built again when its sources changed.
 PAGES := server/page/bundle/index.html.gz
@@ -50,7 +53,7 @@ test: ## run every test that needs only Go, with the race detector where gorouti
 	$(GO) test -vet=off $(PURE) ./controller # under the detector, controller skips tests that only compute
 	$(GO) test -vet=off -run '^TestComputingScripts$$' ./cmd/muster
 	$(GO) test -C tools -vet=off ./...
-	CGO_ENABLED=1 GORACE="atexit_sleep_ms=10 $$GORACE" $(GO) test -vet=off -timeout 20m $(RACE) $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(PURE:./%=$(MODULE)/%))")
+	CGO_ENABLED=1 GORACE="atexit_sleep_ms=10 $$GORACE" $(GO) test -vet=off -timeout 20m $(WAITING) $(RACE) $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(PURE:./%=$(MODULE)/%))")
 
 fuzz: ## run each fuzz target for some seconds (FUZZTIME=10s)
 	@scripts/fuzz $(or $(FUZZTIME),10s)
@@ -62,9 +65,9 @@ powercuts: ## simulate 100000 power cuts under the queue and 10000 under the his
 races: ## race 1000000 message assignments against releases of their workers (RACES=1000000); takes minutes
 	GOGC=400 MUSTER_RACES=$(RACES) $(GO) test -count=1 -timeout 30m -v -run 'NoRaceEndsABusyWorker|PlantedRules' ./roster
 
-proofs: powercuts races ## run all long proofs: also 10000 histories of concurrent calls (HISTORIES=10000), a tree of a million nodes, 20000 simulated worlds with all faults, and as many of several controllers (SEEDS=20000), 200 worlds drawn at random (WORLDS=200), kills, a full disk; needs Linux, root and strace
+proofs: powercuts races ## run all long proofs: also 10000 histories of concurrent calls (HISTORIES=10000), a tree of a million nodes (NODES=1000000), 20000 simulated worlds with all faults, and as many of several controllers (SEEDS=20000), 200 worlds drawn at random (WORLDS=200), kills, a full disk; needs Linux, root and strace
 	MUSTER_HISTORIES=$(HISTORIES) $(GO) test -count=1 -timeout 20m -v -run 'KeepTheContract' ./queue
-	MUSTER_TREE_NODES=1000000 $(GO) test -count=1 -timeout 20m -v -run 'MillionNodes' ./tree
+	MUSTER_TREE_NODES=$(NODES) $(GO) test -count=1 -timeout 20m -v -run 'MillionNodes' ./tree
 	MUSTER_SEEDS=$(SEEDS) $(GO) test -count=1 -timeout 20m -v -run 'AnyWorld' ./sim
 	MUSTER_SEEDS=$(SEEDS) $(GO) test -count=1 -timeout 20m -v -run 'NoFault|Follows|Spread' ./leader
 	MUSTER_WORLDS=$(WORLDS) $(GO) test -count=1 -timeout 60m -v -run 'DrawnWorlds' ./sim/worlds
