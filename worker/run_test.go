@@ -252,6 +252,41 @@ func TestRunStopsWhenIdle(t *testing.T) {
 	})
 }
 
+// A worker that is told an idle stop leaves soon after its last message. One whose controller is gone since does not.
+func TestRunObeysTheIdleStopThatTheControllerTells(t *testing.T) {
+	told := protocol.Directive{Ask: protocol.Work, IdleStop: time.Second}
+	synctest.Test(t, func(t *testing.T) {
+		c := &fakeController{}
+		c.rule = func(n int, r protocol.Report) (protocol.Directive, error) {
+			if r.State == protocol.Receiving {
+				return told, nil
+			}
+			return release(n, r)
+		}
+		r := run(t, worker.Options{Queue: newFakeQueue("a"), Reporter: c, Do: takes(5 * time.Second)})
+		r.left(10 * time.Second) // the message, a receive call of two seconds that brings nothing, and two reports
+		if last := c.last(); last.Cause != protocol.IdleTooLong {
+			t.Errorf("the last report is %+v", last)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := &fakeController{}
+		c.rule = func(n int, _ protocol.Report) (protocol.Directive, error) {
+			if n < 5 {
+				return told, nil
+			}
+			return protocol.Directive{}, errAway
+		}
+		r := run(t, worker.Options{Queue: newFakeQueue("a"), Reporter: c, Do: takes(2 * time.Minute)})
+		after(10 * time.Minute)
+		if got := c.last(); got.State != protocol.Receiving {
+			t.Errorf("eight minutes after its message, with a controller that is gone: %+v, want it to go on", got)
+		}
+		r.told()
+		r.left(time.Minute)
+	})
+}
+
 func TestRunWithoutControllerLeavesWhenIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newFakeQueue("a", "b")
