@@ -13,8 +13,8 @@ import (
 // told returns the idle stop in the answer to a worker.
 func (w *world) told(m *worker) time.Duration { return w.state.Directive(m.id, m.id).IdleStop }
 
-// A worker that nobody needs after its message hears so while it is busy. So it says itself that it is ready to stop, and
-// goes in the same step, where it would else wait for a poll, a stop request and one more report.
+// A worker that nobody needs after its message hears so while it is busy. So it says itself that it is ready to stop,
+// and goes in the same step, where it would else wait for a poll, a stop request and one more report.
 func TestAWorkerThatIsNotNeededIsToldSoWhileItIsBusy(t *testing.T) {
 	w := newWorld(t, settings(t, policy.Spec{Name: "deadline", Processing: 2 * time.Second}, 10))
 	w.backlog = 1

@@ -12,8 +12,8 @@ import (
 )
 
 // A fleet with rare polls and late reports pays for its workers from the launch to the end of the work and the way of
-// one report and its answer. Without an idle stop from the controller it also paid for the wait until the next poll, and
-// for the way of a stop request.
+// one report and its answer. Without an idle stop from the controller it also paid for the wait until the next poll,
+// and for the way of a stop request.
 func TestAWorkerGoesSoonAfterItsLastMessageAlsoWherePollsAreRare(t *testing.T) {
 	const (
 		boot, service, way = 10 * time.Second, 5 * time.Second, 2 * time.Second

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/policy/internal/durations"
+	"github.com/muster-scale/muster/policy/internal/quiet"
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
@@ -148,6 +149,17 @@ func workedByDeadline() []string {
 	}
 }
 
+// waited returns what is known after quiet times of so many seconds, one after the other, with a message between them.
+func waited(worth float64, gaps ...float64) (q quiet.Times) {
+	arrived := 1e9
+	for _, gap := range gaps {
+		q = q.Next(arrived, quiet.From(worth), worth)
+		arrived += gap
+		q = q.Next(arrived, 0, worth)
+	}
+	return q
+}
+
 func workedWhenLate() []string {
 	o, p := planned(2, 10*time.Second, 60*time.Second)
 	minute := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: 5}, {OverSeconds: 60, Messages: 300}}}
@@ -159,11 +171,11 @@ func workedWhenLate() []string {
 	arrivals := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: rare.boot + rare.LongTermMean - rare.latency,
 		Messages: 8}}}
 	vain, gaps := 0, []float64(nil)
-	for ; after(100, gaps...).pay(); vain++ {
+	for ; waited(100, gaps...).Pay(); vain++ {
 		gaps = append(gaps, 1000)
 	}
 	half := "go"
-	if after(100, 20, 1000, 20, 1000, 20, 1000, 20, 1000).pay() {
+	if waited(100, 20, 1000, 20, 1000, 20, 1000, 20, 1000).Pay() {
 		half = "stay"
 	}
 	o.Objective.Latency = time.Minute
@@ -180,8 +192,8 @@ func workedWhenLate() []string {
 			"when late, and at a typical busy time %s came within a boot less what they can wait. One worker is worth "+
 			"%s s of quiet, nearly two hours.", three(rare.price), three(busiestWithin(arrivals.Busiest,
 			rare.boot+rare.LongTermMean-rare.latency)), render.Number(math.Round(rare.headroomWorth(arrivals, 1)))),
-		fmt.Sprintf("workers are worth 100 s, and messages come again after 1000 s each time: after %d quiet times idle "+
-			"workers no longer stay. Where the half of them comes after 20 s they %s.", vain, half),
+		fmt.Sprintf("workers are worth 100 s, and messages come again after 1000 s each time: after %d quiet times "+
+			"idle workers no longer stay. Where the half of them comes after 20 s they %s.", vain, half),
 		fmt.Sprintf("600 messages of 2 s, 2 more a second, boots of 60 s and a price of 60 s: T = %s s. With 300 "+
 			"messages it is the least, %s s.", three(catch.catchUp(600, 2)), three(catch.catchUp(300, 2))),
 		fmt.Sprintf("2000 messages wait, boots take 120 s and the objective is 60 s: ceil(sqrt(2000 x 120 / 1800)) = "+

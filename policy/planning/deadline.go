@@ -9,6 +9,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/policy/internal/durations"
+	"github.com/muster-scale/muster/policy/internal/quiet"
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
@@ -63,8 +64,8 @@ func (p Deadline) Decide(o muster.Observation, recent muster.Recent) muster.Deci
 // machine come here too, by way of decideShared.
 func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	d := rules.Begin(o, deadlineRevision)
-	standby, quiets := standbyOf(recent), quietsOf(recent)
-	d.Kept = append(standby.kept(), quiets.kept()...) // also through holds
+	standby, quiets := quiet.HeadroomOf(recent), quiet.TimesOf(recent)
+	d.Kept = append(standby.Kept(), quiets.Kept()...) // also through holds
 	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:
@@ -80,7 +81,7 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 	plan := newPlan(o, work, p.dial(o, work))
 	plan.standby, plan.quiets = standby, quiets
 	plan.quiets = plan.nextQuiets(o)
-	d.Kept = append(plan.nextStandby(o).kept(), plan.quiets.kept()...)
+	d.Kept = append(plan.nextStandby(o).Kept(), plan.quiets.Kept()...)
 	sized := p.sizeByPlan(d, o, plan)
 	if p.Seasonal {
 		without := sized

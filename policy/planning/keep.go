@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/quiet"
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
@@ -47,13 +48,13 @@ func (p *plan) usableHeadroom(o muster.Observation) float64 {
 }
 
 // nextStandby returns the headroom that the decision keeps for the next one.
-func (p *plan) nextStandby(o muster.Observation) standby {
+func (p *plan) nextStandby(o muster.Observation) quiet.Headroom {
 	if !p.keepsHeadroom() || !o.Arrivals.Known || o.Arrivals.Hour == 0 {
 		return p.standby
 	}
 	room := p.usableHeadroom(o)
-	return p.standby.next(standby{room, p.headroomWorth(o.Arrivals, room),
-		rules.Seconds(o.At) - o.Arrivals.QuietSeconds}, o.Arrivals.QuietSeconds)
+	return p.standby.Next(quiet.Headroom{Workers: room, Worth: p.headroomWorth(o.Arrivals, room),
+		Last: rules.Seconds(o.At) - o.Arrivals.QuietSeconds}, o.Arrivals.QuietSeconds)
 }
 
 // keepFactor is the hysteresis of the headroom: present workers stay for up to 1.2 times the headroom, at most half a
@@ -189,9 +190,9 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 //
 //	r (b + c u) < 1
 //
-// r is the arrival rate, the larger one of five minutes and an hour, b the boot time, c the price of a late message and u
-// the share of launches that come too late. An idle worker costs a worker-second each second. It spares at most one boot
-// for each message, and the price of those that would be late.
+// r is the arrival rate, the larger one of five minutes and an hour, b the boot time, c the price of a late message and
+// u the share of launches that come too late. An idle worker costs a worker-second each second. It spares at most one
+// boot for each message, and the price of those that would be late.
 func (p *plan) rarelyUseful(a muster.Arrivals) bool {
 	return math.Max(a.FiveMinutes, a.Hour)*(p.boot+p.price*p.tooLateShare) < 1
 }
@@ -200,9 +201,9 @@ func (p *plan) rarelyUseful(a muster.Arrivals) bool {
 //
 //	max(1 s, lag, min(p, b / 20))
 //
-// After a poll interval p the next decision would ask it to stop anyway. b is the boot time: the larger it is, the longer
-// a worker may wait for the chance of another message at little cost. lag is how old the counts may be: a decision that
-// does not know yet that the last message is finished would launch a worker for it.
+// After a poll interval p the next decision would ask it to stop anyway. b is the boot time: the larger it is, the
+// longer a worker may wait for the chance of another message at little cost. lag is how old the counts may be: a
+// decision that does not know yet that the last message is finished would launch a worker for it.
 func (p *plan) idleStop(o muster.Observation) time.Duration {
 	poll := cmp.Or(o.Poll, time.Second).Seconds()
 	return time.Duration(math.Max(math.Max(1, p.lag), math.Min(poll, p.boot/20)) * float64(time.Second))
@@ -292,83 +293,17 @@ func (p *plan) kingmanSlots(busy, spare float64) float64 {
 	return busy + math.Min(least, busy)*p.boot/(p.boot+spare)
 }
 
-// The names of the numbers that decisions keep about the headroom of the last busy time: see [standby].
-const (
-	keptHeadroom    = "headroom_workers"
-	keptWorth       = "headroom_worth_s"
-	keptLastArrival = "last_arrival_s"
-)
-
-// standby is the headroom of a fleet's last busy time. Each decision keeps it for the next one, because a policy has no
-// state and rates and busiest times are forgotten after an hour or two. Headroom that takes half an hour to boot can be
-// worth many idle hours.
-type standby struct {
-	// workers is the headroom, a fraction. worth is for how many seconds after an arrival it is worth its idle workers:
-	// see [plan.headroomWorth]. last is the time of the last arrival, in seconds since 1970.
-	workers, worth, last float64
-}
-
-// quietAfter is how many seconds without an arrival make a fleet quiet.
-const quietAfter = 60
-
-// While messages arrive, the headroom is kept anew each renewEvery seconds, or when it or its worth has changed by more
-// than the share renewChange. History records each change, so smaller ones wait. Two times of an arrival that differ by
-// up to sameArrival seconds are of the same one, because [muster.Arrivals] counts in steps of five seconds.
-const renewEvery, renewChange, sameArrival = 60, 0.2, 10
-
-// standbyOf returns the headroom that the newest decision kept, or zero if there is none.
-func standbyOf(recent muster.Recent) standby {
-	if len(recent) == 0 {
-		return standby{}
-	}
-	find := func(name string) float64 {
-		v, _ := recent[len(recent)-1].Find(name)
-		return v
-	}
-	return standby{find(keptHeadroom), find(keptWorth), find(keptLastArrival)}
-}
-
-// kept returns the numbers of s for a decision, nil for no headroom.
-func (s standby) kept() []muster.Value {
-	if s == (standby{}) {
-		return nil
-	}
-	return []muster.Value{rules.Value(keptHeadroom, rules.Round3(s.workers)), rules.Value(keptWorth,
-		rules.Round3(s.worth)), rules.Value(keptLastArrival, rules.Round3(s.last))}
-}
-
-// next returns the headroom to keep after an observation: the measured one if a message has arrived since s, else s.
-func (s standby) next(measured standby, quiet float64) standby {
-	moved := func(before, now float64) bool { return math.Abs(now-before) > renewChange*before }
-	switch since := measured.last - s.last; {
-	case since <= sameArrival:
-		return s
-	case quiet > quietAfter && measured.workers < s.workers:
-		// Polls or reports are so rare that the arrival is seen late, when the rates have fallen already.
-		return standby{s.workers, s.worth, measured.last}
-	case measured.workers == 0:
-		return standby{}
-	case since < renewEvery && !moved(s.workers, measured.workers) && !moved(s.worth, measured.worth):
-		return s
-	}
-	return measured
-}
-
-// left returns for how many more seconds the headroom stays at the time now; not above 0 once it is no longer worth its
-// idle workers.
-func (s standby) left(now float64) float64 { return s.last + s.worth - now }
-
 // quietHeadroom returns the headroom of the last busy time in workers while the fleet is quiet; 0 while messages
 // arrive, once it is no longer worth its idle workers, or while a forecast tells what comes next.
 func (p *plan) quietHeadroom(o muster.Observation) float64 {
 	a := o.Arrivals
-	if a.Known && a.Hour > 0 && a.QuietSeconds <= quietAfter || p.forecast.Used {
+	if a.Known && a.Hour > 0 && a.QuietSeconds <= quiet.After || p.forecast.Used {
 		return 0
 	}
-	if p.standby.left(rules.Seconds(o.At)) <= 0 || p.inVain(a) {
+	if p.standby.Left(rules.Seconds(o.At)) <= 0 || p.inVain(a) {
 		return 0
 	}
-	return p.standby.workers
+	return p.standby.Workers
 }
 
 // headroomWorth returns for how many seconds without an arrival idle workers cost less than to be without them when
@@ -399,5 +334,23 @@ func typical(all []muster.Busiest) []muster.Busiest {
 // whyQuiet says as a clause why idle workers stay: for how long the headroom of the last busy time is worth them.
 func (p *plan) whyQuiet(o muster.Observation) string {
 	return fmt.Sprintf("the objective leaves no time to launch them for the next messages: until %s idle workers cost "+
-		"less than late messages", rules.Clock(o, p.standby.left(rules.Seconds(o.At))))
+		"less than late messages", rules.Clock(o, p.standby.Left(rules.Seconds(o.At))))
+}
+
+// inVain tells whether the fleet is quiet and workers that stay for the next message have not paid so far.
+func (p *plan) inVain(a muster.Arrivals) bool {
+	return p.quiets.Since > 0 && a.QuietSeconds >= quiet.From(p.quiets.Worth) && !p.quiets.Pay()
+}
+
+// nextQuiets returns the quiet times that the decision keeps for the next one.
+func (p *plan) nextQuiets(o muster.Observation) quiet.Times {
+	a := o.Arrivals
+	if !a.Known || a.Hour == 0 {
+		return p.quiets
+	}
+	worth := p.boot
+	if p.keepsHeadroom() {
+		worth = math.Max(worth, p.standby.Worth)
+	}
+	return p.quiets.Next(rules.Seconds(o.At)-a.QuietSeconds, a.QuietSeconds, worth)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/quiet"
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
@@ -37,21 +38,21 @@ func forgotten(after, quiet float64, active int) muster.Observation {
 
 func TestAQuietFleetKeepsTheHeadroomOfItsLastBusyTimeForAsLongAsItIsWorthIt(t *testing.T) {
 	busy := Deadline{}.Decide(seldom(0, 0, 10), nil)
-	s := standbyOf(muster.Recent{}.With(busy, time.Minute))
-	if s.workers < 2 || s.worth < 2100 || s.last != rules.Seconds(quietBegin) {
+	s := quiet.HeadroomOf(muster.Recent{}.With(busy, time.Minute))
+	if s.Workers < 2 || s.Worth < 2100 || s.Last != rules.Seconds(quietBegin) {
 		t.Fatalf("the busy time kept %+v, and the cases below begin 2000 s after it", s)
 	}
-	enough := rules.Ceil(s.workers)
+	enough := rules.Ceil(s.Workers)
 	for _, row := range []struct {
 		name string
 		o    muster.Observation
 		want int
 	}{
-		{"nothing is remembered of the arrivals any more", forgotten(s.worth-5, s.worth-5, 20), enough},
-		{"a worker that was lost is replaced", forgotten(s.worth-5, s.worth-5, 1), enough},
-		{"the headroom is no longer worth its idle workers", forgotten(s.worth+5, s.worth+5, 20), 0},
+		{"nothing is remembered of the arrivals any more", forgotten(s.Worth-5, s.Worth-5, 20), enough},
+		{"a worker that was lost is replaced", forgotten(s.Worth-5, s.Worth-5, 1), enough},
+		{"the headroom is no longer worth its idle workers", forgotten(s.Worth+5, s.Worth+5, 20), 0},
 		{"the arrivals are unknown: the workers stay", func() muster.Observation {
-			o := forgotten(s.worth-5, 0, 20)
+			o := forgotten(s.Worth-5, 0, 20)
 			o.Arrivals = muster.Arrivals{}
 			return o
 		}(), enough},
@@ -72,7 +73,7 @@ func TestAQuietFleetKeepsTheHeadroomOfItsLastBusyTimeForAsLongAsItIsWorthIt(t *t
 		})
 	}
 	d := Deadline{}.Decide(forgotten(2000, 2000, 10), muster.Recent{}.With(busy, time.Minute))
-	until := quietBegin.Add(time.Duration(s.worth * float64(time.Second))).Format("15:04:05")
+	until := quietBegin.Add(time.Duration(s.Worth * float64(time.Second))).Format("15:04:05")
 	if !strings.Contains(d.Sentence(), "until "+until) {
 		t.Errorf("the sentence does not say until when workers stay, %s: %s", until, d.Sentence())
 	}

@@ -2,86 +2,15 @@ package planning
 
 import (
 	"math"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/policy/internal/rules"
 	"pgregory.net/rapid"
 )
 
-// after plays quiet times of so many seconds, one after the other, with a message between them, and returns what is
-// known of them. worth is for how long workers are worth their idle time.
-func after(worth float64, gaps ...float64) (q quiets) {
-	arrived := 1e9
-	for _, gap := range gaps {
-		q = q.next(arrived, quietFrom(worth), worth) // it is quiet
-		arrived += gap
-		q = q.next(arrived, 0, worth) // a message came
-	}
-	return q
-}
-
-func TestWorkersStayThroughQuietTimesAsLongAsThatHasPaid(t *testing.T) {
-	for _, row := range []struct {
-		name  string
-		worth float64
-		gaps  []float64
-		want  bool
-	}{
-		{"nothing is known", 100, nil, true},
-		{"one in vain may be an exception", 100, []float64{1000}, true},
-		{"two in vain", 100, []float64{1000, 1000}, false},
-		{"messages come soon", 100, []float64{30, 30, 30, 30, 30, 30}, true},
-		{"they come as late as the workers are worth", 100, []float64{99, 99, 99, 99, 99, 99}, true},
-		{"half of them come soon", 100, []float64{20, 1000, 20, 1000, 20, 1000, 20, 1000, 20}, true},
-		{"a third of them comes late", 100, []float64{90, 1000, 1000, 90, 1000, 1000, 90, 1000, 1000}, false},
-		{"it has paid again since", 100, []float64{1000, 1000, 1000, 20, 20, 20, 20, 20}, true},
-		{"workers of little worth stay: arrivals are not known so exactly", 15, []float64{1000, 1000, 1000}, true},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			if q := after(row.worth, row.gaps...); q.pay() != row.want {
-				t.Errorf("paid: %v, want %v; %+v", q.pay(), row.want, q)
-			}
-		})
-	}
-}
-
-// A message within a busy time is no quiet time, and one quiet time is counted once, however often it is seen.
-func TestAQuietTimeIsCountedOnceAndOnlyIfItIsOne(t *testing.T) {
-	q := quiets{}
-	for n := range 600 { // a message every nine seconds
-		second := float64(n)
-		q = q.next(1e9+9*math.Floor(second/9), math.Mod(second, 9), 300)
-	}
-	if q != (quiets{}) {
-		t.Errorf("a busy time left %+v", q)
-	}
-	for quiet := range 400 {
-		q = q.next(2e9, float64(quiet), 300)
-	}
-	if q.since != 2e9 || q.idle != 0 {
-		t.Errorf("during a quiet time: %+v, want since 2e9 and nothing counted", q)
-	}
-	if q = q.next(2e9+400, 0, 300); q.idle != 1 || q.useful != 0 || q.since != 0 {
-		t.Errorf("after 400 s, with workers worth 300: %+v, want idle 1 and useful 0", q)
-	}
-}
-
-// No quiet time counts for more than one, and both sums stay bounded.
-func TestQuietTimesCountForAtMostOneEach(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		gaps := rapid.SliceOf(rapid.Float64Range(20, 1e6)).Draw(t, "gaps")
-		q := after(rapid.Float64Range(20, 1e5).Draw(t, "worth"), gaps...)
-		if most := 1 / (1 - forget); q.useful < 0 || q.useful > most || q.idle < 0 || q.idle > most {
-			t.Fatalf("%+v, want both within 0 and %v", q, most)
-		}
-	})
-}
-
-// The decisions of a fleet whose messages come once an hour: at first a worker stays for the next one, which never comes
-// while it is worth that. So later ones go at once.
+// The decisions of a fleet whose messages come once an hour: at first a worker stays for the next one, which never
+// comes while it is worth that. So later ones go at once.
 func TestAWorkerDoesNotWaitInVainAgainAndAgain(t *testing.T) {
 	var recent muster.Recent
 	idle := func(hour int) (seconds int) {
@@ -121,7 +50,8 @@ func TestOneWorkerIsKeptForRareMessagesOnlyIfItsBootsCostMore(t *testing.T) {
 		{"a message in half a minute, boots of a minute", 1.0 / 30, 60, false},
 	} {
 		_, p := planned(15, 100*time.Second, time.Duration(row.boot*float64(time.Second)))
-		if got := p.rarelyUseful(muster.Arrivals{Known: true, FiveMinutes: row.rate, Hour: row.rate}); got != row.rarely {
+		a := muster.Arrivals{Known: true, FiveMinutes: row.rate, Hour: row.rate}
+		if got := p.rarelyUseful(a); got != row.rarely {
 			t.Errorf("%s: rarely useful is %v, want %v", row.name, got, row.rarely)
 		}
 	}
@@ -153,7 +83,8 @@ func TestHowLongAWorkerIsIdleUntilItSaysSo(t *testing.T) {
 // ordered returns the plan of a fleet whose boots took 100 s on average, at most 185 s for nearly all.
 func ordered() *plan {
 	o, _ := planned(10, 20*time.Minute, 100*time.Second)
-	o.Boot = muster.Estimate{Known: true, Count: 1000, MeanSeconds: 100, P50Seconds: 100, P95Seconds: 185, P99Seconds: 220}
+	o.Boot = muster.Estimate{Known: true, Count: 1000, MeanSeconds: 100, P50Seconds: 100, P95Seconds: 185,
+		P99Seconds: 220}
 	o.Capacity.Booting, o.Capacity.Desired = 10, 10
 	o.Coming = []muster.Coming{{AgeSeconds: 0, Members: 10}}
 	return planOf(o)
@@ -177,8 +108,8 @@ func TestSeveralBootsTakeAMeanTimeTogether(t *testing.T) {
 	}
 	if alone, together := p.launchesToBegin(70, 190), p.launchesTogether(70, 190); alone != 70 ||
 		math.Abs(10*together-1.7*5*math.Sqrt(together)-70) > 1e-6 {
-		t.Errorf("70 messages need %v workers alone and %v together, want 70, and n with 10 n - 8.5 sqrt(n) = 70", alone,
-			together)
+		t.Errorf("70 messages need %v workers alone and %v together, want 70, and n with 10 n - 8.5 sqrt(n) = 70",
+			alone, together)
 	}
 }
 
@@ -200,16 +131,4 @@ func TestWorkersTogetherBeginNoFewerThanAlone(t *testing.T) {
 			t.Fatalf("%v messages need %v workers together and %v alone", messages, together, alone)
 		}
 	})
-}
-
-// What is kept of quiet times comes back as it was.
-func TestQuietTimesSurviveADecision(t *testing.T) {
-	q := after(100, 1000, 20, 50)
-	q.since, q.worth = 1e9, 100
-	d := muster.Decision{Kept: slices.Concat(standby{}.kept(), q.kept())}
-	got := quietsOf(muster.Recent{}.With(d, time.Minute))
-	if math.Abs(got.useful-rules.Round3(q.useful)) > 1e-9 || got.since != q.since || got.worth != q.worth ||
-		math.Abs(got.idle-rules.Round3(q.idle)) > 1e-9 {
-		t.Errorf("kept %+v, found %+v", q, got)
-	}
 }

@@ -38,7 +38,8 @@ type Result struct {
 	Method string  `json:"clairvoyant_method"`
 	Ratio  float64 `json:"ratio"`
 	// PeakWorkers is the largest number of members at a time, Launches the number of launch attempts. ScaleEvents is
-	// how often a decision changed the desired count, Reversals how often a change went the other way than the one before.
+	// how often a decision changed the desired count, Reversals how often a change went the other way than the one
+	// before.
 	PeakWorkers int `json:"peak_workers"`
 	Launches    int `json:"launches"`
 	ScaleEvents int `json:"scale_events"`

@@ -1,0 +1,74 @@
+package quiet
+
+import (
+	"math"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/rules"
+)
+
+// The names of the numbers that decisions keep about the headroom of the last busy time: see [Headroom].
+const (
+	keptHeadroom    = "headroom_workers"
+	keptWorth       = "headroom_worth_s"
+	keptLastArrival = "last_arrival_s"
+)
+
+// Headroom is the headroom of a fleet's last busy time. Each decision keeps it for the next one, because a policy has
+// no state and rates and busiest times are forgotten after an hour or two. Headroom that takes half an hour to boot can
+// be worth many idle hours.
+type Headroom struct {
+	// Workers is the headroom, a fraction. Worth is for how many seconds after an arrival it is worth its idle workers:
+	// see headroomWorth in package planning. Last is the time of the last arrival, in seconds since 1970.
+	Workers, Worth, Last float64
+}
+
+// After is how many seconds without an arrival make a fleet quiet.
+const After = 60
+
+// While messages arrive, the headroom is kept anew each renewEvery seconds, or when it or its worth has changed by more
+// than the share renewChange. History records each change, so smaller ones wait. Two times of an arrival that differ by
+// up to sameArrival seconds are of the same one, because [muster.Arrivals] counts in steps of five seconds.
+const renewEvery, renewChange, sameArrival = 60, 0.2, 10
+
+// HeadroomOf returns the headroom that the newest decision kept, or zero if there is none.
+func HeadroomOf(recent muster.Recent) Headroom {
+	if len(recent) == 0 {
+		return Headroom{}
+	}
+	find := func(name string) float64 {
+		v, _ := recent[len(recent)-1].Find(name)
+		return v
+	}
+	return Headroom{find(keptHeadroom), find(keptWorth), find(keptLastArrival)}
+}
+
+// Kept returns the numbers of s for a decision, nil for no headroom.
+func (s Headroom) Kept() []muster.Value {
+	if s == (Headroom{}) {
+		return nil
+	}
+	return []muster.Value{rules.Value(keptHeadroom, rules.Round3(s.Workers)), rules.Value(keptWorth,
+		rules.Round3(s.Worth)), rules.Value(keptLastArrival, rules.Round3(s.Last))}
+}
+
+// Next returns the headroom to keep after an observation: the measured one if a message has arrived since s, else s.
+func (s Headroom) Next(measured Headroom, quiet float64) Headroom {
+	moved := func(before, now float64) bool { return math.Abs(now-before) > renewChange*before }
+	switch since := measured.Last - s.Last; {
+	case since <= sameArrival:
+		return s
+	case quiet > After && measured.Workers < s.Workers:
+		// Polls or reports are so rare that the arrival is seen late, when the rates have fallen already.
+		return Headroom{s.Workers, s.Worth, measured.Last}
+	case measured.Workers == 0:
+		return Headroom{}
+	case since < renewEvery && !moved(s.Workers, measured.Workers) && !moved(s.Worth, measured.Worth):
+		return s
+	}
+	return measured
+}
+
+// Left returns for how many more seconds the headroom stays at the time now; not above 0 once it is no longer worth its
+// idle workers.
+func (s Headroom) Left(now float64) float64 { return s.Last + s.Worth - now }

@@ -1,0 +1,94 @@
+package planning
+
+import (
+	"math"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/durations"
+)
+
+// bootOf returns the boot time in seconds that 95 % of the workers keep, or durations.CautiousBoot while none is known.
+func bootOf(e muster.Estimate) float64 {
+	if !e.Known || e.MeanSeconds <= 0 {
+		return durations.CautiousBoot.Seconds()
+	}
+	return math.Max(e.MeanSeconds, e.P95Seconds)
+}
+
+// bootWithMargin returns bootOf, but for n measured boots at least
+//
+//	mean (1 + 0.1 sqrt(4 / (1 + n)))
+//
+// because the longest of a few boots says little about the next one. A boot time from the configuration (Prior) gets no
+// margin: the user chose it.
+func bootWithMargin(e muster.Estimate) float64 {
+	boot := bootOf(e)
+	if e.Known && !e.Prior {
+		boot = math.Max(boot, e.MeanSeconds*(1+bootVariation*math.Sqrt(4/(1+float64(e.Count)))))
+	}
+	return boot
+}
+
+// begunTogether is [plan.begun] with the workers on their way taken together: see startsAfterBoot. It is for messages
+// that can still be in time.
+func (p *plan) begunTogether(until float64) float64 {
+	sure, mean, variance := 0.0, 0.0, 0.0
+	for _, a := range p.pending {
+		each, deviation := 0.0, 0.0
+		if until >= a.at {
+			each = p.starts(until-a.at, p.varied)
+			sure += a.slots * each
+		}
+		if a.age >= 0 && p.together {
+			each, deviation = p.startsAfterBoot(until+a.age, a.age)
+		}
+		mean += a.slots * each
+		variance += a.slots * p.slots * deviation * deviation // the slots of one worker begin together
+	}
+	return p.begunInService(until) + math.Max(sure, mean-deviationsToP95*math.Sqrt(variance))
+}
+
+// deviationsToP95 is how many standard deviations the 95th percentile lies above the mean in usual distributions.
+const deviationsToP95 = 1.7
+
+// startsAfterBoot returns how many messages a slot of a worker begins within so many seconds after its launch, as mean
+// and standard deviation. It has been booting for age seconds. Boot times are taken to be half one deviation below
+// their mean and half one above. Of many workers some are ready soon, so together they begin more than if each took as
+// long as nearly all do at most.
+func (p *plan) startsAfterBoot(within, age float64) (mean, deviation float64) {
+	starts := func(boot float64) float64 {
+		if within < boot {
+			return 0
+		}
+		return p.starts(within-boot, p.varied)
+	}
+	late := starts(math.Max(age+1, p.bootMean+p.bootSpread))
+	if soon := p.bootMean - p.bootSpread; soon > age {
+		early := starts(soon)
+		return (early + late) / 2, (early - late) / 2
+	}
+	return late, 0
+}
+
+// launchesToBegin returns how many workers, launched so many seconds before the last moment, begin so many messages if
+// each takes the boot time that nearly all keep.
+func (p *plan) launchesToBegin(messages, before float64) float64 {
+	return messages / (p.slots * p.starts(before-p.boot, p.varied))
+}
+
+// launchesTogether is launchesToBegin for workers taken together: see startsAfterBoot. n workers begin n e messages on
+// average with the deviation sqrt(n) d, so with near certainty
+//
+//	n e - 1.7 sqrt(n) d = messages
+//
+// The smaller number of both counts.
+func (p *plan) launchesTogether(messages, before float64) float64 {
+	n := p.launchesToBegin(messages, before)
+	mean, deviation := p.startsAfterBoot(before, 0)
+	mean, deviation = mean*p.slots, deviationsToP95*deviation*p.slots
+	if mean <= 0 {
+		return n
+	}
+	root := (deviation + math.Sqrt(deviation*deviation+4*mean*messages)) / (2 * mean)
+	return math.Min(n, root*root)
+}
