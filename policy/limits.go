@@ -169,6 +169,9 @@ type Stabilised struct {
 func (p Stabilised) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	d := p.Of.Decide(o, recent)
 	d.Wish = d.Desired
+	if p.In > 0 {
+		d.IdleStop = 0 // a fall must have been right for a while; a worker that stops by itself would not wait
+	}
 	window, extreme := p.In, func(a, b int) int { return max(a, b) }
 	if d.Desired > d.Previous {
 		window, extreme = p.Out, func(a, b int) int { return min(a, b) }

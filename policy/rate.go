@@ -29,7 +29,10 @@ func (p Rate) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 		shape = p.Out
 	}
 	if p.In.Disabled { // no worker may leave by itself either
-		d.Floor, d.IdleStop = max(d.Floor, min(d.Previous, d.Desired)), 0
+		d.Floor = max(d.Floor, min(d.Previous, d.Desired))
+	}
+	if p.In.Disabled || p.In.Period > 0 {
+		d.IdleStop = 0
 	}
 	if shape.Disabled && d.Desired != d.Previous && d.Verdict != muster.Hold {
 		way := "fall"
@@ -38,7 +41,7 @@ func (p Rate) Decide(o muster.Observation, recent muster.Recent) muster.Decision
 		}
 		d = d.Held(muster.RateLimited, muster.Term{Rule: "rate", Why: "the configuration disables every " + way})
 		if p.In.Disabled {
-			d.Floor, d.IdleStop = d.Previous, 0
+			d.Floor = d.Previous
 		}
 		return d
 	}
