@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/roster"
@@ -13,10 +14,23 @@ import (
 // told returns the idle stop in the answer to a worker.
 func (w *world) told(m *worker) time.Duration { return w.state.Directive(m.id, m.id).IdleStop }
 
+// seldomPolled are the settings of a fleet with a poll a minute.
+func seldomPolled(t *testing.T) controller.Settings {
+	s, err := controller.NewSettings(controller.Settings{
+		Fleet: "f", Queues: []string{"q"}, Spec: policy.Spec{Name: "deadline", Processing: 2 * time.Second},
+		Objective: muster.Objective{Latency: 5 * time.Minute, Quantile: 0.99}, Poll: time.Minute,
+		Limits: muster.Limits{Max: 10, LaunchesPerHour: 1000}, BootPrior: 5 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // A worker that nobody needs after its message hears so while it is busy. So it says itself that it is ready to stop,
 // and goes in the same step, where it would else wait for a poll, a stop request and one more report.
 func TestAWorkerThatIsNotNeededIsToldSoWhileItIsBusy(t *testing.T) {
-	w := newWorld(t, settings(t, policy.Spec{Name: "deadline", Processing: 2 * time.Second}, 10))
+	w := newWorld(t, seldomPolled(t))
 	w.backlog = 1
 	w.step(0)
 	w.obey()
@@ -72,7 +86,7 @@ func TestNoWorkerIsToldToStopByItself(t *testing.T) {
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			w := newWorld(t, settings(t, policy.Spec{Name: "deadline", Processing: 2 * time.Second}, 10))
+			w := newWorld(t, seldomPolled(t))
 			w.backlog = 1
 			w.step(0)
 			w.obey()

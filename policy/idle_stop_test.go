@@ -61,7 +61,9 @@ func TestWorkersStopByThemselvesOnlyWhereNothingKeepsThem(t *testing.T) {
 		{"an operator reserved fewer", deadline, with(func(s *see) { s.overrides = hold(override.Reserve, 2) }), true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			d := build(row.spec).Decide(row.see.observation(), nil)
+			o := row.see.observation()
+			o.Poll = time.Minute // the next poll is far away
+			d := build(row.spec).Decide(o, nil)
 			if got := d.IdleStop > 0; got != row.want {
 				t.Errorf("an idle stop of %s, want one: %v; %s", d.IdleStop, row.want, d.Sentence())
 			}

@@ -78,7 +78,8 @@ func TestDeadlineLaunchesAsManyOrMoreForAShorterObjective(t *testing.T) {
 }
 
 // Where the load is no whole number of workers, the size goes between the two around it: fewer make a backlog that has
-// time, and one more works it off.
+// time, and one more works it off. The first launch may be one worker short, for as long as the objective allows; what
+// it leaves undone has been worked off after an hour and a half.
 func TestDeadlineStaysAtTheSizesAroundAConstantLoad(t *testing.T) {
 	const work, boot = 20 * time.Second, 60 * time.Second
 	for _, gap := range []time.Duration{2 * time.Second, 3500 * time.Millisecond, 7 * time.Second, 45 * time.Second} {
@@ -94,7 +95,7 @@ func TestDeadlineStaysAtTheSizesAroundAConstantLoad(t *testing.T) {
 				Settings: timely(t, 300*time.Second, work, boot, 1), Trace: trace.Of("constant", all...),
 				World: world.World{Boot: world.Draw{Mean: boot}, Wakes: true},
 				Stepped: func(v View) {
-					if d := v.Outcome.Decision.Desired; v.At > time.Hour && v.At < end {
+					if d := v.Outcome.Decision.Desired; v.At > 90*time.Minute && v.At < end {
 						least, most = min(least, d), max(most, d)
 					}
 				},

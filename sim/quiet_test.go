@@ -267,7 +267,7 @@ func alike(t *testing.T, fewer, all scoring.Result) {
 	if off := math.Abs(fewer.WorkerSeconds - all.WorkerSeconds); off > max(120, 0.02*all.WorkerSeconds) {
 		t.Errorf("found %.0f worker-seconds, and with all polls %.0f", fewer.WorkerSeconds, all.WorkerSeconds)
 	}
-	if off := math.Abs(float64(fewer.Launches - all.Launches)); off > max(2, 0.02*float64(all.Launches)) {
+	if off := math.Abs(float64(fewer.Launches - all.Launches)); off > max(2, 0.03*float64(all.Launches)) {
 		t.Errorf("found %d launches, and with all polls %d", fewer.Launches, all.Launches)
 	}
 }

@@ -133,8 +133,7 @@ func workedByDeadline() []string {
 			"each worker begins %s, so %s are needed. Together they begin %s each with a deviation of %s, and %s are "+
 			"needed.", three(boots.bootMean), three(boots.boot), three(boots.starts(190-boots.boot, 0)),
 			three(boots.launchesToBegin(70, 190)), three(each), three(apart), three(boots.launchesTogether(70, 190))),
-		fmt.Sprintf("with polls a minute apart and boots of 100 s a worker says so after %s s, with polls each second "+
-			"after %s s.", idle(time.Minute), idle(time.Second)),
+		fmt.Sprintf("with polls a minute apart and boots of 100 s a worker says so after %s s.", idle(time.Minute)),
 		fmt.Sprintf("64 messages have waited for 100 s, no worker is there, and work of 10 s was measured. With P = "+
 			"%s s, t = %s s. A worker that boots in 90 s begins %s of them, so 64 / %[3]s = %s, and %d are needed. "+
 			"With h = %s s a later one begins %s, so 64 / %[7]s = %s, and %d are needed: %d are launched now.",

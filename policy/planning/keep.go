@@ -201,12 +201,17 @@ func (p *plan) rarelyUseful(a muster.Arrivals) bool {
 //
 //	max(1 s, lag, min(p, b / 20))
 //
-// After a poll interval p the next decision would ask it to stop anyway. b is the boot time: the larger it is, the
-// longer a worker may wait for the chance of another message at little cost. lag is how old the counts may be: a
-// decision that does not know yet that the last message is finished would launch a worker for it.
+// p is the poll interval and b the boot time: the larger it is, the longer a worker may wait for the chance of another
+// message at little cost. lag is how old the counts may be: a decision that does not know yet that the last message is
+// finished would launch a worker for it. idleStop returns 0 where counts are exact and the next poll is as soon: that
+// poll asks the worker.
 func (p *plan) idleStop(o muster.Observation) time.Duration {
 	poll := cmp.Or(o.Poll, time.Second).Seconds()
-	return time.Duration(math.Max(math.Max(1, p.lag), math.Min(poll, p.boot/20)) * float64(time.Second))
+	idle := math.Max(math.Max(1, p.lag), math.Min(poll, p.boot/20))
+	if p.lag == 0 && idle >= poll {
+		return 0
+	}
+	return time.Duration(idle * float64(time.Second))
 }
 
 // mayConsolidate tells whether the fleet may shrink to the workers that could hold all messages in progress, although

@@ -63,10 +63,10 @@ func TestHowLongAWorkerIsIdleUntilItSaysSo(t *testing.T) {
 		poll, boot, lag time.Duration
 		want            time.Duration
 	}{
-		{"polls of a second", time.Second, time.Minute, 0, time.Second},
+		{"polls of a second: the next one asks it as soon", time.Second, time.Minute, 0, 0},
 		{"rare polls, short boots", time.Minute, time.Second, 0, time.Second},
 		{"rare polls: a twentieth of a boot", time.Minute, 100 * time.Second, 0, 5 * time.Second},
-		{"long boots: not longer than a poll", 10 * time.Second, 20 * time.Minute, 0, 10 * time.Second},
+		{"long boots: the next poll is sooner", 10 * time.Second, 20 * time.Minute, 0, 0},
 		{"old counts: until they show what the worker did", time.Minute, time.Minute, 45 * time.Second,
 			45 * time.Second},
 	} {
