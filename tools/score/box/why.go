@@ -10,12 +10,13 @@ var whyWorst = map[uint64]string{
 	1009: "No launch is in time here: the headroom grows from two workers to four with the bursts that were seen, " +
 		"and the first " +
 		"bursts are late; ten workers throughout are not.",
-	1010: "Work of minutes is interrupted with its spot instances: most is late either way, and a quarter more is " +
-		"paid to have " +
-		"36 % in time in place of 8 %.",
+	1010: "Work of minutes is interrupted with its spot instances: most is late either way, and a sixth more is " +
+		"paid to have 36 % in time in place of 8 %.",
 	1017: "The counts are a minute old at an objective of 19 s: the first that are known show a thousand late " +
 		"messages, and 36 " +
 		"workers are launched for them where the other launches 50.",
+	1018: "Work takes longer the more messages wait, and the plan lets some hundred wait for half an hour: it does " +
+		"not know that this makes them dearer.",
 	1019: "It plans with the whole objective: 90 s of work wait when eight times as many messages begin to come, and " +
 		"the maximum " +
 		"leaves no room to catch up.",
@@ -25,9 +26,8 @@ var whyWorst = map[uint64]string{
 	1028: "The late messages are those of the first seconds, in which one worker finds out how long the work takes; " +
 		"the maximum " +
 		"leaves little room to catch up.",
-	1029: "Polls a minute apart and reports 14 s late: its worker hears two minutes after its last message that it " +
-		"may go, where a " +
-		"job ends by itself.",
+	1029: "Reports are 14 s late, and so are their answers: its worker waits for the permit to leave, where a job " +
+		"ends by itself.",
 	1032: "With one worker at most, what was put off for the whole objective cannot be caught up once the work takes " +
 		"several times " +
 		"as long.",
