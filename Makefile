@@ -20,8 +20,6 @@ RACES ?= 1000000
 SEEDS ?= 20000
 WORLDS ?= 200
 NODES ?= 1000000
-# WAITING lets more tests run at a time than there are processors: those of commands and workers mostly wait.
-WAITING := -p 3 -parallel 4
 
 # PAGES is the dashboard as the program embeds it. It is built again when its sources changed.
 PAGES := server/page/bundle/index.html.gz
@@ -53,7 +51,7 @@ test: ## run every test that needs only Go, with the race detector where gorouti
 	$(GO) test -vet=off $(PURE) ./controller # under the detector, controller skips tests that only compute
 	$(GO) test -vet=off -run '^TestComputingScripts$$' ./cmd/muster
 	$(GO) test -C tools -vet=off ./...
-	CGO_ENABLED=1 GORACE="atexit_sleep_ms=10 $$GORACE" $(GO) test -vet=off -timeout 20m $(WAITING) $(RACE) $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(PURE:./%=$(MODULE)/%))")
+	CGO_ENABLED=1 GORACE="atexit_sleep_ms=10 $$GORACE" $(GO) test -vet=off -timeout 20m $(RACE) $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(PURE:./%=$(MODULE)/%))")
 
 fuzz: ## run each fuzz target for some seconds (FUZZTIME=10s)
 	@scripts/fuzz $(or $(FUZZTIME),10s)
