@@ -27,8 +27,8 @@ func seldomPolled(t *testing.T) controller.Settings {
 	return s
 }
 
-// A worker that nobody needs after its message hears so while it is busy. So it says itself that it is ready to stop,
-// and goes in the same step, where it would else wait for a poll, a stop request and one more report.
+// The controller tells a busy worker that it is not needed after its message. The worker then says itself that it is
+// ready to stop, and leaves with the next step. Otherwise it would wait for a poll, a stop request and one more report.
 func TestAWorkerThatIsNotNeededIsToldSoWhileItIsBusy(t *testing.T) {
 	w := newWorld(t, seldomPolled(t))
 	w.backlog = 1

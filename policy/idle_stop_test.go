@@ -9,7 +9,7 @@ import (
 	"github.com/muster-scale/muster/policy"
 )
 
-// A worker that nobody needs after its message may end by itself. Nothing tells it so while anything keeps it.
+// A decision lets workers stop by themselves only while no rule, limit or operator keeps them.
 func TestWorkersStopByThemselvesOnlyWhereNothingKeepsThem(t *testing.T) {
 	build := func(s policy.Spec) muster.Policy {
 		p, err := policy.New(s)

@@ -192,7 +192,7 @@ func workedWhenLate() []string {
 			"%s s of quiet, nearly two hours.", three(rare.price), three(busiestWithin(arrivals.Busiest,
 			rare.boot+rare.LongTermMean-rare.latency)), render.Number(math.Round(rare.headroomWorth(arrivals, 1)))),
 		fmt.Sprintf("workers are worth 100 s, and messages come again after 1000 s each time: after %d quiet times "+
-			"idle workers no longer stay. Where the half of them comes after 20 s they %s.", vain, half),
+			"idle workers no longer stay. Where half of them come after 20 s, they %s.", vain, half),
 		fmt.Sprintf("600 messages of 2 s, 2 more a second, boots of 60 s and a price of 60 s: T = %s s. With 300 "+
 			"messages it is the least, %s s.", three(catch.catchUp(600, 2)), three(catch.catchUp(300, 2))),
 		fmt.Sprintf("2000 messages wait, boots take 120 s and the objective is 60 s: ceil(sqrt(2000 x 120 / 1800)) = "+

@@ -89,7 +89,7 @@ func keptOutsidePlan(o muster.Observation, active int, one bool) (workers int, b
 // The first floor(a) workers are never idle for long. Without the last one, f seconds of work a second pile up, until
 // as much waits as can wait: floor(a) S. If that takes no longer than a boot, the worker stays, because its next boot
 // costs more than its idle time until then (ski rental). With floor(a) = 0 the one worker stays while max(S + 1/r, time
-// since the last message) is at most b.
+// since the last message) is at most b, unless that was in vain before (inVain).
 //
 // An idle worker also stops if fewer messages than it handles arrive within a boot.
 func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
@@ -148,8 +148,8 @@ const busiestShare = 0.9
 // worker-second each second; smaller shares make messages late. The cheapest share counts, the larger one of two equal
 // ones.
 //
-// A forecast that is used replaces r and the busiest times. headroom returns 0 once nothing has arrived for so long
-// that the idle workers have cost more than late messages would, unless a rise is forecast.
+// A forecast that is used replaces r and the busiest times. Unless a rise is forecast, headroom returns 0 where idle
+// workers cost more than late messages would: see idleTooLong, inVain and rarelyUseful.
 func (p *plan) headroom(a muster.Arrivals) float64 {
 	spare := math.Max(0, p.latency-p.LongTermMean)
 	usual, arrivals := p.offeredLoad(a), a.Hour
