@@ -48,13 +48,7 @@ func From(worth float64) float64 { return math.Min(After, math.Max(10, worth/8))
 
 // TimesOf returns the quiet times that the newest decision kept, or zero if it kept none.
 func TimesOf(recent muster.Recent) Times {
-	if len(recent) == 0 {
-		return Times{}
-	}
-	find := func(name string) float64 {
-		v, _ := recent[len(recent)-1].Find(name)
-		return v
-	}
+	find := reader(recent)
 	return Times{find(keptQuietSince), find(keptQuietWorth), find(keptQuietUseful), find(keptQuietIdle)}
 }
 
