@@ -477,10 +477,15 @@ func (s *Settings) ageStaleAfter() time.Duration {
 }
 
 // rules returns the durations of the roster. A member may take three times the slowest recent boot, at least half a
-// minute: giving it up too early launches a second one.
+// minute: giving it up too early launches a second one. Until a boot was measured, nobody knows how long one takes. It
+// is then ten times the expected boot, at least two minutes.
 func (s *Settings) rules(boot muster.Estimate) roster.Rules {
 	slowest := max(s.BootPrior.Seconds(), boot.P95Seconds)
-	within := max(30*time.Second, time.Duration(3*slowest*float64(time.Second)))
+	least, times := 30*time.Second, 3.0
+	if !boot.Known || boot.Prior {
+		least, times = 2*time.Minute, 10
+	}
+	within := max(least, time.Duration(times*slowest*float64(time.Second)))
 	r := roster.Rules{Silence: silence, StoredSilence: max(silence, 3*s.Poll), BootWithin: within, Grace: grace,
 		Remember: 5 * time.Minute, Unreported: s.Unreported}
 	if s.Spec.Shadow && !s.Unreported { // the workers of the other system may not report to Muster

@@ -15,6 +15,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/arrivals"
 	"github.com/muster-scale/muster/policy/internal/durations"
 	"github.com/muster-scale/muster/policy/internal/quiet"
 	"github.com/muster-scale/muster/policy/internal/rules"
@@ -117,14 +118,14 @@ func workedByDeadline() []string {
 	}
 	rates := muster.Arrivals{Known: true, Minute: 0.15, FiveMinutes: 0.15, TwentyMinutes: 0.15, Hour: 0.15,
 		WatchedSeconds: 3600}
-	load := usual.arrivalBound(rates) * usual.FinishedMean
+	load := arrivals.Bound(rates) * usual.FinishedMean
 	stay := usual.keptBusy(rates, muster.Capacity{BusySlots: 1})
 	return []string{
 		fmt.Sprintf("1000 durations of 10 s, then 12 of 20 s: m = (8 x 10 + 240) / 20 = %s s.", three(changed.Mean)),
 		fmt.Sprintf("with an objective of 300 s and a poll each second, P = %s s; with one of 30 s, P = %s s.",
 			three(usual.latency), three(short.latency)),
 		fmt.Sprintf("three boots of 60 s count as %s s; a stated boot of 60 s counts as %s s.",
-			three(bootWithMargin(three60)), three(bootWithMargin(stated(60)))),
+			three(durations.BootWithMargin(three60)), three(durations.BootWithMargin(stated(60)))),
 		fmt.Sprintf("with durations of 10 s that vary by as much (v = 1), a free slot begins %s messages within 45 s, "+
 			"with equal ones %s.", three(varied.starts(45, 1)), three(varied.starts(45, 0))),
 		fmt.Sprintf("with m = 10 s, d = 25 s and σ = 10 s, 16 messages ahead count as %s more.",
@@ -167,7 +168,7 @@ func workedWhenLate() []string {
 	kingman := plan{Work: durations.Work{LongTermMean: 2, Variation: 1}, quantile: 0.99, boot: 30}
 	catch := plan{Work: durations.Work{Mean: 2}, latency: 60, slots: 1, boot: 60, price: 60}
 	_, rare := planned(10, 7*time.Minute, 13*time.Minute)
-	arrivals := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: rare.boot + rare.LongTermMean - rare.latency,
+	few := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: rare.boot + rare.LongTermMean - rare.latency,
 		Messages: 8}}}
 	vain, gaps := 0, []float64(nil)
 	for ; waited(100, gaps...).Pay(); vain++ {
@@ -189,8 +190,8 @@ func workedWhenLate() []string {
 			"%s.", three(o.Objective.PriceOfLate(4, 2)), three(o.Objective.PriceOfLate(4, 0.02))),
 		fmt.Sprintf("workers boot for 780 s, the objective is 420 s, messages of 10 s cost %s worker-seconds each "+
 			"when late, and at a typical busy time %s came within a boot less what they can wait. One worker is worth "+
-			"%s s of quiet, nearly two hours.", three(rare.price), three(busiestWithin(arrivals.Busiest,
-			rare.boot+rare.LongTermMean-rare.latency)), render.Number(math.Round(rare.headroomWorth(arrivals, 1)))),
+			"%s s of quiet, nearly two hours.", three(rare.price), three(arrivals.Within(few.Busiest,
+			rare.boot+rare.LongTermMean-rare.latency)), render.Number(math.Round(rare.headroomWorth(few, 1)))),
 		fmt.Sprintf("workers are worth 100 s, and messages come again after 1000 s each time: after %d quiet times "+
 			"idle workers no longer stay. Where half of them come after 20 s, they %s.", vain, half),
 		fmt.Sprintf("600 messages of 2 s, 2 more a second, boots of 60 s and a price of 60 s: T = %s s. With 300 "+

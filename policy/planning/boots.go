@@ -1,33 +1,6 @@
 package planning
 
-import (
-	"math"
-
-	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/policy/internal/durations"
-)
-
-// bootOf returns the boot time in seconds that 95 % of the workers keep, or durations.CautiousBoot while none is known.
-func bootOf(e muster.Estimate) float64 {
-	if !e.Known || e.MeanSeconds <= 0 {
-		return durations.CautiousBoot.Seconds()
-	}
-	return math.Max(e.MeanSeconds, e.P95Seconds)
-}
-
-// bootWithMargin returns bootOf, but for n measured boots at least
-//
-//	mean (1 + 0.1 sqrt(4 / (1 + n)))
-//
-// because the longest of a few boots says little about the next one. A boot time from the configuration (Prior) gets no
-// margin: the user chose it.
-func bootWithMargin(e muster.Estimate) float64 {
-	boot := bootOf(e)
-	if e.Known && !e.Prior {
-		boot = math.Max(boot, e.MeanSeconds*(1+bootVariation*math.Sqrt(4/(1+float64(e.Count)))))
-	}
-	return boot
-}
+import "math"
 
 // begunTogether is [plan.begun] with the workers on their way taken together: see startsAfterBoot. It is for messages
 // that can still be in time.

@@ -46,11 +46,12 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/11"
+	deadlineRevision = "deadline/12"
 )
 
 // Decide implements [muster.Policy].
 func (p Deadline) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
+	o.Boot = durations.BootSoFar(o)
 	if silent(o) {
 		return decideUntimed(p.grow(o, recent), o)
 	}
@@ -113,7 +114,7 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 	case plan.quietHeadroom(o) > 0:
 		because = plan.whyQuiet(o)
 	default:
-		because = "the arrivals keep them busy"
+		because = "the arrivals keep them busy" + plan.whyLate(o)
 	}
 	keep = max(keep, stay)
 	if keep < active {
@@ -121,7 +122,7 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 	}
 	waiting := o.Backlog().Value
 	if waiting == 0 {
-		return d.With(idleTerm(o, kept{keep, because, plan.mayConsolidate()}))
+		return d.With(idleTerm(o, kept{keep, because, plan.mayConsolidate(), plan.reasons(d, o)}))
 	}
 	need := plan.needAfter(0)
 	launch := 0
@@ -155,7 +156,7 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 			rules.Value("mpd_s", plan.Mean), rules.Value("service_s", plan.Tail),
 			rules.Value("boot_s", plan.boot), rules.Value("workers", float64(active)),
 			rules.Value("more_needed", rules.Round3(need.workers)),
-			rules.Value("keep", float64(keep))}),
+			rules.Value("keep", float64(keep))}, plan.reasons(d, o)),
 		Why: plan.why(o, need, out-active) + rules.Failing(o),
 	})
 }
@@ -174,7 +175,7 @@ func (p Deadline) dial(o muster.Observation, w durations.Work) float64 {
 	if p.Scale > 0 || !p.Prompt {
 		return p.Scale
 	}
-	twice := 2 * (w.Tail + bootWithMargin(o.Boot) + o.LateSeconds())
+	twice := 2 * (w.Tail + durations.BootWithMargin(o.Boot) + o.LateSeconds())
 	return math.Min(1, math.Max(promptShare, twice/o.Objective.Latency.Seconds()))
 }
 
@@ -237,7 +238,7 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 // corrected one boot later.
 func (p Deadline) first(o muster.Observation, backlog float64) int {
 	const digits = 15
-	boot, latency := bootOf(o.Boot), o.Objective.Latency.Seconds()
+	boot, latency := durations.Boot(o.Boot), o.Objective.Latency.Seconds()
 	stake := backlog
 	switch again := secondLaunchReady(o, boot) - latency; {
 	case boot > latency && o.Arrivals.Known:
@@ -278,6 +279,8 @@ type kept struct {
 	because string
 	// consolidate lets the fleet shrink to the workers that could hold all messages in progress between them.
 	consolidate bool
+	// reasons are further values of the term.
+	reasons []muster.Value
 }
 
 // idleTerm returns the term while nothing waits: idle workers stop, except those that are kept.
@@ -310,10 +313,10 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 		why += fmt.Sprintf(", %d %s because %s", keep.workers, verb, keep.because)
 	}
 	return muster.Term{Rule: deadlineRule, Out: max(keep.workers, min(active, busy)), Why: why + rules.Failing(o),
-		In: []muster.Value{
+		In: append([]muster.Value{
 			rules.Value("busy", float64(working)), rules.Value("keep", float64(keep.workers)),
 			rules.Value("workers", float64(active)),
-		}}
+		}, keep.reasons...)}
 }
 
 // countIs returns "1 worker is" or "3 workers are".

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/arrivals"
 	"github.com/muster-scale/muster/policy/internal/quiet"
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
@@ -44,7 +45,30 @@ func (p *plan) usableHeadroom(o muster.Observation) float64 {
 	if !o.Arrivals.Known {
 		return 0
 	}
-	return math.Min(p.headroom(o.Arrivals), p.usableSlots(o)/p.slots)
+	room := p.headroom(o.Arrivals)
+	p.forLate = p.moreForLate(o, room)
+	return math.Min(room+p.forLate, p.usableSlots(o)/p.slots)
+}
+
+// paidForLate is the share of what late messages have cost that the fleet pays for more headroom.
+const paidForLate = 0.05
+
+// moreForLate returns how many workers to keep beside so much headroom, because too many messages were late:
+//
+//	more = 0.05 c E max(0, q - I) / w,  at most the headroom or one worker
+//
+// E messages ended in the past hour, the share I of them in time; q is the quantile, c the price of a late message and
+// w the watched part of the hour in seconds. Kept for as long, these workers cost a twentieth of what the late messages
+// have cost: hardly anything where they do not help, and enough where a few workers are missing.
+func (p *plan) moreForLate(o muster.Observation, room float64) float64 {
+	const hour, least = 3600, 60
+	w := o.Progress.Value()
+	if room <= 0 || !w.InTime.Known {
+		return 0
+	}
+	cost := p.price * w.Ended * math.Max(0, p.quantile-w.InTime.Value)
+	watched := math.Min(hour, math.Max(least, cmp.Or(o.Arrivals.WatchedSeconds, hour)))
+	return math.Min(paidForLate*cost/watched, math.Max(1, room))
 }
 
 // nextStandby returns the headroom that the decision keeps for the next one.
@@ -93,7 +117,7 @@ func keptOutsidePlan(o muster.Observation, active int, one bool) (workers int, b
 //
 // An idle worker also stops if fewer messages than it handles arrive within a boot.
 func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
-	rate := p.arrivalBound(a)
+	rate := arrivals.Bound(a)
 	load := rate * p.FinishedMean / p.slots
 	whole := math.Floor(load + 1e-9)
 	keep := whole
@@ -109,25 +133,6 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 	}
 	busy := float64(c.BusySlots) / p.slots
 	return int(math.Min(keep, math.Ceil(busy)+math.Floor(rate*p.boot/p.slots+0.5)))
-}
-
-// arrivalBound returns an upper bound of the arrival rate in messages per second, one deviation of chance above the
-// count:
-//
-//	(n + 1 + z sqrt(n)) / w,   z = 1
-//
-// for n messages in a window of w seconds. The smallest bound of all windows counts.
-func (p *plan) arrivalBound(a muster.Arrivals) float64 {
-	const z = 1
-	watched := cmp.Or(a.WatchedSeconds, 3600)
-	least := math.Inf(1)
-	for _, w := range []struct{ over, rate float64 }{{60, a.Minute}, {300, a.FiveMinutes}, {1200, a.TwentyMinutes},
-		{3600, a.Hour}} {
-		over := math.Min(w.over, watched)
-		n := w.rate * over
-		least = math.Min(least, (n+1+z*math.Sqrt(n))/over)
-	}
-	return least
 }
 
 // busiestShare is the share of the headroom for the busiest times that is kept. The rest is launched when they come.
@@ -152,14 +157,14 @@ const busiestShare = 0.9
 // workers cost more than late messages would: see idleTooLong, inVain and rarelyUseful.
 func (p *plan) headroom(a muster.Arrivals) float64 {
 	spare := math.Max(0, p.latency-p.LongTermMean)
-	usual, arrivals := p.offeredLoad(a), a.Hour
+	usual, hourly := p.offeredLoad(a), a.Hour
 	rate, differs := forecastRate(p.forecast)
 	rises := p.forecast.Used && differs && rate > p.forecast.LatelyPerSecond
 	switch {
 	case rises:
-		arrivals = rate
+		hourly = rate
 	case p.forecast.Used && differs:
-		arrivals = math.Min(arrivals, rate)
+		hourly = math.Min(hourly, rate)
 	}
 	least, best := math.Inf(1), 0.0
 	shares := muster.RoomShares()
@@ -175,7 +180,7 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 			}
 			slots = p.busiestSlots(a, usual, spare, func(b muster.Busiest) float64 { return b.Rooms[k] })
 		}
-		cost := (slots-usual)/p.slots + p.price*arrivals*p.tooLateShare*(p.quantile-share)
+		cost := (slots-usual)/p.slots + p.price*hourly*p.tooLateShare*(p.quantile-share)
 		if cost <= least {
 			least, best = cost, slots
 		}
@@ -322,18 +327,8 @@ func (p *plan) headroomWorth(a muster.Arrivals, workers float64) float64 {
 	if workers <= 0 {
 		return 0
 	}
-	late := busiestWithin(typical(a.Busiest), math.Max(1, p.boot+p.lag+p.LongTermMean-p.latency))
+	late := arrivals.Within(arrivals.Typical(a.Busiest), math.Max(1, p.boot+p.lag+p.LongTermMean-p.latency))
 	return p.price*late/math.Ceil(workers) + p.boot
-}
-
-// typical returns the busy times in which half of all messages came. The largest of all would be the wrong measure of
-// the next one: many a first message comes alone. A quantile of half and below has no smaller share.
-func typical(all []muster.Busiest) []muster.Busiest {
-	usual := make([]muster.Busiest, len(all))
-	for i, b := range all {
-		usual[i] = muster.Busiest{OverSeconds: b.OverSeconds, Messages: cmp.Or(b.Rooms[0], b.Messages)}
-	}
-	return usual
 }
 
 // whyQuiet says as a clause why idle workers stay: for how long the headroom of the last busy time is worth them.

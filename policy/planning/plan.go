@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/arrivals"
 	"github.com/muster-scale/muster/policy/internal/durations"
 	"github.com/muster-scale/muster/policy/internal/quiet"
 )
 
 // plan is one observation prepared for the question that Deadline asks: how many workers must be launched, and when?
 //
-// newPlan makes one. It is then only read, except that sizeByPlan notes in promptLaunch and probing why it chose a
-// number, for the sentence. All times are in seconds; instants count from the observation. Counts of slots and messages
-// are means, so they need not be whole.
+// newPlan makes one. It is then only read, except that promptLaunch, probing and forLate note why a number was chosen,
+// for the sentence. All times are in seconds; instants count from the observation. Counts of slots and messages are
+// means, so they need not be whole.
 type plan struct {
 	// Work is the estimate of the processing duration.
 	durations.Work
@@ -68,6 +69,8 @@ type plan struct {
 	standby quiet.Headroom
 	// quiets are the quiet times so far.
 	quiets quiet.Times
+	// forLate is how many workers of the headroom are kept because messages were late: see moreForLate.
+	forLate float64
 }
 
 // pendingSlots are slots of workers that take messages from the time at on, with near certainty. age is the time since
@@ -89,7 +92,8 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	p := plan{
 		Work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), inService: float64(c.Slots),
 		free: float64(max(0, c.Slots-c.BusySlots)),
-		boot: bootWithMargin(o.Boot), lag: o.LateSeconds(), quantile: o.Objective.Quantile, arrivals: o.Arrivals,
+		boot: durations.BootWithMargin(o.Boot), lag: o.LateSeconds(), quantile: o.Objective.Quantile,
+		arrivals: o.Arrivals,
 	}
 	p.bootMean = p.boot
 	if o.Boot.Known && o.Boot.MeanSeconds > 0 {
@@ -184,9 +188,6 @@ func (p *plan) estimateProgress(c muster.Capacity) {
 	// Slots that are spread evenly over their work have a deviation of m / sqrt(12).
 	p.mixed = math.Max(p.varied, math.Min(1, c.HeldDeviationSeconds*math.Sqrt(12)/p.Mean))
 }
-
-// bootVariation is the assumed deviation of boot times over their mean, while too few were measured to show it.
-const bootVariation = 0.1
 
 // launchesTooLate returns the share of launches, 0 to 1, that come too late for a message that waits when they are
 // ordered. It is the larger of two shares: boots that take too long, and messages whose work takes too long after a
@@ -441,7 +442,7 @@ func (p *plan) expectedArrivals(seconds float64) float64 {
 		within := n * seconds / math.Max(seen, seconds/3)
 		if w.over <= 10 && len(a.Busiest) > 0 && watched >= seconds {
 			// Above the rate of five minutes, a spike is no larger than the past ones.
-			within = math.Min(within, math.Max(a.FiveMinutes*seconds, busiestWithin(a.Busiest, seconds+w.over)-n))
+			within = math.Min(within, math.Max(a.FiveMinutes*seconds, arrivals.Within(a.Busiest, seconds+w.over)-n))
 		}
 		expected = math.Max(expected, within)
 	}
@@ -476,20 +477,6 @@ func (p *plan) rateGrowth() float64 {
 		late, over = w.rate, longer
 	}
 	return math.Max(0, least)
-}
-
-// busiestWithin returns how many messages arrived within so many seconds at the busiest times, interpolated linearly
-// between two measured windows. Beyond the longest window it returns the number of that window.
-func busiestWithin(all []muster.Busiest, seconds float64) float64 {
-	var before muster.Busiest
-	for _, b := range all {
-		if b.OverSeconds >= seconds {
-			return before.Messages +
-				(b.Messages-before.Messages)*(seconds-before.OverSeconds)/(b.OverSeconds-before.OverSeconds)
-		}
-		before = b
-	}
-	return before.Messages
 }
 
 // unusedSlots returns how many slots are free or on their way.

@@ -94,7 +94,7 @@ func (p plan) slotEach(o muster.Observation, seconds float64) int {
 func (x Exact) firstSlots(d muster.Decision, o muster.Observation) muster.Decision {
 	// A root whose message was lost sends nothing: no more roots count than messages exist.
 	young := math.Min(float64(o.Expected.Young), o.Backlog().Value+o.InFlight().Value)
-	held, stays := 0.0, firstSlotsShare*bootOf(o.Boot)
+	held, stays := 0.0, firstSlotsShare*durations.Boot(o.Boot)
 	if o.InFlight().Value > 0 {
 		held = o.Capacity.HeldMeanSeconds
 	}

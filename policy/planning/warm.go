@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/durations"
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
@@ -27,7 +28,7 @@ func poolOf(o muster.Observation, cold float64) pool {
 	}
 	p := pool{exists: true, ready: float64(o.Pool.Ready), boot: cold}
 	if o.Pool.Boot.Known {
-		p.boot = math.Min(cold, bootOf(o.Pool.Boot))
+		p.boot = math.Min(cold, durations.Boot(o.Pool.Boot))
 	}
 	return p
 }

@@ -33,15 +33,44 @@ func (p *plan) finished(messages float64) (float64, bool) {
 	return high + p.Mean, true
 }
 
-// termValues returns in with the values of the warm pool and the number of message classes, if there are any.
-func (p *plan) termValues(in []muster.Value) []muster.Value {
+// reasons returns the values of a term that only some decisions have: the idle stop, and the workers kept because
+// messages were late, with the share of those.
+func (p *plan) reasons(d muster.Decision, o muster.Observation) (in []muster.Value) {
+	if d.IdleStop > 0 {
+		in = append(in, rules.Value("idle_stop_s", rules.Round3(d.IdleStop.Seconds())))
+	}
+	if p.forLate >= notable {
+		in = append(in, rules.Value("kept_for_late", rules.Round3(p.forLate)), rules.Value("late_share",
+			rules.Round3(lateShareOf(o))))
+	}
+	return in
+}
+
+// lateShareOf returns the share of the past hour's messages that were late, 0 to 1.
+func lateShareOf(o muster.Observation) float64 { return 1 - o.Progress.Value().InTime.Value }
+
+// termValues returns in with the values of the warm pool, the number of message classes and the reasons, if there are
+// any.
+func (p *plan) termValues(in, reasons []muster.Value) []muster.Value {
 	if p.pool.exists {
 		in = append(in, rules.Value("warm", p.pool.ready), rules.Value("warm_boot_s", p.pool.boot))
 	}
-	if p.Classes == 0 {
-		return in
+	if p.Classes > 0 {
+		in = append(in, rules.Value("classes", float64(p.Classes)))
 	}
-	return append(in, rules.Value("classes", float64(p.Classes)))
+	return append(in, reasons...)
+}
+
+// notable is how many workers a reason must account for to be said.
+const notable = 0.1
+
+// whyLate continues a sentence about the kept workers, if late messages are one of the reasons for them.
+func (p *plan) whyLate(o muster.Observation) string {
+	if p.forLate < notable {
+		return ""
+	}
+	return fmt.Sprintf(", and %s %% of the past hour's messages were late",
+		render.Number(math.Round(1000*lateShareOf(o))/10))
 }
 
 // why says in one sentence what the plan found and what is done. n is the need at the observation, launch the number of
@@ -64,8 +93,8 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	case p.promptLaunch:
 		return fmt.Sprintf("%s; there is no worker; launching 1 at once, because the fleet is prompt", waiting)
 	case launch > 0 && n.workers == 0:
-		return fmt.Sprintf("%s; launching %d to be ready for the busiest times of the past hours%s", waiting, launch,
-			strings.Replace(boots, " because", ", because", 1))
+		return fmt.Sprintf("%s; launching %d to be ready for the busiest times of the past hours%s%s", waiting, launch,
+			strings.Replace(boots, " because", ", because", 1), p.whyLate(o))
 	case launch > 0 && n.cause == forArriving:
 		return fmt.Sprintf("%s, and %s a second arrive; %s would be late for those that arrive while "+
 			"others boot; launching %d now%s",

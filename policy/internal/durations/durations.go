@@ -11,7 +11,8 @@
 // once. The estimate weighs the sources such that one message that hangs moves little, and that chance in few durations
 // is not taken for a change.
 //
-// [GrowthOf] estimates how durations grow with the number of busy slots, on a machine that all members share.
+// [GrowthOf] estimates how durations grow with the number of busy slots, on a machine that all members share. [Boot],
+// [BootWithMargin] and [BootSoFar] estimate the boot time of a worker.
 //
 // Package series computes the measured estimates, package policy/planning uses the result. This package knows nothing
 // of workers to launch or of objectives. docs/arithmetic.md has the formulas.
@@ -32,8 +33,9 @@ type Work struct {
 	Mean, Deviation, Tail, LongTermTail float64
 	// Longest is the 99th percentile.
 	Longest float64
-	// LongTermMean is the measured mean, until the last minutes differ from it by more than chance. It then follows
-	// them.
+	// LongTermMean is the measured mean, until the last minutes exceed it by more than chance. It then follows them.
+	// It does not follow them down: where work takes longer the more messages wait, a quiet time would forget what the
+	// next busy one needs.
 	LongTermMean float64
 	// FinishedMean is Mean without the jump that messages in progress alone can cause: a few long ones may be among
 	// them.
@@ -44,9 +46,6 @@ type Work struct {
 	// Classes is the number of known message classes; 0 if all work is treated as one.
 	Classes int
 }
-
-// CautiousBoot is the boot time assumed before the first measured one: a usual time of a cloud instance.
-const CautiousBoot = 2 * time.Minute
 
 // weightBefore is how many durations the long-term mean counts for against the last minutes, if durations are about
 // equal. If they vary, it counts for more, because more durations are needed to tell a change from chance.
@@ -85,8 +84,9 @@ func Of(o muster.Observation) (Work, bool) {
 	usual := math.Max(e.MeanSeconds, tailOf(e))
 	return Work{
 		Mean: mean, FinishedMean: lately,
-		LongTermMean: followChange(e.MeanSeconds, lately, deviation, weight, o.Pace.Finished+inProgress),
-		Deviation:    math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, Tail: usual * scale, LongTermTail: usual,
+		LongTermMean: max(e.MeanSeconds,
+			followChange(e.MeanSeconds, lately, deviation, weight, o.Pace.Finished+inProgress)),
+		Deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, Tail: usual * scale, LongTermTail: usual,
 		Variation: math.Min(1, variation),
 		Longest:   e.P99Seconds * mean / e.MeanSeconds,
 	}, true
