@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/policy/internal/durations"
+	"github.com/muster-scale/muster/policy/internal/lateness"
 	"github.com/muster-scale/muster/policy/internal/quiet"
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
@@ -65,8 +67,8 @@ func (p Deadline) Decide(o muster.Observation, recent muster.Recent) muster.Deci
 // machine come here too, by way of decideShared.
 func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	d := rules.Begin(o, deadlineRevision)
-	standby, quiets := quiet.HeadroomOf(recent), quiet.TimesOf(recent)
-	d.Kept = append(standby.Kept(), quiets.Kept()...) // also through holds
+	standby, quiets, reserve := quiet.HeadroomOf(recent), quiet.TimesOf(recent), lateness.ReserveOf(recent)
+	d.Kept = slices.Concat(standby.Kept(), quiets.Kept(), reserve.Kept()) // also through holds
 	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:
@@ -82,7 +84,8 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 	plan := newPlan(o, work, p.dial(o, work))
 	plan.standby, plan.quiets = standby, quiets
 	plan.quiets = plan.nextQuiets(o)
-	d.Kept = append(plan.nextStandby(o).Kept(), plan.quiets.Kept()...)
+	plan.reserve = reserve.Next(o, plan.price)
+	d.Kept = slices.Concat(plan.nextStandby(o).Kept(), plan.quiets.Kept(), plan.reserve.Kept())
 	sized := p.sizeByPlan(d, o, plan)
 	if p.Seasonal {
 		without := sized

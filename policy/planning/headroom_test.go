@@ -90,37 +90,3 @@ func TestHeadroomIsWorthItsPrice(t *testing.T) {
 		})
 	}
 }
-
-// What late messages have cost pays for more headroom: a twentieth of it within as long again. 4,000 messages in half an
-// hour at 60 s each, two in a hundred of them late beyond the share that may be, cost 4,800 worker-seconds.
-func TestLateMessagesPayForMoreHeadroom(t *testing.T) {
-	for _, row := range []struct {
-		name                  string
-		room, price           float64
-		inTime, ended, within float64
-		unknown               bool
-		want                  float64
-	}{
-		{"as many in time as the objective asks for", 4, 60, 0.99, 4000, 1800, false, 0},
-		{"more than it asks for", 4, 60, 1, 4000, 1800, false, 0},
-		{"two in a hundred too few: 0.05 x 4800 / 1800", 4, 60, 0.97, 4000, 1800, false, 0.133},
-		{"within an hour it is half as much", 4, 60, 0.97, 4000, 3600, false, 0.067},
-		{"longer than an hour is not known", 4, 60, 0.97, 4000, 1e6, false, 0.067},
-		{"the first minute is no reason to hurry", 4, 60, 0.97, 4000, 5, false, 4},
-		{"all are late: the headroom doubles at most", 4, 60, 0, 4000, 1800, false, 4},
-		{"half a worker: one more at most", 0.5, 60, 0, 4000, 1800, false, 1},
-		{"no headroom is worth its price: none for late ones either", 0, 60, 0, 4000, 1800, false, 0},
-		{"late messages cost nothing", 4, 0, 0, 4000, 1800, false, 0},
-		{"nothing has ended", 4, 60, 0, 0, 1800, false, 0},
-		{"nobody knows how many were late", 4, 60, 0.5, 4000, 1800, true, 0},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			o := muster.Observation{Arrivals: muster.Arrivals{Known: true, WatchedSeconds: row.within},
-				Progress: &muster.Progress{Ended: row.ended, InTime: muster.Sample{Known: !row.unknown, Value: row.inTime}}}
-			p := &plan{price: row.price, quantile: 0.99}
-			if got := p.moreForLate(o, row.room); math.Abs(got-row.want) > 1e-3 {
-				t.Errorf("found %.4f workers more, want %v", got, row.want)
-			}
-		})
-	}
-}

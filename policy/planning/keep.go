@@ -46,29 +46,8 @@ func (p *plan) usableHeadroom(o muster.Observation) float64 {
 		return 0
 	}
 	room := p.headroom(o.Arrivals)
-	p.forLate = p.moreForLate(o, room)
+	p.forLate = p.reserve.Beside(room)
 	return math.Min(room+p.forLate, p.usableSlots(o)/p.slots)
-}
-
-// paidForLate is the share of what late messages have cost that the fleet pays for more headroom.
-const paidForLate = 0.05
-
-// moreForLate returns how many workers to keep beside so much headroom, because too many messages were late:
-//
-//	more = 0.05 c E max(0, q - I) / w,  at most the headroom or one worker
-//
-// E messages ended in the past hour, the share I of them in time; q is the quantile, c the price of a late message and
-// w the watched part of the hour in seconds. Kept for as long, these workers cost a twentieth of what the late messages
-// have cost: hardly anything where they do not help, and enough where a few workers are missing.
-func (p *plan) moreForLate(o muster.Observation, room float64) float64 {
-	const hour, least = 3600, 60
-	w := o.Progress.Value()
-	if room <= 0 || !w.InTime.Known {
-		return 0
-	}
-	cost := p.price * w.Ended * math.Max(0, p.quantile-w.InTime.Value)
-	watched := math.Min(hour, math.Max(least, cmp.Or(o.Arrivals.WatchedSeconds, hour)))
-	return math.Min(paidForLate*cost/watched, math.Max(1, room))
 }
 
 // nextStandby returns the headroom that the decision keeps for the next one.

@@ -8,6 +8,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy/internal/arrivals"
 	"github.com/muster-scale/muster/policy/internal/durations"
+	"github.com/muster-scale/muster/policy/internal/lateness"
 	"github.com/muster-scale/muster/policy/internal/quiet"
 )
 
@@ -69,7 +70,8 @@ type plan struct {
 	standby quiet.Headroom
 	// quiets are the quiet times so far.
 	quiets quiet.Times
-	// forLate is how many workers of the headroom are kept because messages were late: see moreForLate.
+	// reserve is what late messages pay for beside the headroom, forLate the part of it that is kept.
+	reserve lateness.Reserve
 	forLate float64
 }
 
