@@ -30,7 +30,9 @@ func (w *world) live(minutes int, each func(controller.Outcome)) {
 			w.send(60)
 			w.backlog = 0 // somebody else works on them
 		}
-		each(w.step(time.Minute))
+		o := w.step(time.Minute)
+		w.obey()
+		each(o)
 	}
 }
 

@@ -101,7 +101,7 @@ func TestPollsThatAreLeftOutChangeNothing(t *testing.T) {
 		{"single messages with little time", "deadline", 3 * minute, 0, boot, lonely(80), false, 0.05},
 		{"single messages with too little time", "deadline", 90 * time.Second, 0, boot, lonely(80), false, 0.25},
 		{"a message each 10 minutes with too little time", "deadline", 3 * minute, 0, boot,
-			laws.Poisson(7, 100, 0, 10*minute, 90*time.Second, laws.Exponential()), false, 0.5},
+			laws.Poisson(7, 100, 0, 10*minute, 90*time.Second, laws.Exponential()), false, 0.55},
 		{"hours on and off", "deadline", 5 * minute, 0, boot, hours(8), false, 0.6},
 		{"hours on and off, exact", "exact", 5 * minute, 0, idle, hours(8), true, 0.6},
 		{"steady load of 3", "deadline", 5 * minute, 0, boot,

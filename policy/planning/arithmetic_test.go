@@ -17,6 +17,7 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/policy/internal/arrivals"
 	"github.com/muster-scale/muster/policy/internal/durations"
+	"github.com/muster-scale/muster/policy/internal/lateness"
 	"github.com/muster-scale/muster/policy/internal/quiet"
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
@@ -126,6 +127,9 @@ func workedByDeadline() []string {
 			three(usual.latency), three(short.latency)),
 		fmt.Sprintf("three boots of 60 s count as %s s; a stated boot of 60 s counts as %s s.",
 			three(durations.BootWithMargin(three60)), three(durations.BootWithMargin(stated(60)))),
+		fmt.Sprintf("60 s are expected, and the first worker has been booting for 200 s: b = %s s.",
+			three(durations.Boot(durations.BootSoFar(muster.Observation{Boot: stated(60),
+				Coming: []muster.Coming{{AgeSeconds: 200, Members: 1}}})))),
 		fmt.Sprintf("with durations of 10 s that vary by as much (v = 1), a free slot begins %s messages within 45 s, "+
 			"with equal ones %s.", three(varied.starts(45, 1)), three(varied.starts(45, 0))),
 		fmt.Sprintf("with m = 10 s, d = 25 s and σ = 10 s, 16 messages ahead count as %s more.",
@@ -178,6 +182,11 @@ func workedWhenLate() []string {
 	if waited(100, 20, 1000, 20, 1000, 20, 1000, 20, 1000).Pay() {
 		half = "stay"
 	}
+	late := func(inTime float64) string {
+		r := lateness.Reserve{}.Next(muster.Observation{At: o.At, Objective: muster.Objective{Quantile: 0.99},
+			Progress: &muster.Progress{Ended: 4000, InTime: muster.Measured(o.At, inTime)}}, 60)
+		return three(r.Workers)
+	}
 	o.Objective.Latency = time.Minute
 	o.Boot = stated(120)
 	crowded := durations.Growth{Known: true, Base: 4, Useful: 2}
@@ -194,6 +203,8 @@ func workedWhenLate() []string {
 			rare.boot+rare.LongTermMean-rare.latency)), render.Number(math.Round(rare.headroomWorth(few, 1)))),
 		fmt.Sprintf("workers are worth 100 s, and messages come again after 1000 s each time: after %d quiet times "+
 			"idle workers no longer stay. Where half of them come after 20 s, they %s.", vain, half),
+		fmt.Sprintf("within an hour 4000 messages ended, 3 %% of them late where 1 %% may be, and a late one costs 60 "+
+			"worker-seconds: %s workers. With all of them late it is %s.", late(0.97), late(0)),
 		fmt.Sprintf("600 messages of 2 s, 2 more a second, boots of 60 s and a price of 60 s: T = %s s. With 300 "+
 			"messages it is the least, %s s.", three(catch.catchUp(600, 2)), three(catch.catchUp(300, 2))),
 		fmt.Sprintf("2000 messages wait, boots take 120 s and the objective is 60 s: ceil(sqrt(2000 x 120 / 1800)) = "+

@@ -1,0 +1,43 @@
+package worlds
+
+import (
+	"context"
+	"testing"
+)
+
+// Worlds in which no launch is in time for what waits, and in which the headroom for the measured load was too little:
+// the loss was a multiple of that of other autoscalers. Each row has the share in time and the worker-seconds that
+// deadline/11 had, which knew nothing of late messages.
+func TestLateMessagesPayForHeadroom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it plays hours of busy worlds")
+	}
+	for _, x := range []struct {
+		name   string
+		number uint64
+		inTime float64 // at least
+		cost   float64 // at most, in worker-seconds
+	}{
+		{"counts a minute old, a load just below one worker: 0.59 for 1,044", 7044, 0.95, 2500},
+		{"work that takes longer the more messages wait: 0.53 for 45,307", 7079, 0.7, 100_000},
+		{"boots of minutes that nobody stated, work that takes ever longer: 0.89 for 143,246", 5057, 0.95, 130_000},
+		{"messages that fail are late whatever is kept: 0.87 for 807", 1033, 0.87, 900},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			w := Draw(x.number)
+			p, err := Prepare(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := Play(context.Background(), w, p, underTest(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.InTime < x.inTime || o.WorkerSeconds > x.cost || len(o.Faults) > 0 {
+				t.Errorf("found %.3f in time for %.0f worker-seconds with the faults %v, want %g at least for %g at most: %s",
+					o.InTime, o.WorkerSeconds, o.Faults, x.inTime, x.cost, w)
+			}
+		})
+	}
+}
