@@ -385,7 +385,7 @@ func (p *plan) needForArrivals(ahead, wait float64, count func(why cause, ahead,
 	for _, share := range []float64{0.15, 0.5, 1} {
 		within := math.Max(share*wait, least)
 		if in := boot + within - wait; in > 0 {
-			count(forArriving, ahead+p.expectedArrivals(in), boot+within, p.begun(boot+within))
+			count(forArriving, ahead+p.expectedArrivals(in), p.boot+within, p.begun(boot+within))
 		}
 	}
 }
