@@ -193,19 +193,20 @@ func (p *plan) estimateProgress(c muster.Capacity) {
 
 // launchesTooLate returns the share of launches, 0 to 1, that come too late for a message that waits when they are
 // ordered. It is the larger of two shares: boots that take too long, and messages whose work takes too long after a
-// boot. Work longer than the whole objective is late with any launch, so it does not count.
+// boot. Work longer than the whole objective is late whatever is ready for it, so it does not count.
 func (p *plan) launchesTooLate(o muster.Observation) float64 {
 	left := p.latency - p.step - p.lag
 	boot := o.Boot
 	if !boot.Known {
 		boot = muster.Estimate{MeanSeconds: p.boot}
 	}
-	boots := shareLonger(boot, boot.MeanSeconds, left-p.LongTermMean)
 	usual := p.LongTermMean / p.Mean
+	lost := shareLonger(o.Processing, o.Processing.P50Seconds, p.latency*usual)
+	boots := (1 - lost) * shareLonger(boot, boot.MeanSeconds, left-p.LongTermMean)
 	work := shareLonger(o.Processing, math.Max(o.Processing.P50Seconds, 1e-3*p.LongTermMean),
-		(left-p.boot)*usual) - shareLonger(o.Processing, o.Processing.P50Seconds, p.latency*usual)
+		(left-p.boot)*usual) - lost
 	if p.slack() <= 0 {
-		work = math.Max(work, durations.RareShare) // messages beyond the planned tail, whatever their class
+		work = math.Max(work, (1-lost)*durations.RareShare) // messages beyond the planned tail, whatever their class
 	}
 	return math.Max(boots, work)
 }
@@ -425,7 +426,9 @@ func (p *plan) varianceExtra(ahead float64) float64 {
 }
 
 // expectedArrivals returns how many messages to expect within so many seconds. It takes the highest of the recent rates
-// whose window is at least a third of that time.
+// whose window is at least a third of that time. Of several rates chance makes one the highest, so each counts less one
+// deviation, sqrt(n) of n messages, except that over the whole watched time. Otherwise two single messages within a
+// minute would look like two each minute.
 //
 // Three exceptions hold. If arrivals have been watched for a short time only, a third of the asked time counts as
 // watched: the first seconds say little about a whole boot. A spike in the last ten seconds goes on for as long as the
@@ -442,7 +445,11 @@ func (p *plan) expectedArrivals(seconds float64) float64 {
 			continue
 		}
 		n := w.rate * seen
-		within := n * seconds / math.Max(seen, seconds/3)
+		sure := n
+		if seen < watched {
+			sure = math.Max(0, n-math.Sqrt(n))
+		}
+		within := sure * seconds / math.Max(seen, seconds/3)
 		if w.over <= 10 && len(a.Busiest) > 0 && watched >= seconds {
 			// Above the rate of five minutes, a spike is no larger than the past ones.
 			within = math.Min(within, math.Max(a.FiveMinutes*seconds, arrivals.Within(a.Busiest, seconds+w.over)-n))
