@@ -187,8 +187,8 @@ func TestAMomentsStandstillLaunchesNobody(t *testing.T) {
 func TestOldCountsGiveAWorkerNoMoreTimeForWhatArrives(t *testing.T) {
 	latest := func(lag float64) (all []float64, messages float64) {
 		p := &plan{Work: durations.Work{Mean: 1, FinishedMean: 1}, slots: 1, latency: 20, boot: 10, lag: lag, step: 2,
-			price: 60, arrivals: muster.Arrivals{Known: true, TenSeconds: 2, Minute: 2, FiveMinutes: 2, TwentyMinutes: 2,
-				Hour: 2, WatchedSeconds: 3600}}
+			price: 60, arrivals: muster.Arrivals{Known: true, TenSeconds: 2, Minute: 2, FiveMinutes: 2,
+				TwentyMinutes: 2, Hour: 2, WatchedSeconds: 3600}}
 		p.needForArrivals(0, 5, func(_ cause, ahead, by, _ float64) {
 			all, messages = append(all, by), ahead
 		})
@@ -200,6 +200,7 @@ func TestOldCountsGiveAWorkerNoMoreTimeForWhatArrives(t *testing.T) {
 		t.Errorf("begun within %v s with fresh counts and %v s with old ones, want three equal times", fresh, old)
 	}
 	if more-few < 90 {
-		t.Errorf("%v messages are planned for with fresh counts and %v with counts of 50 s ago, want 100 more", few, more)
+		t.Errorf("%v messages are planned for with fresh counts and %v with counts of 50 s ago, want 100 more", few,
+			more)
 	}
 }

@@ -36,7 +36,7 @@
 // Numbers about slots and messages are float64, because a mean is not whole. Only the decision rounds, with rules.Ceil.
 //
 // Use package policy, not this one, to build a policy from a configuration with all its limits. How long the work takes
-// is in policy/internal/durations, what the arrivals tell in policy/internal/arrivals, and what late messages pay for in
-// policy/internal/lateness. Use policy/outlook for the expected results of a size, and policy/peer for other
+// is in policy/internal/durations, what the arrivals tell in policy/internal/arrivals, and what late messages pay for
+// in policy/internal/lateness. Use policy/outlook for the expected results of a size, and policy/peer for other
 // autoscalers to compare with.
 package planning

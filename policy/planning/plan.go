@@ -378,8 +378,8 @@ const standingShare = 0.25
 //
 // count takes one need, as in needAfter. messages counts the waiting ones, wait is the time in seconds that a message
 // may wait. What arrived within the lag is among the messages, but a worker launched now is ready after its boot,
-// however old the counts are. The need is computed for three points of the time after the boot: it may be largest early, when little has
-// begun, or late, when the most have arrived.
+// however old the counts are. The need is computed for three points of the time after the boot: it may be largest
+// early, when little has begun, or late, when the most have arrived.
 func (p *plan) needForArrivals(ahead, wait float64, count func(why cause, ahead, latest, begun float64)) {
 	boot := p.boot + p.lag
 	// Workers on their way are left out: with them, a launch would shorten the time that it was ordered for.

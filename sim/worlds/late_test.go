@@ -36,8 +36,8 @@ func TestLateMessagesPayForHeadroom(t *testing.T) {
 				t.Fatal(err)
 			}
 			if o.InTime < x.inTime || o.WorkerSeconds > x.cost || len(o.Faults) > 0 {
-				t.Errorf("found %.3f in time for %.0f worker-seconds with the faults %v, want %g at least for %g at most: %s",
-					o.InTime, o.WorkerSeconds, o.Faults, x.inTime, x.cost, w)
+				t.Errorf("found %.3f in time for %.0f worker-seconds with the faults %v, want %g at least for %g at "+
+					"most: %s", o.InTime, o.WorkerSeconds, o.Faults, x.inTime, x.cost, w)
 			}
 		})
 	}
