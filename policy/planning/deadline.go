@@ -232,7 +232,8 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 //	first = ceil(sqrt(A c / (15 b)))
 //
 // where A are the messages that wait, or that a second launch would be too late for; c is the price of a late message
-// in worker-seconds; b is the boot time in seconds.
+// in worker-seconds; b is the boot time in seconds. If the messages that wait pay for all workers that max allows, all
+// begin: under too much work for max, a later launch never makes up for what an earlier one would have done.
 //
 // The expression under the root is the answer to a newsvendor's problem. Work that takes anything from 5 ms to 4 h
 // makes the needed number of workers equally likely in each digit over a range of e^15, hence the 15. The worker after
@@ -242,18 +243,20 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 func (p Deadline) first(o muster.Observation, backlog float64) int {
 	const digits = 15
 	boot, latency := durations.Boot(o.Boot), o.Objective.Latency.Seconds()
-	stake := backlog
+	pays := func(stake float64) int {
+		return rules.Ceil(math.Sqrt(stake * o.Objective.PriceOfLate(boot, 0) / (digits * boot)))
+	}
+	n := pays(backlog)
 	switch again := secondLaunchReady(o, boot) - latency; {
 	case boot > latency && o.Arrivals.Known:
-		stake = math.Max(stake, o.Arrivals.Minute*boot)
-	case boot > latency:
+		n = max(n, pays(o.Arrivals.Minute*boot))
+	case boot > latency || n >= o.Limits.Max:
 	case again <= 0 || !o.Boot.Known || !o.Arrivals.Known:
 		return 1 // it measures, and workers launched after that are in time for most messages
 	default:
-		stake = o.Arrivals.Minute * math.Min(boot, again) // those that a second launch comes too late for
+		n = pays(o.Arrivals.Minute * math.Min(boot, again)) // those that a second launch comes too late for
 	}
-	n := math.Sqrt(stake * o.Objective.PriceOfLate(boot, 0) / (digits * boot))
-	return max(1, min(rules.Ceil(n), rules.Ceil(backlog/math.Max(1, o.Capacity.SlotsPerWorker))))
+	return max(1, min(n, rules.Ceil(backlog/math.Max(1, o.Capacity.SlotsPerWorker))))
 }
 
 // secondLaunchReady returns in how many seconds the workers of a second launch take messages, if the first worker needs
