@@ -232,8 +232,9 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 //	first = ceil(sqrt(A c / (15 b)))
 //
 // where A are the messages that wait, or that a second launch would be too late for; c is the price of a late message
-// in worker-seconds; b is the boot time in seconds. If the messages that wait pay for all workers that max allows, all
-// begin: under too much work for max, a later launch never makes up for what an earlier one would have done.
+// in worker-seconds; b is the boot time in seconds. If the messages that wait pay for all workers that max allows even
+// with c = b, all begin: under too much work for max, a later launch never makes up for what an earlier one would have
+// done. A higher c counts only for messages that a second launch would be too late for.
 //
 // The expression under the root is the answer to a newsvendor's problem. Work that takes anything from 5 ms to 4 h
 // makes the needed number of workers equally likely in each digit over a range of e^15, hence the 15. The worker after
@@ -250,7 +251,8 @@ func (p Deadline) first(o muster.Observation, backlog float64) int {
 	switch again := secondLaunchReady(o, boot) - latency; {
 	case boot > latency && o.Arrivals.Known:
 		n = max(n, pays(o.Arrivals.Minute*boot))
-	case boot > latency || n >= o.Limits.Max:
+	case boot > latency:
+	case math.Sqrt(backlog/digits) > float64(o.Limits.Max-1):
 	case again <= 0 || !o.Boot.Known || !o.Arrivals.Known:
 		return 1 // it measures, and workers launched after that are in time for most messages
 	default:

@@ -27,6 +27,8 @@ func TestHowManyBeginOnMessagesOfUnknownDuration(t *testing.T) {
 		{"no more than there are messages, of which a worker takes four", 30 * time.Second, 60, 9, 4, 20, 100, 3},
 		{"those that wait pay for all that may be: sqrt(1000 / 15) > 8", 10 * time.Minute, 60, 1000, 1, 1, 8, 9},
 		{"but not for ten", 10 * time.Minute, 60, 1000, 1, 1, 10, 1},
+		{"a late message costs a minute, and a boot a second: only the boot counts for that", 10 * time.Minute, 1, 100,
+			1, 1, 8, 1},
 		{"nor do a few messages", 10 * time.Minute, 60, 15, 1, 1, 2, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
