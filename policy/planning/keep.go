@@ -46,8 +46,9 @@ func (p *plan) usableHeadroom(o muster.Observation) float64 {
 		return 0
 	}
 	room := p.headroom(o.Arrivals)
-	p.forLate = p.reserve.Beside(room)
-	return math.Min(room+p.forLate, p.usableSlots(o)/p.slots)
+	usable := math.Min(room+p.reserve.Beside(room), p.usableSlots(o)/p.slots)
+	p.forLate = math.Max(0, usable-room)
+	return usable
 }
 
 // nextStandby returns the headroom that the decision keeps for the next one.
