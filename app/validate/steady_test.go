@@ -85,11 +85,10 @@ func TestASimulatedSteadyRunLaunchesNoStorm(t *testing.T) {
 		c.sent, c.work = append(c.sent, time.Duration(i)*steadyEvery), append(c.work, steadyWork+time.Millisecond)
 	}
 	c.boots, c.handover = []time.Duration{steadyStart}, 4*time.Millisecond
-	tally, err := simulateRun(r, c)
+	x, err := simulateSteady(r, c, steadyMessages(length))
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := steadyOf(tally.Measured(r), steadyMessages(length))
 	both := Steady{Real: x, Simulated: x, NeededWorkers: 6.25}
 	if err := both.Disagreement(); err != nil || x.Processed != x.Messages || x.InTimeRatio != 1 || x.PeakWorkers < 6 {
 		t.Errorf("found %+v, %v, want all messages in time with six workers or a few more", x, err)
