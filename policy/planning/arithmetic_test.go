@@ -183,7 +183,7 @@ func workedWhenLate() []string {
 		half = "stay"
 	}
 	late := func(inTime float64) string {
-		r := lateness.Reserve{}.Next(muster.Observation{At: o.At, Objective: muster.Objective{Quantile: 0.99},
+		r := lateness.Extra{}.Next(muster.Observation{At: o.At, Objective: muster.Objective{Quantile: 0.99},
 			Progress: &muster.Progress{Ended: 4000, InTime: muster.Measured(o.At, inTime)}}, 60)
 		return three(r.Workers)
 	}

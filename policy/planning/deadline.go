@@ -67,8 +67,8 @@ func (p Deadline) Decide(o muster.Observation, recent muster.Recent) muster.Deci
 // machine come here too, by way of decideShared.
 func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	d := rules.Begin(o, deadlineRevision)
-	standby, quiets, reserve := quiet.HeadroomOf(recent), quiet.TimesOf(recent), lateness.ReserveOf(recent)
-	d.Kept = slices.Concat(standby.Kept(), quiets.Kept(), reserve.Kept()) // also through holds
+	standby, quiets, extra := quiet.HeadroomOf(recent), quiet.TimesOf(recent), lateness.ExtraOf(recent)
+	d.Kept = slices.Concat(standby.Kept(), quiets.Kept(), extra.Kept()) // also through holds
 	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:
@@ -84,8 +84,8 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 	plan := newPlan(o, work, p.dial(o, work))
 	plan.standby, plan.quiets = standby, quiets
 	plan.quiets = plan.nextQuiets(o)
-	plan.reserve = reserve.Next(o, plan.price)
-	d.Kept = slices.Concat(plan.nextStandby(o).Kept(), plan.quiets.Kept(), plan.reserve.Kept())
+	plan.extra = extra.Next(o, plan.price)
+	d.Kept = slices.Concat(plan.nextStandby(o).Kept(), plan.quiets.Kept(), plan.extra.Kept())
 	sized := p.sizeByPlan(d, o, plan)
 	if p.Seasonal {
 		without := sized

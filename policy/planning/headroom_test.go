@@ -90,3 +90,27 @@ func TestHeadroomIsWorthItsPrice(t *testing.T) {
 		})
 	}
 }
+
+// The workers that late messages pay for stay while the share of late messages is unknown. The sentence and the trail
+// then have no share, in place of one that looks like all messages.
+func TestAnUnknownShareOfLateMessagesIsNotSaidToBeAll(t *testing.T) {
+	p := &plan{forLate: 1}
+	for _, row := range []struct {
+		name     string
+		progress *muster.Progress
+		says     string
+		values   int
+	}{
+		{"known", &muster.Progress{InTime: muster.Sample{Known: true, Value: 0.75}},
+			", and 25 % of the past hour's messages were late", 2},
+		{"unknown", &muster.Progress{}, ", and messages were late in the past hour", 1},
+		{"no progress", nil, ", and messages were late in the past hour", 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := muster.Observation{Progress: row.progress}
+			if got, in := p.whyLate(o), p.reasons(muster.Decision{}, o); got != row.says || len(in) != row.values {
+				t.Errorf("found %q and %v, want %q and %d values", got, in, row.says, row.values)
+			}
+		})
+	}
+}

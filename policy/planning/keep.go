@@ -46,7 +46,7 @@ func (p *plan) usableHeadroom(o muster.Observation) float64 {
 		return 0
 	}
 	room := p.headroom(o.Arrivals)
-	usable := math.Min(room+p.reserve.Beside(room), p.usableSlots(o)/p.slots)
+	usable := math.Min(room+p.extra.Beside(room), p.usableSlots(o)/p.slots)
 	p.forLate = math.Max(0, usable-room)
 	return usable
 }

@@ -70,8 +70,8 @@ type plan struct {
 	standby quiet.Headroom
 	// quiets are the quiet times so far.
 	quiets quiet.Times
-	// reserve is what late messages pay for beside the headroom, forLate the part of it that is kept.
-	reserve lateness.Reserve
+	// extra are the workers that late messages pay for beside the headroom, forLate how many of them are kept.
+	extra   lateness.Extra
 	forLate float64
 }
 

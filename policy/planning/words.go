@@ -40,14 +40,13 @@ func (p *plan) reasons(d muster.Decision, o muster.Observation) (in []muster.Val
 		in = append(in, rules.Value("idle_stop_s", rules.Round3(d.IdleStop.Seconds())))
 	}
 	if p.forLate >= notable {
-		in = append(in, rules.Value("kept_for_late", rules.Round3(p.forLate)), rules.Value("late_share",
-			rules.Round3(lateShareOf(o))))
+		in = append(in, rules.Value("kept_for_late", rules.Round3(p.forLate)))
+		if share := o.Progress.Value().InTime; share.Known {
+			in = append(in, rules.Value("late_share", rules.Round3(1-share.Value)))
+		}
 	}
 	return in
 }
-
-// lateShareOf returns the share of the past hour's messages that were late, 0 to 1.
-func lateShareOf(o muster.Observation) float64 { return 1 - o.Progress.Value().InTime.Value }
 
 // termValues returns in with the values of the warm pool, the number of message classes and the reasons, if there are
 // any.
@@ -69,8 +68,12 @@ func (p *plan) whyLate(o muster.Observation) string {
 	if p.forLate < notable {
 		return ""
 	}
+	share := o.Progress.Value().InTime
+	if !share.Known { // as for a moment, while the age of messages that wait for their retry is unknown
+		return ", and messages were late in the past hour"
+	}
 	return fmt.Sprintf(", and %s %% of the past hour's messages were late",
-		render.Number(math.Round(1000*lateShareOf(o))/10))
+		render.Number(math.Round(1000*(1-share.Value))/10))
 }
 
 // why says in one sentence what the plan found and what is done. n is the need at the observation, launch the number of

@@ -8,7 +8,7 @@ import (
 
 // A worker that boots for longer than expected is overdue, and is taken to need as long as that again. A measured boot
 // is believed whatever the launches under way do: one that hangs is no reason to doubt a hundred that did not.
-func TestLaunchesUnderWayCorrectABootThatNobodyMeasured(t *testing.T) {
+func TestLaunchesUnderWayCorrectAnUnmeasuredBoot(t *testing.T) {
 	stated := muster.Estimate{Known: true, Prior: true, MeanSeconds: 60, P95Seconds: 60}
 	for _, row := range []struct {
 		name   string
@@ -29,7 +29,7 @@ func TestLaunchesUnderWayCorrectABootThatNobodyMeasured(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got := BootSoFar(muster.Observation{Boot: row.boot, Coming: row.coming})
-			if Boot(got) != row.want || got.Prior != !(row.boot.Count > 0) && got.Known {
+			if Boot(got) != row.want || got.Known && got.Prior == (row.boot.Count > 0) {
 				t.Errorf("found %+v, want %g s, as an estimate that was not measured", got, row.want)
 			}
 		})

@@ -1,10 +1,10 @@
 // Package lateness turns what late messages have cost into workers: a fleet whose messages are late although headroom
-// is kept has too little of it. [Reserve] is how many workers the late messages pay for. A policy has no state, so each
-// decision keeps the reserve, and the next one reads it:
+// is kept has too little of it. [Extra] is how many workers the late messages pay for. A policy has no state, so each
+// decision keeps the number, and the next one reads it:
 //
-//	r := lateness.ReserveOf(recent).Next(o, price)
-//	workers := headroom + r.Beside(headroom)
-//	d.Kept = r.Kept()
+//	x := lateness.ExtraOf(recent).Next(o, price)
+//	workers := headroom + x.Beside(headroom)
+//	d.Kept = x.Kept()
 //
 // All functions are pure. What headroom is, and when a fleet keeps some, is the caller's to say: see package planning.
 package lateness
@@ -19,48 +19,43 @@ import (
 
 // The names of the numbers that decisions keep.
 const (
-	keptReserve = "late_reserve_workers"
-	keptAt      = "late_reserve_at_s"
+	keptWorkers = "late_extra_workers"
+	keptAt      = "late_extra_at_s"
 )
 
-// Reserve is how many workers late messages pay for. Each decision keeps it for the next one, because the share of
+// Extra is how many workers late messages pay for. Each decision keeps it for the next one, because the share of
 // messages in time is unknown now and then, and workers must not come and go with it.
-type Reserve struct {
-	// Workers is the reserve, a fraction. At is when it was measured, in seconds since 1970.
+type Extra struct {
+	// Workers is their number, a fraction. At is when it was measured, in seconds since 1970.
 	Workers, At float64
 }
 
 const (
-	// paid is the share of what late messages have cost that the fleet pays for the reserve.
+	// paid is the share of what late messages have cost that the fleet pays for extra workers.
 	paid = 0.05
-	// hour is the window of [muster.Progress].InTime in seconds, and the age at which a reserve is forgotten.
+	// hour is the window of [muster.Progress].InTime in seconds, and the age at which the extra workers are forgotten.
 	hour = 3600
 	// least is the shortest time in seconds within which the share is paid.
 	least = 60
-	// A reserve is measured anew each renewEvery seconds, or when it has changed by more than the share renewChange.
+	// The number is measured anew each renewEvery seconds, or when it has changed by more than the share renewChange.
 	// History records each change, so smaller ones wait.
 	renewEvery, renewChange = 300, 0.2
 )
 
-// ReserveOf returns the reserve that the newest decision kept, or zero if there is none.
-func ReserveOf(recent muster.Recent) (r Reserve) {
-	if len(recent) > 0 {
-		newest := recent[len(recent)-1]
-		r.Workers, _ = newest.Find(keptReserve)
-		r.At, _ = newest.Find(keptAt)
-	}
-	return r
+// ExtraOf returns the extra workers that the newest decision kept, or zero if it kept none.
+func ExtraOf(recent muster.Recent) Extra {
+	return Extra{rules.Kept(recent, keptWorkers), rules.Kept(recent, keptAt)}
 }
 
-// Kept returns the numbers of r for a decision, nil for none.
-func (r Reserve) Kept() []muster.Value {
-	if r == (Reserve{}) {
+// Kept returns the numbers of x for a decision, nil for none.
+func (x Extra) Kept() []muster.Value {
+	if x == (Extra{}) {
 		return nil
 	}
-	return []muster.Value{rules.Value(keptReserve, rules.Round3(r.Workers)), rules.Value(keptAt, rules.Round3(r.At))}
+	return []muster.Value{rules.Value(keptWorkers, rules.Round3(x.Workers)), rules.Value(keptAt, rules.Round3(x.At))}
 }
 
-// Next returns the reserve after an observation; price is that of a late message in worker-seconds:
+// Next returns the extra workers after an observation; price is that of a late message in worker-seconds:
 //
 //	workers = 0.05 c E max(0, q - I - f) / w
 //
@@ -69,32 +64,32 @@ func (r Reserve) Kept() []muster.Value {
 // anything where they do not help, and enough where a few workers are missing. f is the share of attempts that failed
 // lately, because more workers do not help messages that are late by their retries.
 //
-// While I is unknown, the reserve stays as it is, for an hour at most.
-func (r Reserve) Next(o muster.Observation, price float64) Reserve {
+// While I is unknown, the number stays as it is, for an hour at most.
+func (x Extra) Next(o muster.Observation, price float64) Extra {
 	w, now := o.Progress.Value(), rules.Seconds(o.At)
 	if !w.InTime.Known {
-		if now-r.At > hour {
-			return Reserve{}
+		if now-x.At > hour {
+			return Extra{}
 		}
-		return r
+		return x
 	}
 	failing := w.Failed / math.Max(1, w.Failed+w.Finished)
 	cost := price * w.Ended * math.Max(0, o.Objective.Quantile-w.InTime.Value-failing)
 	workers := paid * cost / math.Min(hour, math.Max(least, cmp.Or(o.Arrivals.WatchedSeconds, hour)))
 	switch {
 	case workers == 0:
-		return Reserve{}
-	case now-r.At < renewEvery && math.Abs(workers-r.Workers) <= renewChange*r.Workers:
-		return r
+		return Extra{}
+	case now-x.At < renewEvery && math.Abs(workers-x.Workers) <= renewChange*x.Workers:
+		return x
 	}
-	return Reserve{workers, now}
+	return Extra{workers, now}
 }
 
-// Beside returns how many workers of the reserve are kept beside so much headroom. At most the headroom doubles, or
-// grows by one worker. Where no headroom is worth its price, there is no reserve either.
-func (r Reserve) Beside(headroom float64) float64 {
+// Beside returns how many extra workers are kept beside so much headroom. At most the headroom doubles, or
+// grows by one worker. Where no headroom is worth its price, there are no extra workers either.
+func (x Extra) Beside(headroom float64) float64 {
 	if headroom <= 0 {
 		return 0
 	}
-	return math.Min(r.Workers, math.Max(1, headroom))
+	return math.Min(x.Workers, math.Max(1, headroom))
 }

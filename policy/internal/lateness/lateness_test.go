@@ -47,7 +47,7 @@ func TestLateMessagesPayForMoreHeadroom(t *testing.T) {
 			o := observed(noon, row.inTime, row.watched)
 			o.Progress.Ended = row.ended
 			o.Progress.Failed, o.Progress.Finished = 1000*row.failing, 1000*(1-row.failing)
-			if got := (Reserve{}).Next(o, row.price).Beside(row.room); math.Abs(got-row.want) > 1e-3 {
+			if got := (Extra{}).Next(o, row.price).Beside(row.room); math.Abs(got-row.want) > 1e-3 {
 				t.Errorf("found %.4f workers more, want %v", got, row.want)
 			}
 		})
@@ -55,8 +55,8 @@ func TestLateMessagesPayForMoreHeadroom(t *testing.T) {
 }
 
 // The share in time is unknown now and then, and moves with each message. Workers neither come nor go with that.
-func TestAReserveLastsAndIsKept(t *testing.T) {
-	first := Reserve{}.Next(observed(noon, 0.5, 3600), 60)
+func TestExtraWorkersLastAndAreKept(t *testing.T) {
+	first := Extra{}.Next(observed(noon, 0.5, 3600), 60)
 	unknown := func(after time.Duration) muster.Observation {
 		o := observed(noon.Add(after), 0, 3600)
 		o.Progress.InTime = muster.Unknown(o.At, "nobody tells")
@@ -77,13 +77,13 @@ func TestAReserveLastsAndIsKept(t *testing.T) {
 		{"as many in time as the objective asks for", observed(noon.Add(time.Second), 0.99, 3600), 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			kept := ReserveOf(muster.Recent{{At: noon, Kept: first.Kept()}})
+			kept := ExtraOf(muster.Recent{{At: noon, Kept: first.Kept()}})
 			if got := kept.Next(row.o, 60); math.Abs(got.Workers-row.want*first.Workers) > 1e-3 {
 				t.Errorf("found %v after %v, want %g of it", got, first, row.want)
 			}
 		})
 	}
-	if got := ReserveOf(nil).Kept(); got != nil {
-		t.Errorf("no reserve keeps %v, want nothing", got)
+	if got := ExtraOf(nil).Kept(); got != nil {
+		t.Errorf("no extra workers keep %v, want nothing", got)
 	}
 }

@@ -33,8 +33,8 @@ const renewEvery, renewChange, sameArrival = 60, 0.2, 10
 
 // HeadroomOf returns the headroom that the newest decision kept, or zero if there is none.
 func HeadroomOf(recent muster.Recent) Headroom {
-	find := reader(recent)
-	return Headroom{find(keptHeadroom), find(keptWorth), find(keptLastArrival)}
+	return Headroom{rules.Kept(recent, keptHeadroom), rules.Kept(recent, keptWorth),
+		rules.Kept(recent, keptLastArrival)}
 }
 
 // Kept returns the numbers of s for a decision, nil for no headroom.
@@ -66,14 +66,3 @@ func (s Headroom) Next(measured Headroom, quiet float64) Headroom {
 // Left returns for how many more seconds the headroom stays at the time now; not above 0 once it is no longer worth its
 // idle workers.
 func (s Headroom) Left(now float64) float64 { return s.Last + s.Worth - now }
-
-// reader returns a function that reads a number which the newest decision kept; 0 for one that it did not keep.
-func reader(recent muster.Recent) func(name string) float64 {
-	return func(name string) float64 {
-		if len(recent) == 0 {
-			return 0
-		}
-		v, _ := recent[len(recent)-1].Find(name)
-		return v
-	}
-}

@@ -48,8 +48,8 @@ func From(worth float64) float64 { return math.Min(After, math.Max(10, worth/8))
 
 // TimesOf returns the quiet times that the newest decision kept, or zero if it kept none.
 func TimesOf(recent muster.Recent) Times {
-	find := reader(recent)
-	return Times{find(keptQuietSince), find(keptQuietWorth), find(keptQuietUseful), find(keptQuietIdle)}
+	return Times{rules.Kept(recent, keptQuietSince), rules.Kept(recent, keptQuietWorth),
+		rules.Kept(recent, keptQuietUseful), rules.Kept(recent, keptQuietIdle)}
 }
 
 // Kept returns the numbers of q for a decision, nil for none.

@@ -38,6 +38,15 @@ func Ceil(v float64) int {
 // Value returns a named number of a term.
 func Value(name string, v float64) muster.Value { return muster.Value{Name: name, Value: v} }
 
+// Kept returns a number that the newest decision kept; 0 if it kept none of that name.
+func Kept(recent muster.Recent, name string) float64 {
+	if len(recent) == 0 {
+		return 0
+	}
+	v, _ := recent[len(recent)-1].Find(name)
+	return v
+}
+
 // Seconds returns an instant in seconds since 1970, to the millisecond.
 func Seconds(at time.Time) float64 { return float64(at.UnixMilli()) / 1e3 }
 
