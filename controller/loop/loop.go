@@ -320,9 +320,9 @@ func (l *Loop) step(ctx context.Context) error {
 		o.Next.Position = at
 	}
 	waiting := l.shell.Done(&o)
-	l.answerRequests(&o)
 	l.stuckAt = time.Time{}
-	l.last.set(o)
+	l.last.set(o) // before the answers: who was answered finds in Last what became of it
+	l.answerRequests(&o)
 	for _, c := range waiting {
 		c.answer <- answer{directive: o.Next.Directive(c.report.Member, c.report.Worker)}
 	}
