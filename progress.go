@@ -42,6 +42,9 @@ type Progress struct {
 // FailedOver is the window of [Progress].Failed and [Progress].Finished.
 const FailedOver = 5 * time.Minute
 
+// FailingShare returns the share, 0 to 1, of the attempts that ended in the last [FailedOver] and failed.
+func (w Progress) FailingShare() float64 { return w.Failed / max(1, w.Failed+w.Finished) }
+
 // Value returns *w, or for nil a Progress whose samples are all unknown.
 func (w *Progress) Value() Progress {
 	if w == nil {

@@ -48,39 +48,21 @@ func TestHeadroomIsNoMoreThanCanHaveSomethingToDoByThen(t *testing.T) {
 	}
 }
 
-// A ramp rises alike over all windows, a step only over the one that holds it.
-func TestARampIsFollowedAndAStepIsNot(t *testing.T) {
-	// since is a rate of 100 messages a second that began so long ago; ramp one that rose to 100 from nothing within so
-	// long.
-	since := func(ago float64) func(over float64) float64 {
-		return func(over float64) float64 { return 100 * math.Min(ago, over) / over }
-	}
-	ramp := func(ago float64) func(over float64) float64 {
-		return func(over float64) float64 {
-			within := math.Min(ago, over)
-			return 100 * (within - within*within/(2*ago)) / over
-		}
-	}
+// A ramp is foreseen only where the objective leaves no time to launch workers for messages that have arrived.
+func TestARampIsForeseenOnlyIfALaunchIsTooLate(t *testing.T) {
+	ramp := muster.Arrivals{Known: true, WatchedSeconds: 600, TenSeconds: 99, Minute: 95, FiveMinutes: 75,
+		TwentyMinutes: 50, Hour: 50}
 	for _, row := range []struct {
 		name          string
-		rate          func(over float64) float64
-		latency       float64
-		watched, want float64
+		latency, want float64
 	}{
-		{"a ramp of ten minutes: (95 - 75 - 2 sqrt(95/60 + 75/300)) / 120", ramp(600), 60, 600, 0.144},
-		{"a step of half a minute ago", since(30), 60, 3600, 0},
-		{"a step of four minutes ago", since(240), 60, 3600, 0},
-		{"a steady rate", since(1e9), 60, 3600, 0},
-		{"what was watched for a minute is no ramp", ramp(60), 60, 60, 0},
-		{"where a launch is in time nothing needs to be foreseen", ramp(600), 600, 600, 0},
+		{"a launch is too late: 99.3 a second now, 0.144 more each second", 60, (99.3238 + 0.1441*50) * 100},
+		{"a launch is in time", 600, 95*100 - math.Sqrt(95*60)*100/60},
 	} {
-		a := muster.Arrivals{Known: true, WatchedSeconds: row.watched}
-		seen := func(over float64) float64 { return row.rate(math.Min(over, row.watched)) }
-		a.TenSeconds, a.Minute, a.FiveMinutes, a.TwentyMinutes, a.Hour = seen(10), seen(60), seen(300), seen(1200),
-			seen(3600)
-		p := &plan{Work: durations.Work{LongTermMean: 1, LongTermTail: 1}, latency: row.latency, boot: 100, arrivals: a}
-		if got := p.rateGrowth(); math.Abs(got-row.want) > 5e-3 {
-			t.Errorf("%s: rises by %v a second, want %v", row.name, got, row.want)
+		work := durations.Work{LongTermMean: 1, LongTermTail: 1}
+		p := &plan{Work: work, latency: row.latency, boot: 100, arrivals: ramp}
+		if got := p.expectedArrivals(100); math.Abs(got-row.want) > 1 {
+			t.Errorf("%s: %v come within 100 s, want %v", row.name, got, row.want)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func TestArithmeticThatThePageWorksOut(t *testing.T) {
 	page, joined := arithmetic(t)
 	const elsewhere = 6 // those of policy/arithmetic_test.go and policy/outlook
 	worked := append([]string{workedByExact()}, workedByDeadline()...)
-	worked = append(worked, workedWhenLate()...)
+	worked = append(append(worked, workedWhenLate()...), workedAtMax())
 	for _, w := range worked {
 		if !strings.Contains(joined, "*Worked*: "+w) {
 			t.Errorf("docs/arithmetic.md does not say what the code computes:\n%s", w)
@@ -69,6 +69,12 @@ func TestArithmeticThatThePageWorksOut(t *testing.T) {
 	if n := strings.Count(page, "- *Worked*: "); n != len(worked)+elsewhere {
 		t.Errorf("docs/arithmetic.md has %d worked examples, and %d are recomputed", n, len(worked)+elsewhere)
 	}
+}
+
+func workedAtMax() string {
+	p := plan{Work: durations.Work{LongTermMean: 5}, slots: 10, boot: 330, price: 330}
+	return fmt.Sprintf("workers of ten slots boot for 330 s and finish a message in 5 s, so %.0f in that time. With a "+
+		"price of 330 s each is worth %.1f hours of quiet.", p.slots*p.boot/p.LongTermMean, p.worthAtMax()/3600)
 }
 
 func workedByExact() string {

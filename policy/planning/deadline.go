@@ -48,7 +48,7 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/12"
+	deadlineRevision = "deadline/13"
 )
 
 // Decide implements [muster.Policy].
@@ -108,6 +108,8 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 //   - the ages of the messages are unknown, or the duration is only a stated one: by the time the plan could be
 //     corrected, the messages would be late;
 //   - all permitted workers are needed.
+//
+// Nothing is launched for messages that idle workers disprove: see countsAreOutdated.
 func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan) muster.Decision {
 	active := o.Capacity.Active()
 	keep := plan.keptWorkers(o)
@@ -146,6 +148,10 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 		most := max(rules.Ceil(usual.needAfter(0).workers), 2*o.Capacity.Busy-active, 1)
 		plan.probing = launch > most
 		launch = min(launch, most)
+	}
+	plan.outdated = plan.countsAreOutdated(o)
+	if plan.outdated {
+		launch = 0
 	}
 	plan.promptLaunch = active == 0 && p.Prompt && launch == 0
 	if plan.promptLaunch {

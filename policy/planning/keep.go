@@ -16,16 +16,22 @@ import (
 //
 // While launches come in time for enough messages (tooLateShare <= 1 - quantile), these are the workers that the
 // arrivals keep busy. No worker is launched only for that. Otherwise the headroom for the busiest times counts too, and
-// workers are launched for it.
+// workers are launched for it. Workers that were too few at the maximum stay through a quiet time either way.
 func (p *plan) keptWorkers(o muster.Observation) int {
 	active, busy := o.Capacity.Active(), 0
 	if o.Arrivals.Known {
 		busy = min(active, p.keptBusy(o.Arrivals, o.Capacity)) // no worker is launched only for that
 	}
-	if !p.keepsHeadroom() {
+	room := 0.0
+	if p.keepsHeadroom() {
+		room = p.usableHeadroom(o)
+	}
+	if p.keepsStandby(o) {
+		room = math.Max(room, p.quietHeadroom(o))
+	}
+	if room == 0 {
 		return busy
 	}
-	room := math.Max(p.usableHeadroom(o), p.quietHeadroom(o))
 	ahead, stay := rules.Ceil(room), room
 	if pool := p.poolInTime(); pool > 0 {
 		stay = math.Max(0, room-p.poolReplaces())
@@ -40,6 +46,17 @@ func (p *plan) keptWorkers(o muster.Observation) int {
 // keepsHeadroom tells whether too many messages would be late if workers were only launched for messages that wait.
 func (p *plan) keepsHeadroom() bool { return p.tooLateShare > 1-p.quantile }
 
+// keepsStandby tells whether workers stay through a quiet time for the next busy one: where headroom is kept, and where
+// all permitted workers were too few in the last busy time (overloaded).
+func (p *plan) keepsStandby(o muster.Observation) bool {
+	return p.keepsHeadroom() || p.tooFew(o)
+}
+
+// tooFew tells whether the kept headroom of the last busy time is that of an overloaded fleet.
+func (p *plan) tooFew(o muster.Observation) bool {
+	return p.standby.Workers >= float64(max(1, o.Limits.Max))
+}
+
 // usableHeadroom returns the headroom in workers, as far as it can have work; 0 while the arrivals are unknown.
 func (p *plan) usableHeadroom(o muster.Observation) float64 {
 	if !o.Arrivals.Known {
@@ -51,15 +68,42 @@ func (p *plan) usableHeadroom(o muster.Observation) float64 {
 	return usable
 }
 
-// nextStandby returns the headroom that the decision keeps for the next one.
+// nextStandby returns the headroom that the decision keeps for the next one. An overloaded fleet keeps all permitted
+// workers.
 func (p *plan) nextStandby(o muster.Observation) quiet.Headroom {
-	if !p.keepsHeadroom() || !o.Arrivals.Known || o.Arrivals.Hour == 0 {
+	if !o.Arrivals.Known || o.Arrivals.Hour == 0 {
+		return p.standby
+	}
+	if p.overloaded(o) {
+		return p.standby.Next(quiet.Headroom{Workers: float64(o.Limits.Max), Worth: p.worthAtMax(),
+			Last: rules.Seconds(o.At) - o.Arrivals.QuietSeconds}, o.Arrivals.QuietSeconds)
+	}
+	if !p.keepsHeadroom() {
 		return p.standby
 	}
 	room := p.usableHeadroom(o)
 	return p.standby.Next(quiet.Headroom{Workers: room, Worth: p.headroomWorth(o.Arrivals, room),
 		Last: rules.Seconds(o.At) - o.Arrivals.QuietSeconds}, o.Arrivals.QuietSeconds)
 }
+
+// overloaded tells whether messages are late because all permitted workers are busy: the arrivals keep overloadShare of
+// them busy, the oldest message is late, and of the past hour's messages more than tolerated beyond those that fail.
+// What a worker does not do then, no other makes up for.
+func (p *plan) overloaded(o muster.Observation) bool {
+	const overloadShare, tolerated = 0.7, 0.05
+	w := o.Progress.Value()
+	return o.Capacity.Active() >= o.Limits.Max && p.oldestIsLate() && w.InTime.Known &&
+		w.InTime.Value+w.FailingShare() < p.quantile-tolerated &&
+		p.offeredLoad(o.Arrivals) >= overloadShare*float64(o.Limits.Max)*p.slots
+}
+
+// worthAtMax returns for how many seconds without an arrival the workers of an overloaded fleet stay:
+//
+//	worth = b + c s b / m
+//
+// While it boots again (b), a worker would have finished s b / m messages, and as many more are late at the price c,
+// because no other worker makes up for it.
+func (p *plan) worthAtMax() float64 { return p.boot + p.price*p.slots*p.boot/p.LongTermMean }
 
 // keepFactor is the hysteresis of the headroom: present workers stay for up to 1.2 times the headroom, at most half a
 // worker more. The estimates behind it move all the time, and without hysteresis each move across a whole worker would
@@ -236,8 +280,8 @@ func (p *plan) offeredLoad(a muster.Arrivals) float64 {
 	switch {
 	case p.LongTermMean <= 300:
 		rate := a.FiveMinutes
-		if rise := p.rateGrowth(); rise > 0 {
-			rate = math.Max(rate, a.TenSeconds+rise*(5+p.boot))
+		if now, rise := arrivals.Growth(a); rise > 0 && p.slack() <= 0 {
+			rate = math.Max(rate, now+rise*p.boot)
 		}
 		return rate * p.LongTermMean
 	case p.LongTermMean <= 1200:
@@ -313,8 +357,12 @@ func (p *plan) headroomWorth(a muster.Arrivals, workers float64) float64 {
 
 // whyQuiet says as a clause why idle workers stay: for how long the headroom of the last busy time is worth them.
 func (p *plan) whyQuiet(o muster.Observation) string {
-	return fmt.Sprintf("the objective leaves no time to launch them for the next messages: until %s idle workers cost "+
-		"less than late messages", rules.Clock(o, p.standby.Left(rules.Seconds(o.At))))
+	because := "the objective leaves no time to launch them for the next messages"
+	if !p.keepsHeadroom() {
+		because = "the maximum was too small in the last busy time"
+	}
+	return fmt.Sprintf("%s: until %s idle workers cost less than late messages", because,
+		rules.Clock(o, p.standby.Left(rules.Seconds(o.At))))
 }
 
 // inVain tells whether the fleet is quiet and workers that stay for the next message have not paid so far.
@@ -329,7 +377,7 @@ func (p *plan) nextQuiets(o muster.Observation) quiet.Times {
 		return p.quiets
 	}
 	worth := p.boot
-	if p.keepsHeadroom() {
+	if p.keepsStandby(o) {
 		worth = math.Max(worth, p.standby.Worth)
 	}
 	return p.quiets.Next(rules.Seconds(o.At)-a.QuietSeconds, a.QuietSeconds, worth)

@@ -14,9 +14,9 @@ import (
 
 // plan is one observation prepared for the question that Deadline asks: how many workers must be launched, and when?
 //
-// newPlan makes one. It is then only read, except that promptLaunch, probing and forLate note why a number was chosen,
-// for the sentence. All times are in seconds; instants count from the observation. Counts of slots and messages are
-// means, so they need not be whole.
+// newPlan makes one. It is then only read, except that promptLaunch, probing, outdated and forLate note why a number
+// was chosen, for the sentence. All times are in seconds; instants count from the observation. Counts of slots and
+// messages are means, so they need not be whole.
 type plan struct {
 	// Work is the estimate of the processing duration.
 	durations.Work
@@ -61,6 +61,8 @@ type plan struct {
 	// probing is true if fewer workers are launched than the estimate needs, because only messages in progress support
 	// that estimate.
 	probing bool
+	// outdated is true if idle workers disprove the counted messages, so that none is launched for them.
+	outdated bool
 	// arrivals are the rates and the busiest times. They count if the objective leaves no time to launch a worker for
 	// a message that waits already.
 	arrivals muster.Arrivals
@@ -284,6 +286,16 @@ func (p *plan) oldestIsLate() bool {
 	return len(p.waiting) > 0 && p.lastMoment(p.waiting[0]) < p.soonestBoot()
 }
 
+// countsAreOutdated tells whether idle workers disprove the counted messages: the counts are old, and a tenth of the
+// workers in service say that they find no message. More workers would find none either. While others boot, some of the
+// idle ones may just have come into service.
+func (p *plan) countsAreOutdated(o muster.Observation) bool {
+	const share = 0.1
+	c := o.Capacity
+	return p.lag > 0 && !c.Unreported && c.Ordered+c.Booting == 0 && c.Idle > 0 &&
+		float64(c.Idle) >= share*float64(c.InService())
+}
+
 // need is the number of workers to launch, and the messages that determine it.
 type need struct {
 	// workers is at least 0 and may be a fraction: 2.3 means that two are too few and the third is busy for a third of
@@ -425,68 +437,10 @@ func (p *plan) varianceExtra(ahead float64) float64 {
 	return (math.Sqrt(own*own+p.Deviation*p.Deviation*ahead) - own) / p.Mean
 }
 
-// expectedArrivals returns how many messages to expect within so many seconds. It takes the highest of the recent rates
-// whose window is at least a third of that time. Of several rates chance makes one the highest, so each counts less one
-// deviation, sqrt(n) of n messages, except that over the whole watched time. Otherwise two single messages within a
-// minute would look like two each minute.
-//
-// Three exceptions hold. If arrivals have been watched for a short time only, a third of the asked time counts as
-// watched: the first seconds say little about a whole boot. A spike in the last ten seconds goes on for as long as the
-// busiest times of the past hours did. A rate that grows steadily grows on.
+// expectedArrivals returns how many messages to expect within so many seconds. A rate that grows counts only if the
+// objective leaves no time to launch workers for messages that have arrived.
 func (p *plan) expectedArrivals(seconds float64) float64 {
-	a := p.arrivals
-	watched := cmp.Or(a.WatchedSeconds, 3600)
-	const most = 3600
-	expected := 0.0
-	for _, w := range []struct{ over, rate float64 }{{10, a.TenSeconds}, {60, a.Minute}, {300, a.FiveMinutes},
-		{1200, a.TwentyMinutes}, {most, a.Hour}} {
-		seen := math.Min(w.over, watched)
-		if w.over < seconds/3 && w.over < most {
-			continue
-		}
-		n := w.rate * seen
-		sure := n
-		if seen < watched {
-			sure = math.Max(0, n-math.Sqrt(n))
-		}
-		within := sure * seconds / math.Max(seen, seconds/3)
-		if w.over <= 10 && len(a.Busiest) > 0 && watched >= seconds {
-			// Above the rate of five minutes, a spike is no larger than the past ones.
-			within = math.Min(within, math.Max(a.FiveMinutes*seconds, arrivals.Within(a.Busiest, seconds+w.over)-n))
-		}
-		expected = math.Max(expected, within)
-	}
-	if rise := p.rateGrowth(); rise > 0 {
-		expected = math.Max(expected, (a.TenSeconds+rise*(5+seconds/2))*seconds)
-	}
-	return expected
-}
-
-// rateGrowth returns by how much the arrival rate certainly grows each second, in messages per second squared; 0 if it
-// may not grow, or if launches are in time anyway.
-//
-// It compares each window with the next longer one and takes the smallest growth. A ramp grows alike over all windows;
-// a step does not, so it gives about 0. Two deviations of chance are subtracted for each pair except the last ten
-// seconds, whose only purpose is to show whether the growth goes on. 90 s is the shortest watched time that tells, and
-// windows less than 1.4 times as long as the one before add nothing.
-func (p *plan) rateGrowth() float64 {
-	const enough, apart = 90, 1.4
-	a := p.arrivals
-	watched := cmp.Or(a.WatchedSeconds, 3600)
-	if watched < enough || p.slack() > 0 {
-		return 0
-	}
-	least, late, over := (a.TenSeconds-a.Minute)*2/(60-10), a.Minute, 60.0
-	for _, w := range []struct{ over, rate float64 }{{300, a.FiveMinutes}, {1200, a.TwentyMinutes}, {3600, a.Hour}} {
-		longer := math.Min(w.over, watched)
-		if longer < apart*over {
-			break
-		}
-		chance := 2 * math.Sqrt(late/over+w.rate/longer)
-		least = math.Min(least, (late-w.rate-chance)*2/(longer-over))
-		late, over = w.rate, longer
-	}
-	return math.Max(0, least)
+	return arrivals.Expected(p.arrivals, seconds, p.slack() <= 0)
 }
 
 // unusedSlots returns how many slots are free or on their way.

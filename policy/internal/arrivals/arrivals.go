@@ -1,5 +1,6 @@
-// Package arrivals answers questions about the measured arrivals of a fleet, as [muster.Arrivals] has them: how high
-// their rate may be at most ([Bound]), and how many messages come at the busiest times ([Within], [Typical]).
+// Package arrivals answers questions about the measured arrivals of a fleet, as [muster.Arrivals] has them: how many to
+// expect next ([Expected], [Growth]), how high their rate may be at most ([Bound]), and how many messages come at the
+// busiest times ([Within], [Typical]).
 //
 //	most := arrivals.Bound(o.Arrivals)
 //	burst := arrivals.Within(arrivals.Typical(o.Arrivals.Busiest), 90)
@@ -54,4 +55,73 @@ func Typical(all []muster.Busiest) []muster.Busiest {
 		usual[i] = muster.Busiest{OverSeconds: b.OverSeconds, Messages: cmp.Or(b.Rooms[0], b.Messages)}
 	}
 	return usual
+}
+
+// Expected returns how many messages to expect within so many seconds. It takes the highest of the recent rates whose
+// window is at least a third of that time. Of several rates chance makes one the highest, so each counts less one
+// deviation, sqrt(n) of n messages, except that over the whole watched time. Otherwise two single messages within a
+// minute would look like two each minute.
+//
+// Three exceptions hold. If arrivals have been watched for a short time only, a third of the asked time counts as
+// watched: the first seconds say little about a whole boot. A spike in the last ten seconds goes on for as long as the
+// busiest times of the past hours did. With growth, a rate that grows steadily grows on: see [Growth].
+func Expected(a muster.Arrivals, seconds float64, growth bool) float64 {
+	watched := cmp.Or(a.WatchedSeconds, 3600)
+	const most = 3600
+	expected := 0.0
+	for _, w := range []struct{ over, rate float64 }{{10, a.TenSeconds}, {60, a.Minute}, {300, a.FiveMinutes},
+		{1200, a.TwentyMinutes}, {most, a.Hour}} {
+		seen := math.Min(w.over, watched)
+		if w.over < seconds/3 && w.over < most {
+			continue
+		}
+		n := w.rate * seen
+		sure := n
+		if seen < watched {
+			sure = math.Max(0, n-math.Sqrt(n))
+		}
+		within := sure * seconds / math.Max(seen, seconds/3)
+		if w.over <= 10 && len(a.Busiest) > 0 && watched >= seconds {
+			// Above the rate of five minutes, a spike is no larger than the past ones.
+			within = math.Min(within, math.Max(a.FiveMinutes*seconds, Within(a.Busiest, seconds+w.over)-n))
+		}
+		expected = math.Max(expected, within)
+	}
+	if rate, rise := Growth(a); growth && rise > 0 {
+		expected = math.Max(expected, (rate+rise*seconds/2)*seconds)
+	}
+	return expected
+}
+
+// Growth returns by how much the arrival rate certainly grows each second, in messages per second squared, and the rate
+// now; both are 0 if it may not grow.
+//
+// It compares each window from a minute on with the next longer one and takes the smallest growth, less two deviations
+// of chance. A ramp grows alike over all windows; of a burst that is over, or a step long ago, at least one pair shows
+// nothing. 90 s is the shortest watched time that tells, and windows less than 1.4 times as long as the one before add
+// nothing.
+//
+// The rate now follows from the last minute. The last ten seconds only show whether the growth is over. As a rate they
+// would be that of the top of a burst, and a boot of half an hour would be planned with it.
+func Growth(a muster.Arrivals) (rate, rise float64) {
+	const enough, apart, minute = 90, 1.4, 60
+	watched := cmp.Or(a.WatchedSeconds, 3600)
+	if watched < enough || a.TenSeconds < a.Minute/2 {
+		return 0, 0
+	}
+	rise = math.Inf(1)
+	late, over := a.Minute, 1.0*minute
+	for _, w := range []struct{ over, rate float64 }{{300, a.FiveMinutes}, {1200, a.TwentyMinutes}, {3600, a.Hour}} {
+		longer := math.Min(w.over, watched)
+		if longer < apart*over {
+			break
+		}
+		chance := 2 * math.Sqrt(late/over+w.rate/longer)
+		rise = math.Min(rise, (late-w.rate-chance)*2/(longer-over))
+		late, over = w.rate, longer
+	}
+	if rise <= 0 {
+		return 0, 0
+	}
+	return a.Minute + rise*minute/2, rise
 }

@@ -73,8 +73,7 @@ func (x Extra) Next(o muster.Observation, price float64) Extra {
 		}
 		return x
 	}
-	failing := w.Failed / math.Max(1, w.Failed+w.Finished)
-	cost := price * w.Ended * math.Max(0, o.Objective.Quantile-w.InTime.Value-failing)
+	cost := price * w.Ended * math.Max(0, o.Objective.Quantile-w.InTime.Value-w.FailingShare())
 	workers := paid * cost / math.Min(hour, math.Max(least, cmp.Or(o.Arrivals.WatchedSeconds, hour)))
 	switch {
 	case workers == 0:

@@ -1,0 +1,55 @@
+package arrivals_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/arrivals"
+)
+
+// A ramp rises alike over all windows. A step and a burst are not taken for the ramp that their first minute looks
+// like, and what came within ten seconds is no rate for a whole boot.
+func TestARampIsFollowedAndAStepIsNot(t *testing.T) {
+	// since is a rate of 100 messages a second that began so long ago; ramp one that rose to 100 from nothing within so
+	// long; burst one of 10 a second with 2,000 messages in the last five seconds.
+	since := func(ago float64) func(over float64) float64 {
+		return func(over float64) float64 { return 100 * math.Min(ago, over) / over }
+	}
+	ramp := func(ago float64) func(over float64) float64 {
+		return func(over float64) float64 {
+			within := math.Min(ago, over)
+			return 100 * (within - within*within/(2*ago)) / over
+		}
+	}
+	burst := func(over float64) float64 { return 10 + 2000/math.Max(5, over) }
+	over := func(over float64) float64 { // a burst that ended ten seconds ago
+		if over <= 10 {
+			return 10
+		}
+		return 10 + 2000/over
+	}
+	for _, row := range []struct {
+		name                 string
+		rate                 func(over float64) float64
+		watched, rise, rate0 float64
+	}{
+		{"a ramp of ten minutes: (95 - 75 - 2 sqrt(95/60 + 75/300)) / 120", ramp(600), 600, 0.144, 99.32},
+		{"a step of half a minute ago: the mean of the minute", since(30), 3600, 0, 50},
+		{"a step of four minutes ago", since(240), 3600, 0, 100},
+		{"a burst: the mean of the minute, not 210", burst, 3600, 0, 43.33},
+		{"a burst that is over", over, 3600, 0, 0},
+		{"a steady rate", since(1e9), 3600, 0, 0},
+		{"what was watched for a minute is no ramp", ramp(60), 60, 0, 0},
+	} {
+		a := muster.Arrivals{Known: true, WatchedSeconds: row.watched}
+		seen := func(over float64) float64 { return row.rate(math.Min(over, row.watched)) }
+		a.TenSeconds, a.Minute, a.FiveMinutes, a.TwentyMinutes, a.Hour = seen(10), seen(60), seen(300), seen(1200),
+			seen(3600)
+		rate, rise := arrivals.Growth(a)
+		if math.Abs(rise-row.rise) > 0.012 || math.Abs(rate-row.rate0) > 0.4 {
+			t.Errorf("%s: %v a second now, which rises by %v a second; want %v and %v", row.name, rate, rise, row.rate0,
+				row.rise)
+		}
+	}
+}

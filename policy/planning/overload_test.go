@@ -1,0 +1,116 @@
+package planning
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-scale/muster"
+)
+
+// overworked is a fleet at its maximum of two workers of ten slots each, with messages of 5 s, boots of 330 s and an
+// objective of 16 minutes: a launch is in time. 2.6 messages a second keep 13 slots busy. The oldest waits for half an
+// hour, and of the past hour's messages four in ten were in time.
+func overworked() muster.Observation {
+	o := s0(5, 1800)
+	o.Objective.Latency, o.Limits.Max, o.Boot = 16*time.Minute, 2, lasting(330, 10)
+	o.Capacity = muster.Capacity{Known: true, Desired: 2, Busy: 2, Slots: 20, BusySlots: 20, SlotsPerWorker: 10}
+	o.Queues[0].Backlog = muster.Measured(o.At, 4000)
+	o.Waiting = []muster.Waiting{{AgeSeconds: 1800, Messages: 4000}}
+	o.Arrivals = muster.Arrivals{Known: true, WatchedSeconds: 3600, TenSeconds: 3, Minute: 3, FiveMinutes: 3,
+		TwentyMinutes: 3, Hour: 3}
+	o.Progress = &muster.Progress{InTime: muster.Measured(o.At, 0.4), Ended: 9000, Finished: 900}
+	return o
+}
+
+// What a worker does not do while all permitted ones are too few, no other makes up for: so they stay through the quiet
+// time, although a launch is in time for the first messages of the next busy one.
+func TestWorkersThatWereTooFewAtTheMaximumStayThroughAQuietTime(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(*muster.Observation)
+		quiet  float64
+		want   int
+	}{
+		{"an hour of quiet", nil, 3600, 2},
+		// While it boots, each worker would have done 660 messages, which are late at 371 worker-seconds each.
+		{"for as long as they are worth it: 68 h", nil, 245100, 2},
+		{"and no longer", nil, 245300, 0},
+		{"what is late failed", func(o *muster.Observation) {
+			o.Progress.Failed, o.Progress.Finished = 600, 300
+		}, 3600, 0},
+		{"nearly all was in time", func(o *muster.Observation) { o.Progress.InTime.Value = 0.95 }, 3600, 0},
+		{"how much was in time is unknown", func(o *muster.Observation) { o.Progress = nil }, 3600, 0},
+		{"a third of the load: what is late came at once", func(o *muster.Observation) {
+			o.Arrivals.FiveMinutes = 1
+		}, 3600, 0},
+		{"the maximum leaves room", func(o *muster.Observation) { o.Limits.Max = 3 }, 3600, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := overworked()
+			if row.change != nil {
+				row.change(&o)
+			}
+			busy := Deadline{}.Decide(o, nil)
+			later := overworked()
+			later.At = o.At.Add(time.Duration(row.quiet) * time.Second)
+			later.Limits = o.Limits
+			later.Capacity = muster.Capacity{Known: true, Desired: 2, Idle: 2, Slots: 20, SlotsPerWorker: 10}
+			later.Queues[0].Backlog, later.Waiting = muster.Measured(later.At, 0), nil
+			later.Queues[0].OldestAge = muster.Measured(later.At, 0)
+			later.Arrivals = muster.Arrivals{Known: true, QuietSeconds: row.quiet, WatchedSeconds: 3600}
+			later.Progress = nil
+			d := Deadline{}.Decide(later, muster.Recent{}.With(busy, time.Minute))
+			if d.Desired != row.want {
+				t.Errorf("%d stay, want %d: %s", d.Desired, row.want, d.Sentence())
+			}
+			because := "the maximum was too small in the last busy time"
+			if said := strings.Contains(d.Sentence(), because); said != (row.want > 0) {
+				t.Errorf("the sentence is %q", d.Sentence())
+			}
+		})
+	}
+}
+
+// A worker that says it finds no message knows more than a count of a minute ago.
+func TestIdleWorkersDisproveOldCounts(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(*muster.Observation)
+		want   bool // that workers are launched
+	}{
+		{"one in ten finds no message", nil, false},
+		{"the counts are of now, so the idle one has just become so", func(o *muster.Observation) {
+			o.Queues[0].LateSeconds = 0
+		}, true},
+		{"all find messages", func(o *muster.Observation) { o.Capacity.Idle, o.Capacity.Busy = 0, 10 }, true},
+		{"one in eleven may look idle between two messages", func(o *muster.Observation) {
+			o.Capacity.Busy = 10
+		}, true},
+		{"others boot: the idle one may just have come", func(o *muster.Observation) {
+			o.Capacity.Booting = 1
+			o.Coming = []muster.Coming{{Members: 1, AgeSeconds: 89}}
+		}, true},
+		{"workers that do not report cannot say so", func(o *muster.Observation) {
+			o.Capacity.Unreported = true
+		}, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := s0(25, 100)
+			o.Queues[0].LateSeconds, o.Queues[0].Backlog = 60, muster.Measured(o.At, 900)
+			o.Waiting = []muster.Waiting{{AgeSeconds: 100, Messages: 900}}
+			o.Capacity = muster.Capacity{Known: true, Desired: 10, Idle: 1, Busy: 9, Slots: 10, BusySlots: 9,
+				SlotsPerWorker: 1}
+			if row.change != nil {
+				row.change(&o)
+			}
+			d := Deadline{}.Decide(o, nil)
+			if launches := d.Desired > o.Capacity.Active(); launches != row.want {
+				t.Errorf("launches: %v, want %v: %s", launches, row.want, d.Sentence())
+			}
+			if said := strings.Contains(d.Sentence(), "but 1 worker is idle"); said == row.want {
+				t.Errorf("the sentence is %q", d.Sentence())
+			}
+		})
+	}
+}
