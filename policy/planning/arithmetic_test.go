@@ -72,9 +72,11 @@ func TestArithmeticThatThePageWorksOut(t *testing.T) {
 }
 
 func workedAtMax() string {
-	p := plan{Work: durations.Work{LongTermMean: 5}, slots: 10, boot: 330, price: 330}
-	return fmt.Sprintf("workers of ten slots boot for 330 s and finish a message in 5 s, so %.0f in that time. With a "+
-		"price of 330 s each is worth %.1f hours of quiet.", p.slots*p.boot/p.LongTermMean, p.worthAtMax()/3600)
+	p := plan{Work: durations.Work{LongTermMean: 50}, slots: 10, boot: 330, price: 330}
+	done := p.slots * p.boot / p.LongTermMean
+	return fmt.Sprintf("workers of ten slots boot for 330 s and finish a message in 50 s, so %.0f in that time. With "+
+		"a price of 330 s they are worth %.2f hours of quiet, and stay for %.2f hours.", done,
+		(p.boot+p.price*done)/3600, p.worthAtMax()/3600)
 }
 
 func workedByExact() string {

@@ -22,15 +22,12 @@ func (p *plan) keptWorkers(o muster.Observation) int {
 	if o.Arrivals.Known {
 		busy = min(active, p.keptBusy(o.Arrivals, o.Capacity)) // no worker is launched only for that
 	}
-	room := 0.0
-	if p.keepsHeadroom() {
-		room = p.usableHeadroom(o)
-	}
-	if p.keepsStandby(o) {
-		room = math.Max(room, p.quietHeadroom(o))
-	}
-	if room == 0 {
+	if !p.keepsStandby(o) {
 		return busy
+	}
+	room := p.quietHeadroom(o)
+	if p.keepsHeadroom() {
+		room = math.Max(room, p.usableHeadroom(o))
 	}
 	ahead, stay := rules.Ceil(room), room
 	if pool := p.poolInTime(); pool > 0 {
@@ -99,11 +96,13 @@ func (p *plan) overloaded(o muster.Observation) bool {
 
 // worthAtMax returns for how many seconds without an arrival the workers of an overloaded fleet stay:
 //
-//	worth = b + c s b / m
+//	worth = min(b + c s b / m, 30 b)
 //
-// While it boots again (b), a worker would have finished s b / m messages, and as many more are late at the price c,
-// because no other worker makes up for it.
-func (p *plan) worthAtMax() float64 { return p.boot + p.price*p.slots*p.boot/p.LongTermMean }
+// While it boots again (b), a worker would have finished s b / m messages, and as many are late at the price c. The
+// bound is for an overload that never comes again, such as an import.
+func (p *plan) worthAtMax() float64 {
+	return math.Min(p.boot+p.price*p.slots*p.boot/p.LongTermMean, 30*p.boot)
+}
 
 // keepFactor is the hysteresis of the headroom: present workers stay for up to 1.2 times the headroom, at most half a
 // worker more. The estimates behind it move all the time, and without hysteresis each move across a whole worker would

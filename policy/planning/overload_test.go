@@ -33,9 +33,8 @@ func TestWorkersThatWereTooFewAtTheMaximumStayThroughAQuietTime(t *testing.T) {
 		want   int
 	}{
 		{"an hour of quiet", nil, 3600, 2},
-		// While it boots, each worker would have done 660 messages, which are late at 371 worker-seconds each.
-		{"for as long as they are worth it: 68 h", nil, 245100, 2},
-		{"and no longer", nil, 245300, 0},
+		{"for as long as thirty boots of 350 s", nil, 10490, 2},
+		{"and no longer", nil, 10500, 0},
 		{"what is late failed", func(o *muster.Observation) {
 			o.Progress.Failed, o.Progress.Finished = 600, 300
 		}, 3600, 0},

@@ -18,9 +18,9 @@ func TestLateMessagesPayForHeadroom(t *testing.T) {
 	})
 }
 
-// The top of a burst is no rate for a boot of half an hour, a worker that finds no message knows more than an old count,
-// and workers that are too few at the maximum do not stop before the next busy time. The names say what was found
-// before.
+// The top of a burst is no rate for a boot of half an hour, a worker that finds no message knows more than an old
+// count, and workers that are too few at the maximum do not stop before the next busy time. The names say what was
+// found before.
 func TestWorkersThatAreThereAreKnownAndKept(t *testing.T) {
 	playWithin(t, []withinLimits{
 		{"a burst of seconds under boots of half an hour: 47,455 in 22 launches", 1067, 0.96, 20_000},
