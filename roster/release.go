@@ -71,12 +71,11 @@ func (r *Roster) Refuse(id string) {
 	}
 }
 
-// Drain sends n members a stop request and returns their names: first members not in service yet, newest first; then
-// idle ones, the longest idle first; then busy ones, newest first, which finish their messages. A worker that is ready
-// is worth more than one that boots, although the boot of that one is paid in any case. It skips members that joined
-// within the grace and have not finished a message, and those that get no answers and so would never hear of it.
+// Drain sends n members a stop request and returns their names: first idle ones, the longest idle first; then members
+// not in service yet, newest first; then busy ones, newest first, which finish their messages. It skips members that
+// joined within the grace and have not finished a message, and those that get no answers and so would never hear of it.
 func (r *Roster) Drain(n int, now time.Time, rules Rules) []string {
-	rank := map[State]int{Booting: 1, Idle: 2, Busy: 3}
+	rank := map[State]int{Idle: 1, Booting: 2, Busy: 3}
 	var order []int
 	for i := range r.members {
 		m := &r.members[i]

@@ -194,7 +194,7 @@ func TestAWorkerIsToldWhatItsMemberIsToDo(t *testing.T) {
 	}
 }
 
-func TestBootingMembersGoFirstAndBusyOnesLast(t *testing.T) {
+func TestIdleMembersGoFirstAndBusyOnesLast(t *testing.T) {
 	var r roster.Roster
 	r.Launched(t0, []string{"a-busy", "b-idle", "c-idle-longer", "d-lost"})
 	r.Launched(at(1), []string{"e-booting"})
@@ -207,7 +207,7 @@ func TestBootingMembersGoFirstAndBusyOnesLast(t *testing.T) {
 	r.Listed(list(20, "a-busy", "b-idle", "c-idle-longer", "d-lost", "e-booting", "f-booting", "g-busy", "h-released"))
 	r.Release("h-released", at(20))
 	got := r.Drain(99, at(21), rules)
-	want := []string{"f-booting", "e-booting", "c-idle-longer", "b-idle", "g-busy", "a-busy"}
+	want := []string{"c-idle-longer", "b-idle", "f-booting", "e-booting", "g-busy", "a-busy"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("order of going (-want +got):\n%s", diff)
 	}
