@@ -16,19 +16,20 @@ import (
 //
 // While launches come in time for enough messages (tooLateShare <= 1 - quantile), these are the workers that the
 // arrivals keep busy. No worker is launched only for that. Otherwise the headroom for the busiest times counts too, and
-// workers are launched for it. Workers that were too few at the maximum stay through a quiet time either way.
+// workers are launched for it. Workers that were too few at the maximum stay through a quiet time either way; none is
+// launched for that.
 func (p *plan) keptWorkers(o muster.Observation) int {
 	active, busy := o.Capacity.Active(), 0
 	if o.Arrivals.Known {
 		busy = min(active, p.keptBusy(o.Arrivals, o.Capacity)) // no worker is launched only for that
 	}
-	if !p.keepsStandby(o) {
+	if !p.keepsHeadroom() && p.keepsStandby(o) {
+		return max(busy, min(active, rules.Ceil(p.quietHeadroom(o)))) // a launch is in time for the first messages
+	}
+	if !p.keepsHeadroom() {
 		return busy
 	}
-	room := p.quietHeadroom(o)
-	if p.keepsHeadroom() {
-		room = math.Max(room, p.usableHeadroom(o))
-	}
+	room := math.Max(p.usableHeadroom(o), p.quietHeadroom(o))
 	ahead, stay := rules.Ceil(room), room
 	if pool := p.poolInTime(); pool > 0 {
 		stay = math.Max(0, room-p.poolReplaces())

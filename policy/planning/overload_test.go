@@ -31,30 +31,34 @@ func TestWorkersThatWereTooFewAtTheMaximumStayThroughAQuietTime(t *testing.T) {
 		change func(*muster.Observation)
 		quiet  float64
 		want   int
+		gone   int
 	}{
-		{"an hour of quiet", nil, 3600, 2},
-		{"for as long as thirty boots of 350 s", nil, 10490, 2},
-		{"and no longer", nil, 10500, 0},
+		{"an hour of quiet", nil, 3600, 2, 0},
+		{"one was lost: a launch is in time when messages come", nil, 3600, 1, 1},
+		{"both stopped while single messages came", nil, 3600, 0, 2},
+		{"for as long as thirty boots of 350 s", nil, 10490, 2, 0},
+		{"and no longer", nil, 10500, 0, 0},
 		{"what is late failed", func(o *muster.Observation) {
 			o.Progress.Failed, o.Progress.Finished = 600, 300
-		}, 3600, 0},
-		{"nearly all was in time", func(o *muster.Observation) { o.Progress.InTime.Value = 0.95 }, 3600, 0},
-		{"how much was in time is unknown", func(o *muster.Observation) { o.Progress = nil }, 3600, 0},
+		}, 3600, 0, 0},
+		{"nearly all was in time", func(o *muster.Observation) { o.Progress.InTime.Value = 0.95 }, 3600, 0, 0},
+		{"how much was in time is unknown", func(o *muster.Observation) { o.Progress = nil }, 3600, 0, 0},
 		{"a third of the load: what is late came at once", func(o *muster.Observation) {
 			o.Arrivals.FiveMinutes = 1
-		}, 3600, 0},
-		{"the maximum leaves room", func(o *muster.Observation) { o.Limits.Max = 3 }, 3600, 0},
+		}, 3600, 0, 0},
+		{"the maximum leaves room", func(o *muster.Observation) { o.Limits.Max = 3 }, 3600, 0, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := overworked()
 			if row.change != nil {
 				row.change(&o)
 			}
-			busy := Deadline{}.Decide(o, nil)
+			busy, active := Deadline{}.Decide(o, nil), 2-row.gone
 			later := overworked()
 			later.At = o.At.Add(time.Duration(row.quiet) * time.Second)
 			later.Limits = o.Limits
-			later.Capacity = muster.Capacity{Known: true, Desired: 2, Idle: 2, Slots: 20, SlotsPerWorker: 10}
+			later.Capacity = muster.Capacity{Known: true, Desired: active, Idle: active, Slots: 10 * active,
+				SlotsPerWorker: 10}
 			later.Queues[0].Backlog, later.Waiting = muster.Measured(later.At, 0), nil
 			later.Queues[0].OldestAge = muster.Measured(later.At, 0)
 			later.Arrivals = muster.Arrivals{Known: true, QuietSeconds: row.quiet, WatchedSeconds: 3600}
