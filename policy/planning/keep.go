@@ -23,11 +23,8 @@ func (p *plan) keptWorkers(o muster.Observation) int {
 	if o.Arrivals.Known {
 		busy = min(active, p.keptBusy(o.Arrivals, o.Capacity)) // no worker is launched only for that
 	}
-	if !p.keepsHeadroom() && p.keepsStandby(o) {
-		return max(busy, min(active, rules.Ceil(p.quietHeadroom(o)))) // a launch is in time for the first messages
-	}
 	if !p.keepsHeadroom() {
-		return busy
+		return max(busy, min(active, rules.Ceil(p.quietHeadroom(o)))) // a launch is in time for the first messages
 	}
 	room := math.Max(p.usableHeadroom(o), p.quietHeadroom(o))
 	ahead, stay := rules.Ceil(room), room
@@ -86,7 +83,7 @@ func (p *plan) nextStandby(o muster.Observation) quiet.Headroom {
 
 // overloaded tells whether messages are late because all permitted workers are busy: the arrivals keep overloadShare of
 // them busy, the oldest message is late, and of the past hour's messages more than tolerated beyond those that fail.
-// What a worker does not do then, no other makes up for.
+// Work that is not done then stays late.
 func (p *plan) overloaded(o muster.Observation) bool {
 	const overloadShare, tolerated = 0.7, 0.05
 	w := o.Progress.Value()
@@ -328,10 +325,10 @@ func (p *plan) kingmanSlots(busy, spare float64) float64 {
 }
 
 // quietHeadroom returns the headroom of the last busy time in workers while the fleet is quiet; 0 while messages
-// arrive, once it is no longer worth its idle workers, or while a forecast tells what comes next.
+// arrive, once it is no longer worth its idle workers, while a forecast tells what comes next, or without keepsStandby.
 func (p *plan) quietHeadroom(o muster.Observation) float64 {
 	a := o.Arrivals
-	if a.Known && a.Hour > 0 && a.QuietSeconds <= quiet.After || p.forecast.Used {
+	if a.Known && a.Hour > 0 && a.QuietSeconds <= quiet.After || p.forecast.Used || !p.keepsStandby(o) {
 		return 0
 	}
 	if p.standby.Left(rules.Seconds(o.At)) <= 0 || p.inVain(a) {

@@ -23,8 +23,8 @@ func overworked() muster.Observation {
 	return o
 }
 
-// What a worker does not do while all permitted ones are too few, no other makes up for: so they stay through the quiet
-// time, although a launch is in time for the first messages of the next busy one.
+// Work that is not done while all permitted workers are too few stays late. So they stay through the quiet time,
+// although a launch is in time for the first messages of the next busy one.
 func TestWorkersThatWereTooFewAtTheMaximumStayThroughAQuietTime(t *testing.T) {
 	for _, row := range []struct {
 		name   string
