@@ -68,6 +68,10 @@ func (w *write) recordFindings(x findings) {
 
 // learned records the measurements of the last seconds.
 func (w *write) learned(l learning.Flush) {
+	if w.settings.OmitBodies {
+		w.out.Records = append(w.out.Records, w.settings.encoded(w.now(), muster.Learned, nil))
+		return
+	}
 	text, encoded := l.JSON()
 	if !encoded {
 		w.record(muster.Learned, l.Body())
@@ -98,11 +102,11 @@ func (w *write) decision() {
 		return
 	}
 	body := Decided{Observation: w.out.Observation, Decision: *d}
-	text, err := encode(body)
+	text, err := w.settings.encode(body)
 	if err != nil {
 		w.unrecordable(err)
 		body = Decided{Observation: w.out.Observation, Decision: *d}
-		text, _ = encode(body)
+		text, _ = w.settings.encode(body)
 		if d.Verdict != muster.Shadow {
 			w.state.desired = d.Desired
 		}
@@ -513,7 +517,7 @@ func (s *Settings) contest(st *State, now time.Time) {
 
 // record returns a record with an encoded body.
 func (s *Settings) record(at time.Time, kind muster.RecordKind, body any) muster.Record {
-	text, _ := encode(body) // after an error, text says what is wrong
+	text, _ := s.encode(body) // after an error, text says what is wrong
 	return s.encoded(at, kind, text)
 }
 
@@ -528,7 +532,10 @@ func (s *Settings) encoded(at time.Time, kind muster.RecordKind, text []byte) mu
 
 // encode returns the body of a record. All bodies consist of finite numbers, strings and times. If one does not, a
 // record that says so is better than a lost record.
-func encode(body any) ([]byte, error) {
+func (s *Settings) encode(body any) ([]byte, error) {
+	if s.OmitBodies {
+		return nil, nil
+	}
 	text, err := json.Marshal(body)
 	if err == nil {
 		return text, nil

@@ -222,6 +222,7 @@ func (r *run) read() error {
 // same time, and events of the same time happen in the order in which they were planned.
 func (r *run) loop() error {
 	r.shell.begin(controller.State{Position: muster.Position{}})
+	r.settings.OmitBodies = !r.history.keep && r.Stepped == nil // nobody reads a record
 	// A run starts as a controller does after an installation: from an empty history.
 	at, _ := r.history.begin(r.time())
 	st, err := r.settings.Restore(at, nil)
