@@ -16,8 +16,8 @@ import (
 //
 // While launches come in time for enough messages (tooLateShare <= 1 - quantile), these are the workers that the
 // arrivals keep busy. No worker is launched only for that. Otherwise the headroom for the busiest times counts too, and
-// workers are launched for it. Workers that were too few at the maximum stay through a quiet time either way; none is
-// launched for that.
+// workers are launched for it. Workers that were too few at the maximum stay either way, also while single messages
+// arrive; none is launched for that.
 func (p *plan) keptWorkers(o muster.Observation) int {
 	active, busy := o.Capacity.Active(), 0
 	if o.Arrivals.Known {
@@ -26,7 +26,12 @@ func (p *plan) keptWorkers(o muster.Observation) int {
 	if !p.keepsHeadroom() {
 		return max(busy, min(active, rules.Ceil(p.quietHeadroom(o)))) // a launch is in time for the first messages
 	}
-	room := math.Max(p.usableHeadroom(o), p.quietHeadroom(o))
+	room, tooFew := p.usableHeadroom(o), 0
+	if quiet := p.quietHeadroom(o); p.tooFew(o) {
+		tooFew = min(active, rules.Ceil(quiet))
+	} else {
+		room = math.Max(room, quiet)
+	}
 	ahead, stay := rules.Ceil(room), room
 	if pool := p.poolInTime(); pool > 0 {
 		stay = math.Max(0, room-p.poolReplaces())
@@ -35,21 +40,22 @@ func (p *plan) keptWorkers(o muster.Observation) int {
 			ahead = rules.Ceil(room - pool)
 		}
 	}
-	return max(busy, ahead, min(active, rules.Ceil(math.Min(stay*keepFactor, stay+0.5))))
+	return max(busy, ahead, tooFew, min(active, rules.Ceil(math.Min(stay*keepFactor, stay+0.5))))
 }
 
 // keepsHeadroom tells whether too many messages would be late if workers were only launched for messages that wait.
 func (p *plan) keepsHeadroom() bool { return p.tooLateShare > 1-p.quantile }
 
-// keepsStandby tells whether workers stay through a quiet time for the next busy one: where headroom is kept, and where
-// all permitted workers were too few in the last busy time (overloaded).
+// keepsStandby tells whether workers stay for the next busy time: where headroom is kept, and where all permitted
+// workers were too few in the last one (overloaded).
 func (p *plan) keepsStandby(o muster.Observation) bool {
 	return p.keepsHeadroom() || p.tooFew(o)
 }
 
-// tooFew tells whether the kept headroom of the last busy time is that of an overloaded fleet.
+// tooFew tells whether the kept headroom of the last busy time is that of an overloaded fleet whose maximum has not been
+// raised since.
 func (p *plan) tooFew(o muster.Observation) bool {
-	return p.standby.Workers >= float64(max(1, o.Limits.Max))
+	return p.standby.TooFew && p.standby.Workers >= float64(o.Limits.Max)
 }
 
 // usableHeadroom returns the headroom in workers, as far as it can have work; 0 while the arrivals are unknown.
@@ -71,9 +77,9 @@ func (p *plan) nextStandby(o muster.Observation) quiet.Headroom {
 	}
 	if p.overloaded(o) {
 		return p.standby.Next(quiet.Headroom{Workers: float64(o.Limits.Max), Worth: p.worthAtMax(),
-			Last: rules.Seconds(o.At) - o.Arrivals.QuietSeconds}, o.Arrivals.QuietSeconds)
+			Last: rules.Seconds(o.At), TooFew: true}, 0)
 	}
-	if !p.keepsHeadroom() {
+	if !p.keepsHeadroom() || p.tooFew(o) && p.standby.Left(rules.Seconds(o.At)) > 0 {
 		return p.standby
 	}
 	room := p.usableHeadroom(o)
@@ -82,17 +88,17 @@ func (p *plan) nextStandby(o muster.Observation) quiet.Headroom {
 }
 
 // overloaded tells whether messages are late because all permitted workers are busy: the arrivals keep overloadShare of
-// them busy, the oldest message is late, and of the past hour's messages more than tolerated beyond those that fail.
-// Work that is not done then stays late.
+// them busy, the oldest message has waited for longer than the objective, and of the past hour's messages more than
+// tolerated were late beyond those that fail. Work that is not done then stays late.
 func (p *plan) overloaded(o muster.Observation) bool {
 	const overloadShare, tolerated = 0.7, 0.05
 	w := o.Progress.Value()
-	return o.Capacity.Active() >= o.Limits.Max && p.oldestIsLate() && w.InTime.Known &&
+	return o.Capacity.Active() >= o.Limits.Max && p.oldest() > o.Objective.Latency.Seconds() && w.InTime.Known &&
 		w.InTime.Value+w.FailingShare() < p.quantile-tolerated &&
 		p.offeredLoad(o.Arrivals) >= overloadShare*float64(o.Limits.Max)*p.slots
 }
 
-// worthAtMax returns for how many seconds without an arrival the workers of an overloaded fleet stay:
+// worthAtMax returns for how many seconds after an overload its workers stay:
 //
 //	worth = min(b + c s b / m, 30 b)
 //
@@ -326,9 +332,11 @@ func (p *plan) kingmanSlots(busy, spare float64) float64 {
 
 // quietHeadroom returns the headroom of the last busy time in workers while the fleet is quiet; 0 while messages
 // arrive, once it is no longer worth its idle workers, while a forecast tells what comes next, or without keepsStandby.
+// Workers that were too few also stay while messages arrive: between two bursts, single ones may come.
 func (p *plan) quietHeadroom(o muster.Observation) float64 {
 	a := o.Arrivals
-	if a.Known && a.Hour > 0 && a.QuietSeconds <= quiet.After || p.forecast.Used || !p.keepsStandby(o) {
+	arriving := a.Known && a.Hour > 0 && a.QuietSeconds <= quiet.After
+	if arriving && !p.tooFew(o) || p.forecast.Used || !p.keepsStandby(o) {
 		return 0
 	}
 	if p.standby.Left(rules.Seconds(o.At)) <= 0 || p.inVain(a) {
@@ -355,7 +363,7 @@ func (p *plan) headroomWorth(a muster.Arrivals, workers float64) float64 {
 // whyQuiet says as a clause why idle workers stay: for how long the headroom of the last busy time is worth them.
 func (p *plan) whyQuiet(o muster.Observation) string {
 	because := "the objective leaves no time to launch them for the next messages"
-	if !p.keepsHeadroom() {
+	if p.tooFew(o) {
 		because = "the maximum was too small in the last busy time"
 	}
 	return fmt.Sprintf("%s: until %s idle workers cost less than late messages", because,

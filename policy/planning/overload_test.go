@@ -23,21 +23,30 @@ func overworked() muster.Observation {
 	return o
 }
 
-// Work that is not done while all permitted workers are too few stays late. So they stay through the quiet time,
-// although a launch is in time for the first messages of the next busy one.
+// Work that is not done while all permitted workers are too few stays late. So they stay until the next busy time,
+// although a launch is in time for its first messages, and also while single messages come before it.
 func TestWorkersThatWereTooFewAtTheMaximumStayThroughAQuietTime(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		change func(*muster.Observation)
-		quiet  float64
+		after  float64 // seconds
 		want   int
 		gone   int
 	}{
-		{"an hour of quiet", nil, 3600, 2, 0},
+		{"for an hour", nil, 3600, 2, 0},
 		{"one was lost: a launch is in time when messages come", nil, 3600, 1, 1},
-		{"both stopped while single messages came", nil, 3600, 0, 2},
+		{"both stopped", nil, 3600, 0, 2},
 		{"for as long as thirty boots of 350 s", nil, 10490, 2, 0},
 		{"and no longer", nil, 10500, 0, 0},
+		{"no launch is in time either way", func(o *muster.Observation) {
+			o.Objective.Latency = 5 * time.Minute
+		}, 3600, 2, 0},
+		{"nor then is one launched", func(o *muster.Observation) {
+			o.Objective.Latency = 5 * time.Minute
+		}, 3600, 1, 1},
+		{"the oldest is in time: a burst that the maximum has just finished", func(o *muster.Observation) {
+			o.Waiting[0].AgeSeconds = 900
+		}, 3600, 0, 0},
 		{"what is late failed", func(o *muster.Observation) {
 			o.Progress.Failed, o.Progress.Finished = 600, 300
 		}, 3600, 0, 0},
@@ -48,30 +57,34 @@ func TestWorkersThatWereTooFewAtTheMaximumStayThroughAQuietTime(t *testing.T) {
 		}, 3600, 0, 0},
 		{"the maximum leaves room", func(o *muster.Observation) { o.Limits.Max = 3 }, 3600, 0, 0},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			o := overworked()
-			if row.change != nil {
-				row.change(&o)
-			}
-			busy, active := Deadline{}.Decide(o, nil), 2-row.gone
-			later := overworked()
-			later.At = o.At.Add(time.Duration(row.quiet) * time.Second)
-			later.Limits = o.Limits
-			later.Capacity = muster.Capacity{Known: true, Desired: active, Idle: active, Slots: 10 * active,
-				SlotsPerWorker: 10}
-			later.Queues[0].Backlog, later.Waiting = muster.Measured(later.At, 0), nil
-			later.Queues[0].OldestAge = muster.Measured(later.At, 0)
-			later.Arrivals = muster.Arrivals{Known: true, QuietSeconds: row.quiet, WatchedSeconds: 3600}
-			later.Progress = nil
-			d := Deadline{}.Decide(later, muster.Recent{}.With(busy, time.Minute))
-			if d.Desired != row.want {
-				t.Errorf("%d stay, want %d: %s", d.Desired, row.want, d.Sentence())
-			}
-			because := "the maximum was too small in the last busy time"
-			if said := strings.Contains(d.Sentence(), because); said != (row.want > 0) {
-				t.Errorf("the sentence is %q", d.Sentence())
-			}
-		})
+		for name, arrivals := range map[string]muster.Arrivals{
+			"while nothing comes":        {Known: true, QuietSeconds: row.after, WatchedSeconds: 3600},
+			"while single messages come": {Known: true, QuietSeconds: 5, WatchedSeconds: 3600, Hour: 0.001},
+		} {
+			t.Run(row.name+" "+name, func(t *testing.T) {
+				o := overworked()
+				if row.change != nil {
+					row.change(&o)
+				}
+				busy, active := Deadline{}.Decide(o, nil), 2-row.gone
+				later := overworked()
+				later.At = o.At.Add(time.Duration(row.after) * time.Second)
+				later.Limits, later.Objective = o.Limits, o.Objective
+				later.Capacity = muster.Capacity{Known: true, Desired: active, Idle: active, Slots: 10 * active,
+					SlotsPerWorker: 10}
+				later.Queues[0].Backlog, later.Waiting = muster.Measured(later.At, 0), nil
+				later.Queues[0].OldestAge = muster.Measured(later.At, 0)
+				later.Arrivals, later.Progress = arrivals, nil
+				d := Deadline{}.Decide(later, muster.Recent{}.With(busy, time.Minute))
+				if d.Desired != row.want {
+					t.Errorf("%d stay, want %d: %s", d.Desired, row.want, d.Sentence())
+				}
+				because := "the maximum was too small in the last busy time"
+				if said := strings.Contains(d.Sentence(), because); said != (row.want > 0) {
+					t.Errorf("the sentence is %q", d.Sentence())
+				}
+			})
+		}
 	}
 }
 

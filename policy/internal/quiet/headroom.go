@@ -12,6 +12,7 @@ const (
 	keptHeadroom    = "headroom_workers"
 	keptWorth       = "headroom_worth_s"
 	keptLastArrival = "last_arrival_s"
+	keptTooFew      = "headroom_too_few"
 )
 
 // Headroom is the headroom of a fleet's last busy time. Each decision keeps it for the next one, because a policy has
@@ -19,8 +20,11 @@ const (
 // be worth many idle hours.
 type Headroom struct {
 	// Workers is the headroom, a fraction. Worth is for how many seconds after an arrival it is worth its idle workers:
-	// see headroomWorth in package planning. Last is the time of the last arrival, in seconds since 1970.
+	// see headroomWorth in package planning. Last is the time of the last arrival, in seconds since 1970; for workers
+	// that were too few, it is the last time that they were.
 	Workers, Worth, Last float64
+	// TooFew is true if these are all permitted workers, and messages were late because they were too few.
+	TooFew bool
 }
 
 // After is how many seconds without an arrival make a fleet quiet.
@@ -34,7 +38,7 @@ const renewEvery, renewChange, sameArrival = 60, 0.2, 10
 // HeadroomOf returns the headroom that the newest decision kept, or zero if there is none.
 func HeadroomOf(recent muster.Recent) Headroom {
 	return Headroom{rules.Kept(recent, keptHeadroom), rules.Kept(recent, keptWorth),
-		rules.Kept(recent, keptLastArrival)}
+		rules.Kept(recent, keptLastArrival), rules.Kept(recent, keptTooFew) > 0}
 }
 
 // Kept returns the numbers of s for a decision, nil for no headroom.
@@ -42,22 +46,27 @@ func (s Headroom) Kept() []muster.Value {
 	if s == (Headroom{}) {
 		return nil
 	}
-	return []muster.Value{rules.Value(keptHeadroom, rules.Round3(s.Workers)), rules.Value(keptWorth,
+	kept := []muster.Value{rules.Value(keptHeadroom, rules.Round3(s.Workers)), rules.Value(keptWorth,
 		rules.Round3(s.Worth)), rules.Value(keptLastArrival, rules.Round3(s.Last))}
+	if s.TooFew {
+		kept = append(kept, rules.Value(keptTooFew, 1))
+	}
+	return kept
 }
 
 // Next returns the headroom to keep after an observation: the measured one if a message has arrived since s, else s.
 func (s Headroom) Next(measured Headroom, quiet float64) Headroom {
 	moved := func(before, now float64) bool { return math.Abs(now-before) > renewChange*before }
 	switch since := measured.Last - s.Last; {
-	case since <= sameArrival:
+	case since <= sameArrival && (s.TooFew || !measured.TooFew):
 		return s
 	case quiet > After && measured.Workers < s.Workers:
 		// Polls or reports are so rare that the arrival is seen late, when the rates have fallen already.
-		return Headroom{s.Workers, s.Worth, measured.Last}
+		return Headroom{s.Workers, s.Worth, measured.Last, s.TooFew}
 	case measured.Workers == 0:
 		return Headroom{}
-	case since < renewEvery && !moved(s.Workers, measured.Workers) && !moved(s.Worth, measured.Worth):
+	case since < renewEvery && s.TooFew == measured.TooFew && !moved(s.Workers, measured.Workers) &&
+		!moved(s.Worth, measured.Worth):
 		return s
 	}
 	return measured
