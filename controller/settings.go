@@ -42,8 +42,7 @@ type Settings struct {
 	Protect bool
 	// HandEvery is the time between two handovers to a cloud's target tracking; zero means a minute.
 	HandEvery time.Duration
-	// OmitBodies leaves the bodies of records empty, which saves a third of a decision. It is for simulations that never
-	// restart from their history; a history of such records is worth nothing.
+	// OmitBodies leaves the bodies of records empty. Simulations that never read them take a third less time.
 	OmitBodies bool
 	// Learn is the window of measured durations; above zero.
 	Learn time.Duration

@@ -99,7 +99,7 @@ func TestARestartAtAnyStepOfAnyWorldChangesNoDecision(t *testing.T) {
 	first, last := seeds(t, 40/slowdown, 100)
 	for seed := first; seed <= last; seed++ {
 		s := tell(t, seed)
-		s.World.ControllerCrashes = 0
+		s.World.ControllerCrashes, s.Recorded = 0, true
 		s.World.Tail = 10 * time.Minute
 		r, err := newRun(s.Options)
 		if err != nil {

@@ -68,6 +68,7 @@ func lived(t *testing.T, c *config.Config, work string, boot time.Duration, usag
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.Recorded = true
 	h, ctx := history.NewMemory(), context.Background()
 	at, err := h.Begin(ctx, "photos")
 	if err != nil {

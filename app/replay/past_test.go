@@ -35,6 +35,7 @@ func lived(t *testing.T, f config.Fleet, work string, boot, length time.Duration
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.Recorded = true
 	h := history.NewMemory()
 	at, err := h.Begin(t.Context(), f.Name)
 	if err != nil {

@@ -76,7 +76,7 @@ func workedAtMax() string {
 	done := p.slots * p.boot / p.LongTermMean
 	return fmt.Sprintf("workers of ten slots boot for 330 s and finish a message in 50 s, so %.0f in that time. With "+
 		"a price of 330 s they are worth %.2f hours of quiet, and stay for %.2f hours.", done,
-		(p.boot+p.price*done)/3600, p.worthAtMax()/3600)
+		(p.boot+p.price*done)/3600, quiet.WorthAtMax(p.boot, p.price, p.LongTermMean/p.slots)/3600)
 }
 
 func workedByExact() string {

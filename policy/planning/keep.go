@@ -52,8 +52,7 @@ func (p *plan) keepsStandby(o muster.Observation) bool {
 	return p.keepsHeadroom() || p.tooFew(o)
 }
 
-// tooFew tells whether the kept headroom of the last busy time is that of an overloaded fleet whose maximum has not been
-// raised since.
+// tooFew tells whether the kept headroom is that of an overloaded fleet, and the maximum has not been raised since.
 func (p *plan) tooFew(o muster.Observation) bool {
 	return p.standby.TooFew && p.standby.Workers >= float64(o.Limits.Max)
 }
@@ -72,19 +71,19 @@ func (p *plan) usableHeadroom(o muster.Observation) float64 {
 // nextStandby returns the headroom that the decision keeps for the next one. An overloaded fleet keeps all permitted
 // workers.
 func (p *plan) nextStandby(o muster.Observation) quiet.Headroom {
-	if !o.Arrivals.Known || o.Arrivals.Hour == 0 {
+	now, silent := rules.Seconds(o.At), o.Arrivals.QuietSeconds
+	switch {
+	case !o.Arrivals.Known || o.Arrivals.Hour == 0:
 		return p.standby
-	}
-	if p.overloaded(o) {
-		return p.standby.Next(quiet.Headroom{Workers: float64(o.Limits.Max), Worth: p.worthAtMax(),
-			Last: rules.Seconds(o.At), TooFew: true}, 0)
-	}
-	if !p.keepsHeadroom() || p.tooFew(o) && p.standby.Left(rules.Seconds(o.At)) > 0 {
+	case p.overloaded(o):
+		worth := quiet.WorthAtMax(p.boot, p.price, p.LongTermMean/p.slots)
+		return p.standby.Next(quiet.Headroom{Workers: float64(o.Limits.Max), Worth: worth, Last: now, TooFew: true}, 0)
+	case !p.keepsHeadroom() || p.tooFew(o) && p.standby.Left(now) > 0:
 		return p.standby
 	}
 	room := p.usableHeadroom(o)
-	return p.standby.Next(quiet.Headroom{Workers: room, Worth: p.headroomWorth(o.Arrivals, room),
-		Last: rules.Seconds(o.At) - o.Arrivals.QuietSeconds}, o.Arrivals.QuietSeconds)
+	return p.standby.Next(quiet.Headroom{Workers: room, Worth: p.headroomWorth(o.Arrivals, room), Last: now - silent},
+		silent)
 }
 
 // overloaded tells whether messages are late because all permitted workers are busy: the arrivals keep overloadShare of
@@ -96,16 +95,6 @@ func (p *plan) overloaded(o muster.Observation) bool {
 	return o.Capacity.Active() >= o.Limits.Max && p.oldest() > o.Objective.Latency.Seconds() && w.InTime.Known &&
 		w.InTime.Value+w.FailingShare() < p.quantile-tolerated &&
 		p.offeredLoad(o.Arrivals) >= overloadShare*float64(o.Limits.Max)*p.slots
-}
-
-// worthAtMax returns for how many seconds after an overload its workers stay:
-//
-//	worth = min(b + c s b / m, 30 b)
-//
-// While it boots again (b), a worker would have finished s b / m messages, and as many are late at the price c. The
-// bound is for an overload that never comes again, such as an import.
-func (p *plan) worthAtMax() float64 {
-	return math.Min(p.boot+p.price*p.slots*p.boot/p.LongTermMean, 30*p.boot)
 }
 
 // keepFactor is the hysteresis of the headroom: present workers stay for up to 1.2 times the headroom, at most half a

@@ -64,6 +64,8 @@ type Prepared struct {
 	Statistics statistics.Statistics
 	Limits     limit.Bounds
 	limited    bool
+	// Recorded gives the records that a stepped function sees their bodies: see [sim.Options].
+	Recorded bool
 }
 
 // Prepare makes the trace of an event for a seed and measures it.
@@ -158,6 +160,7 @@ func (p Prepared) Watch(ctx context.Context, c Contender, stepped func(sim.View)
 	}
 	r, err := sim.Run(sim.Options{
 		Settings: settings, World: world, Trace: p.Trace, Seed: p.Seed, Stepped: stepped, Finished: finished,
+		Recorded: p.Recorded,
 		Progress: func(d time.Duration) error {
 			if progress != nil {
 				progress(d)

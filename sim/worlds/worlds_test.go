@@ -404,10 +404,10 @@ func TestNamedWorldsKeepTheirLimits(t *testing.T) {
 	}
 }
 
-// drawnFrom is the first number of the worlds on which promises are held. The first dozen are short ones.
+// drawnFrom is the first number of the worlds on which promises are held.
 const drawnFrom = 400_001
 
-// MUSTER_WORLDS says how many worlds are drawn; `make proofs` draws 200, and .ci/run 12 of them.
+// MUSTER_WORLDS says how many worlds are drawn; `make proofs`, and with it .ci/run, draws 200.
 func TestDrawnWorldsKeepEveryPromise(t *testing.T) {
 	count := 4
 	if testing.Short() {

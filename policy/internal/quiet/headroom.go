@@ -75,3 +75,13 @@ func (s Headroom) Next(measured Headroom, quiet float64) Headroom {
 // Left returns for how many more seconds the headroom stays at the time now; not above 0 once it is no longer worth its
 // idle workers.
 func (s Headroom) Left(now float64) float64 { return s.Last + s.Worth - now }
+
+// WorthAtMax returns for how many seconds after an overload its workers stay:
+//
+//	worth = min(b + c b / each, 30 b)
+//
+// While it boots again for b seconds, a worker would have finished a message every each seconds, and as many are late
+// at the price c. The bound is for an overload that never comes again, such as an import.
+func WorthAtMax(boot, price, each float64) float64 {
+	return math.Min(boot+price*boot/each, 30*boot)
+}

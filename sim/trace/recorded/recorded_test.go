@@ -110,6 +110,7 @@ func TestARunReplayedFromItsRecordsIsTheSameWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	prepared.Recorded = true
 	var records []muster.Record
 	before, err := prepared.Run(context.Background(), policy, func(v sim.View) {
 		records = append(records, v.Outcome.Records...)
