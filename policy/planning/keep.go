@@ -207,15 +207,18 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 	return math.Max(busiestShare*best, p.kingmanSlots(usual, spare)) / p.slots
 }
 
-// rarelyUseful tells whether messages come so rarely that one idle worker costs more than to launch one for each:
+// rarelyUseful tells whether messages come so rarely that one idle worker costs more than to launch one when a message
+// comes:
 //
-//	r (b + c u) < 1
+//	r c (u + r max(0, b + m - P)) < 1
 //
-// r is the arrival rate, the larger one of five minutes and an hour, b the boot time, c the price of a late message and
-// u the share of launches that come too late. An idle worker costs a worker-second each second. It spares at most one
-// boot for each message, and the price of those that would be late.
+// r is the arrival rate, the larger one of five minutes and an hour, c the price of a late message, u the share of
+// launches that come too late, b the mean boot time, m the mean duration and P the plan's latency. A worker that boots
+// costs as much as an idle one, so what an idle one spares is the price of messages that would be late: the one that
+// comes first, and those that come soon after it. It costs its time until the next message, 1/r.
 func (p *plan) rarelyUseful(a muster.Arrivals) bool {
-	return math.Max(a.FiveMinutes, a.Hour)*(p.boot+p.price*p.tooLateShare) < 1
+	rate := math.Max(a.FiveMinutes, a.Hour)
+	return rate*p.price*(p.tooLateShare+rate*math.Max(0, p.bootMean+p.LongTermMean-p.latency)) < 1
 }
 
 // idleStop returns for how long a worker must be without a message until it says itself that it is ready to stop:

@@ -45,9 +45,12 @@ func TestOneWorkerIsKeptForRareMessagesOnlyIfItsBootsCostMore(t *testing.T) {
 		boot   float64
 		rarely bool
 	}{
-		{"a message in six minutes, boots of a minute", 1.0 / 360, 60, true},
+		{"a message in six minutes, boots of two: each launch is late", 1.0 / 360, 120, true},
+		{"a message in three minutes", 1.0 / 180, 120, true},
+		{"a message in two minutes: a quarter as many come before the worker is ready, and are late too", 1.0 / 120, 120,
+			false},
 		{"a message in six minutes, boots of ten", 1.0 / 360, 600, false},
-		{"a message in half a minute, boots of a minute", 1.0 / 30, 60, false},
+		{"a message in half a minute, boots of one: launches are in time", 1.0 / 30, 60, true},
 	} {
 		_, p := planned(15, 100*time.Second, time.Duration(row.boot*float64(time.Second)))
 		a := muster.Arrivals{Known: true, FiveMinutes: row.rate, Hour: row.rate}
