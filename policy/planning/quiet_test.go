@@ -67,6 +67,7 @@ func TestHowLongAWorkerIsIdleUntilItSaysSo(t *testing.T) {
 		want            time.Duration
 	}{
 		{"polls of a second: the next one asks it as soon", time.Second, time.Minute, 0, 0},
+		{"short boots: its next report may be seconds away", time.Second, 2 * time.Second, 0, time.Second},
 		{"rare polls, short boots", time.Minute, time.Second, 0, time.Second},
 		{"rare polls: a twentieth of a boot", time.Minute, 100 * time.Second, 0, 5 * time.Second},
 		{"long boots: the next poll is sooner", 10 * time.Second, 20 * time.Minute, 0, 0},
