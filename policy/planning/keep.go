@@ -228,8 +228,8 @@ func (p *plan) rarelyUseful(a muster.Arrivals) bool {
 // p is the poll interval and b the boot time: the larger it is, the longer a worker may wait for the chance of another
 // message at little cost. lag is how old the counts may be: a decision that does not know yet that the last message is
 // finished would launch a worker for it. idleStop returns 0 where counts are exact and a boot takes twenty polls or
-// more: the next poll asks the worker as soon. After shorter boots the request would come late: a worker reads it in the
-// answer to its next report, which may be seconds away.
+// more: the next poll asks the worker as soon. After shorter boots the request would come late: a worker reads it in
+// the answer to its next report, which may be seconds away.
 func (p *plan) idleStop(o muster.Observation) time.Duration {
 	poll := cmp.Or(o.Poll, time.Second).Seconds()
 	idle := math.Max(math.Max(1, p.lag), math.Min(poll, p.boot/20))
