@@ -48,9 +48,7 @@ func (p *plan) keepsHeadroom() bool { return p.tooLateShare > 1-p.quantile }
 
 // keepsStandby tells whether workers stay for the next busy time: where headroom is kept, and where all permitted
 // workers were too few in the last one (overloaded).
-func (p *plan) keepsStandby(o muster.Observation) bool {
-	return p.keepsHeadroom() || p.tooFew(o)
-}
+func (p *plan) keepsStandby(o muster.Observation) bool { return p.keepsHeadroom() || p.tooFew(o) }
 
 // tooFew tells whether the kept headroom is that of an overloaded fleet, and the maximum has not been raised since.
 func (p *plan) tooFew(o muster.Observation) bool {

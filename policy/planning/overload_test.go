@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -128,5 +129,37 @@ func TestIdleWorkersDisproveOldCounts(t *testing.T) {
 				t.Errorf("the sentence is %q", d.Sentence())
 			}
 		})
+	}
+}
+
+// Near the maximum no launch is postponed, because the next ones may find no room. A burst that is over soon is no such
+// load: the objective leaves time to work it off.
+func TestABurstThatIsOverSoonIsNoLoadNearTheMaximum(t *testing.T) {
+	for _, row := range []struct {
+		name      string
+		objective time.Duration
+		arrivals  muster.Arrivals
+		postponed bool // that nothing of the objective is given away
+	}{
+		{"a burst of a minute, objective of an hour", time.Hour,
+			muster.Arrivals{Minute: 4, FiveMinutes: 0.8, TwentyMinutes: 0.2, Hour: 0.07}, true},
+		{"a burst of five minutes, objective of six hours", 6 * time.Hour,
+			muster.Arrivals{Minute: 4, FiveMinutes: 4, TwentyMinutes: 1, Hour: 0.4}, true},
+		{"a burst of a minute, objective of five minutes", 5 * time.Minute,
+			muster.Arrivals{Minute: 4, FiveMinutes: 0.8, TwentyMinutes: 0.2, Hour: 0.07}, false},
+		{"five minutes of it, objective of an hour", time.Hour,
+			muster.Arrivals{Minute: 4, FiveMinutes: 4, TwentyMinutes: 1, Hour: 0.4}, false},
+		{"an hour of it, objective of six hours", 6 * time.Hour,
+			muster.Arrivals{Minute: 4, FiveMinutes: 4, TwentyMinutes: 4, Hour: 4}, false},
+	} {
+		o := s0(5, 1)
+		o.Objective.Latency, o.Limits.Max = row.objective, 20
+		o.Arrivals = row.arrivals
+		o.Arrivals.Known, o.Arrivals.WatchedSeconds = true, 3600
+		p := planOf(o)
+		whole := row.objective.Seconds() - math.Min(reservedShare*row.objective.Seconds(), reservedPolls)
+		if got := p.latency == whole; got != row.postponed {
+			t.Errorf("%s: the plan uses %.0f s of %.0f s; all: want %v", row.name, p.latency, whole, row.postponed)
+		}
 	}
 }

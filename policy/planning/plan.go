@@ -235,8 +235,9 @@ func shareLonger(e muster.Estimate, middle, than float64) float64 {
 //	latency = P (1 - y) / (1 - free), but at least D + b + step
 //
 // P is the latency before, y the load as a share of the maximum, D the long-term tail, b the boot time. Up to y = free
-// nothing changes. At y = 1 no launch is postponed. The load is the larger one of the last minute and of the window of
-// offeredLoad: until that window shows a rise, its messages would be postponed too.
+// nothing changes. At y = 1 no launch is postponed. The load is that of the longest window within P / 4 and the
+// slack: a burst that is over by then is worked off in time. Below five minutes it is the larger one of the last minute
+// and of offeredLoad: until that shows a rise, its messages would be postponed too.
 //
 // Above free the last worker that fits is never postponed: no other one makes up for a launch that comes late.
 func (p *plan) nearMax(o muster.Observation) {
@@ -244,13 +245,16 @@ func (p *plan) nearMax(o muster.Observation) {
 		return
 	}
 	const (
-		minute = 60 // seconds; shorter windows are too noisy to plan a maximum with
-		// free is the share of the maximum up to which the plan uses all of the objective: three times the load still
-		// fits.
-		free = 0.3
+		minute = 60  // seconds; shorter windows are too noisy to plan a maximum with
+		free   = 0.3 // the share of the maximum up to which all of the objective is used: three times the load fits
 	)
 	busy := p.offeredLoad(o.Arrivals)
-	if p.LongTermMean <= minute { // the rate of one minute says nothing about the load of longer work
+	switch wait := math.Min(p.latency/4, p.slack()); {
+	case wait >= 3600:
+		busy = o.Arrivals.Hour * math.Min(p.LongTermMean, 3600)
+	case wait >= 1200 && p.LongTermMean <= 1200:
+		busy = o.Arrivals.TwentyMinutes * p.LongTermMean
+	case wait < 300 && p.LongTermMean <= minute:
 		busy = math.Max(busy, o.Arrivals.Minute*p.LongTermMean)
 	}
 	share := busy * math.Min(1, o.Arrivals.WatchedSeconds/minute) / p.slots / float64(o.Limits.Max)
