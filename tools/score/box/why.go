@@ -10,7 +10,7 @@ var whyWorst = map[uint64]string{
 	1018: "Work takes longer the more messages wait, and the plan lets some hundred wait for half an hour: it does " +
 		"not know that this makes them dearer.",
 	1024: "Two workers are all that may be, under more work than they do. Messages are in time at the beginning of " +
-		"each busy time only, and boots of seven minutes take from that: both workers stop between the busy times.",
+		"each busy time only, and the first boot of seven minutes takes from that.",
 	1028: "The late messages are those of the first seconds, in which one worker finds out how long the work takes; " +
 		"the maximum leaves little room to catch up.",
 	1029: "Reports are 14 s late, and so are their answers: its worker waits for the permit to leave, where a job " +
@@ -21,4 +21,15 @@ var whyWorst = map[uint64]string{
 	1033: "Both keep one worker throughout, and the other launches it a minute later.",
 	1039: "Five thousand messages of unknown duration wait while the first worker boots for five minutes. Others are " +
 		"launched in the meantime, in case the work takes long; it takes 8 ms.",
+	1041: "Work becomes eight times as long, and messages wait for their last moment with the tail of before. From " +
+		"then on one in fifty takes longer than the objective.",
+	1049: "Late messages cost little, so one worker is launched for each. It waits 19 s for counts that are as old, " +
+		"where a job ends by itself.",
+	1056: "Both have no idle worker, and the same share in time: messages that fail took longer in this draw.",
+	1060: "The first boots take five minutes and not the stated one. Thirty launched at once have the first worker " +
+		"sooner than one.",
+	1072: "Ten workers were there before a spike that nothing announces, and stay for the next ones.",
+	1073: "A crash of the only worker is a boot of two minutes; the other has a second one.",
+	1074: "Four workers are kept where three would do for the 99 % that are asked for.",
+	1080: "A worker has been idle for a second when it says so; a job ends by itself.",
 }
