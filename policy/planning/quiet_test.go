@@ -38,7 +38,7 @@ func TestAWorkerDoesNotWaitInVainAgainAndAgain(t *testing.T) {
 	}
 }
 
-func TestOneWorkerIsKeptForRareMessagesOnlyIfItsBootsCostMore(t *testing.T) {
+func TestOneWorkerIsKeptForRareMessagesOnlyIfLateOnesCostMore(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		rate   float64

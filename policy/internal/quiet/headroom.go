@@ -37,8 +37,8 @@ const renewEvery, renewChange, sameArrival = 60, 0.2, 10
 
 // HeadroomOf returns the headroom that the newest decision kept, or zero if there is none.
 func HeadroomOf(recent muster.Recent) Headroom {
-	return Headroom{rules.Kept(recent, keptHeadroom), rules.Kept(recent, keptWorth),
-		rules.Kept(recent, keptLastArrival), rules.Kept(recent, keptTooFew) > 0}
+	return Headroom{Workers: rules.Kept(recent, keptHeadroom), Worth: rules.Kept(recent, keptWorth),
+		Last: rules.Kept(recent, keptLastArrival), TooFew: rules.Kept(recent, keptTooFew) > 0}
 }
 
 // Kept returns the numbers of s for a decision, nil for no headroom.
@@ -54,15 +54,17 @@ func (s Headroom) Kept() []muster.Value {
 	return kept
 }
 
-// Next returns the headroom to keep after an observation: the measured one if a message has arrived since s, else s.
+// Next returns the headroom to keep after an observation: the measured one if a message has arrived since s, or if it
+// is that of an overload, else s.
 func (s Headroom) Next(measured Headroom, quiet float64) Headroom {
 	moved := func(before, now float64) bool { return math.Abs(now-before) > renewChange*before }
 	switch since := measured.Last - s.Last; {
 	case since <= sameArrival && (s.TooFew || !measured.TooFew):
 		return s
-	case quiet > After && measured.Workers < s.Workers:
-		// Polls or reports are so rare that the arrival is seen late, when the rates have fallen already.
-		return Headroom{s.Workers, s.Worth, measured.Last, s.TooFew}
+	case quiet > After && measured.Workers < s.Workers && !s.TooFew:
+		// Polls or reports are so rare that the arrival is seen late, when the rates have fallen already. Workers that
+		// were too few do not stay longer for an arrival.
+		return Headroom{Workers: s.Workers, Worth: s.Worth, Last: measured.Last}
 	case measured.Workers == 0:
 		return Headroom{}
 	case since < renewEvery && s.TooFew == measured.TooFew && !moved(s.Workers, measured.Workers) &&

@@ -22,14 +22,14 @@ var whyWorst = map[uint64]string{
 	1039: "Five thousand messages of unknown duration wait while the first worker boots for five minutes. Others are " +
 		"launched in the meantime, in case the work takes long; it takes 8 ms.",
 	1041: "Work becomes eight times as long, and messages wait for their last moment with the tail of before. From " +
-		"then on one in fifty takes longer than the objective.",
+		"then on some take longer than the objective.",
 	1049: "Late messages cost little, so one worker is launched for each. It waits 19 s for counts that are as old, " +
 		"where a job ends by itself.",
-	1056: "Both have no idle worker, and the same share in time: messages that fail took longer in this draw.",
-	1060: "The first boots take five minutes and not the stated one. Thirty launched at once have the first worker " +
-		"sooner than one.",
+	1060: "Boots take five minutes, and nothing states that. Of twenty workers launched within a minute, the first " +
+		"is ready sooner than of two.",
 	1072: "Ten workers were there before a spike that nothing announces, and stay for the next ones.",
-	1073: "A crash of the only worker is a boot of two minutes; the other has a second one.",
+	1073: "Nothing was there at the first message. Of twenty workers launched at once, the first is ready sooner " +
+		"than of two; two do the work.",
 	1074: "Four workers are kept where three would do for the 99 % that are asked for.",
 	1080: "A worker has been idle for a second when it says so; a job ends by itself.",
 }
