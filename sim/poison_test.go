@@ -2,10 +2,13 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/sim/scoring"
+	"github.com/muster-scale/muster/sim/trace"
 	"github.com/muster-scale/muster/sim/world"
 )
 
@@ -46,6 +49,34 @@ func TestPoisonNeverGrowsAFleet(t *testing.T) {
 						most, bound)
 				}
 			})
+		}
+	}
+}
+
+// Which messages of a tree fail is decided by the tree and not by the order in which a fleet gets to them. Otherwise a
+// policy could seem better by the luck of a long message that does not fail.
+func TestTheSameMessagesOfATreeFailUnderEveryPolicy(t *testing.T) {
+	trees, err := trace.Generate("tree:roots=20,every=10s,depth=4,fanout=4,most=60,service=8s,cv=2", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first scoring.Result
+	for n, workers := range []int{1, 7, 50} {
+		got, err := Run(Options{
+			Settings: fleet(t, policy.Spec{Name: "exact"}, time.Minute, 0, workers), Seed: 1, Trace: trees,
+			World: world.World{Trees: true, Poison: 0.1, MaxReceives: 2, RetryBase: time.Second,
+				Visibility: 30 * time.Second, Boot: world.Draw{Mean: 2 * time.Second}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			first = got
+		}
+		if got.Dead == 0 || got.Dead != first.Dead || got.Messages != first.Messages ||
+			math.Abs(got.BusySeconds-first.BusySeconds) > 1e-6*first.BusySeconds {
+			t.Errorf("%d workers: %d of %d messages are dead letters after %.1f s of work; one worker: %d of %d after %.1f s",
+				workers, got.Dead, got.Messages, got.BusySeconds, first.Dead, first.Messages, first.BusySeconds)
 		}
 	}
 }

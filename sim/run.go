@@ -263,7 +263,7 @@ func (r *run) loop() error {
 		}
 		if r.more && int64(r.next.Arrival) <= r.events.Next() {
 			r.now = int64(r.next.Arrival)
-			r.send(r.next, r.beginTree(r.next))
+			r.send(r.next, r.beginTree(r.next), kernel.Luck(r.chance.Message.Uint64()))
 			if err := r.read(); err != nil {
 				return err
 			}
@@ -294,11 +294,11 @@ func (r *run) over() bool {
 }
 
 // send puts a message into the queue, hands it to a waiting worker and wakes the controller.
-func (r *run) send(m trace.Message, at trees.Place) {
+func (r *run) send(m trace.Message, at trees.Place, luck kernel.Luck) {
 	r.noteChange(true)
 	r.queue.Send(messages.Message{
 		Sent: r.now, Service: int64(m.Service), Class: m.Class, Group: m.Group, Children: m.Children, Place: at,
-		Poison: kernel.Hit(r.chance.Message, r.world.Poison),
+		Luck: luck, Poison: luck.Hit(r.world.Poison),
 	})
 	r.hand()
 	r.wake()
@@ -352,7 +352,7 @@ func (r *run) happen(e kernel.Event) error {
 	case evChild:
 		r.unsent--
 		l := r.arrive(e.What) // a child is sent when it is due, not when its parent finishes
-		r.send(l.child, l.place)
+		r.send(l.child, l.place, l.luck)
 	case evSnapshot:
 		r.snapshot()
 	case evWake:

@@ -20,6 +20,7 @@ type transit struct {
 	directive protocol.Directive
 	child     trace.Message
 	place     trees.Place // of the child
+	luck      kernel.Luck // of the child
 }
 
 // dispatch keeps a transit until its event happens, and returns its number.
@@ -43,9 +44,9 @@ func (r *run) arrive(at uint64) transit {
 }
 
 // planChild plans the sending of a child. The arrival of a child counts from the end of its parent.
-func (r *run) planChild(child trace.Message, at trees.Place) {
+func (r *run) planChild(child trace.Message, at trees.Place, luck kernel.Luck) {
 	r.unsent++
-	r.after(child.Arrival, evChild, kernel.None, r.dispatch(transit{child: child, place: at}))
+	r.after(child.Arrival, evChild, kernel.None, r.dispatch(transit{child: child, place: at, luck: luck}))
 }
 
 // report sends a worker's report if one is due. A change is reported at once, but no sooner than reportGap after the

@@ -249,8 +249,8 @@ func (r *run) settle(ref int32) {
 		r.Finished(time.Duration(x.Sent), time.Duration(done))
 	}
 	r.forest.Ended(x.Place, len(x.Children), false)
-	for _, c := range x.Children {
-		r.planChild(c, x.Place.Below())
+	for k, c := range x.Children {
+		r.planChild(c, x.Place.Below(), x.Luck.Child(k))
 	}
 	r.queue.Finish(ref)
 	r.hand()

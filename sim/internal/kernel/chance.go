@@ -33,6 +33,19 @@ func Hit(r *rand.Rand, probability float64) bool {
 	return probability > 0 && r.Float64() < probability
 }
 
+// Luck is a number drawn for one message. That of a child follows from that of its parent and its place among the
+// children, so the same messages of a tree fail whatever the order in which a policy lets them be sent.
+type Luck uint64
+
+// Child returns the luck of the k-th child, from 0 on.
+func (l Luck) Child(k int) Luck { return Luck(rand.NewPCG(uint64(l), uint64(k)).Uint64()) }
+
+// Hit tells whether something of the given probability happens to the message.
+func (l Luck) Hit(probability float64) bool {
+	const bits = 53 // those of a float64's fraction
+	return float64(l&(1<<bits-1))/(1<<bits) < probability
+}
+
 // Wait draws the time until the next event of a Poisson process with perHour events an hour, which is more than 0. It
 // is at most 100,000 hours.
 func Wait(r *rand.Rand, perHour float64) time.Duration {

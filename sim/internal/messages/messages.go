@@ -31,6 +31,8 @@ type Message struct {
 	Place    trees.Place
 	// Class and Group are those of the trace; an empty group is none.
 	Class, Group string
+	// Luck is what the luck of its children follows from.
+	Luck kernel.Luck
 	// Receives counts how often it was received.
 	Receives int32
 	// Poison is true for a message whose work always fails.
