@@ -8,6 +8,7 @@ import (
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/sim/internal/kernel"
 	"github.com/muster-scale/muster/sim/world"
+	"github.com/muster-scale/muster/worker/lease"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
@@ -209,7 +210,7 @@ func (r *run) nextEvent() int64 {
 			continue
 		}
 		if idle, ok := m.lease.IdleAt(); ok {
-			at = min(at, int64(idle.Sub(r.world.Start)))
+			at = min(at, int64(idle.Sub(r.world.Start)-lease.EarlyStop))
 		}
 		if paid, ok := m.lease.PaidUntil(r.time()); ok {
 			at = min(at, int64(paid.Sub(r.world.Start)))

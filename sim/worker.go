@@ -13,7 +13,7 @@ import (
 
 // These are the constants of the production runner.
 const (
-	// receiveWait is how long a receive call waits for a message.
+	// receiveWait is the longest time that a receive call waits for a message.
 	receiveWait = 2 * time.Second
 	// reportGap is the least time between two reports of a worker.
 	reportGap = 100 * time.Millisecond
@@ -141,7 +141,8 @@ func (r *run) receive(i int32, m *member, asked int) bool {
 		m.asked = asked
 		m.receives++
 		r.waiters.Push(i)
-		r.after(min(receiveWait, r.world.Visibility/2), evReceiveEnd, i, uint64(m.generation)<<32|uint64(m.receives))
+		wait := m.lease.ReceiveWait(r.time(), min(receiveWait, r.world.Visibility/2))
+		r.after(wait, evReceiveEnd, i, uint64(m.generation)<<32|uint64(m.receives))
 		return false
 	}
 	m.lease.EndReceive(r.time(), asked, n)

@@ -56,11 +56,12 @@ func (p *polls) advance(now time.Time, next *alarm) {
 		!p.protects.covers(now, p.longestPoll()) {
 		return
 	}
+	wait := p.lease.ReceiveWait(now, p.wait())
 	asked := p.lease.BeginReceive(min(MaxBatch, p.room()))
 	ctx, cancel := context.WithTimeout(p.base, p.longestPoll())
 	p.cancel = cancel
 	p.start(func() event {
-		messages, err := p.Queue.Receive(ctx, asked, p.wait(), p.Visibility)
+		messages, err := p.Queue.Receive(ctx, asked, wait, p.Visibility)
 		cancel()
 		return func(ended time.Time) { p.returned(now, ended, asked, messages, err) }
 	})

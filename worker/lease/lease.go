@@ -18,6 +18,9 @@ const (
 	maxBuckets = 4000
 )
 
+// EarlyStop is by how much a worker may stop before its idle time is over: half of the shortest receive call that waits.
+const EarlyStop = time.Second / 2
+
 // toldFor is how long an idle stop that the controller told counts.
 const toldFor = time.Minute
 
@@ -255,16 +258,38 @@ func (l *Lease) held(now time.Time) float64 {
 
 // IdleAt returns when [Lease.Tick] stops the worker for lack of messages; false if it will not. The controller may tell
 // a shorter idle stop than that of the options. It counts for toldFor: a worker whose controller is gone goes on.
+//
+// After a receive call that brought nothing, the worker stops by [EarlyStop] sooner, half of its idle stop at most: to
+// wait for that little, it would have to begin another call, which lasts longer.
 func (l *Lease) IdleAt() (time.Time, bool) {
-	at, stops := l.active.Add(l.IdleStop), l.IdleStop > 0
-	if told := l.active.Add(l.told); l.told > 0 && told.Sub(l.toldAt) < toldFor && (!stops || told.Before(at)) {
-		at, stops = told, true
+	idle := l.IdleStop
+	if l.told > 0 && l.active.Add(l.told).Sub(l.toldAt) < toldFor && (idle <= 0 || l.told < idle) {
+		idle = l.told
 	}
-	return at, stops && l.state == protocol.Receiving && l.busy == 0
+	stops := idle > 0 && l.state == protocol.Receiving && l.busy == 0
+	if l.empty {
+		idle -= min(EarlyStop, idle/2)
+	}
+	return l.active.Add(idle), stops
 }
 
 // Told returns the idle stop that the newest answer told; 0 for none.
 func (l *Lease) Told() time.Duration { return l.told }
+
+// ReceiveWait returns how long a receive call that begins now may wait for messages: as long as longest, but no longer
+// than until the idle stop, because a running call is never cut. While the first report has no answer, which may tell an
+// idle stop, it is a second. SQS counts whole seconds, so the wait is one at least, unless longest is shorter.
+func (l *Lease) ReceiveWait(now time.Time, longest time.Duration) time.Duration {
+	wait := longest
+	if at, ok := l.IdleAt(); ok {
+		wait = at.Sub(now)
+	}
+	if l.seq > l.Born && l.answered == l.Born {
+		wait = time.Second
+	}
+	wait = (wait + time.Second - 1).Truncate(time.Second)
+	return min(longest, max(time.Second, wait))
+}
 
 // PaidUntil returns from when on [Lease.Tick] stops an idle worker because its paid period ends; false if it will not.
 // A worker that was ready to stop in one period, and was kept, becomes so again in the next.

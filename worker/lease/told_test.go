@@ -8,11 +8,13 @@ import (
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
+// tell answers a report of l with an idle stop.
+func tell(l *lease.Lease, seconds float64, idle time.Duration) {
+	l.Obey(at(seconds), l.Report(at(seconds)), protocol.Directive{Ask: protocol.Work, IdleStop: idle})
+}
+
 // The controller may tell a shorter idle stop than that of the options, and the newest answer counts.
 func TestTheControllerTellsHowLongAWorkerMayBeIdle(t *testing.T) {
-	tell := func(l *lease.Lease, seconds float64, idle time.Duration) {
-		l.Obey(at(seconds), l.Report(at(seconds)), protocol.Directive{Ask: protocol.Work, IdleStop: idle})
-	}
 	hold := func(l *lease.Lease, from, until float64) {
 		l.EndReceive(at(from), l.BeginReceive(1), 1)
 		l.End(at(until), lease.End{Received: at(from), Took: time.Second, OK: true})
