@@ -75,7 +75,7 @@ func TestTheSameMessagesOfATreeFailUnderEveryPolicy(t *testing.T) {
 		}
 		if got.Dead == 0 || got.Dead != first.Dead || got.Messages != first.Messages ||
 			math.Abs(got.BusySeconds-first.BusySeconds) > 1e-6*first.BusySeconds {
-			t.Errorf("%d workers: %d of %d messages are dead letters after %.1f s of work; one worker: %d of %d after %.1f s",
+			t.Errorf("%d workers: %d of %d messages are dead letters after %.1f s of work; one: %d of %d after %.1f s",
 				workers, got.Dead, got.Messages, got.BusySeconds, first.Dead, first.Messages, first.BusySeconds)
 		}
 	}

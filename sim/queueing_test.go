@@ -27,12 +27,13 @@ func TestTheSimulatorsWithAndWithoutAControllerAgree(t *testing.T) {
 		{"a fixed fleet with several slots", 4, queueing.Options{Size: queueing.FixedSize(5), Max: 5},
 			func(t testing.TB) (controller.Settings, world.World) { return standing(t, 5), world.World{} }, 1e-3},
 		// The worker of a message is drawn: in turns no worker would ever be idle for long, and the receive calls of
-		// the full simulator come to their turns otherwise. A launch for each message that finds no worker, by a controller
-		// that polls when a message comes; its answers take until its next step, 50 ms later at most. A worker of the full
-		// simulator may stop by lease.EarlyStop sooner, by half of that on average.
+		// the full simulator come to their turns otherwise. A launch for each message that finds no worker, by a
+		// controller that polls when a message comes; its answers take until its next step, 50 ms later at most. A
+		// worker of the full simulator may stop by lease.EarlyStop sooner, by half of that on average.
 		{"a worker for each message", 1, queueing.Options{Size: queueing.DelayedOff(1), Max: 500,
 			Boot:     world.Draw{Mean: boot},
-			IdleStop: 30*time.Second - lease.EarlyStop/2, Random: true}, func(t testing.TB) (controller.Settings, world.World) {
+			IdleStop: 30*time.Second - lease.EarlyStop/2, Random: true,
+		}, func(t testing.TB) (controller.Settings, world.World) {
 			s, err := controller.NewSettings(controller.Settings{
 				Fleet: "f", Queues: []string{"q"}, Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99},
 				Spec:   policy.Spec{Name: "exact"},

@@ -18,7 +18,8 @@ const (
 	maxBuckets = 4000
 )
 
-// EarlyStop is by how much a worker may stop before its idle time is over: half of the shortest receive call that waits.
+// EarlyStop is by how much a worker may stop before its idle time is over: half of the shortest receive call that
+// waits.
 const EarlyStop = time.Second / 2
 
 // toldFor is how long an idle stop that the controller told counts.
@@ -277,8 +278,8 @@ func (l *Lease) IdleAt() (time.Time, bool) {
 func (l *Lease) Told() time.Duration { return l.told }
 
 // ReceiveWait returns how long a receive call that begins now may wait for messages: as long as longest, but no longer
-// than until the idle stop, because a running call is never cut. While the first report has no answer, which may tell an
-// idle stop, it is a second. SQS counts whole seconds, so the wait is one at least, unless longest is shorter.
+// than until the idle stop, because a running call is never cut. While the first report has no answer, which may tell
+// an idle stop, it is a second. SQS counts whole seconds, so the wait is one at least, unless longest is shorter.
 func (l *Lease) ReceiveWait(now time.Time, longest time.Duration) time.Duration {
 	wait := longest
 	if at, ok := l.IdleAt(); ok {
