@@ -61,6 +61,9 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 	if f := o.InFlight(); f.Known && !s.Unreported {
 		o.Retrying = st.learned.Retrying(now, f.Value-float64(o.Capacity.BusySlots), st.roster.RoundTrip())
 	}
+	if lag := o.LateSeconds(); lag > 0 {
+		o.FinishedSince = st.learned.FinishedSince(now, time.Duration(lag*float64(time.Second)))
+	}
 	o.Waiting = st.learned.Waiting(now, o, learning.Every+s.Poll)
 	o.Progress = s.progress(st, now, &o)
 	return o

@@ -1,6 +1,7 @@
 package learning
 
 import (
+	"math"
 	"time"
 
 	"github.com/muster-scale/muster"
@@ -273,6 +274,12 @@ func estimate(w *series.Window, now time.Time, last muster.Estimate, prior time.
 // Pace returns the recent pace of work.
 func (m *Memory) Pace(now time.Time) muster.Pace {
 	return muster.Pace{Finished: m.finished.Over(now, PaceOver), Seconds: m.spent.Over(now, PaceOver)}
+}
+
+// FinishedSince returns how many messages were finished within the lag before now, with those that are not recorded
+// yet. A step that began within it counts as a whole.
+func (m *Memory) FinishedSince(now time.Time, lag time.Duration) float64 {
+	return math.Ceil(m.finished.Over(now, lag+Every)-1e-9) + float64(m.measured.Processing.Count)
 }
 
 // Arrivals returns the rates of arrivals at now. The busiest times are computed again after each record, and every five

@@ -219,6 +219,18 @@ func (p *plan) rarelyUseful(a muster.Arrivals) bool {
 	return rate*p.price*(p.tooLateShare+rate*math.Max(0, p.bootMean+p.LongTermMean-p.latency)) < 1
 }
 
+// rarelyOthers tells whether messages come so rarely that old counts may be taken to show a message that was finished
+// within their lag, and no other:
+//
+//	r max(g, c) < 1
+//
+// r is the arrival rate as in rarelyUseful, g the lag, c the price of a late message. Another message that came within
+// the lag is seen at its end, so it waits for g at most. Of all messages r g do, at a price of c each. A worker that is
+// launched in vain, or waits for new counts, costs g and more for each message.
+func (p *plan) rarelyOthers(a muster.Arrivals) bool {
+	return p.lag > 0 && a.Known && (p.slack() > p.lag || math.Max(a.FiveMinutes, a.Hour)*math.Max(p.lag, p.price) < 1)
+}
+
 // idleStop returns for how long a worker must be without a message until it says itself that it is ready to stop:
 //
 //	max(1 s, lag, min(p, b / 20))
@@ -229,9 +241,12 @@ func (p *plan) rarelyUseful(a muster.Arrivals) bool {
 // more: the next poll asks the worker as soon. After shorter boots the request would come late: a worker reads it in
 // the answer to its next report, which may be seconds away.
 func (p *plan) idleStop(o muster.Observation) time.Duration {
-	poll := cmp.Or(o.Poll, time.Second).Seconds()
-	idle := math.Max(math.Max(1, p.lag), math.Min(poll, p.boot/20))
-	if p.lag == 0 && p.boot >= 20*poll {
+	poll, lag := cmp.Or(o.Poll, time.Second).Seconds(), p.lag
+	if p.rarelyOthers(o.Arrivals) {
+		lag = 0
+	}
+	idle := math.Max(math.Max(1, lag), math.Min(poll, p.boot/20))
+	if lag == 0 && p.boot >= 20*poll {
 		return 0
 	}
 	return time.Duration(idle * float64(time.Second))

@@ -293,8 +293,14 @@ func (p *plan) oldestIsLate() bool {
 // countsAreOutdated tells whether idle workers disprove the counted messages: the counts are old, and a tenth of the
 // workers in service say that they find no message. More workers would find none either. While others boot, some of the
 // idle ones may just have come into service.
+//
+// Where messages are rare, old counts that show no more messages than were finished within their lag show those: see
+// rarelyOthers.
 func (p *plan) countsAreOutdated(o muster.Observation) bool {
 	const share = 0.1
+	if p.rarelyOthers(o.Arrivals) && o.Backlog().Value <= o.FinishedSince {
+		return true
+	}
 	c := o.Capacity
 	return p.lag > 0 && !c.Unreported && c.Ordered+c.Booting == 0 && c.Idle > 0 &&
 		float64(c.Idle) >= share*float64(c.InService())
