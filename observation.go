@@ -89,8 +89,8 @@ type Observation struct {
 	Coming []Coming `json:"coming,omitzero"`
 	// Pace is the work done in the last two minutes.
 	Pace Pace `json:"pace,omitzero"`
-	// FinishedSince counts the messages that workers have finished within the lag of the counts, LateSeconds, rounded up
-	// to whole steps of five seconds: the backlog may still show them. It is 0 for exact counts.
+	// FinishedSince counts the messages that workers have finished within the lag of the counts, LateSeconds, rounded
+	// up to whole steps of five seconds: the backlog may still show them. It is 0 for exact counts.
 	FinishedSince float64 `json:"finished_since,omitzero"`
 	// Progress is the state of the work, with failures and late messages. It is nil in records older than the field,
 	// and never changed.

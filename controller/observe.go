@@ -47,7 +47,7 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 		}
 	}
 	o.Queues = s.fresh(st.queues, st.failures, now)
-	o.Pool = st.pool(now)
+	o.Pool, o.FinishedSince = st.pool(now), st.learned.FinishedSince(now, o.LateSeconds())
 	o.Expected, o.Metrics = s.expected(st, now), s.metrics(st, now)
 	if s.Spec.Shadow {
 		o.Capacity = estimateBusy(o)
@@ -60,9 +60,6 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 	}
 	if f := o.InFlight(); f.Known && !s.Unreported {
 		o.Retrying = st.learned.Retrying(now, f.Value-float64(o.Capacity.BusySlots), st.roster.RoundTrip())
-	}
-	if lag := o.LateSeconds(); lag > 0 {
-		o.FinishedSince = st.learned.FinishedSince(now, time.Duration(lag*float64(time.Second)))
 	}
 	o.Waiting = st.learned.Waiting(now, o, learning.Every+s.Poll)
 	o.Progress = s.progress(st, now, &o)

@@ -276,10 +276,15 @@ func (m *Memory) Pace(now time.Time) muster.Pace {
 	return muster.Pace{Finished: m.finished.Over(now, PaceOver), Seconds: m.spent.Over(now, PaceOver)}
 }
 
-// FinishedSince returns how many messages were finished within the lag before now, with those that are not recorded
-// yet. A step that began within it counts as a whole.
-func (m *Memory) FinishedSince(now time.Time, lag time.Duration) float64 {
-	return math.Ceil(m.finished.Over(now, lag+Every)-1e-9) + float64(m.measured.Processing.Count)
+// FinishedSince returns how many messages were finished within lag seconds before now; 0 for no lag. A step that began
+// within it counts as a whole, and so do messages that are not recorded yet: without those, a restarted controller
+// launches a worker in vain at worst.
+func (m *Memory) FinishedSince(now time.Time, lag float64) float64 {
+	if lag <= 0 {
+		return 0
+	}
+	over := Every + time.Duration(lag*float64(time.Second))
+	return math.Ceil(m.finished.Over(now, over)-1e-9) + float64(m.measured.Processing.Count)
 }
 
 // Arrivals returns the rates of arrivals at now. The busiest times are computed again after each record, and every five

@@ -61,6 +61,7 @@ func TestArithmeticThatThePageWorksOut(t *testing.T) {
 	const elsewhere = 6 // those of policy/arithmetic_test.go and policy/outlook
 	worked := append([]string{workedByExact()}, workedByDeadline()...)
 	worked = append(append(worked, workedWhenLate()...), workedAtMax())
+	worked = append(worked, workedByFinished()...)
 	for _, w := range worked {
 		if !strings.Contains(joined, "*Worked*: "+w) {
 			t.Errorf("docs/arithmetic.md does not say what the code computes:\n%s", w)
@@ -77,6 +78,27 @@ func workedAtMax() string {
 	return fmt.Sprintf("workers of ten slots boot for 330 s and finish a message in 50 s, so %.0f in that time. With "+
 		"a price of 330 s they are worth %.2f hours of quiet, and stay for %.2f hours.", done,
 		(p.boot+p.price*done)/3600, quiet.WorthAtMax(p.boot, p.price, p.LongTermMean/p.slots)/3600)
+}
+
+func workedByFinished() []string {
+	rate := func(seconds float64) muster.Arrivals { return muster.Arrivals{Known: true, Hour: 1 / seconds} }
+	rare := plan{lag: 19, price: 4.8}
+	below := "below"
+	if !rare.mayTakeCounts(rate(240)) {
+		below = "not below"
+	}
+	dear := plan{lag: 19, price: 300}
+	does := "if a count shows a message"
+	if dear.mayTakeCounts(rate(240)) {
+		does = "later"
+	}
+	return []string{
+		fmt.Sprintf("counts are %v s old, a late message costs %v worker-seconds, and one comes every four minutes: "+
+			"19 / 240 is %s 1. A second after its message a worker is ready to stop; it waited for 19 s before.",
+			rare.lag, rare.price, below),
+		fmt.Sprintf("with a price of %v worker-seconds it is 300 / 240, so a worker is launched at once %s.",
+			dear.price, does),
+	}
 }
 
 func workedByExact() string {

@@ -48,7 +48,7 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/14"
+	deadlineRevision = "deadline/15"
 )
 
 // Decide implements [muster.Policy].
@@ -109,7 +109,8 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 //     corrected, the messages would be late;
 //   - all permitted workers are needed.
 //
-// Nothing is launched for messages that idle workers disprove: see countsAreOutdated.
+// Nothing is launched for messages that idle workers disprove, or that were finished since they were counted: see
+// countsAreOutdated and countsAreFinished.
 func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan) muster.Decision {
 	active := o.Capacity.Active()
 	keep := plan.keptWorkers(o)
@@ -149,8 +150,8 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 		plan.probing = launch > most
 		launch = min(launch, most)
 	}
-	plan.outdated = plan.countsAreOutdated(o)
-	if plan.outdated {
+	plan.outdated, plan.done = plan.countsAreOutdated(o), plan.countsAreFinished(o)
+	if plan.outdated || plan.done {
 		launch = 0
 	}
 	plan.promptLaunch = active == 0 && p.Prompt && launch == 0

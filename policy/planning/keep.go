@@ -172,7 +172,7 @@ const busiestShare = 0.9
 func (p *plan) headroom(a muster.Arrivals) float64 {
 	spare := math.Max(0, p.latency-p.LongTermMean)
 	usual, hourly := p.offeredLoad(a), a.Hour
-	rate, differs := forecastRate(p.forecast)
+	rate, differs := arrivals.ForecastRate(p.forecast)
 	rises := p.forecast.Used && differs && rate > p.forecast.LatelyPerSecond
 	switch {
 	case rises:
@@ -219,16 +219,18 @@ func (p *plan) rarelyUseful(a muster.Arrivals) bool {
 	return rate*p.price*(p.tooLateShare+rate*math.Max(0, p.bootMean+p.LongTermMean-p.latency)) < 1
 }
 
-// rarelyOthers tells whether messages come so rarely that old counts may be taken to show a message that was finished
-// within their lag, and no other:
+// mayTakeCounts tells whether old counts that show no more messages than were finished within their lag may be taken to
+// show those, and no others:
 //
-//	r max(g, c) < 1
+//	S > g   or   r max(g, c) < 1
 //
-// r is the arrival rate as in rarelyUseful, g the lag, c the price of a late message. Another message that came within
-// the lag is seen at its end, so it waits for g at most. Of all messages r g do, at a price of c each. A worker that is
-// launched in vain, or waits for new counts, costs g and more for each message.
-func (p *plan) rarelyOthers(a muster.Arrivals) bool {
-	return p.lag > 0 && a.Known && (p.slack() > p.lag || math.Max(a.FiveMinutes, a.Hour)*math.Max(p.lag, p.price) < 1)
+// S is the slack, g the lag, c the price of a late message, r the arrival rate as in rarelyUseful. A message that came
+// within the lag is seen at its end, g later. Where there is slack, that is in time; if many wait, the workers that
+// finished as many within the lag need no longer for them. Otherwise r g of all messages come within the lag of
+// another one, at a price c each, and a worker that is launched in vain, or waits for new counts, costs g or more.
+func (p *plan) mayTakeCounts(a muster.Arrivals) bool {
+	return p.lag > 0 && a.Known &&
+		(p.slack() > p.lag || math.Max(a.FiveMinutes, a.Hour)*math.Max(p.lag, p.price) < 1)
 }
 
 // idleStop returns for how long a worker must be without a message until it says itself that it is ready to stop:
@@ -237,12 +239,12 @@ func (p *plan) rarelyOthers(a muster.Arrivals) bool {
 //
 // p is the poll interval and b the boot time: the larger it is, the longer a worker may wait for the chance of another
 // message at little cost. lag is how old the counts may be: a decision that does not know yet that the last message is
-// finished would launch a worker for it. idleStop returns 0 where counts are exact and a boot takes twenty polls or
-// more: the next poll asks the worker as soon. After shorter boots the request would come late: a worker reads it in
-// the answer to its next report, which may be seconds away.
+// finished would launch a worker for it. It counts as 0 where mayTakeCounts knows better. idleStop returns 0 where the
+// lag is 0 and a boot takes twenty polls or more: the next poll asks the worker as soon. After shorter boots the
+// request would come late: a worker reads it in the answer to its next report, which may be seconds away.
 func (p *plan) idleStop(o muster.Observation) time.Duration {
 	poll, lag := cmp.Or(o.Poll, time.Second).Seconds(), p.lag
-	if p.rarelyOthers(o.Arrivals) {
+	if p.mayTakeCounts(o.Arrivals) {
 		lag = 0
 	}
 	idle := math.Max(math.Max(1, lag), math.Min(poll, p.boot/20))
@@ -268,10 +270,10 @@ func (p *plan) usableSlots(o muster.Observation) float64 {
 	arrive += 1 + 2*math.Sqrt(arrive)
 	for i, b := range a.Busiest {
 		if i == 0 || b.OverSeconds <= until {
-			arrive = math.Max(arrive, forecastBusiest(p.forecast, b))
+			arrive = math.Max(arrive, arrivals.ForecastBusiest(p.forecast, b))
 			continue
 		}
-		arrive = math.Max(arrive, forecastBusiest(p.forecast, b)*until/b.OverSeconds)
+		arrive = math.Max(arrive, arrivals.ForecastBusiest(p.forecast, b)*until/b.OverSeconds)
 		break
 	}
 	return p.inService - p.free + o.Backlog().Value + arrive
@@ -314,7 +316,7 @@ func (p *plan) busiestSlots(a muster.Arrivals, usual, spare float64, messages fu
 			over /= 2 // within the shortest window they may have arrived evenly or all at once: half of it is the guess
 		}
 		b.Messages = messages(b)
-		n := forecastBusiest(p.forecast, b)
+		n := arrivals.ForecastBusiest(p.forecast, b)
 		slots = math.Max(slots, math.Min(n*p.LongTermMean/(over+spare), n+usual))
 	}
 	return slots

@@ -132,6 +132,49 @@ func TestIdleWorkersDisproveOldCounts(t *testing.T) {
 	}
 }
 
+// A worker has finished a message. Counts that may have been made before show one that waits.
+func TestFinishedMessagesExplainOldCounts(t *testing.T) {
+	const boot, lag = 40 * time.Second, 20
+	for _, row := range []struct {
+		name             string
+		waiting, since   float64
+		rate             float64 // messages a second
+		latency          time.Duration
+		late             time.Duration // the price of a late message
+		launches, leaves bool
+	}{
+		{"one waits, one was finished, and messages are rare", 1, 1, 1.0 / 600, 30 * time.Second, 0, false, true},
+		{"two wait: one of them was not finished", 2, 1, 1.0 / 600, 30 * time.Second, 0, true, true},
+		{"none was finished", 1, 0, 1.0 / 600, 30 * time.Second, 0, true, true},
+		{"another one may well have come", 1, 1, 1.0 / 10, 30 * time.Second, 0, true, false},
+		{"a late one costs more than a launch in vain", 1, 1, 1.0 / 600, 30 * time.Second, time.Hour, true, false},
+		{"there is time to wait for new counts", 1, 1, 1.0 / 10, 10 * time.Minute, 0, false, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o, _ := planned(0.1, row.latency, boot)
+			o.Objective.Late = row.late
+			o.Arrivals = muster.Arrivals{Known: true, Minute: row.rate, FiveMinutes: row.rate,
+				TwentyMinutes: row.rate, Hour: row.rate, WatchedSeconds: 3600}
+			o.Queues = []muster.QueueObservation{{Backlog: muster.Measured(o.At, row.waiting),
+				InFlight: muster.Measured(o.At, 0), OldestAge: muster.Measured(o.At, row.latency.Seconds()),
+				LateSeconds: lag}}
+			o.Waiting = []muster.Waiting{{AgeSeconds: row.latency.Seconds(), Messages: row.waiting}}
+			o.FinishedSince = row.since
+			d := Deadline{}.Decide(o, nil)
+			if launches := d.Desired > 0; launches != row.launches {
+				t.Errorf("launches: %v, want %v: %s", launches, row.launches, d.Sentence())
+			}
+			because := "but workers have finished 1 message within the 20s that the counts may be old"
+			if said := strings.Contains(d.Sentence(), because); said == row.launches {
+				t.Errorf("the sentence is %q", d.Sentence())
+			}
+			if stop := planOf(o).idleStop(o); (stop < lag*time.Second) != row.leaves {
+				t.Errorf("a worker stops after %s of nothing, with counts that are %d s old", stop, lag)
+			}
+		})
+	}
+}
+
 // Near the maximum no launch is postponed, because the next ones may find no room. A burst that is over soon is no such
 // load: the objective leaves time to work it off.
 func TestABurstThatIsOverSoonIsNoLoadNearTheMaximum(t *testing.T) {

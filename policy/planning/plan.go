@@ -14,9 +14,9 @@ import (
 
 // plan is one observation prepared for the question that Deadline asks: how many workers must be launched, and when?
 //
-// newPlan makes one. It is then only read, except that promptLaunch, probing, outdated and forLate note why a number
-// was chosen, for the sentence. All times are in seconds; instants count from the observation. Counts of slots and
-// messages are means, so they need not be whole.
+// newPlan makes one. It is then only read, except that promptLaunch, probing, outdated, done and forLate note why a
+// number was chosen, for the sentence. All times are in seconds; instants count from the observation. Counts of slots
+// and messages are means, so they need not be whole.
 type plan struct {
 	// Work is the estimate of the processing duration.
 	durations.Work
@@ -61,8 +61,9 @@ type plan struct {
 	// probing is true if fewer workers are launched than the estimate needs, because only messages in progress support
 	// that estimate.
 	probing bool
-	// outdated is true if idle workers disprove the counted messages, so that none is launched for them.
-	outdated bool
+	// outdated is true if idle workers disprove the counted messages, done if messages that were finished since explain
+	// them. Then no worker is launched for them.
+	outdated, done bool
 	// arrivals are the rates and the busiest times. They count if the objective leaves no time to launch a worker for
 	// a message that waits already.
 	arrivals muster.Arrivals
@@ -293,17 +294,17 @@ func (p *plan) oldestIsLate() bool {
 // countsAreOutdated tells whether idle workers disprove the counted messages: the counts are old, and a tenth of the
 // workers in service say that they find no message. More workers would find none either. While others boot, some of the
 // idle ones may just have come into service.
-//
-// Where messages are rare, old counts that show no more messages than were finished within their lag show those: see
-// rarelyOthers.
 func (p *plan) countsAreOutdated(o muster.Observation) bool {
 	const share = 0.1
-	if p.rarelyOthers(o.Arrivals) && o.Backlog().Value <= o.FinishedSince {
-		return true
-	}
 	c := o.Capacity
 	return p.lag > 0 && !c.Unreported && c.Ordered+c.Booting == 0 && c.Idle > 0 &&
 		float64(c.Idle) >= share*float64(c.InService())
+}
+
+// countsAreFinished tells whether the counted messages are taken to be those that were finished since: see
+// mayTakeCounts.
+func (p *plan) countsAreFinished(o muster.Observation) bool {
+	return o.Backlog().Value <= o.FinishedSince && p.mayTakeCounts(o.Arrivals)
 }
 
 // need is the number of workers to launch, and the messages that determine it.

@@ -70,10 +70,13 @@ func TestHowLongAWorkerIsIdleUntilItSaysSo(t *testing.T) {
 		{"rare polls, short boots", time.Minute, time.Second, 0, time.Second},
 		{"rare polls: a twentieth of a boot", time.Minute, 100 * time.Second, 0, 5 * time.Second},
 		{"long boots: the next poll is sooner", 10 * time.Second, 20 * time.Minute, 0, 0},
-		{"old counts: until they show what the worker did", time.Minute, time.Minute, 45 * time.Second,
-			45 * time.Second},
+		{"old counts, arrivals unknown: until they show what the worker did", time.Minute, time.Minute,
+			45 * time.Second, 45 * time.Second},
+		{"old counts that finished messages explain", time.Minute, 100 * time.Second, 44 * time.Second,
+			5 * time.Second},
 	} {
 		o, _ := planned(1, time.Hour, row.boot)
+		o.Arrivals.Known = row.lag == 44*time.Second
 		o.Poll = row.poll
 		o.Queues = []muster.QueueObservation{{Backlog: muster.Measured(o.At, 0), LateSeconds: row.lag.Seconds()}}
 		p := planOf(o)

@@ -95,7 +95,7 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	switch {
 	case p.promptLaunch:
 		return fmt.Sprintf("%s; there is no worker; launching 1 at once, because the fleet is prompt", waiting)
-	case launch > 0 && (n.workers == 0 || p.outdated):
+	case launch > 0 && (n.workers == 0 || p.outdated || p.done):
 		return fmt.Sprintf("%s; launching %d to be ready for the busiest times of the past hours%s%s", waiting, launch,
 			strings.Replace(boots, " because", ", because", 1), p.whyLate(o))
 	case launch > 0 && n.cause == forArriving:
@@ -107,6 +107,9 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 			waiting, p.raceText(o, n, workers+verb), launch, boots)
 	case launch > 0:
 		return fmt.Sprintf("%s; %s; launching %d now%s", waiting, p.raceText(o, n, workers+verb), launch, boots)
+	case n.workers > 0 && p.done:
+		return fmt.Sprintf("%s; but workers have finished %s within the %s that the counts may be old", waiting,
+			render.Plural(int(o.FinishedSince), "message"), render.Seconds(math.Round(p.lag)))
 	case n.workers > 0 && p.outdated:
 		return fmt.Sprintf("%s; but %s idle, so workers have received the counted ones since", waiting,
 			countIs(o.Capacity.Idle, "worker"))

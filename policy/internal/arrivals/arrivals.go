@@ -1,6 +1,6 @@
 // Package arrivals answers questions about the measured arrivals of a fleet, as [muster.Arrivals] has them: how many to
 // expect next ([Expected], [Growth]), how high their rate may be at most ([Bound]), and how many messages come at the
-// busiest times ([Within], [Typical]).
+// busiest times ([Within], [Typical]), also under a forecast ([ForecastRate], [ForecastBusiest]).
 //
 //	most := arrivals.Bound(o.Arrivals)
 //	burst := arrivals.Within(arrivals.Typical(o.Arrivals.Busiest), 90)
