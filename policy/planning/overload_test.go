@@ -2,6 +2,7 @@ package planning
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -167,6 +168,10 @@ func TestFinishedMessagesExplainOldCounts(t *testing.T) {
 			because := "but workers have finished 1 message within the 20s that the counts may be old"
 			if said := strings.Contains(d.Sentence(), because); said == row.launches {
 				t.Errorf("the sentence is %q", d.Sentence())
+			}
+			recorded := slices.Contains(d.Trail[0].In, muster.Value{Name: "finished_since", Value: row.since})
+			if recorded == row.launches {
+				t.Errorf("the trail has %+v", d.Trail[0].In)
 			}
 			if stop := planOf(o).idleStop(o); (stop < lag*time.Second) != row.leaves {
 				t.Errorf("a worker stops after %s of nothing, with counts that are %d s old", stop, lag)

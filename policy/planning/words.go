@@ -39,6 +39,9 @@ func (p *plan) reasons(d muster.Decision, o muster.Observation) (in []muster.Val
 	if d.IdleStop > 0 {
 		in = append(in, rules.Value("idle_stop_s", rules.Round3(d.IdleStop.Seconds())))
 	}
+	if p.done {
+		in = append(in, rules.Value("finished_since", o.FinishedSince))
+	}
 	if p.forLate >= notable {
 		in = append(in, rules.Value("kept_for_late", rules.Round3(p.forLate)))
 		if share := o.Progress.Value().InTime; share.Known {
