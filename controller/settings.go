@@ -88,8 +88,7 @@ func NewSettings(s Settings) (Settings, error) {
 }
 
 // Deciding returns s with the policy p in place of the configured one; p reads decisions as far back as memory, and no
-// busiest times, which its observations lack. Decisions made with it cannot be recomputed, because their records refer
-// to the configured policy.
+// busiest times. Its decisions cannot be recomputed, because their records refer to the configured policy.
 func (s Settings) Deciding(p muster.Policy, memory time.Duration) Settings {
 	s.policy, s.memory, s.plansAhead = p, memory, false
 	return s

@@ -342,14 +342,17 @@ const (
 //
 // A group that a launch now saves and one after the delay loses makes the need infinite. A message that no launch can
 // save keeps its place before the others and is to begin within another objective: it is late, not forgotten. If no
-// launch is in time for any message, the messages that arrive during a boot need workers too.
+// launch is in time for any message, the messages that arrive during a boot need workers too, without extra.
 func (p *plan) needAfter(delay float64) need {
 	var greatest need
 	ahead, ready, unused := 0.0, delay+p.boot, p.unusedSlots()
 	// More workers than messages do not help, however much durations vary.
 	most := func(ahead float64) float64 { return math.Max(0, math.Ceil((ahead-unused)/p.slots)) }
 	count := func(why cause, ahead, latest, begun float64) {
-		left := ahead + p.varianceExtra(ahead) - begun
+		left := ahead - begun
+		if why != forArriving { // for those, standingShare keeps a reserve
+			left += p.varianceExtra(ahead)
+		}
 		if left <= 0 {
 			return
 		}
