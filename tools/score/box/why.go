@@ -27,14 +27,14 @@ var whyWorst = map[uint64]string{
 		"where a job ends by itself.",
 	1060: "Boots take five minutes, and nothing states that. Of twenty workers launched within a minute, the first " +
 		"is ready sooner than of two.",
-	1065: "One worker of five slots is all that may be, so it is launched at once. The other waits for hours, and fills " +
-		"its slots better.",
+	1065: "One worker of five slots is all that may be, so it is launched at once. The other waits for hours, and " +
+		"fills its slots better.",
 	1067: "A burst launches a second worker, which boots for twenty minutes; the first one has finished the burst " +
 		"after a minute.",
 	1072: "Ten workers were there before a spike that nothing announces, and stay for the next ones.",
 	1073: "Nothing was there at the first message. Of twenty workers launched at once, the first is ready sooner " +
 		"than of two; two do the work.",
 	1074: "Four workers are kept where three would do for the 99 % that are asked for.",
-	1080: "Late messages cost little, so one worker is launched for each, and has been idle for a second when it says " +
-		"so. The other lets most wait.",
+	1080: "Late messages cost little, so one worker is launched for each, and has been idle for a second when it " +
+		"says so. The other lets most wait.",
 }
