@@ -279,13 +279,14 @@ func (l *Lease) Told() time.Duration { return l.told }
 
 // ReceiveWait returns how long a receive call that begins now may wait for messages: as long as longest, but no longer
 // than until the idle stop, because a running call is never cut. While the first report has no answer, which may tell
-// an idle stop, it is a second. SQS counts whole seconds, so the wait is one at least, unless longest is shorter.
+// an idle stop, it is a second; after [protocol.MaxUnanswered] reports nobody is expected to answer. SQS counts whole
+// seconds, so the wait is one at least, unless longest is shorter.
 func (l *Lease) ReceiveWait(now time.Time, longest time.Duration) time.Duration {
 	wait := longest
 	if at, ok := l.IdleAt(); ok {
 		wait = at.Sub(now)
 	}
-	if l.seq > l.Born && l.answered == l.Born {
+	if made := l.seq - l.Born; made > 0 && made <= protocol.MaxUnanswered && l.answered == l.Born {
 		wait = time.Second
 	}
 	wait = (wait + time.Second - 1).Truncate(time.Second)

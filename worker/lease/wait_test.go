@@ -23,6 +23,11 @@ func TestAReceiveCallEndsWithTheIdleStop(t *testing.T) {
 		{"the idle stop is far away", time.Minute, func(*lease.Lease) {}, 2, longest},
 		{"it is due: a second all the same", 8 * time.Second, func(*lease.Lease) {}, 8, time.Second},
 		{"the first report has no answer yet", 0, func(l *lease.Lease) { l.Report(at(0)) }, 0, time.Second},
+		{"nobody answers reports, as with a receiver of metrics", 0, func(l *lease.Lease) {
+			for range protocol.MaxUnanswered + 1 {
+				l.Report(at(0))
+			}
+		}, 0, longest},
 		{"it has one", 0, func(l *lease.Lease) { tell(l, 0, 0) }, 0, longest},
 		{"the controller tells an idle stop", 0, func(l *lease.Lease) { tell(l, 0, 3*time.Second) }, 1,
 			2 * time.Second},

@@ -23,8 +23,6 @@ var whyWorst = map[uint64]string{
 		"launched in the meantime, in case the work takes long; it takes 8 ms.",
 	1041: "Work becomes eight times as long, and messages wait for their last moment with the tail of before. From " +
 		"then on some take longer than the objective.",
-	1049: "Late messages cost little, so one worker is launched for each. It waits 19 s for counts that are as old, " +
-		"where a job ends by itself.",
 	1060: "Boots take five minutes, and nothing states that. Of twenty workers launched within a minute, the first " +
 		"is ready sooner than of two.",
 	1065: "One worker of five slots is all that may be, so it is launched at once. The other waits for hours, and " +
