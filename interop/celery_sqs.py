@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import boto3
@@ -33,6 +34,15 @@ class Bench:
              "--without-gossip", "--without-mingle"], stdout=sys.stderr, start_new_session=True)
         self.workers.append(worker)
         return worker
+
+    def send(self, task, *args):
+        """Send a task. A server that does not answer for half a minute is ended such that it prints all its stacks."""
+        watch = threading.Timer(30, os.kill, (int(os.environ["SERVER_PID"]), signal.SIGQUIT))
+        watch.start()
+        try:
+            task.delay(*args)
+        finally:
+            watch.cancel()
 
     def hold(self, seconds):
         """Set the visibility timeout of messages that are received from now on."""
@@ -63,7 +73,7 @@ def _(bench):
     bench.start()
     done = {i: [] for i in range(300)}
     for i in done:
-        bench.tasks.work.delay(i)
+        bench.send(bench.tasks.work, i)
         time.sleep(30 / 300)
     sent = time.monotonic()
     within(60, "300 tasks", lambda: len(bench.lines("work")) >= 300)
@@ -75,7 +85,7 @@ def _(bench):
 @rules("tasks that fail are retried, and a countdown waits")
 def _(bench):
     for i in range(20):
-        bench.tasks.flaky.delay(i)
+        bench.send(bench.tasks.flaky, i)
     bench.tasks.work.apply_async([1000], countdown=2)
     within(100, "20 second attempts", lambda: sum(r == "1" for _, r in bench.lines("flaky")) == 20)
     within(20, "the task with a countdown", lambda: any(n == "1000" for n, _ in bench.lines("work")))
@@ -86,7 +96,7 @@ def _(bench):
 def _(bench):
     bench.hold(5)
     for i in range(6):
-        bench.tasks.slow.delay(i)
+        bench.send(bench.tasks.slow, i)
     within(20, "a task begun", lambda: bench.lines("begun"))
     os.killpg(bench.workers[0].pid, signal.SIGKILL)
     true(len(bench.lines("slow")) < 6, "all were done before the worker was killed")

@@ -271,3 +271,39 @@ func TestATCPServerServesSeveralListeners(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Two callers send at the same moment and wait for both answers, so no other event ends the wait of an answer that was
+// left. One call is committed by the loop itself, the other one runs on a goroutine of its own and ends meanwhile.
+func TestNoAnswerWaitsForAnotherRequest(t *testing.T) {
+	f, _ := newTestFront(t)
+	address := start(t, f)
+	form := "Action=GetQueueUrl&QueueName=q"
+	requests := []string{
+		post("SendMessage", `{"QueueUrl":"q","MessageBody":"x"}`),
+		fmt.Sprintf("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"+
+			"Content-Length: %d\r\n\r\n%s", len(form), form),
+	}
+	var callers []net.Conn
+	var in []*bufio.Reader
+	for range requests {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		callers, in = append(callers, c), append(in, bufio.NewReader(c))
+	}
+	for range 3000 {
+		for i, c := range callers {
+			c.SetDeadline(time.Now().Add(10 * time.Second))
+			if _, err := io.WriteString(c, requests[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range callers {
+			if r, text := heard(t, in[i]); r.StatusCode != http.StatusOK {
+				t.Fatalf("found %d %s", r.StatusCode, text)
+			}
+		}
+	}
+}

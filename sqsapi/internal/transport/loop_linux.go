@@ -125,23 +125,17 @@ func (l *loop) run() {
 		n := l.wait(events)
 		l.now = time.Now()
 		l.age = l.now.Sub(l.begun)
-		// Outcomes of the last round first: their answers free connections for this one.
-		if l.woken.Swap(false) && l.queue != nil {
-			l.queue.Deliver()
-		}
+		l.takeUp() // outcomes of the last round first: their answers free connections for this one
 		for i := range events[:n] {
 			if c := l.conns[int(events[i].Fd)]; c != nil {
 				l.ready(c, events[i].Events)
 			}
 		}
 		l.stepAll()
-		l.runPosted()
 		if l.queue != nil {
 			l.queue.Submit()
-			if l.woken.Swap(false) { // Submit committed at once
-				l.queue.Deliver()
-			}
 		}
+		l.takeUp() // Submit may have committed at once
 		if l.sweepAt > 0 && l.age >= l.sweepAt {
 			l.sweep()
 		}
@@ -153,6 +147,18 @@ func (l *loop) run() {
 	l.runPosted()
 	unix.Close(l.wakeFD)
 	unix.Close(l.poll)
+}
+
+// takeUp does what wake announced: it delivers outcomes of the queue and runs what was posted. It always does both,
+// because one wake-up stands for either. Whichever is left here waits until an event of some connection.
+func (l *loop) takeUp() {
+	if !l.woken.Swap(false) {
+		return
+	}
+	if l.queue != nil {
+		l.queue.Deliver()
+	}
+	l.runPosted()
 }
 
 // wait returns the pending events. If there is nothing else to do it waits for events, a wake-up or the
