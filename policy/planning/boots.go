@@ -12,7 +12,7 @@ func (p *plan) begunTogether(until float64) float64 {
 			each = p.starts(until-a.at, p.varied)
 			sure += a.slots * each
 		}
-		if a.age >= 0 && p.together {
+		if a.age >= 0 {
 			each, deviation = p.startsAfterBoot(until+a.age, a.age)
 		}
 		mean += a.slots * each

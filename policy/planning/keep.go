@@ -74,7 +74,7 @@ func (p *plan) nextStandby(o muster.Observation) quiet.Headroom {
 	case !o.Arrivals.Known || o.Arrivals.Hour == 0:
 		return p.standby
 	case p.overloaded(o):
-		worth := quiet.WorthAtMax(p.boot, p.price, p.LongTermMean/p.slots)
+		worth := quiet.WorthAtMax(p.bootMean, p.price, p.LongTermMean/p.slots)
 		return p.standby.Next(quiet.Headroom{Workers: float64(o.Limits.Max), Worth: worth, Last: now, TooFew: true}, 0)
 	case !p.keepsHeadroom() || p.tooFew(o) && p.standby.Left(now) > 0:
 		return p.standby
@@ -120,14 +120,15 @@ func keptOutsidePlan(o muster.Observation, active int, one bool) (workers int, b
 // them again.
 //
 //	a    = r m / s                 workers kept busy, with f = a - floor(a)
-//	keep = floor(a), and one more if floor(a) max(0, S) / f <= b
+//	keep = floor(a), and one more if floor(a) max(0, S) / f <= b / 2
 //
-// r is the arrival rate, m the mean duration, s the slots of a worker, S the slack and b the boot time.
+// r is the arrival rate, m the mean duration, s the slots of a worker, S the slack and b the mean boot time.
 //
 // The first floor(a) workers are never idle for long. Without the last one, f seconds of work a second pile up, until
-// as much waits as can wait: floor(a) S. If that takes no longer than a boot, the worker stays, because its next boot
-// costs more than its idle time until then (ski rental). With floor(a) = 0 the one worker stays while max(S + 1/r, time
-// since the last message) is at most b, unless that was in vain before (inVain).
+// as much waits as can wait: floor(a) S. Then it is launched again and boots for b seconds, which cost as much as idle
+// ones. So to stop it saves the time until the launch, and nothing is paid in addition. It stays where that is less
+// than a third of both: a worker that is there takes a burst for which several would be launched. With floor(a) = 0 the
+// time is max(S + 1/r, time since the last message), and none stays where that was in vain before (inVain).
 //
 // An idle worker also stops if fewer messages than it handles arrive within a boot.
 func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
@@ -141,7 +142,7 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 		if whole == 0 {
 			until = math.Max(slack+1/rate, a.QuietSeconds)
 		}
-		if until <= p.boot && !(whole == 0 && p.inVain(a)) {
+		if until <= p.bootMean/2 && !(whole == 0 && p.inVain(a)) {
 			keep++
 		}
 	}
@@ -149,23 +150,13 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 	return int(math.Min(keep, math.Ceil(busy)+math.Floor(rate*p.boot/p.slots+0.5)))
 }
 
-// busiestShare is the share of the headroom for the busiest times that is kept. The rest is launched when they come.
-// More costs more and hardly helps, less is late at each of them.
-const busiestShare = 0.9
-
 // headroom returns how many workers to keep if the objective leaves no time to launch one for a message that has
-// arrived. The result is the larger of two sizes: busiestSlots times busiestShare, for bursts, and kingmanSlots, for
-// arrivals at random.
+// arrived. Room for the busiest times is kept where it costs no more than the messages that would be late without it:
 //
-// The share of the messages to make room for is a newsvendor's question. For each share among [muster.RoomShares] and
-// the quantile,
+//	(busiest - usual) / s <= c r u q
 //
-//	cost = (slots(share) - usual) / s + c r u (quantile - share)
-//
-// slots(share) is the room for that share, usual the busy slots, s the slots of a worker, c the price of a late
-// message, r the arrival rate of the past hour, u the share of launches that come too late. Idle slots cost a
-// worker-second each second; smaller shares make messages late. The cheapest share counts, the larger one of two equal
-// ones.
+// usual are the busy slots, s the slots of a worker, c the price of a late message, r the arrival rate of the past
+// hour, u the share of launches that come too late, q the quantile. Idle slots cost a worker-second each second.
 //
 // A forecast that is used replaces r and the busiest times. Unless a rise is forecast, headroom returns 0 where idle
 // workers cost more than late messages would: see idleTooLong, inVain and rarelyUseful.
@@ -180,29 +171,14 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 	case p.forecast.Used && differs:
 		hourly = math.Min(hourly, rate)
 	}
-	least, best := math.Inf(1), 0.0
-	shares := muster.RoomShares()
-	for k := -1; k <= len(shares); k++ {
-		slots, share := usual, 0.0
-		switch {
-		case k == len(shares):
-			all := func(b muster.Busiest) float64 { return b.Messages }
-			slots, share = p.busiestSlots(a, usual, spare, all), p.quantile
-		case k >= 0:
-			if share = shares[k]; share >= p.quantile {
-				continue
-			}
-			slots = p.busiestSlots(a, usual, spare, func(b muster.Busiest) float64 { return b.Rooms[k] })
-		}
-		cost := (slots-usual)/p.slots + p.price*hourly*p.tooLateShare*(p.quantile-share)
-		if cost <= least {
-			least, best = cost, slots
-		}
+	slots := p.busiestSlots(a, usual, spare)
+	if (slots-usual)/p.slots > p.price*hourly*p.tooLateShare*p.quantile {
+		slots = usual
 	}
-	if !rises && (p.idleTooLong(a, best) || p.inVain(a) || best <= p.slots && p.rarelyUseful(a)) {
+	if !rises && (p.idleTooLong(a, slots) || p.inVain(a) || slots <= p.slots && p.rarelyUseful(a)) {
 		return 0
 	}
-	return math.Max(busiestShare*best, p.kingmanSlots(usual, spare)) / p.slots
+	return slots / p.slots
 }
 
 // rarelyUseful tells whether messages come so rarely that one idle worker costs more than to launch one when a message
@@ -286,15 +262,11 @@ func (p *plan) idleTooLong(a muster.Arrivals, slots float64) bool {
 
 // offeredLoad returns how many slots the arrivals keep busy: rate times mean duration. The rate is that of a window at
 // least as long as the work: five minutes, 20 minutes or an hour. In a shorter window, one message of two hours would
-// look like 24 busy slots. For short work and a rate that grows steadily, the rate at the end of a boot counts.
+// look like 24 busy slots.
 func (p *plan) offeredLoad(a muster.Arrivals) float64 {
 	switch {
 	case p.LongTermMean <= 300:
-		rate := a.FiveMinutes
-		if now, rise := arrivals.Growth(a); rise > 0 && p.slack() <= 0 {
-			rate = math.Max(rate, now+rise*p.boot)
-		}
-		return rate * p.LongTermMean
+		return a.FiveMinutes * p.LongTermMean
 	case p.LongTermMean <= 1200:
 		return a.TwentyMinutes * p.LongTermMean
 	}
@@ -305,37 +277,16 @@ func (p *plan) offeredLoad(a muster.Arrivals) float64 {
 //
 //	max over the windows of min(N m / (w + x), N + usual)
 //
-// N is the number of messages in a window of w seconds, as messages returns it; m is the long-term mean duration.
-// spare, or x, is how long a message may wait in seconds: the work of a window may be spread over w + x. usual are the
-// slots that are busy anyway. More than one slot for each message never helps.
-func (p *plan) busiestSlots(a muster.Arrivals, usual, spare float64, messages func(muster.Busiest) float64) float64 {
+// N is the number of messages in a window of w seconds, m the long-term mean duration. spare, or x, is how long a
+// message may wait in seconds: the work of a window may be spread over w + x. usual are the slots that are busy anyway.
+// More than one slot for each message never helps.
+func (p *plan) busiestSlots(a muster.Arrivals, usual, spare float64) float64 {
 	slots := usual
-	for i, b := range a.Busiest {
-		over := b.OverSeconds
-		if i == 0 {
-			over /= 2 // within the shortest window they may have arrived evenly or all at once: half of it is the guess
-		}
-		b.Messages = messages(b)
+	for _, b := range a.Busiest {
 		n := arrivals.ForecastBusiest(p.forecast, b)
-		slots = math.Max(slots, math.Min(n*p.LongTermMean/(over+spare), n+usual))
+		slots = math.Max(slots, math.Min(n*p.LongTermMean/(b.OverSeconds+spare), n+usual))
 	}
 	return slots
-}
-
-// kingmanSlots returns how many slots keep waits within x seconds if messages arrive at random and keep a slots busy on
-// average:
-//
-//	a + b / (b + x) min(a, m (1 + v^2) / (2 max(m, x)) ln(1 / (1 - q)))
-//
-// The parameters are a = busy and x = spare; m is the long-term mean duration, v the variation, q the quantile, b the
-// boot time. By Kingman's formula, in heavy traffic the share exp(-2 x (c - a) / (m (1 + v^2))) of the messages wait
-// longer than x with c slots; solved for c it gives the last term. Under light traffic that is too much, and 2 a slots
-// are enough. Only messages that arrive during a boot depend on slots kept ahead, hence b / (b + x). q counts as at
-// most 0.9999, so that the logarithm is finite.
-func (p *plan) kingmanSlots(busy, spare float64) float64 {
-	late := math.Max(1e-4, 1-p.quantile)
-	least := p.LongTermMean * (1 + p.Variation*p.Variation) / (2 * math.Max(p.LongTermMean, spare)) * math.Log(1/late)
-	return busy + math.Min(least, busy)*p.boot/(p.boot+spare)
 }
 
 // quietHeadroom returns the headroom of the last busy time in workers while the fleet is quiet; 0 while messages
@@ -358,14 +309,14 @@ func (p *plan) quietHeadroom(o muster.Observation) float64 {
 //
 //	worth = c late / k + b
 //
-// k is the number of workers, c the price of a late message, b the boot time. late is the number of messages that a
-// typical busy time sends while no worker is ready.
+// k is the number of workers, c the price of a late message, b the mean boot time. late is the number of messages that
+// a typical busy time sends while no worker is ready.
 func (p *plan) headroomWorth(a muster.Arrivals, workers float64) float64 {
 	if workers <= 0 {
 		return 0
 	}
 	late := arrivals.Within(arrivals.Typical(a.Busiest), math.Max(1, p.boot+p.lag+p.LongTermMean-p.latency))
-	return p.price*late/math.Ceil(workers) + p.boot
+	return p.price*late/math.Ceil(workers) + p.bootMean
 }
 
 // whyQuiet says as a clause why idle workers stay: for how long the headroom of the last busy time is worth them.
@@ -389,7 +340,7 @@ func (p *plan) nextQuiets(o muster.Observation) quiet.Times {
 	if !a.Known || a.Hour == 0 {
 		return p.quiets
 	}
-	worth := p.boot
+	worth := p.bootMean
 	if p.keepsStandby(o) {
 		worth = math.Max(worth, p.standby.Worth)
 	}

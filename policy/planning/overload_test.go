@@ -38,8 +38,8 @@ func TestWorkersThatWereTooFewAtTheMaximumStayThroughAQuietTime(t *testing.T) {
 		{"for an hour", nil, 3600, 2, 0},
 		{"one was lost: a launch is in time when messages come", nil, 3600, 1, 1},
 		{"both stopped", nil, 3600, 0, 2},
-		{"for as long as thirty boots of 350 s", nil, 10490, 2, 0},
-		{"and no longer", nil, 10500, 0, 0},
+		{"for as long as thirty boots of 330 s", nil, 9890, 2, 0},
+		{"and no longer", nil, 9900, 0, 0},
 		{"no launch is in time either way", func(o *muster.Observation) {
 			o.Objective.Latency = 5 * time.Minute
 		}, 3600, 2, 0},

@@ -40,12 +40,11 @@ type plan struct {
 	// cold. step is the longest time until the next decision. lag is how old the counts may be: messages may be so much
 	// older than observed, and messages that arrived within the lag may be missing.
 	latency, boot, step, lag float64
-	// bootMean is the mean boot time, bootSpread its standard deviation: boot is the time that nearly all keep.
+	// bootMean is the mean boot time, which is what a boot costs, bootSpread its standard deviation. boot is the time
+	// that nearly all keep.
 	bootMean, bootSpread float64
-	// together is true if workers on their way are taken together: see startsAfterBoot. Where most of the work is still
-	// to come, and launches are late for it, each worker counts for itself.
-	together bool
-	// tooLateShare is the share of launches, 0 to 1, that come too late for a message that waits when they are ordered.
+	// tooLateShare is the share of launches, 0 to 1, that come too late for a message that waits when they are ordered:
+	// see launchesTooLate.
 	tooLateShare float64
 	// quantile is the share of the messages that the objective demands in time, price the cost of one late message in
 	// worker-seconds.
@@ -85,10 +84,10 @@ type pendingSlots struct{ at, slots, age float64 }
 // newPlan returns the plan for an observation with work w. scale is the share of the objective to use; 0 stands for 1.
 //
 //	P    = z L - min(0.03 z L, 10 p)
-//	step = max(2 p, 0.02 b)
+//	step = 2 p
 //
-// P is the plan's latency, z the scale, L the latency objective, p the poll interval and b the boot time. step allows
-// two polls for the next decision, but at least a fiftieth of a boot, which is less than boots vary.
+// P is the plan's latency, z the scale, L the latency objective and p the poll interval. step allows two polls for the
+// next decision.
 func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	if scale <= 0 {
 		scale = 1
@@ -108,10 +107,10 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	poll, whole := cmp.Or(o.Poll, time.Second).Seconds(), o.Objective.Latency.Seconds()*scale
 	p.latency = whole - math.Min(reservedShare*whole, reservedPolls*poll)
 	p.share = scale
-	p.price = o.Objective.PriceOfLate(p.boot, w.LongTermMean)
+	p.price = o.Objective.PriceOfLate(p.bootMean, w.LongTermMean)
 	p.pool = poolOf(o, p.boot)
-	p.step = math.Max(2*poll, 0.02*p.boot)
-	p.tooLateShare = p.launchesTooLate(o)
+	p.step = 2 * poll
+	p.tooLateShare = p.launchesTooLate(o.Processing)
 	p.nearMax(o)
 	p.estimateProgress(c)
 	if backlog, oldest := o.Backlog(), o.OldestAge(); !oldest.Known && !o.Arrivals.Known {
@@ -131,15 +130,11 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 				g.AgeSeconds})
 		}
 	}
-	if waiting := o.Backlog().Value; waiting > 0 && waiting <= fewWaiting && p.slack() > 0 {
-		p.Tail = math.Max(p.Tail, w.Longest)
-	}
 	if most := (p.Mean + p.latency - p.lag) / 2; p.slack() <= 0 && p.Tail > most {
 		// Messages that take the whole tail are late in any case. A smaller tail leaves the others half of the time
 		// that a message of mean duration can wait.
 		p.Tail = math.Max(p.Mean, most)
 	}
-	p.together = p.slack() > 0 || p.expectedArrivals(p.boot) <= o.Backlog().Value
 	p.begunBy = make([]float64, len(p.waiting))
 	for i, g := range p.waiting {
 		p.begunBy[i] = p.begunTogether(p.lastMoment(g))
@@ -152,7 +147,7 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 func (p *plan) withMean(mean float64) plan {
 	q := *p
 	scale := mean / p.Mean
-	q.Mean, q.Deviation, q.Tail, q.Longest = mean, scale*p.Deviation, scale*p.Tail, scale*p.Longest
+	q.Mean, q.Deviation, q.Tail = mean, scale*p.Deviation, scale*p.Tail
 	q.residual = math.Min(p.residual, mean)
 	q.begunBy = make([]float64, len(q.waiting))
 	for i, g := range q.waiting {
@@ -160,10 +155,6 @@ func (p *plan) withMean(mean float64) plan {
 	}
 	return q
 }
-
-// fewWaiting is the backlog up to which the plan uses the 99th percentile as the tail. Of so few messages, each may be
-// the one that begins at the last moment, so the rare long one decides whether the objective is kept.
-const fewWaiting = 4
 
 // lastMoment returns the time by which the oldest message of a group must begin; negative once that has passed:
 //
@@ -186,39 +177,29 @@ func (p *plan) lastMoment(g muster.Waiting) float64 {
 func (p *plan) estimateProgress(c muster.Capacity) {
 	memory := p.Variation * p.Variation
 	p.residual = memory*p.Mean + (1-memory)*math.Max(0, p.Mean-c.HeldMeanSeconds)
-	if sure := durations.SurelyHeld(c); sure > math.Max(p.Tail, p.Longest) {
-		p.residual = sure // longer than any measured duration: work that has lasted so long may last as long again
-	}
 	p.varied = math.Min(1, p.Variation/0.3)
 	// Slots that are spread evenly over their work have a deviation of m / sqrt(12).
 	p.mixed = math.Max(p.varied, math.Min(1, c.HeldDeviationSeconds*math.Sqrt(12)/p.Mean))
 }
 
 // launchesTooLate returns the share of launches, 0 to 1, that come too late for a message that waits when they are
-// ordered. It is the larger of two shares: boots that take too long, and messages whose work takes too long after a
-// boot. Work longer than the whole objective is late whatever is ready for it, so it does not count.
-func (p *plan) launchesTooLate(o muster.Observation) float64 {
-	left := p.latency - p.step - p.lag
-	boot := o.Boot
-	if !boot.Known {
-		boot = muster.Estimate{MeanSeconds: p.boot}
-	}
+// ordered: of messages whose work takes too long after a boot. Work longer than the whole objective is late whatever is
+// ready for it, so it does not count.
+func (p *plan) launchesTooLate(e muster.Estimate) float64 {
 	usual := p.LongTermMean / p.Mean
-	lost := shareLonger(o.Processing, o.Processing.P50Seconds, p.latency*usual)
-	boots := (1 - lost) * shareLonger(boot, boot.MeanSeconds, left-p.LongTermMean)
-	work := shareLonger(o.Processing, math.Max(o.Processing.P50Seconds, 1e-3*p.LongTermMean),
-		(left-p.boot)*usual) - lost
+	e.P50Seconds = math.Max(e.P50Seconds, 1e-3*p.LongTermMean)
+	lost, work := shareLonger(e, p.latency*usual), shareLonger(e, (p.latency-p.step-p.lag-p.boot)*usual)
 	if p.slack() <= 0 {
-		work = math.Max(work, (1-lost)*durations.RareShare) // messages beyond the planned tail, whatever their class
+		work = math.Max(work, lost+(1-lost)*durations.RareShare) // messages beyond the tail, whatever their class
 	}
-	return math.Max(boots, work)
+	return work - lost
 }
 
-// shareLonger returns the share of durations above than, in seconds; middle is their median. At the 95th percentile it
-// is 0.05, at the 99th 0.01. In between, the logarithm of the share falls along a straight line, as exponential tails
-// do. Above the 99th percentile it returns 0, up to the median 1, so equal durations give 0 or 1.
-func shareLonger(e muster.Estimate, middle, than float64) float64 {
-	share, at := 0.5, middle
+// shareLonger returns the share of durations above than, in seconds. At the 95th percentile it is 0.05, at the 99th
+// 0.01. In between, the logarithm of the share falls along a straight line, as exponential tails do. Above the 99th
+// percentile it returns 0, up to the median 1, so equal durations give 0 or 1.
+func shareLonger(e muster.Estimate, than float64) float64 {
+	share, at := 0.5, e.P50Seconds
 	if than <= at {
 		return 1
 	}
@@ -239,8 +220,6 @@ func shareLonger(e muster.Estimate, middle, than float64) float64 {
 // nothing changes. At y = 1 no launch is postponed. The load is that of the longest window within P / 4 and the
 // slack: a burst that is over by then is worked off in time. Below five minutes it is the larger one of the last minute
 // and of offeredLoad: until that shows a rise, its messages would be postponed too.
-//
-// Above free the last worker that fits is never postponed: no other one makes up for a launch that comes late.
 func (p *plan) nearMax(o muster.Observation) {
 	if !o.Arrivals.Known || o.Limits.Max <= 0 {
 		return
@@ -261,10 +240,6 @@ func (p *plan) nearMax(o muster.Observation) {
 	share := busy * math.Min(1, o.Arrivals.WatchedSeconds/minute) / p.slots / float64(o.Limits.Max)
 	if share > free {
 		least := math.Min(p.latency, p.LongTermTail+p.boot+p.step)
-		if o.Capacity.Active()+1 >= o.Limits.Max {
-			p.latency = least
-			return
-		}
 		p.latency = math.Max(least, p.latency*math.Max(0, (1-share)/(1-free)))
 	}
 }
@@ -357,7 +332,7 @@ func (p *plan) needAfter(delay float64) need {
 			return
 		}
 		each := p.launchesToBegin
-		if why == forWaiting && p.together {
+		if why == forWaiting {
 			each = p.launchesTogether
 		}
 		if workers := math.Min(p.workersToBegin(left, latest-delay, each), most(ahead)); workers > greatest.workers &&
@@ -402,20 +377,15 @@ const standingShare = 0.25
 // a launch can be in time for. Messages that wait already are before them in the queue. The sooner all of those have
 // begun, the fewer of the next are late, but the more workers boot only for that; catchUp finds the balance.
 //
-// count takes one need, as in needAfter. messages counts the waiting ones, wait is the time in seconds that a message
+// count takes one need, as in needAfter. ahead counts the waiting messages, wait is the time in seconds that a message
 // may wait. What arrived within the lag is among the messages, but a worker launched now is ready after its boot,
-// however old the counts are. The need is computed for three points of the time after the boot: it may be largest
-// early, when little has begun, or late, when the most have arrived.
+// however old the counts are.
 func (p *plan) needForArrivals(ahead, wait float64, count func(why cause, ahead, latest, begun float64)) {
 	boot := p.boot + p.lag
 	// Workers on their way are left out: with them, a launch would shorten the time that it was ordered for.
-	least := p.catchUp(ahead+p.expectedArrivals(boot)-p.begunInService(boot), p.expectedArrivals(boot)/boot)
-	for _, share := range []float64{0.15, 0.5, 1} {
-		within := math.Max(share*wait, least)
-		if in := boot + within - wait; in > 0 {
-			count(forArriving, ahead+p.expectedArrivals(in), p.boot+within, p.begun(boot+within))
-		}
-	}
+	within := math.Max(wait, p.catchUp(ahead+p.expectedArrivals(boot)-p.begunInService(boot),
+		p.expectedArrivals(boot)/boot))
+	count(forArriving, ahead+p.expectedArrivals(boot+within-wait), p.boot+within, p.begun(boot+within))
 }
 
 // catchUp returns within how many seconds to work off a backlog of messages, while rate more a second arrive and are
@@ -424,14 +394,14 @@ func (p *plan) needForArrivals(ahead, wait float64, count func(why cause, ahead,
 //	cost(T) = (W / T) b + c r T
 //	T       = sqrt(W b / (c r))
 //
-// W is the backlog in worker-seconds, so W/T workers clear it within T; b is the boot time, c the price of a late
+// W is the backlog in worker-seconds, so W/T workers clear it within T; b is the mean boot time, c the price of a late
 // message, r the rate. T is at least a third of a boot: a shorter time takes more than three times the workers that the
 // arrivals need afterwards, each booted for seconds of work. It is at most lateAllowance.
 func (p *plan) catchUp(messages, rate float64) float64 {
 	if messages <= 0 || rate <= 0 {
 		return 0
 	}
-	return math.Min(p.lateAllowance(), math.Max(p.boot/3, math.Sqrt(messages*p.Mean/p.slots*p.boot/(p.price*rate))))
+	return math.Min(p.lateAllowance(), math.Max(p.boot/3, math.Sqrt(messages*p.Mean/p.slots*p.bootMean/(p.price*rate))))
 }
 
 // lateAllowance returns within how many seconds late messages are to begin once a worker is ready: as if they had just

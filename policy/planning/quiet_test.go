@@ -32,8 +32,8 @@ func TestAWorkerDoesNotWaitInVainAgainAndAgain(t *testing.T) {
 	for hour := range 5 {
 		all = append(all, idle(hour))
 	}
-	if all[0] < 100 || all[4] > 20 {
-		t.Errorf("a worker was idle for %v seconds after the messages of each hour; want about two minutes at first, "+
+	if all[0] < 55 || all[4] > 20 {
+		t.Errorf("a worker was idle for %v seconds after the messages of each hour; want about a minute at first, "+
 			"and at most 20 s later", all)
 	}
 }

@@ -76,13 +76,13 @@ func (p *plan) poolInTime() float64 {
 
 // poolReplaces returns how many kept workers the pool replaces:
 //
-//	0.9 n max(0, 1 - b' / max(b', x))
+//	n max(0, 1 - b' / max(b', x))
 //
 // n is the number of instances in time, b' their boot time, x the time in seconds that a message may wait. An instance
-// from the pool begins b' later than a kept worker, so it works off less of a burst. 0.9 is busiestShare.
+// from the pool begins b' later than a kept worker, so it works off less of a burst.
 func (p *plan) poolReplaces() float64 {
 	spare := p.latency - p.LongTermMean
-	return busiestShare * p.poolInTime() * math.Max(0, 1-p.pool.boot/math.Max(p.pool.boot, spare))
+	return p.poolInTime() * math.Max(0, 1-p.pool.boot/math.Max(p.pool.boot, spare))
 }
 
 // mustLaunchNow tells whether the objective leaves no time to postpone the launch of the needed workers.

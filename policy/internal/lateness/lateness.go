@@ -52,7 +52,7 @@ func (x Extra) Kept() []muster.Value {
 	if x == (Extra{}) {
 		return nil
 	}
-	return []muster.Value{rules.Value(keptWorkers, rules.Round3(x.Workers)), rules.Value(keptAt, rules.Round3(x.At))}
+	return []muster.Value{rules.Value(keptWorkers, x.Workers), rules.Value(keptAt, rules.Round3(x.At))}
 }
 
 // Next returns the extra workers after an observation; price is that of a late message in worker-seconds:
@@ -74,7 +74,8 @@ func (x Extra) Next(o muster.Observation, price float64) Extra {
 		return x
 	}
 	cost := price * w.Ended * math.Max(0, o.Objective.Quantile-w.InTime.Value-w.FailingShare())
-	workers := paid * cost / math.Min(hour, math.Max(least, cmp.Or(o.Arrivals.WatchedSeconds, hour)))
+	// As precise as it is kept: else a few thousandths would differ from what was kept by their rounding alone.
+	workers := rules.Round3(paid * cost / math.Min(hour, math.Max(least, cmp.Or(o.Arrivals.WatchedSeconds, hour))))
 	switch {
 	case workers == 0:
 		return Extra{}

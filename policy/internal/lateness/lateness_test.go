@@ -54,6 +54,23 @@ func TestLateMessagesPayForMoreHeadroom(t *testing.T) {
 	}
 }
 
+// Decisions keep three decimals. A number of a few thousandths must not look changed because of that: history would
+// record it with each decision.
+func TestAFewThousandthsOfAWorkerAreKeptAsTheyAre(t *testing.T) {
+	for _, ended := range []float64{30, 31, 34, 40, 47, 50, 62, 70} {
+		few := func(after time.Duration) muster.Observation {
+			o := observed(noon.Add(after), 0, 3600)
+			o.Progress.Ended = ended
+			return o
+		}
+		first := Extra{}.Next(few(0), 3.6)
+		recent := muster.Recent{}.With(muster.Decision{Kept: first.Kept()}, time.Minute)
+		if next := ExtraOf(recent).Next(few(time.Second), 3.6); next != first {
+			t.Errorf("%v messages: %v is kept, and a second later %v", ended, first, next)
+		}
+	}
+}
+
 // The share in time is unknown now and then, and moves with each message. Workers neither come nor go with that.
 func TestExtraWorkersLastAndAreKept(t *testing.T) {
 	first := Extra{}.Next(observed(noon, 0.5, 3600), 60)

@@ -46,8 +46,8 @@ func (s Headroom) Kept() []muster.Value {
 	if s == (Headroom{}) {
 		return nil
 	}
-	kept := []muster.Value{rules.Value(keptHeadroom, rules.Round3(s.Workers)), rules.Value(keptWorth,
-		rules.Round3(s.Worth)), rules.Value(keptLastArrival, rules.Round3(s.Last))}
+	kept := []muster.Value{rules.Value(keptHeadroom, s.Workers), rules.Value(keptWorth, s.Worth),
+		rules.Value(keptLastArrival, rules.Round3(s.Last))}
 	if s.TooFew {
 		kept = append(kept, rules.Value(keptTooFew, 1))
 	}
@@ -57,6 +57,8 @@ func (s Headroom) Kept() []muster.Value {
 // Next returns the headroom to keep after an observation: the measured one if a message has arrived since s, or if it
 // is that of an overload, else s.
 func (s Headroom) Next(measured Headroom, quiet float64) Headroom {
+	// As precise as it is kept: else a small headroom would differ from the kept one by its rounding alone.
+	measured.Workers, measured.Worth = rules.Round3(measured.Workers), rules.Round3(measured.Worth)
 	moved := func(before, now float64) bool { return math.Abs(now-before) > renewChange*before }
 	switch since := measured.Last - s.Last; {
 	case since <= sameArrival && (s.TooFew || !measured.TooFew):

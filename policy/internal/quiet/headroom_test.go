@@ -28,6 +28,18 @@ func TestHeadroomOfAnOverloadEndsWithItsWorth(t *testing.T) {
 	}
 }
 
+// Decisions keep three decimals. A small headroom must not look changed because of that.
+func TestASmallHeadroomIsKeptAsItIs(t *testing.T) {
+	for _, workers := range []float64{0.0006, 0.0014, 0.0016, 0.0024, 1.23456} {
+		measured := func(last float64) Headroom { return Headroom{workers, 600.00049, last, false} }
+		first := Headroom{}.Next(measured(1000), 0)
+		recent := muster.Recent{}.With(muster.Decision{Kept: first.Kept()}, time.Minute)
+		if next := HeadroomOf(recent).Next(measured(1030), 0); next != first {
+			t.Errorf("%+v is kept, and half a minute later %+v", first, next)
+		}
+	}
+}
+
 func TestHeadroomSurvivesADecision(t *testing.T) {
 	for _, want := range []Headroom{{}, {4, 600, 1000, false}, {8, 600, 1000, true}} {
 		recent := muster.Recent{}.With(muster.Decision{Kept: want.Kept()}, time.Minute)
