@@ -442,12 +442,10 @@ func once(all ...muster.Busiest) muster.Arrivals {
 	return muster.Arrivals{Known: true, Hour: 1, Busiest: allAlike(all)}
 }
 
-// allAlike makes the busiest times be all alike: room for any share of the messages is room for all.
+// allAlike makes the busiest times be all alike: room for half of the messages is room for all.
 func allAlike(all []muster.Busiest) []muster.Busiest {
 	for i, b := range all {
-		for k := range b.Rooms {
-			all[i].Rooms[k] = b.Messages
-		}
+		all[i].Half = b.Messages
 	}
 	return all
 }
