@@ -212,9 +212,12 @@ type Arrivals struct {
 type Busiest struct {
 	OverSeconds float64 `json:"over_s"`
 	Messages    float64 `json:"messages"`
-	// Half is the same for half of all messages, at most Messages.
-	Half float64 `json:"half,omitzero"`
+	// Rooms is the same for the smaller shares of [RoomShares], as far as they are below the quantile.
+	Rooms [4]float64 `json:"rooms,omitzero"`
 }
+
+// RoomShares returns the shares of all messages that [Busiest].Rooms belong to.
+func RoomShares() [4]float64 { return [4]float64{0.5, 0.8, 0.9, 0.95} }
 
 // QueueObservation is one queue at one instant. Each count is a sample of its own, because a source may know some and
 // not others.

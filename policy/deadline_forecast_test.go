@@ -32,7 +32,7 @@ func dawn(rate float64, workers int, f muster.Forecast) muster.Observation {
 	for w := 5.0; w <= 640; w *= 2 {
 		n := rate*w + 2.3*math.Sqrt(rate*w)
 		o.Arrivals.Busiest = append(o.Arrivals.Busiest,
-			muster.Busiest{OverSeconds: w, Messages: n, Half: n})
+			muster.Busiest{OverSeconds: w, Messages: n, Rooms: [4]float64{n, n, n, n}})
 	}
 	return o
 }

@@ -110,7 +110,7 @@ func TestHeadroomIsKeptForAClassThatLeavesNoTimeToLaunch(t *testing.T) {
 	o = waits(o, nil)
 	o.Capacity.Busy, o.Capacity.BusySlots, o.Capacity.Slots, o.Queues[0].InFlight.Value = 0, 0, 0, 0
 	o.Arrivals = muster.Arrivals{Known: true, TenSeconds: 1, Minute: 1, FiveMinutes: 1, Hour: 1,
-		Busiest: []muster.Busiest{{OverSeconds: 5, Messages: 60, Half: 60}}}
+		Busiest: []muster.Busiest{{OverSeconds: 5, Messages: 60, Rooms: [4]float64{60, 60, 60, 60}}}}
 	p := deadline(t, 1)
 	with := p.Decide(o, nil)
 	o.Classes = nil

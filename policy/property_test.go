@@ -290,8 +290,11 @@ func extremes(t *rapid.T, o muster.Observation) muster.Observation {
 	most := rates[0] * 5
 	for over := 5.0; over <= 640; over *= 2 {
 		most *= rapid.Float64Range(1, 2).Draw(t, "busier")
-		o.Arrivals.Busiest = append(o.Arrivals.Busiest,
-			muster.Busiest{OverSeconds: over, Messages: most, Half: most / 2})
+		b := muster.Busiest{OverSeconds: over, Messages: most}
+		for k, share := range muster.RoomShares() {
+			b.Rooms[k] = share * most
+		}
+		o.Arrivals.Busiest = append(o.Arrivals.Busiest, b)
 	}
 	return o
 }

@@ -132,10 +132,14 @@ func windows() []time.Duration {
 func busiest(c series.Counts, now time.Time, quantile float64) []muster.Busiest {
 	over := windows()
 	all := make([]muster.Busiest, len(over))
-	rooms := c.Envelope(now, []float64{0.5, quantile}, over)
+	shares := muster.RoomShares()
+	rooms := c.Envelope(now, append(shares[:], quantile), over)
 	for i := range all {
-		half, messages := rooms[i][0], rooms[i][1]
-		all[i] = muster.Busiest{OverSeconds: over[i].Seconds(), Messages: messages, Half: min(half, messages)}
+		all[i].OverSeconds = over[i].Seconds()
+		all[i].Messages = rooms[i][len(shares)]
+		for k := range shares {
+			all[i].Rooms[k] = min(rooms[i][k], all[i].Messages)
+		}
 	}
 	return all
 }

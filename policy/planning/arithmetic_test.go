@@ -198,7 +198,8 @@ func workedWhenLate() []string {
 	o, p := planned(2, 10*time.Second, 60*time.Second)
 	minute := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: 5}, {OverSeconds: 60, Messages: 300}}}
 	spare := p.latency - p.LongTermMean
-	room := p.busiestSlots(minute, 0, spare)
+	room := p.busiestSlots(minute, 0, spare, func(b muster.Busiest) float64 { return b.Messages })
+	kingman := plan{Work: durations.Work{LongTermMean: 2, Variation: 1}, quantile: 0.99, boot: 30}
 	catch := plan{Work: durations.Work{Mean: 2}, latency: 60, slots: 1, boot: 60, bootMean: 60,
 		price: 60}
 	_, rare := planned(10, 7*time.Minute, 13*time.Minute)
@@ -223,6 +224,8 @@ func workedWhenLate() []string {
 	return []string{
 		fmt.Sprintf("300 messages of 2 s came within the busiest minute, and each may wait x = %s s: 300 x 2 / %s = "+
 			"%s slots begin them in time.", three(spare), three(60+spare), three(room)),
+		fmt.Sprintf("4 busy slots with work of 2 s that varies by as much, x = 8 s, boots of 30 s and a quantile of "+
+			"0.99 keep %s slots (Kingman's formula).", three(kingman.kingmanSlots(4, 8))),
 		fmt.Sprintf("boots of 4 s and messages of 2 s make a late message cost %s worker-seconds; messages of 20 ms, "+
 			"%s.", three(o.Objective.PriceOfLate(4, 2)), three(o.Objective.PriceOfLate(4, 0.02))),
 		fmt.Sprintf("workers boot for 780 s, the objective is 420 s, messages of 10 s cost %s worker-seconds each "+

@@ -35,10 +35,37 @@ func TestHeadroomIsNoMoreThanASlotForEachMessageOfTheBusiestTimes(t *testing.T) 
 	}
 }
 
-// Idle slots cost a second each; of two messages a second every late one costs the price. Room for the busiest 10 s
-// takes 640 / (10 + 5) slots.
+func TestSteadyArrivalsThatComeAtRandomTakeMoreThanTheyKeepBusy(t *testing.T) {
+	for _, row := range []struct {
+		name                                string
+		quantile, mean, variation, boot, at float64
+		spare                               float64
+		want                                float64
+	}{
+		// The slots beyond those that are busy are m (1 + v^2) / (2 x) ln 100.
+		{"one second of work, all alike, two to wait: 10 + 4.605 / 4 x 60 / 62", 0.99, 1, 0, 60, 10, 2, 11.1142},
+		{"work that varies as much as exponential work: 10 + 4.605 / 2 x 60 / 62", 0.99, 1, 1, 60, 10, 2, 12.2283},
+		{"one in twenty may be late: 10 + 2.996 / 4 x 60 / 62", 0.95, 1, 0, 60, 10, 2, 10.7248},
+		{"all shall be in time: as if one in ten thousand might be late", 1, 1, 0, 60, 10, 2, 12.2283},
+		{"time enough for a launch leaves chance to that", 0.99, 1, 0, 60, 10, 540, 10.0004},
+		{"no time to wait counts as the work itself", 0.99, 1, 0, 60, 10, 0, 12.3026},
+		{"little comes: no more than twice what is busy", 0.99, 1, 0, 60, 0.5, 2, 0.9839},
+		{"nothing comes", 0.99, 1, 0, 60, 0, 2, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			p := &plan{Work: durations.Work{LongTermMean: row.mean, Variation: row.variation}, quantile: row.quantile,
+				boot: row.boot}
+			if got := p.kingmanSlots(row.at, row.spare); math.Abs(got-row.want) > 1e-3 {
+				t.Errorf("found %.4f slots, want %v", got, row.want)
+			}
+		})
+	}
+}
+
+// Idle slots cost a second each; of two messages a second every late one costs the price. Room for half of them takes 2
+// slots, for four fifths 4, for nine tenths 8, for nineteen in twenty 16 and for all but one in a hundred 64.
 func TestHeadroomIsWorthItsPrice(t *testing.T) {
-	busiest := []muster.Busiest{{OverSeconds: 10, Messages: 640}}
+	busiest := []muster.Busiest{{OverSeconds: 10, Messages: 640, Rooms: [4]float64{20, 40, 80, 160}}}
 	for _, row := range []struct {
 		name          string
 		price, missed float64
@@ -46,18 +73,18 @@ func TestHeadroomIsWorthItsPrice(t *testing.T) {
 		want          float64
 	}{
 		{"late messages cost next to nothing: none", 0.1, 1, 0, 0},
-		{"a little more than they cost: 42.67 > 21.5 x 2 x 0.99", 21.5, 1, 0, 0},
-		{"a little less: 42.67 < 21.6 x 2 x 0.99", 21.6, 1, 0, 42.6667},
-		{"one launch in ten is too late: as if the price were a tenth", 215, 0.1, 0, 0},
-		{"so the price must be ten times as high", 216, 0.1, 0, 42.6667},
+		{"one message is worth ten seconds: 4 + 2 x 10 x 0.19 is the least", 10, 1, 0, 4},
+		{"a hundred seconds: 16 + 2 x 100 x 0.04", 100, 1, 0, 16},
+		{"any price: as many as the objective asks for", 1e4, 1, 0, 64},
+		{"one launch in ten is too late: as if the price were a tenth", 1000, 0.1, 0, 16},
 		{"nothing came for so long that the idle slots have cost more than it saves", 100, 1, 1e6, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p := &plan{Work: durations.Work{LongTermMean: 1}, latency: 6, slots: 1, boot: 60, tooLateShare: row.missed,
+			p := &plan{Work: durations.Work{LongTermMean: 1}, latency: 1, slots: 1, boot: 60, tooLateShare: row.missed,
 				price:    row.price,
 				quantile: 0.99}
-			if got := p.headroom(muster.Arrivals{Hour: 2, Busiest: busiest,
-				QuietSeconds: row.quiet}); math.Abs(got-row.want) > 1e-3 {
+			if got := p.headroom(muster.Arrivals{Hour: 2, Busiest: busiest, QuietSeconds: row.quiet}); !about(got,
+				row.want) {
 				t.Errorf("found %v slots, want %v", got, row.want)
 			}
 		})

@@ -151,12 +151,17 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 }
 
 // headroom returns how many workers to keep if the objective leaves no time to launch one for a message that has
-// arrived. Room for the busiest times is kept where it costs no more than the messages that would be late without it:
+// arrived. The result is the larger of two sizes: busiestSlots, for bursts, and kingmanSlots, for arrivals at random.
 //
-//	(busiest - usual) / s <= c r u q
+// The share of the messages to make room for is a newsvendor's question. For each share among [muster.RoomShares] and
+// the quantile,
 //
-// usual are the busy slots, s the slots of a worker, c the price of a late message, r the arrival rate of the past
-// hour, u the share of launches that come too late, q the quantile. Idle slots cost a worker-second each second.
+//	cost = (slots(share) - usual) / s + c r u (quantile - share)
+//
+// slots(share) is the room for that share, usual the busy slots, s the slots of a worker, c the price of a late
+// message, r the arrival rate of the past hour, u the share of launches that come too late. Idle slots cost a
+// worker-second each second; smaller shares make messages late. The cheapest share counts, the larger one of two equal
+// ones.
 //
 // A forecast that is used replaces r and the busiest times. Unless a rise is forecast, headroom returns 0 where idle
 // workers cost more than late messages would: see idleTooLong, inVain and rarelyUseful.
@@ -171,14 +176,29 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 	case p.forecast.Used && differs:
 		hourly = math.Min(hourly, rate)
 	}
-	slots := p.busiestSlots(a, usual, spare)
-	if (slots-usual)/p.slots > p.price*hourly*p.tooLateShare*p.quantile {
-		slots = usual
+	least, best := math.Inf(1), 0.0
+	shares := muster.RoomShares()
+	for k := -1; k <= len(shares); k++ {
+		slots, share := usual, 0.0
+		switch {
+		case k == len(shares):
+			all := func(b muster.Busiest) float64 { return b.Messages }
+			slots, share = p.busiestSlots(a, usual, spare, all), p.quantile
+		case k >= 0:
+			if share = shares[k]; share >= p.quantile {
+				continue
+			}
+			slots = p.busiestSlots(a, usual, spare, func(b muster.Busiest) float64 { return b.Rooms[k] })
+		}
+		cost := (slots-usual)/p.slots + p.price*hourly*p.tooLateShare*(p.quantile-share)
+		if cost <= least {
+			least, best = cost, slots
+		}
 	}
-	if !rises && (p.idleTooLong(a, slots) || p.inVain(a) || slots <= p.slots && p.rarelyUseful(a)) {
+	if !rises && (p.idleTooLong(a, best) || p.inVain(a) || best <= p.slots && p.rarelyUseful(a)) {
 		return 0
 	}
-	return slots / p.slots
+	return math.Max(best, p.kingmanSlots(usual, spare)) / p.slots
 }
 
 // rarelyUseful tells whether messages come so rarely that one idle worker costs more than to launch one when a message
@@ -277,16 +297,33 @@ func (p *plan) offeredLoad(a muster.Arrivals) float64 {
 //
 //	max over the windows of min(N m / (w + x), N + usual)
 //
-// N is the number of messages in a window of w seconds, m the long-term mean duration. spare, or x, is how long a
-// message may wait in seconds: the work of a window may be spread over w + x. usual are the slots that are busy anyway.
-// More than one slot for each message never helps.
-func (p *plan) busiestSlots(a muster.Arrivals, usual, spare float64) float64 {
+// N is the number of messages in a window of w seconds, as messages returns it; m is the long-term mean duration.
+// spare, or x, is how long a message may wait in seconds: the work of a window may be spread over w + x. usual are the
+// slots that are busy anyway. More than one slot for each message never helps.
+func (p *plan) busiestSlots(a muster.Arrivals, usual, spare float64, messages func(muster.Busiest) float64) float64 {
 	slots := usual
 	for _, b := range a.Busiest {
+		b.Messages = messages(b)
 		n := arrivals.ForecastBusiest(p.forecast, b)
 		slots = math.Max(slots, math.Min(n*p.LongTermMean/(b.OverSeconds+spare), n+usual))
 	}
 	return slots
+}
+
+// kingmanSlots returns how many slots keep waits within x seconds if messages arrive at random and keep a slots busy on
+// average:
+//
+//	a + b / (b + x) min(a, m (1 + v^2) / (2 max(m, x)) ln(1 / (1 - q)))
+//
+// The parameters are a = busy and x = spare; m is the long-term mean duration, v the variation, q the quantile, b the
+// boot time. By Kingman's formula, in heavy traffic the share exp(-2 x (c - a) / (m (1 + v^2))) of the messages wait
+// longer than x with c slots; solved for c it gives the last term. Under light traffic that is too much, and 2 a slots
+// are enough. Only messages that arrive during a boot depend on slots kept ahead, hence b / (b + x). q counts as at
+// most 0.9999, so that the logarithm is finite.
+func (p *plan) kingmanSlots(busy, spare float64) float64 {
+	late := math.Max(1e-4, 1-p.quantile)
+	least := p.LongTermMean * (1 + p.Variation*p.Variation) / (2 * math.Max(p.LongTermMean, spare)) * math.Log(1/late)
+	return busy + math.Min(least, busy)*p.boot/(p.boot+spare)
 }
 
 // quietHeadroom returns the headroom of the last busy time in workers while the fleet is quiet; 0 while messages

@@ -149,14 +149,15 @@ func TestTheWorthOfHeadroomCountsTheMessagesOfATypicalBusyTime(t *testing.T) {
 	_, p := planned(10, 7*time.Minute, 13*time.Minute)
 	window := p.boot + p.LongTermMean - p.latency
 	for _, row := range []struct {
-		name       string
-		half, late float64
+		name  string
+		rooms [4]float64
+		late  float64
 	}{
-		{"most messages come alone", 1, 1},
-		{"the busiest times of half of the messages are unknown", 0, 40},
+		{"most messages come alone", [4]float64{1, 2, 5, 20}, 1},
+		{"no smaller share is known", [4]float64{}, 40},
 	} {
 		a := muster.Arrivals{Known: true, Busiest: []muster.Busiest{
-			{OverSeconds: window, Messages: 40, Half: row.half}}}
+			{OverSeconds: window, Messages: 40, Rooms: row.rooms}}}
 		if got, want := p.headroomWorth(a, 2), p.price*row.late/2+p.boot; math.Abs(got-want) > 1e-6 {
 			t.Errorf("%s: worth %v s of quiet, want %v", row.name, got, want)
 		}

@@ -231,14 +231,34 @@ func TestHowManyMessagesTheWorkersBegin(t *testing.T) {
 	}
 }
 
+// A slot whose message has lasted longer than nearly all that were measured is not about to become free.
+func TestAMessageThatHangsKeepsItsSlot(t *testing.T) {
+	for _, row := range []struct {
+		name       string
+		held, left float64
+	}{
+		{"within what was measured: what is left of the mean", 4, 6},
+		{"longer than the mean", 11, 0},
+		{"longer than the 99th percentile: as long again", 13, 13},
+	} {
+		p := plan{Work: durations.Work{Mean: 10, Tail: 11}}
+		o := muster.Observation{Processing: varying(10, 10, 12, 1000)}
+		o.Capacity = muster.Capacity{Busy: 1, BusySlots: 1, HeldMeanSeconds: row.held}
+		if p.estimateProgress(o); p.residual != row.left {
+			t.Errorf("%s: free in %v s, want %v", row.name, p.residual, row.left)
+		}
+	}
+}
+
 func TestWorkersBeginMoreInMoreTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := plan{Work: durations.Work{Mean: rapid.Float64Range(0.1, 100).Draw(t, "mean"),
 			Variation: rapid.Float64Range(0, 1).Draw(t, "variation")}}
 		p.free = float64(rapid.IntRange(0, 5).Draw(t, "free"))
 		p.inService = p.free + float64(rapid.IntRange(0, 5).Draw(t, "busy"))
-		p.estimateProgress(muster.Capacity{HeldMeanSeconds: rapid.Float64Range(0, 200).Draw(t, "held"),
-			HeldDeviationSeconds: rapid.Float64Range(0, 50).Draw(t, "apart")})
+		p.estimateProgress(muster.Observation{Capacity: muster.Capacity{
+			HeldMeanSeconds:      rapid.Float64Range(0, 200).Draw(t, "held"),
+			HeldDeviationSeconds: rapid.Float64Range(0, 50).Draw(t, "apart")}})
 		p.pending = []pendingSlots{{rapid.Float64Range(0, 100).Draw(t, "at"),
 			float64(rapid.IntRange(0, 5).Draw(t, "coming")), -1}}
 		early := rapid.Float64Range(0, 500).Draw(t, "early")
@@ -442,10 +462,12 @@ func once(all ...muster.Busiest) muster.Arrivals {
 	return muster.Arrivals{Known: true, Hour: 1, Busiest: allAlike(all)}
 }
 
-// allAlike makes the busiest times be all alike: room for half of the messages is room for all.
+// allAlike makes the busiest times be all alike: room for any share of the messages is room for all.
 func allAlike(all []muster.Busiest) []muster.Busiest {
 	for i, b := range all {
-		all[i].Half = b.Messages
+		for k := range b.Rooms {
+			all[i].Rooms[k] = b.Messages
+		}
 	}
 	return all
 }

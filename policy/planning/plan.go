@@ -112,7 +112,7 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	p.step = 2 * poll
 	p.tooLateShare = p.launchesTooLate(o.Processing)
 	p.nearMax(o)
-	p.estimateProgress(c)
+	p.estimateProgress(o)
 	if backlog, oldest := o.Backlog(), o.OldestAge(); !oldest.Known && !o.Arrivals.Known {
 		// Without any age, the best guess is that half of the time they can wait is over.
 		p.agesUnknown = true
@@ -174,9 +174,13 @@ func (p *plan) lastMoment(g muster.Waiting) float64 {
 // them.
 //
 // From a variation of 0.3 on, slots count as independent of each other.
-func (p *plan) estimateProgress(c muster.Capacity) {
+func (p *plan) estimateProgress(o muster.Observation) {
+	c := o.Capacity
 	memory := p.Variation * p.Variation
 	p.residual = memory*p.Mean + (1-memory)*math.Max(0, p.Mean-c.HeldMeanSeconds)
+	if sure := durations.SurelyHeld(c); sure > math.Max(p.Tail, o.Processing.P99Seconds) {
+		p.residual = sure // longer than nearly all that was measured: work that has lasted so long may last as long again
+	}
 	p.varied = math.Min(1, p.Variation/0.3)
 	// Slots that are spread evenly over their work have a deviation of m / sqrt(12).
 	p.mixed = math.Max(p.varied, math.Min(1, c.HeldDeviationSeconds*math.Sqrt(12)/p.Mean))

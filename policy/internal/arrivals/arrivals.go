@@ -48,11 +48,11 @@ func Within(all []muster.Busiest, seconds float64) float64 {
 }
 
 // Typical returns the busy times in which half of all messages came. The largest of all would be the wrong measure of
-// the next one: many a first message comes alone.
+// the next one: many a first message comes alone. A quantile of half and below has no smaller share.
 func Typical(all []muster.Busiest) []muster.Busiest {
 	usual := make([]muster.Busiest, len(all))
 	for i, b := range all {
-		usual[i] = muster.Busiest{OverSeconds: b.OverSeconds, Messages: cmp.Or(b.Half, b.Messages)}
+		usual[i] = muster.Busiest{OverSeconds: b.OverSeconds, Messages: cmp.Or(b.Rooms[0], b.Messages)}
 	}
 	return usual
 }
