@@ -179,7 +179,7 @@ func (p *plan) estimateProgress(o muster.Observation) {
 	memory := p.Variation * p.Variation
 	p.residual = memory*p.Mean + (1-memory)*math.Max(0, p.Mean-c.HeldMeanSeconds)
 	if sure := durations.SurelyHeld(c); sure > math.Max(p.Tail, o.Processing.P99Seconds) {
-		p.residual = sure // longer than nearly all that was measured: work that has lasted so long may last as long again
+		p.residual = sure // longer than nearly all measured durations: it may last as long again
 	}
 	p.varied = math.Min(1, p.Variation/0.3)
 	// Slots that are spread evenly over their work have a deviation of m / sqrt(12).

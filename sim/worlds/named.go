@@ -82,8 +82,8 @@ func All() []Named {
 		{Name: "a first message of a minute, then 200 of a second", Found: "one worker until the first message had " +
 			"ended",
 			Event: event("", "", 15*s, s, 6), Least: 0.97, MostRatio: 1.6, MostPeak: 4},
-		{Name: "a message of 25 min among 1,200 of a second", Found: "79 % in time: the worker that held it was taken " +
-			"to be ready for the next one at any moment",
+		{Name: "a message of 25 min among 1,200 of a second",
+			Found: "79 % in time: the worker that held it was taken to be ready for the next one at any moment",
 			Event: event("", "", m, 20*s, 100), Least: 0.99, MostRatio: 1.6, MostPeak: 8},
 		{Name: "twenty busy workers, objective 5 s", Found: "94.9 % in time without room for chance in arrivals",
 			Event: event("", "poisson:rate=10,duration=2h,service=2s,cv=0.5", 5*s, m, 500), Least: 0.96,
@@ -93,6 +93,16 @@ func All() []Named {
 			Event: event("", "spike:rate=0.3,size=50,every=20m,duration=4h,service=5s,cv=0.5", 30*s, m, 500),
 			Least: 0.8, MostRatio: 4, MostPeak: 100},
 	}
+	drawn(all)
+	for i := range all {
+		all[i].Event.Name = all[i].Name
+	}
+	return all
+}
+
+// drawn gives the worlds their traces that no generator makes.
+func drawn(all []Named) {
+	const m, h = time.Minute, time.Hour
 	of := func(name string, draw func(seed uint64) trace.Trace) {
 		i := slices.IndexFunc(all, func(n Named) bool { return n.Name == name })
 		all[i].Event.Trace = func(seed uint64) (trace.Trace, error) { return draw(seed), nil }
@@ -102,10 +112,6 @@ func All() []Named {
 	of("a message of 25 min among 1,200 of a second", func(uint64) trace.Trace { return among(25 * m) })
 	of("on 15 min, off 6 h, objective 30 s", onAndOff)
 	of("busy 30 min, quiet 70 min, boot 13 min, objective 7 min", busyAndQuiet)
-	for i := range all {
-		all[i].Event.Name = all[i].Name
-	}
-	return all
 }
 
 // among is one message with so much work among 1,200 of one second each, three seconds apart.
