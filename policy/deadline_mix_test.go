@@ -102,6 +102,20 @@ func TestTheTailOfAClassThatIsSeldomComesByDegrees(t *testing.T) {
 	}
 }
 
+func TestFewMessagesArePlannedWithTheLongestClassThatIsNotRare(t *testing.T) {
+	for _, row := range []struct {
+		name        string
+		long, short int64
+		want        float64
+	}{{"two in a hundred are long", 20, 980, 30}, {"one in two hundred is", 5, 995, 1}} {
+		o := waits(mixed(0, 0), []muster.Waiting{{AgeSeconds: 1, Messages: 2}})
+		o.Classes[0].Processing.Count, o.Classes[1].Processing.Count = row.long, row.short
+		if tail := term(t, o, "service_s"); math.Abs(tail-row.want) > 2 {
+			t.Errorf("%s, and it plans with %v s for the two that wait, want about %v", row.name, tail, row.want)
+		}
+	}
+}
+
 // An objective that leaves time to launch for most messages may leave none for those of a class.
 func TestHeadroomIsKeptForAClassThatLeavesNoTimeToLaunch(t *testing.T) {
 	o := mixed(5, 95)

@@ -112,7 +112,7 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	p.step = 2 * poll
 	p.tooLateShare = p.launchesTooLate(o.Processing)
 	p.nearMax(o)
-	p.estimateProgress(o)
+	p.estimateProgress(c)
 	if backlog, oldest := o.Backlog(), o.OldestAge(); !oldest.Known && !o.Arrivals.Known {
 		// Without any age, the best guess is that half of the time they can wait is over.
 		p.agesUnknown = true
@@ -129,6 +129,9 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 			p.pending = append(p.pending, pendingSlots{math.Max(1, p.boot-g.AgeSeconds), float64(cold) * p.slots,
 				g.AgeSeconds})
 		}
+	}
+	if waiting := o.Backlog().Value; waiting > 0 && waiting <= fewWaiting && p.slack() > 0 {
+		p.Tail = math.Max(p.Tail, w.Longest)
 	}
 	if most := (p.Mean + p.latency - p.lag) / 2; p.slack() <= 0 && p.Tail > most {
 		// Messages that take the whole tail are late in any case. A smaller tail leaves the others half of the time
@@ -147,7 +150,7 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 func (p *plan) withMean(mean float64) plan {
 	q := *p
 	scale := mean / p.Mean
-	q.Mean, q.Deviation, q.Tail = mean, scale*p.Deviation, scale*p.Tail
+	q.Mean, q.Deviation, q.Tail, q.Longest = mean, scale*p.Deviation, scale*p.Tail, scale*p.Longest
 	q.residual = math.Min(p.residual, mean)
 	q.begunBy = make([]float64, len(q.waiting))
 	for i, g := range q.waiting {
@@ -155,6 +158,10 @@ func (p *plan) withMean(mean float64) plan {
 	}
 	return q
 }
+
+// fewWaiting is the backlog up to which the plan uses the 99th percentile as the tail. Of so few messages, each may be
+// the one that begins at the last moment, so the rare long one decides whether the objective is kept.
+const fewWaiting = 4
 
 // lastMoment returns the time by which the oldest message of a group must begin; negative once that has passed:
 //
@@ -174,11 +181,10 @@ func (p *plan) lastMoment(g muster.Waiting) float64 {
 // them.
 //
 // From a variation of 0.3 on, slots count as independent of each other.
-func (p *plan) estimateProgress(o muster.Observation) {
-	c := o.Capacity
+func (p *plan) estimateProgress(c muster.Capacity) {
 	memory := p.Variation * p.Variation
 	p.residual = memory*p.Mean + (1-memory)*math.Max(0, p.Mean-c.HeldMeanSeconds)
-	if sure := durations.SurelyHeld(c); sure > math.Max(p.Tail, o.Processing.P99Seconds) {
+	if sure := durations.SurelyHeld(c); sure > math.Max(p.Tail, p.Longest) {
 		p.residual = sure // longer than nearly all measured durations: it may last as long again
 	}
 	p.varied = math.Min(1, p.Variation/0.3)

@@ -37,3 +37,24 @@ func TestWorkersOfManySlotsAreGatheredWhenNothingWaits(t *testing.T) {
 		}
 	}
 }
+
+func TestFewMessagesArePlannedWithTheLongestDurations(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		waiting float64
+		latency time.Duration
+		want    float64
+	}{
+		{"four that wait: the 99th percentile", 4, 300 * time.Second, 35},
+		{"five: between the 95th and the 99th", 5, 300 * time.Second, 31},
+		{"none", 0, 300 * time.Second, 31},
+		{"where no launch would be in time: as usual", 4, 60 * time.Second, 31},
+	} {
+		o := s0(25, 0)
+		o.Processing, o.Objective.Latency = varying(10, 27, 35, 1000), row.latency
+		o.Queues[0].Backlog = muster.Measured(o.At, row.waiting)
+		if got := planOf(o).Tail; !about(got, row.want) {
+			t.Errorf("%s: planned with %v s, want %v", row.name, got, row.want)
+		}
+	}
+}

@@ -31,6 +31,8 @@ type Work struct {
 	// Mean and Deviation are the mean and the standard deviation now. Tail is the duration that few messages exceed,
 	// LongTermTail the same over the whole measured time.
 	Mean, Deviation, Tail, LongTermTail float64
+	// Longest is the 99th percentile.
+	Longest float64
 	// LongTermMean is the measured mean, until the last minutes exceed it by more than chance. It then follows them.
 	// It does not follow them down: where work takes longer the more messages wait, a quiet time would forget what the
 	// next busy one needs.
@@ -86,6 +88,7 @@ func Of(o muster.Observation) (Work, bool) {
 			followChange(e.MeanSeconds, lately, deviation, weight, o.Pace.Finished+inProgress)),
 		Deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, Tail: usual * scale, LongTermTail: usual,
 		Variation: math.Min(1, variation),
+		Longest:   e.P99Seconds * mean / e.MeanSeconds,
 	}, true
 }
 

@@ -57,10 +57,11 @@ func (m mixture) mean() (mean, deviation float64) {
 	return mean, math.Sqrt(math.Max(0, square-mean*mean))
 }
 
-// tail returns the duration that few messages exceed, as tailOf does for one class. It is the mean duration of the
-// messages between the 97th and the 99th percentile, with the longest classes last. So it changes gradually as the
-// share of a class does; and of a class that is itself that rare, its usual messages count, not its own rare ones.
-func (m mixture) tail(shares []float64) (tail float64) {
+// tail returns the duration that few messages exceed, as tailOf does for one class, and longest, the 99th percentile of
+// all. The tail is the mean duration of the messages between the 97th and the 99th percentile, with the longest classes
+// last. So it changes gradually as the share of a class does; and of a class that is itself that rare, its usual
+// messages count, not its own rare ones.
+func (m mixture) tail(shares []float64) (tail, longest float64) {
 	order := make([]int, len(m.of))
 	for i := range order {
 		order[i] = i
@@ -82,9 +83,12 @@ func (m mixture) tail(shares []float64) (tail float64) {
 		if low, high := math.Max(above, rarestShare), math.Min(until, RareShare); low < high {
 			tail += within((low+high)/2) * (high - low) / (RareShare - rarestShare)
 		}
+		if above <= rarestShare && rarestShare < until {
+			longest = within(rarestShare)
+		}
 		above = until
 	}
-	return tail
+	return tail, longest
 }
 
 // durationAt returns the duration that the share u of the messages of a class do not exceed. Over
@@ -122,11 +126,13 @@ func workOfMixture(o muster.Observation, m mixture) Work {
 	lately := math.Max(mean, (weight*mean+inProgress*held)/(weight+inProgress))
 	now := max(lately, changedWork(o, variation))
 	scale := now / mean
+	tail, longest := m.tail(m.shares)
+	usual, _ := m.tail(m.ever)
 	// The tail does not grow with the mean: more long messages are not longer messages.
 	return Work{
 		Mean: now, FinishedMean: lately,
 		LongTermMean: followChange(e.MeanSeconds, lately, deviation, weight-m.finished(), m.finished()+inProgress),
-		Deviation:    deviation * scale, Tail: math.Max(now, m.tail(m.shares)),
-		LongTermTail: math.Max(e.MeanSeconds, m.tail(m.ever)), Variation: math.Min(1, variation), Classes: len(m.of),
+		Deviation:    deviation * scale, Tail: math.Max(now, tail), Longest: math.Max(now, longest),
+		LongTermTail: math.Max(e.MeanSeconds, usual), Variation: math.Min(1, variation), Classes: len(m.of),
 	}
 }
