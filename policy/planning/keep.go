@@ -126,8 +126,8 @@ func keptOutsidePlan(o muster.Observation, active int, one bool) (workers int, b
 //
 // The first floor(a) workers are never idle for long. Without the last one, f seconds of work a second pile up, until
 // as much waits as can wait: floor(a) S. Then it is launched again and boots for b seconds, which cost as much as idle
-// ones. So to stop it saves the time until the launch, and nothing is paid in addition. It stays where that is less
-// than a third of both: a worker that is there takes a burst for which several would be launched. With floor(a) = 0 the
+// ones. So to stop it saves the time until the launch, and nothing is paid in addition. It stays where that time is at
+// most half a boot: a worker that is there takes a burst for which several would be launched. With floor(a) = 0 the
 // time is max(S + 1/r, time since the last message), and none stays where that was in vain before (inVain).
 //
 // An idle worker also stops if fewer messages than it handles arrive within a boot.

@@ -193,8 +193,8 @@ func (p *plan) estimateProgress(c muster.Capacity) {
 }
 
 // launchesTooLate returns the share of launches, 0 to 1, that come too late for a message that waits when they are
-// ordered: of messages whose work takes too long after a boot. Work longer than the whole objective is late whatever is
-// ready for it, so it does not count.
+// ordered. It is the share of messages whose work ends in time, but not after a boot. Work longer than the whole
+// objective is late whatever is ready for it, so it does not count.
 func (p *plan) launchesTooLate(e muster.Estimate) float64 {
 	usual := p.LongTermMean / p.Mean
 	e.P50Seconds = math.Max(e.P50Seconds, 1e-3*p.LongTermMean)

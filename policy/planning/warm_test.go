@@ -92,10 +92,10 @@ func TestAPoolThatIsInTimeIsHeadroom(t *testing.T) {
 		{"no pool", 0, 0, 15, 12},
 		{"a pool that has enough for all", 0, 14, 15, 0},
 		{"one that has too few", 0, 4, 15, 12},
-		{"one that has enough beside those who are there", 8, 4, 15, 8},
-		{"who is there goes but for those that it cannot stand in for: 11.57 - 4 x (1 - 15 / 33.2) and a half, " +
+		{"one that has enough beside the idle workers", 8, 4, 15, 8},
+		{"twenty idle workers: those stay that the pool cannot replace, 11.57 - 4 x (1 - 15 / 33.2) and a half, " +
 			"rounded up", 20, 4, 15, 10},
-		{"one that has too few beside those who are there", 5, 4, 15, 12},
+		{"one that has too few beside the idle workers", 5, 4, 15, 12},
 		{"one that is too late", 8, 4, 60, 12},
 	} {
 		t.Run(row.name, func(t *testing.T) {
