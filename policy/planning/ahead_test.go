@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy/internal/durations"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // Work of twenty minutes that comes at random keeps many slots busy in the end. Until a worker is ready that is
@@ -144,22 +145,9 @@ func TestAMomentsStandstillLaunchesNobody(t *testing.T) {
 				Hour: 240, WatchedSeconds: 82},
 		}
 	}
-	for _, row := range []struct {
-		name string
-		held float64
-		most int
-	}{
-		{"as ever", 0.012, 6},
-		{"for 67 ms", 0.067, 6},
-		{"for longer than a poll it may be so: twice as many find out", 2, 12},
-	} {
-		d := (Deadline{}).Decide(see(row.held), nil)
-		if d.Desired > row.most {
-			t.Errorf("%s: %s; want %d at most", row.name, d.Sentence(), row.most)
-		}
-		said := strings.Contains(d.Sentence(), "if all messages take as long as those in progress")
-		if said != (row.most > 6) {
-			t.Errorf("%s: found %q", row.name, d.Sentence())
+	for _, held := range []float64{0.012, 0.067, 0.15, 2, 5} {
+		if d := (Deadline{}).Decide(see(held), nil); d.Desired > 6 {
+			t.Errorf("for %v s: %s; want 6 at most", held, d.Sentence())
 		}
 	}
 }
@@ -185,5 +173,38 @@ func TestOldCountsGiveAWorkerNoMoreTimeForWhatArrives(t *testing.T) {
 	if more-few < 90 {
 		t.Errorf("%v messages are planned for with fresh counts and %v with counts of 50 s ago, want 100 more", few,
 			more)
+	}
+}
+
+// Ten workers have held messages for 20 s on average where 5 s is usual, so the work may take 40 s from now on. It
+// surely takes 14.8 s, and no more workers are launched than that needs.
+func TestMessagesInProgressAloneLaunchNoMoreThanTheyProve(t *testing.T) {
+	for _, row := range []struct {
+		name          string
+		waiting, age  float64
+		want          int
+		says          string
+		may, for14Sec int
+	}{
+		{"many wait", 200, 150, 34, "which is enough if those end now", 88, 24},
+		{"few wait", 60, 150, 10, "if those end now, no more workers are needed", 18, 0},
+	} {
+		o, _ := planned(5, 300*time.Second, time.Minute)
+		o.Capacity = muster.Capacity{Known: true, Desired: 10, Busy: 10, Slots: 10, BusySlots: 10, SlotsPerWorker: 1,
+			HeldMeanSeconds: 20, HeldDeviationSeconds: 11}
+		o.Queues = []muster.QueueObservation{{Backlog: muster.Measured(o.At, row.waiting),
+			InFlight: muster.Measured(o.At, 10), OldestAge: muster.Measured(o.At, row.age)}}
+		o.Waiting = []muster.Waiting{{AgeSeconds: row.age, Messages: row.waiting}}
+		p := planOf(o)
+		sure := p.withMean(durations.SurelyHeld(o.Capacity))
+		if may, least := rules.Ceil(p.needAfter(0).workers), rules.Ceil(sure.needAfter(0).workers); may != row.may ||
+			least != row.for14Sec {
+			t.Errorf("%s: %d are needed if it takes 40 s, %d if it takes 14.8 s; want %d and %d", row.name, may, least,
+				row.may, row.for14Sec)
+		}
+		d := (Deadline{}).Decide(o, nil)
+		if d.Desired != row.want || !strings.Contains(d.Sentence(), row.says) {
+			t.Errorf("%s: %d workers: %s; want %d and %q", row.name, d.Desired, d.Sentence(), row.want, row.says)
+		}
 	}
 }

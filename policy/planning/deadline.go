@@ -48,7 +48,7 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/16"
+	deadlineRevision = "deadline/17"
 )
 
 // Decide implements [muster.Policy].
@@ -143,10 +143,10 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 		launch = max(launch, rules.Ceil(need.workers), 1) // no worker will reach the late message otherwise
 	}
 	if plan.Mean > plan.FinishedMean && launch > 0 {
-		// Only messages in progress suggest that the work takes longer, and they may just be stuck for a moment. So the
-		// fleet at most doubles its busy workers, or launches what finished work alone needs.
-		usual := plan.withMean(plan.FinishedMean)
-		most := max(rules.Ceil(usual.needAfter(0).workers), 2*o.Capacity.Busy-active, 1)
+		// Only messages in progress suggest that the work takes longer, and they may just be stuck for a moment. So no
+		// more are launched than the others need if they take as long as those in progress surely have so far.
+		sure := plan.withMean(math.Max(plan.FinishedMean, durations.SurelyHeld(o.Capacity)))
+		most := max(rules.Ceil(sure.needAfter(0).workers), 1-active)
 		plan.probing = launch > most
 		launch = min(launch, most)
 	}

@@ -120,7 +120,7 @@ func keptOutsidePlan(o muster.Observation, active int, one bool) (workers int, b
 // them again.
 //
 //	a    = r m / s                 workers kept busy, with f = a - floor(a)
-//	keep = floor(a), and one more if floor(a) max(0, S) / f <= b / 2
+//	keep = floor(a), and one more if floor(a) max(0, S) / f <= b / 2 or the load is near the maximum
 //
 // r is the arrival rate, m the mean duration, s the slots of a worker, S the slack and b the mean boot time.
 //
@@ -130,6 +130,7 @@ func keptOutsidePlan(o muster.Observation, active int, one bool) (workers int, b
 // most half a boot: a worker that is there takes a burst for which several would be launched. With floor(a) = 0 the
 // time is max(S + 1/r, time since the last message), and none stays where that was in vain before (inVain).
 //
+// Near the maximum it stays in any case: what piles up without it may be more than the maximum can catch up with.
 // An idle worker also stops if fewer messages than it handles arrive within a boot.
 func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 	rate := arrivals.Bound(a)
@@ -142,7 +143,7 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 		if whole == 0 {
 			until = math.Max(slack+1/rate, a.QuietSeconds)
 		}
-		if until <= p.bootMean/2 && !(whole == 0 && p.inVain(a)) {
+		if until <= p.bootMean/2 && !(whole == 0 && p.inVain(a)) || p.maxIsNear {
 			keep++
 		}
 	}

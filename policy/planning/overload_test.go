@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // overworked is a fleet at its maximum of two workers of ten slots each, with messages of 5 s, boots of 330 s and an
@@ -208,6 +209,30 @@ func TestABurstThatIsOverSoonIsNoLoadNearTheMaximum(t *testing.T) {
 		whole := row.objective.Seconds() - math.Min(reservedShare*row.objective.Seconds(), reservedPolls)
 		if got := p.latency == whole; got != row.postponed {
 			t.Errorf("%s: the plan uses %.0f s of %.0f s; all: want %v", row.name, p.latency, whole, row.postponed)
+		}
+	}
+}
+
+// 94 messages of 14 s have waited for longer than the objective of 30 s, and a worker boots for a minute. If more come,
+// the sooner the old ones have begun the fewer of the next are late. If none come, nothing is in a hurry.
+func TestLateMessagesHurryOnlyForThoseThatCome(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		rate float64
+		want int
+	}{
+		{"nothing arrives: within a boot, when each has begun 5", 0, 19},
+		{"one an hour", 1.0 / 3600, 19},
+		{"100 a second: those of a boot too, within half of one, when each has begun 3", 100, 2880},
+	} {
+		o, _ := planned(14, 30*time.Second, time.Minute)
+		o.Queues = []muster.QueueObservation{{Backlog: muster.Measured(o.At, 94), InFlight: muster.Measured(o.At, 0),
+			OldestAge: muster.Measured(o.At, 75)}}
+		o.Waiting = []muster.Waiting{{AgeSeconds: 75, Messages: 94}}
+		o.Arrivals = muster.Arrivals{Known: true, WatchedSeconds: 3600, Minute: row.rate, FiveMinutes: row.rate,
+			TwentyMinutes: row.rate, Hour: row.rate}
+		if got := rules.Ceil(planOf(o).needAfter(0).workers); got != row.want {
+			t.Errorf("%s: %d workers, want %d", row.name, got, row.want)
 		}
 	}
 }

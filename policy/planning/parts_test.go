@@ -56,7 +56,13 @@ func TestWorkIsWhatWasMeasuredAsLongAsTheLastMinutesAgree(t *testing.T) {
 			10},
 		{"what cannot be chance is other work, half done: 2 x 35",
 			muster.Observation{Processing: many, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 35,
-				HeldDeviationSeconds: 3}}, 70, 70, 10},
+				HeldDeviationSeconds: 12}}, 70, 70, 10},
+		{"what began together has only taken as long as it is old: (80 + 4 x 35) / 12", muster.Observation{
+			Processing: many, Capacity: muster.Capacity{Busy: 4, BusySlots: 4, HeldMeanSeconds: 35,
+				HeldDeviationSeconds: 10}}, 18.333, 18.333, 10},
+		{"more than ten times as long is no other work, it hangs: (80 + 4 x 100) / 12", muster.Observation{
+			Processing: many, Capacity: muster.Capacity{Busy: 4, BusySlots: 4, HeldMeanSeconds: 300,
+				HeldDeviationSeconds: 120}}, 40, 40, 10},
 		{"one of ten that hangs says nothing",
 			muster.Observation{Processing: many,
 				Capacity: muster.Capacity{Busy: 10, BusySlots: 10, HeldMeanSeconds: 364.5,
@@ -69,7 +75,8 @@ func TestWorkIsWhatWasMeasuredAsLongAsTheLastMinutesAgree(t *testing.T) {
 				Capacity: muster.Capacity{Busy: 4, BusySlots: 4, HeldMeanSeconds: 35}}, 18.333, 18.333, 10},
 		{"nor of a prior, so it is taken as half of them: 2 x 35 / 1.25", muster.Observation{
 			Processing: muster.Estimate{Known: true, Prior: true, MeanSeconds: 10, P50Seconds: 10, P95Seconds: 10,
-				P99Seconds: 10}, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 35}}, 56, 56, 10},
+				P99Seconds: 10}, Capacity: muster.Capacity{BusySlots: 4, HeldMeanSeconds: 35,
+				HeldDeviationSeconds: 12}}, 56, 56, 10},
 		{"few durations weigh by their number: (2 x 10 + 2 x 20) / 4",
 			muster.Observation{Processing: lasting(10, 2), Pace: muster.Pace{Finished: 2, Seconds: 40}}, 15, 15, 10},
 		{"a prior weighs as one: (10 + 3 x 20) / 4", muster.Observation{

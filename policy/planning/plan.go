@@ -60,6 +60,8 @@ type plan struct {
 	// probing is true if fewer workers are launched than the estimate needs, because only messages in progress support
 	// that estimate.
 	probing bool
+	// maxIsNear is true if the load is near the maximum: see nearMax.
+	maxIsNear bool
 	// outdated is true if idle workers disprove the counted messages, done if messages that were finished since explain
 	// them. Then no worker is launched for them.
 	outdated, done bool
@@ -222,7 +224,8 @@ func shareLonger(e muster.Estimate, than float64) float64 {
 	return 0
 }
 
-// nearMax lowers latency as the load comes near the maximum, because a postponed launch may then find no room:
+// nearMax sets maxIsNear and lowers latency as the load comes near the maximum, because a postponed launch may then
+// find no room:
 //
 //	latency = P (1 - y) / (1 - free), but at least D + b + step
 //
@@ -248,7 +251,7 @@ func (p *plan) nearMax(o muster.Observation) {
 		busy = math.Max(busy, o.Arrivals.Minute*p.LongTermMean)
 	}
 	share := busy * math.Min(1, o.Arrivals.WatchedSeconds/minute) / p.slots / float64(o.Limits.Max)
-	if share > free {
+	if p.maxIsNear = share > free; p.maxIsNear {
 		least := math.Min(p.latency, p.LongTermTail+p.boot+p.step)
 		p.latency = math.Max(least, p.latency*math.Max(0, (1-share)/(1-free)))
 	}
@@ -326,7 +329,7 @@ const (
 // message that finds no slot.
 //
 // A group that a launch now saves and one after the delay loses makes the need infinite. A message that no launch can
-// save keeps its place before the others and is to begin within another objective: it is late, not forgotten. If no
+// save keeps its place before the others and is to begin within lateAllowance: it is late, not forgotten. If no
 // launch is in time for any message, the messages that arrive during a boot need workers too, without extra.
 func (p *plan) needAfter(delay float64) need {
 	var greatest need
@@ -405,18 +408,25 @@ func (p *plan) needForArrivals(ahead, wait float64, count func(why cause, ahead,
 //	T       = sqrt(W b / (c r))
 //
 // W is the backlog in worker-seconds, so W/T workers clear it within T; b is the mean boot time, c the price of a late
-// message, r the rate. T is at least a third of a boot: a shorter time takes more than three times the workers that the
-// arrivals need afterwards, each booted for seconds of work. It is at most lateAllowance.
+// message, r the rate. T is at least a third of a boot, or the time of a message that has just arrived if that is less:
+// a shorter time takes more than three times the workers that the arrivals need afterwards, each booted for seconds of
+// work. It is at most lateAllowance, also where nothing arrives.
 func (p *plan) catchUp(messages, rate float64) float64 {
-	if messages <= 0 || rate <= 0 {
+	if messages <= 0 {
 		return 0
 	}
-	return math.Min(p.lateAllowance(), math.Max(p.boot/3, math.Sqrt(messages*p.Mean/p.slots*p.bootMean/(p.price*rate))))
+	balance := math.Sqrt(messages * p.Mean / p.slots * p.bootMean / (p.price * rate))
+	return math.Min(p.lateAllowance(), math.Max(math.Min(p.boot/3, p.newAllowance()), balance))
 }
 
 // lateAllowance returns within how many seconds late messages are to begin once a worker is ready: as if they had just
-// arrived, but not before the effect of the launch can be seen.
-func (p *plan) lateAllowance() float64 { return math.Max(p.latency-p.lag, p.lag+p.step) }
+// arrived, but not within less than a mean boot. For messages that are late in any case, no worker is launched that
+// boots for longer than it then works.
+func (p *plan) lateAllowance() float64 { return math.Max(p.newAllowance(), p.bootMean) }
+
+// newAllowance returns within how many seconds a message that arrives now is to begin, but at least the time until the
+// effect of a launch can be seen.
+func (p *plan) newAllowance() float64 { return math.Max(p.latency-p.lag, p.lag+p.step) }
 
 // varianceExtra returns how many more messages to count than are ahead, because by chance they may take longer than the
 // mean:

@@ -106,8 +106,8 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 			"others boot; launching %d now%s",
 			waiting, render.Number(rules.Round3(p.expectedArrivals(p.boot)/p.boot)), workers, launch, boots)
 	case launch > 0 && p.probing:
-		return fmt.Sprintf("%s; %s if all messages take as long as those in progress; launching %d to find out%s",
-			waiting, p.raceText(o, n, workers+verb), launch, boots)
+		return fmt.Sprintf("%s; %s if all messages take as long as those in progress may; launching %d%s, which is "+
+			"enough if those end now", waiting, p.raceText(o, n, workers+verb), launch, boots)
 	case launch > 0:
 		return fmt.Sprintf("%s; %s; launching %d now%s", waiting, p.raceText(o, n, workers+verb), launch, boots)
 	case n.workers > 0 && p.done:
@@ -116,6 +116,9 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	case n.workers > 0 && p.outdated:
 		return fmt.Sprintf("%s; but %s idle, so workers have received the counted ones since", waiting,
 			countIs(o.Capacity.Idle, "worker"))
+	case n.workers > 0 && p.probing:
+		return fmt.Sprintf("%s; %s if all messages take as long as those in progress may; if those end now, no more "+
+			"workers are needed", waiting, p.raceText(o, n, workers+verb))
 	case n.workers > 0:
 		return fmt.Sprintf("%s; %s; %s more would be enough, and a later launch is still in time", waiting,
 			p.raceText(o, n, workers+verb), render.Number(math.Ceil(n.workers*100)/100))

@@ -21,18 +21,20 @@ type Named struct {
 	MostPeak                       int
 }
 
+// event is one with a trace of such a specification, which is empty where drawn gives the trace.
+func event(name, spec string, latency, boot time.Duration, most int) contest.Event {
+	return contest.Event{
+		Name: name, Objective: muster.Objective{Latency: latency, Quantile: 0.99},
+		Limits: muster.Limits{Max: most, LaunchesPerHour: contest.LaunchesPerHour},
+		World:  world.World{Boot: world.Draw{Mean: boot}, Slots: 1},
+		Trace:  func(seed uint64) (trace.Trace, error) { return trace.Generate(spec, seed) },
+	}
+}
+
 // All returns the named worlds, in the order in which they were found. Nothing is stated beforehand unless the name
 // says so.
 func All() []Named {
 	const s, m, h = time.Second, time.Minute, time.Hour
-	event := func(name, spec string, latency, boot time.Duration, most int) contest.Event {
-		return contest.Event{
-			Name: name, Objective: muster.Objective{Latency: latency, Quantile: 0.99},
-			Limits: muster.Limits{Max: most, LaunchesPerHour: contest.LaunchesPerHour},
-			World:  world.World{Boot: world.Draw{Mean: boot}, Slots: 1},
-			Trace:  func(seed uint64) (trace.Trace, error) { return trace.Generate(spec, seed) },
-		}
-	}
 	poison := event("failing messages", "poisson:rate=0.5,duration=4h,service=10s,cv=0.5", 5*m, m, 500)
 	poison.World.Poison = 0.05
 	all := []Named{
@@ -85,6 +87,9 @@ func All() []Named {
 		{Name: "a message of 25 min among 1,200 of a second",
 			Found: "79 % in time: the worker that held it was taken to be ready for the next one at any moment",
 			Event: event("", "", m, 20*s, 100), Least: 0.99, MostRatio: 1.6, MostPeak: 8},
+		{Name: "three messages of 20 min among 17 a second of 50 ms", Found: "333 workers at a time: all that was " +
+			"in progress hung, and was taken for longer work",
+			Event: event("", "", m, 20*s, 1000), Least: 0.95, MostRatio: 1.3, MostLaunches: 60, MostPeak: 20},
 		{Name: "single messages of 15 s, objective 2 min", Found: "98 % in time: the tail of most work was planned " +
 			"with for the one that waits",
 			Event: event("", "sparse:load=0.1,duration=24h,service=15s,cv=0.5", 2*m, m, 100), Least: 0.99},
@@ -113,6 +118,7 @@ func drawn(all []Named) {
 	of("a first message that hangs, then 200 of a second", func(uint64) trace.Trace { return behind(h) })
 	of("a first message of a minute, then 200 of a second", func(uint64) trace.Trace { return behind(m) })
 	of("a message of 25 min among 1,200 of a second", func(uint64) trace.Trace { return among(25 * m) })
+	of("three messages of 20 min among 17 a second of 50 ms", func(uint64) trace.Trace { return stuck(20 * m) })
 	of("on 15 min, off 6 h, objective 30 s", onAndOff)
 	of("busy 30 min, quiet 70 min, boot 13 min, objective 7 min", busyAndQuiet)
 }
@@ -125,6 +131,18 @@ func among(one time.Duration) trace.Trace {
 	}
 	all[400].Service = one
 	return trace.Of("among", all...)
+}
+
+// stuck is three messages with so much work among 15,000 of 50 ms each, 60 ms apart.
+func stuck(each time.Duration) trace.Trace {
+	all := make([]trace.Message, 15_000)
+	for i := range all {
+		all[i] = trace.Message{Arrival: time.Duration(i) * 60 * time.Millisecond, Service: 50 * time.Millisecond}
+	}
+	for i := range 3 {
+		all[5000+i].Service = each
+	}
+	return trace.Of("stuck", all...)
 }
 
 // behind is a first message with so much work, and behind it 200 messages of one second each, one a second.

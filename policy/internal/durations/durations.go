@@ -116,8 +116,9 @@ func DeviationOf(e muster.Estimate) float64 {
 	return math.Max(0, math.Max((e.P95Seconds-e.MeanSeconds)/1.7, (e.P99Seconds-e.MeanSeconds)/3))
 }
 
-// Held returns how long messages in progress have taken so far on average, in seconds, without the effect of one that
-// hangs. usual bounds the result for one or two busy workers, where a message that hangs looks like longer work.
+// Held returns how long messages in progress have taken so far on average, in seconds, without the effect of those that
+// hang. usual bounds the result for one or two busy workers, where a message that hangs looks like longer work. Five
+// times usual bounds it for more: see mostChange.
 //
 // For even work these times deviate by 0.6 of their mean, for exponential work by 1.3. Three of which one hangs deviate
 // by 1.4, more by more: from there on SurelyHeld replaces the mean.
@@ -126,10 +127,14 @@ func Held(c muster.Capacity, usual float64) float64 {
 		return math.Min(c.HeldMeanSeconds, usual)
 	}
 	if c.HeldDeviationSeconds < 1.4*c.HeldMeanSeconds {
-		return c.HeldMeanSeconds
+		return math.Min(c.HeldMeanSeconds, mostChange/2*usual)
 	}
-	return SurelyHeld(c)
+	return math.Min(SurelyHeld(c), mostChange/2*usual)
 }
+
+// mostChange is how many times its usual duration work in progress may have taken to count as longer work. Beyond that
+// it is taken to hang, however much of it there is: work that really becomes so long shows once it ends.
+const mostChange = 10
 
 // SurelyHeld returns a lower bound of how long messages in progress have taken so far on average, in seconds: the mean
 // less one and a half of its own deviations.
@@ -147,11 +152,14 @@ func SurelyHeld(c muster.Capacity) float64 {
 //	m = 2 j / (1 + v^2)
 //
 // It takes at least three busy slots, and times of at least a poll: while all workers stand still for a moment, so do
-// their reports.
+// their reports. Beyond mostChange the messages hang. And they must have begun at different instants: those of a burst,
+// which began together, have only taken as long as the burst is old. Times that deviate by less than 0.3 of their mean
+// are taken for such; at any instant, those of even work deviate by 0.58.
 func changedWork(o muster.Observation, variation float64) float64 {
-	c, e := o.Capacity, o.Processing
-	if c.BusySlots < 3 || !e.Prior && e.Count < fewDurations ||
-		SurelyHeld(c) < cmp.Or(o.Poll, time.Second).Seconds() {
+	c, e, sure := o.Capacity, o.Processing, SurelyHeld(o.Capacity)
+	const together = 0.3
+	if c.BusySlots < 3 || !e.Prior && e.Count < fewDurations || sure < cmp.Or(o.Poll, time.Second).Seconds() ||
+		sure > mostChange*e.MeanSeconds || c.HeldDeviationSeconds < together*c.HeldMeanSeconds {
 		return 0
 	}
 	if e.Prior {
@@ -162,7 +170,7 @@ func changedWork(o muster.Observation, variation float64) float64 {
 	mean, square, each := e.MeanSeconds, 1+variation*variation, math.Sqrt(float64(c.BusySlots))
 	usual := mean * square / 2
 	deviation := mean * math.Sqrt(square*square*square/3-square*square/4)
-	if SurelyHeld(c) < usual+chance*deviation/each {
+	if sure < usual+chance*deviation/each {
 		return 0
 	}
 	return 2 * c.HeldMeanSeconds / square
