@@ -17,11 +17,13 @@ import (
 // While launches come in time for enough messages (tooLateShare <= 1 - quantile), these are the workers that the
 // arrivals keep busy. No worker is launched only for that. Otherwise the headroom for the busiest times counts too, and
 // workers are launched for it. Workers that were too few at the maximum stay either way, also while single messages
-// arrive; none is launched for that.
+// arrive; none is launched for that. Workers whose messages hang do none of this, and count in addition.
 func (p *plan) keptWorkers(o muster.Observation) int {
 	active, busy := o.Capacity.Active(), 0
+	hanging := p.hanging / p.slots // workers that are there, and do nothing
 	if o.Arrivals.Known {
-		busy = min(active, p.keptBusy(o.Arrivals, o.Capacity)) // no worker is launched only for that
+		// No worker is launched only for that.
+		busy = min(active, int(hanging)+p.keptBusy(o.Arrivals, o.Capacity))
 	}
 	if !p.keepsHeadroom() {
 		return max(busy, min(active, rules.Ceil(p.quietHeadroom(o)))) // a launch is in time for the first messages
@@ -32,15 +34,15 @@ func (p *plan) keptWorkers(o muster.Observation) int {
 	} else {
 		room = math.Max(room, quiet)
 	}
-	ahead, stay := rules.Ceil(room), room
+	ahead, stay := rules.Ceil(room+hanging), room
 	if pool := p.poolInTime(); pool > 0 {
 		stay = math.Max(0, room-p.poolReplaces())
-		if float64(active)+pool >= room {
+		if float64(active)+pool >= room+hanging {
 			// A worker launched from the pool leaves it, so the number is the same after the launch.
-			ahead = rules.Ceil(room - pool)
+			ahead = rules.Ceil(room + hanging - pool)
 		}
 	}
-	return max(busy, ahead, tooFew, min(active, rules.Ceil(math.Min(stay*keepFactor, stay+0.5))))
+	return max(busy, ahead, tooFew, min(active, rules.Ceil(math.Min(stay*keepFactor, stay+0.5)+hanging)))
 }
 
 // keepsHeadroom tells whether too many messages would be late if workers were only launched for messages that wait.

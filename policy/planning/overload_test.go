@@ -236,3 +236,31 @@ func TestLateMessagesHurryOnlyForThoseThatCome(t *testing.T) {
 		}
 	}
 }
+
+// Of eight busy workers some hold a message that hangs for ten minutes, where 2 s are usual. They stay in addition to
+// those that the arrivals of 1.5 busy workers need, and begin none of the messages that wait.
+func TestWorkersThatHangAreNotCountedOn(t *testing.T) {
+	held := func(hang, busy float64) (mean, deviation float64) {
+		share := hang / busy
+		return share * 600, 600 * math.Sqrt(share*(1-share))
+	}
+	for _, row := range []struct {
+		name       string
+		hang, keep float64
+	}{{"none", 0, 4}, {"one", 1, 5}, {"four", 4, 8}, {"all", 8, 12}} {
+		o, _ := planned(2, 5*time.Second, 30*time.Second)
+		mean, deviation := held(row.hang, 8)
+		o.Capacity = muster.Capacity{Known: true, Desired: 12, Busy: 8, Idle: 4, Slots: 12, BusySlots: 8,
+			SlotsPerWorker: 1, HeldMeanSeconds: mean, HeldDeviationSeconds: deviation}
+		o.Arrivals = muster.Arrivals{Known: true, WatchedSeconds: 3600, Minute: 0.75, FiveMinutes: 0.75,
+			TwentyMinutes: 0.75, Hour: 0.75}
+		p := planOf(o)
+		if got := p.keptWorkers(o); p.hanging != row.hang || float64(got) != row.keep {
+			t.Errorf("%s: %v hang and %d workers are kept, want %v and %v", row.name, p.hanging, got, row.hang,
+				row.keep)
+		}
+		if begun := p.begunByBusy(20); row.hang == 8 && begun != 0 {
+			t.Errorf("%s: %v messages are begun by slots that hang, want none", row.name, begun)
+		}
+	}
+}

@@ -60,6 +60,9 @@ func (p *plan) termValues(in, reasons []muster.Value) []muster.Value {
 	if p.Classes > 0 {
 		in = append(in, rules.Value("classes", float64(p.Classes)))
 	}
+	if p.hanging > 0 {
+		in = append(in, rules.Value("hanging", p.hanging))
+	}
 	return append(in, reasons...)
 }
 
@@ -89,6 +92,9 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 		render.Seconds(math.Round(p.oldest())))
 	if late := o.LateSeconds(); late > 0 {
 		waiting += " or up to " + render.Seconds(math.Round(late)) + " more"
+	}
+	if p.hanging > 0 {
+		waiting += ", and " + render.Number(p.hanging) + " in progress seem to hang"
 	}
 	workers, verb := render.Plural(o.Capacity.Active(), "worker"), " finish "
 	if o.Capacity.Active() == 1 {
@@ -145,6 +151,8 @@ func (p *plan) raceText(o muster.Observation, n need, workersFinish string) stri
 	due := n.latest + p.Tail + o.Objective.Latency.Seconds() - p.latency
 	at, ok := p.finished(n.messages)
 	switch {
+	case !ok && o.Capacity.Active() > 0:
+		return fmt.Sprintf("no worker is free, and the objective is %s", rules.Clock(o, due))
 	case !ok && n.cause == forLate:
 		return "there is no worker, and they are late already"
 	case !ok:

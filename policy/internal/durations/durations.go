@@ -74,12 +74,16 @@ func Of(o muster.Observation) (Work, bool) {
 	variation := deviation / e.MeanSeconds
 	weight := math.Min(weightBefore*(1+variation*variation), math.Max(1, float64(e.Count)))
 	// A message in progress may end now, or have just begun: the lower bound counts it as finished, the upper does not.
-	inProgress := float64(o.Capacity.BusySlots)
-	before := weight*e.MeanSeconds + o.Pace.Seconds + inProgress*Held(o.Capacity, math.Max(2*e.MeanSeconds, tailOf(e)))
+	inProgress, held := float64(o.Capacity.BusySlots), Held(o.Capacity, math.Max(2*e.MeanSeconds, tailOf(e)))
+	changed := changedWork(o, variation)
+	if Hanging(o.Capacity, math.Max(tailOf(e), e.P99Seconds)) > 0 {
+		inProgress, held, changed = 0, 0, 0
+	}
+	before := weight*e.MeanSeconds + o.Pace.Seconds + inProgress*held
 	low := before / (weight + o.Pace.Finished + inProgress)
 	high := before / (weight + o.Pace.Finished)
 	lately := min(max(e.MeanSeconds, low), high)
-	mean := max(lately, changedWork(o, variation))
+	mean := max(lately, changed)
 	scale := mean / e.MeanSeconds
 	usual := math.Max(e.MeanSeconds, tailOf(e))
 	return Work{
@@ -116,9 +120,8 @@ func DeviationOf(e muster.Estimate) float64 {
 	return math.Max(0, math.Max((e.P95Seconds-e.MeanSeconds)/1.7, (e.P99Seconds-e.MeanSeconds)/3))
 }
 
-// Held returns how long messages in progress have taken so far on average, in seconds, without the effect of those that
-// hang. usual bounds the result for one or two busy workers, where a message that hangs looks like longer work. Five
-// times usual bounds it for more: see mostChange.
+// Held returns how long messages in progress have taken so far on average, in seconds, without the effect of one that
+// hangs. usual bounds the result for one or two busy workers, where a message that hangs looks like longer work.
 //
 // For even work these times deviate by 0.6 of their mean, for exponential work by 1.3. Three of which one hangs deviate
 // by 1.4, more by more: from there on SurelyHeld replaces the mean.
@@ -127,19 +130,36 @@ func Held(c muster.Capacity, usual float64) float64 {
 		return math.Min(c.HeldMeanSeconds, usual)
 	}
 	if c.HeldDeviationSeconds < 1.4*c.HeldMeanSeconds {
-		return math.Min(c.HeldMeanSeconds, mostChange/2*usual)
+		return c.HeldMeanSeconds
 	}
-	return math.Min(SurelyHeld(c), mostChange/2*usual)
+	return SurelyHeld(c)
 }
 
-// mostChange is how many times its usual duration work in progress may have taken to count as longer work. Beyond that
-// it is taken to hang, however much of it there is: work that really becomes so long shows once it ends.
+// mostChange is how many times as long as few messages work in progress may have taken to count as longer work. Beyond
+// that it is taken to hang, however much of it there is: work that really becomes so long shows once it ends.
 const mostChange = 10
 
 // SurelyHeld returns a lower bound of how long messages in progress have taken so far on average, in seconds: the mean
 // less one and a half of its own deviations.
 func SurelyHeld(c muster.Capacity) float64 {
 	return math.Max(0, c.HeldMeanSeconds-1.5*c.HeldDeviationSeconds/math.Sqrt(math.Max(1, float64(c.BusySlots))))
+}
+
+// Hanging returns how many of the busy slots hold a message that hangs: one that has taken more than mostChange times
+// longest so far. longest is what few messages exceed, in seconds. If the share p of the slots have held theirs for T
+// and the others have just begun, the mean of these times is p T and their variance p (1 - p) T^2, so
+//
+//	T = (mean^2 + variance) / mean,   p = mean / T
+func Hanging(c muster.Capacity, longest float64) float64 {
+	mean := c.HeldMeanSeconds
+	if mean <= 0 {
+		return 0
+	}
+	each := mean + c.HeldDeviationSeconds*c.HeldDeviationSeconds/mean
+	if each <= mostChange*longest {
+		return 0
+	}
+	return math.Round(float64(c.BusySlots) * mean / each)
 }
 
 // changedWork returns the mean duration of work that the messages in progress prove to be unlike the measured one; 0 if
@@ -152,14 +172,14 @@ func SurelyHeld(c muster.Capacity) float64 {
 //	m = 2 j / (1 + v^2)
 //
 // It takes at least three busy slots, and times of at least a poll: while all workers stand still for a moment, so do
-// their reports. Beyond mostChange the messages hang. And they must have begun at different instants: those of a burst,
+// their reports. And they must have begun at different instants: those of a burst,
 // which began together, have only taken as long as the burst is old. Times that deviate by less than 0.3 of their mean
 // are taken for such; at any instant, those of even work deviate by 0.58.
 func changedWork(o muster.Observation, variation float64) float64 {
 	c, e, sure := o.Capacity, o.Processing, SurelyHeld(o.Capacity)
 	const together = 0.3
 	if c.BusySlots < 3 || !e.Prior && e.Count < fewDurations || sure < cmp.Or(o.Poll, time.Second).Seconds() ||
-		sure > mostChange*e.MeanSeconds || c.HeldDeviationSeconds < together*c.HeldMeanSeconds {
+		c.HeldDeviationSeconds < together*c.HeldMeanSeconds {
 		return 0
 	}
 	if e.Prior {

@@ -122,9 +122,12 @@ func workOfMixture(o muster.Observation, m mixture) Work {
 	variation := deviation / mean
 	weight := sharesBefore*(1+variation*variation) + m.finished()
 	inProgress := float64(o.Capacity.BusySlots)
-	held := Held(o.Capacity, math.Max(2*mean, e.P99Seconds))
+	held, changed := Held(o.Capacity, math.Max(2*mean, e.P99Seconds)), changedWork(o, variation)
+	if Hanging(o.Capacity, e.P99Seconds) > 0 {
+		inProgress, held, changed = 0, 0, 0
+	}
 	lately := math.Max(mean, (weight*mean+inProgress*held)/(weight+inProgress))
-	now := max(lately, changedWork(o, variation))
+	now := max(lately, changed)
 	scale := now / mean
 	tail, longest := m.tail(m.shares)
 	usual, _ := m.tail(m.ever)
