@@ -145,7 +145,7 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 		if whole == 0 {
 			until = math.Max(slack+1/rate, a.QuietSeconds)
 		}
-		if until <= p.bootMean/2 && !(whole == 0 && p.inVain(a)) || p.maxIsNear {
+		if until <= p.bootMean/2 && !(whole == 0 && p.inVain(a)) || p.nearFrom > 0 && load > p.nearFrom {
 			keep++
 		}
 	}

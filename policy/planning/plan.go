@@ -62,8 +62,8 @@ type plan struct {
 	// probing is true if fewer workers are launched than the estimate needs, because only messages in progress support
 	// that estimate.
 	probing bool
-	// maxIsNear is true if the load is near the maximum: see nearMax.
-	maxIsNear bool
+	// nearFrom is the load in busy workers from which the maximum is near: see nearMax. 0 is unknown.
+	nearFrom float64
 	// outdated is true if idle workers disprove the counted messages, done if messages that were finished since explain
 	// them. Then no worker is launched for them.
 	outdated, done bool
@@ -229,7 +229,7 @@ func shareLonger(e muster.Estimate, than float64) float64 {
 	return 0
 }
 
-// nearMax sets maxIsNear and lowers latency as the load comes near the maximum, because a postponed launch may then
+// nearMax sets nearFrom and lowers latency as the load comes near the maximum, because a postponed launch may then
 // find no room:
 //
 //	latency = P (1 - y) / (1 - free), but at least D + b + step
@@ -256,7 +256,8 @@ func (p *plan) nearMax(o muster.Observation) {
 		busy = math.Max(busy, o.Arrivals.Minute*p.LongTermMean)
 	}
 	share := busy * math.Min(1, o.Arrivals.WatchedSeconds/minute) / p.slots / float64(o.Limits.Max)
-	if p.maxIsNear = share > free; p.maxIsNear {
+	p.nearFrom = free * float64(o.Limits.Max)
+	if share > free {
 		least := math.Min(p.latency, p.LongTermTail+p.boot+p.step)
 		p.latency = math.Max(least, p.latency*math.Max(0, (1-share)/(1-free)))
 	}
