@@ -68,7 +68,7 @@ func TestTheNextLevelOfATreeIsPlannedFor(t *testing.T) {
 		{"exact: nobody knows how long the work takes, so all stay", exact,
 			see{inFlight: 1, busy: 1, idle: 3, mpd: -1}, levels(1, 2), 4, 4,
 			"at a time that is unknown until a node is done"},
-		{"deadline: children that come before a worker could are late, and begin within a boot of its launch's end",
+		{"deadline: children that come before a worker could are late, and begin within a boot once one is ready",
 			deadline,
 			see{inFlight: 4, busy: 4, latency: 15 * time.Second}, levels(4, 5), 6, 4,
 			"2 launches to be in service for it"},

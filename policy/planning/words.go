@@ -94,7 +94,7 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 		waiting += " or up to " + render.Seconds(math.Round(late)) + " more"
 	}
 	if p.hanging > 0 {
-		waiting += ", and " + render.Number(p.hanging) + " in progress seem to hang"
+		waiting += ", " + render.Number(p.hanging) + " in progress taken to hang"
 	}
 	workers, verb := render.Plural(o.Capacity.Active(), "worker"), " finish "
 	if o.Capacity.Active() == 1 {
@@ -150,13 +150,15 @@ func (p *plan) raceText(o muster.Observation, n need, workersFinish string) stri
 	// The plan uses only a part of the objective; the sentence names the whole one.
 	due := n.latest + p.Tail + o.Objective.Latency.Seconds() - p.latency
 	at, ok := p.finished(n.messages)
+	nobody := "there is no worker"
+	if o.Capacity.Active() > 0 {
+		nobody = "no worker is free"
+	}
 	switch {
-	case !ok && o.Capacity.Active() > 0:
-		return fmt.Sprintf("no worker is free, and the objective is %s", rules.Clock(o, due))
 	case !ok && n.cause == forLate:
-		return "there is no worker, and they are late already"
+		return nobody + ", and they are late already"
 	case !ok:
-		return fmt.Sprintf("there is no worker, and the objective is %s", rules.Clock(o, due))
+		return fmt.Sprintf("%s, and the objective is %s", nobody, rules.Clock(o, due))
 	case n.cause == forLate:
 		return fmt.Sprintf("%s%s by %s, too late in any case", workersFinish, which, rules.Clock(o, at))
 	case at < due && p.share < 1:

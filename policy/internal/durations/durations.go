@@ -60,8 +60,8 @@ const weightBefore = 8
 //
 // e is the measured mean of n0 durations and v their variation. In the last two minutes f messages ended that took y
 // seconds in all. H messages have been in progress for j seconds on average; low counts each as ended now, high as time
-// without an end. A jump shown by messages in progress alone is added by changedWork. Deviation and tail grow in
-// proportion to the mean.
+// without an end. H and j count as 0 while messages hang (Hanging). A jump shown by messages in progress alone is added
+// by changedWork. Deviation and tail grow in proportion to the mean.
 func Of(o muster.Observation) (Work, bool) {
 	e := o.Processing
 	if !e.Known || e.MeanSeconds <= 0 {
@@ -135,8 +135,9 @@ func Held(c muster.Capacity, usual float64) float64 {
 	return SurelyHeld(c)
 }
 
-// mostChange is how many times as long as few messages work in progress may have taken to count as longer work. Beyond
-// that it is taken to hang, however much of it there is: work that really becomes so long shows once it ends.
+// mostChange is how many times the duration that few messages exceed work in progress may have taken to count as longer
+// work. Beyond that it is taken to hang, however much of it there is: work that really becomes so long shows once it
+// ends.
 const mostChange = 10
 
 // SurelyHeld returns a lower bound of how long messages in progress have taken so far on average, in seconds: the mean
@@ -172,9 +173,9 @@ func Hanging(c muster.Capacity, longest float64) float64 {
 //	m = 2 j / (1 + v^2)
 //
 // It takes at least three busy slots, and times of at least a poll: while all workers stand still for a moment, so do
-// their reports. And they must have begun at different instants: those of a burst,
-// which began together, have only taken as long as the burst is old. Times that deviate by less than 0.3 of their mean
-// are taken for such; at any instant, those of even work deviate by 0.58.
+// their reports. And they must have begun at different instants: those of a burst, which began together, have only
+// taken as long as the burst is old. Times that deviate by less than 0.3 of their mean are taken for such; at any
+// instant, those of even work deviate by 0.58.
 func changedWork(o muster.Observation, variation float64) float64 {
 	c, e, sure := o.Capacity, o.Processing, SurelyHeld(o.Capacity)
 	const together = 0.3

@@ -18,8 +18,6 @@ var whyWorst = map[uint64]string{
 	1030: "A worker has five slots, which it fills better by launching later; the other waits for longer still. What " +
 		"is late has failed first.",
 	1031: "A fifth more is paid for 95 % in time in place of 89 %; 99.9 % are asked for.",
-	1032: "One worker is all that may be, and more work comes than it does. It stops once, after the first minute, " +
-		"and the launch after that waits for a minute and a half of messages; the other never stops.",
 	1033: "Both keep one worker throughout, and the other launches it a minute later.",
 	1039: "Five thousand messages of unknown duration wait while the first worker boots for five minutes. Others are " +
 		"launched in the meantime, in case the work takes long; it takes 8 ms.",
