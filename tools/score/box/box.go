@@ -17,13 +17,15 @@ import (
 // computed. Worlds are played one after the other in as many turns as the arena has, so that few traces are in memory.
 
 const (
-	// mostPerRun is how long one run in a drawn world may take; a longer one counts as not answered.
-	mostPerRun = time.Minute
+	// mostPerRun is how long a run of the policy in a drawn world may take, mostPerBaseline one of a baseline. A longer
+	// one counts as not answered. Baselines have more time, because their speed is not judged: who is left out of a
+	// comparison cannot be regretted.
+	mostPerRun, mostPerBaseline = time.Minute, 10 * time.Minute
 	// mostForOracle bounds the messages of a world for which the schedule of an oracle is computed.
 	mostForOracle = 20_000
 )
 
-// errUnanswered means that a run took longer than mostPerRun. It is a result and stops nothing.
+// errUnanswered means that a run took longer than it may. It is a result and stops nothing.
 var errUnanswered = errors.New("the run was not answered in time")
 
 // Baselines are the contenders that the policy is compared with in drawn worlds: other autoscalers at their defaults,
@@ -175,7 +177,7 @@ func (b *Box) playDrawn(numbers []uint64, ours contest.Contender, others []conte
 	return b.inWorlds(numbers, b.Draws, func(w worlds.World, p contest.Prepared) (drawn, error) {
 		d := drawnOf(w)
 		// The policy is played first, because others are compared with what it finishes.
-		o, err := b.playWithin(w, p, ours)
+		o, err := b.playWithin(w, p, ours, mostPerRun)
 		if err == nil {
 			d.ours = &o
 		} else if !errors.Is(err, errUnanswered) {
@@ -248,7 +250,7 @@ func (b *Box) playEach(d *drawn, w worlds.World, p contest.Prepared, others []co
 		return err
 	}
 	for _, c := range others {
-		play := func() (worlds.Outcome, error) { return b.playWithin(w, p, c) }
+		play := func() (worlds.Outcome, error) { return b.playWithin(w, p, c, mostPerBaseline) }
 		var o worlds.Outcome
 		// Without a fingerprint nothing may be taken from the cache.
 		if b.Print == "" {
@@ -273,10 +275,12 @@ func (b *Box) playEach(d *drawn, w worlds.World, p contest.Prepared, others []co
 	return nil
 }
 
-// playWithin plays one contender in a world, and returns errUnanswered when that takes too long. Now and then it writes
-// the caches.
-func (b *Box) playWithin(w worlds.World, p contest.Prepared, c contest.Contender) (worlds.Outcome, error) {
-	ctx, stop := context.WithTimeout(b.Ctx, mostPerRun)
+// playWithin plays one contender in a world, and returns errUnanswered when that takes longer than most. Now and then
+// it writes the caches.
+func (b *Box) playWithin(
+	w worlds.World, p contest.Prepared, c contest.Contender, most time.Duration,
+) (worlds.Outcome, error) {
+	ctx, stop := context.WithTimeout(b.Ctx, most)
 	defer stop()
 	o, err := worlds.Play(ctx, w, p, c)
 	// The run's own limit was reached, and not the end of everything.

@@ -265,7 +265,7 @@ b1; 20; 0 %; 1.829 x`},
 			arena.Outcome{Result: scoring.Result{InTimeRatio: 0.5, Ratio: 1.5, LaunchesPerHour: 2, PeakWorkers: 3}},
 			arena.Outcome{Result: scoring.Result{InTimeRatio: 1}}}})),
 			"n; 50 %; 1.500 x; 2; 3; 100 %; 0.000 x; 0; 0; >= 90 %, <= 2.00 x, <= 3 launches an hour, peak <= 4; much"},
-		{"notes", boxNotes(all)[2], "Not answered within 1m0s, and left out of the comparison: b1 in world 99."},
+		{"notes", boxNotes(all)[2], "Not answered within 10m0s, and left out of the comparison: b1 in world 99."},
 	} {
 		if x.found != x.want {
 			t.Errorf("%s:\nfound %s\nwant  %s", x.name, x.found, x.want)

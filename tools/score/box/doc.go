@@ -12,8 +12,8 @@
 // The policy regrets a world in which a baseline has a loss a tenth smaller. The loss is worker-seconds plus the price
 // of late messages, so that neither cheap and late nor early and dear can win.
 //
-// A run of a minute or more counts as not answered. Runs of baselines and oracles are kept in a cache from one time to
-// the next; those of the policy never are.
+// A run of the policy that takes a minute counts as not answered, one of a baseline that takes ten. Runs of baselines
+// and oracles are kept in a cache from one time to the next; those of the policy never are.
 //
 // Package arena makes the runs, package sim/worlds draws the worlds. The box does not know how either works.
 package box

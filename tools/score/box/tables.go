@@ -280,7 +280,7 @@ func boxNotes(all []drawn) []string {
 			notes,
 			fmt.Sprintf(
 				"Not answered within %s, and left out of the comparison: %s.",
-				mostPerRun,
+				mostPerBaseline,
 				strings.Join(late, ", "),
 			),
 		)
