@@ -179,11 +179,22 @@ type Pool struct {
 	Boot Estimate `json:"boot"`
 }
 
-// Pace is the work done in the last two minutes: Finished messages, which took Seconds slot-seconds in all. Failed
-// attempts are not in it, see [Progress].Failing.
+// HangsBeyond is how many times the 99th percentile a message takes that hangs. Such a message is rare and says nothing
+// about the others, however long it takes.
+const HangsBeyond = 10
+
+// Pace is the work done in the last two minutes: Finished messages, which took Seconds slot-seconds in all. Each counts
+// with at most [HangsBeyond] times the 99th percentile of the hours before: one that hung for an hour would otherwise
+// look like longer work. Failed attempts are not in it, see [Progress].Failing.
 type Pace struct {
 	Finished float64 `json:"finished"`
 	Seconds  float64 `json:"seconds"`
+	// LatelyFinished, LatelySeconds and LatelyLong are of the last 15 seconds or so: how many messages ended, how long
+	// they took in all, and how many of them took more than twice the median of the hours before. After work has become
+	// longer, few messages end, and those of before would hide the change for two minutes.
+	LatelyFinished float64 `json:"lately_finished,omitzero"`
+	LatelySeconds  float64 `json:"lately_seconds,omitzero"`
+	LatelyLong     float64 `json:"lately_long,omitzero"`
 }
 
 // Arrivals are the rates at which messages were sent to a fleet's queues, in messages per second, over windows that end

@@ -211,6 +211,30 @@ func Quantile(h Durations, q float64) float64 {
 	return 0
 }
 
+// CountAbove returns how many durations of h are longer than so many seconds.
+func CountAbove(h Durations, seconds float64) (n int64) {
+	for _, b := range slices.Backward(h.Buckets) {
+		if value(b.Index) <= seconds {
+			break
+		}
+		n += b.Count
+	}
+	return n
+}
+
+// SecondsUpTo returns the sum of the durations of h in seconds, each counted with at most most.
+func SecondsUpTo(h Durations, most float64) float64 {
+	sum := h.SumSeconds
+	for _, b := range slices.Backward(h.Buckets) {
+		over := value(b.Index) - most
+		if over <= 0 {
+			break
+		}
+		sum -= over * float64(b.Count)
+	}
+	return max(0, sum)
+}
+
 // Estimate summarises h. While h is empty, prior stands in for the mean and the quantiles. A prior of zero or less
 // means that there is none, and the estimate is unknown.
 func Estimate(h Durations, prior time.Duration) muster.Estimate {

@@ -260,10 +260,18 @@ func (p Deadline) first(o muster.Observation, backlog float64) int {
 		n = max(n, pays(o.Arrivals.Minute*boot))
 	case boot > latency:
 	case math.Sqrt(backlog/digits) > float64(o.Limits.Max-1):
-	case again <= 0 || !o.Boot.Known || !o.Arrivals.Known:
-		return 1 // it measures, and workers launched after that are in time for most messages
 	default:
-		n = pays(o.Arrivals.Minute * math.Min(boot, again)) // those that a second launch comes too late for
+		groups := o.Waiting
+		if len(groups) == 0 {
+			groups = []muster.Waiting{{AgeSeconds: o.OldestAge().Value, Messages: backlog}}
+		}
+		stake := o.Arrivals.Minute * math.Min(boot, math.Max(0, again))
+		for _, g := range groups {
+			if left := latency - g.AgeSeconds; boot < left && left < again+latency {
+				stake += g.Messages
+			}
+		}
+		n = pays(stake)
 	}
 	return max(1, min(n, rules.Ceil(backlog/math.Max(1, o.Capacity.SlotsPerWorker))))
 }

@@ -20,7 +20,7 @@ import (
 // arrive; none is launched for that. Workers whose messages hang do none of this, and count in addition.
 func (p *plan) keptWorkers(o muster.Observation) int {
 	active, busy := o.Capacity.Active(), 0
-	hanging := p.hanging / p.slots // workers that are there, and do nothing
+	hanging := p.Hanging / p.slots // workers that are there, and do nothing
 	if o.Arrivals.Known {
 		// No worker is launched only for that.
 		busy = min(active, int(hanging)+p.keptBusy(o.Arrivals, o.Capacity))

@@ -255,8 +255,8 @@ func TestWorkersThatHangAreNotCountedOn(t *testing.T) {
 		o.Arrivals = muster.Arrivals{Known: true, WatchedSeconds: 3600, Minute: 0.75, FiveMinutes: 0.75,
 			TwentyMinutes: 0.75, Hour: 0.75}
 		p := planOf(o)
-		if got := p.keptWorkers(o); p.hanging != row.hang || float64(got) != row.keep {
-			t.Errorf("%s: %v hang and %d workers are kept, want %v and %v", row.name, p.hanging, got, row.hang,
+		if got := p.keptWorkers(o); p.Hanging != row.hang || float64(got) != row.keep {
+			t.Errorf("%s: %v hang and %d workers are kept, want %v and %v", row.name, p.Hanging, got, row.hang,
 				row.keep)
 		}
 		if begun := p.begunByBusy(20); row.hang == 8 && begun != 0 {

@@ -29,8 +29,6 @@ type plan struct {
 	// slots is how many messages a worker handles at once, at least 1. inService counts the slots in service, free
 	// those of them without a message.
 	slots, inService, free float64
-	// hanging is how many busy slots hold a message that hangs. They begin no other one.
-	hanging float64
 	// pending are the slots of ordered and booting workers.
 	pending []pendingSlots
 	// residual is the mean time until a slot that is busy now becomes free.
@@ -188,8 +186,7 @@ func (p *plan) lastMoment(g muster.Waiting) float64 {
 func (p *plan) estimateProgress(c muster.Capacity) {
 	memory := p.Variation * p.Variation
 	p.residual = memory*p.Mean + (1-memory)*math.Max(0, p.Mean-c.HeldMeanSeconds)
-	p.hanging = durations.Hanging(c, math.Max(p.Tail, p.Longest))
-	if p.hanging > 0 {
+	if p.Hanging > 0 {
 		p.residual = p.Mean // the others: their own time is unknown
 	} else if sure := durations.SurelyHeld(c); sure > math.Max(p.Tail, p.Longest) {
 		p.residual = sure // longer than nearly all measured durations: it may last as long again
@@ -491,7 +488,7 @@ func (p *plan) begunInService(until float64) float64 {
 // v is the variation. Below one message per slot, chance decides which slots are free in time, so freeDeviations are
 // subtracted.
 func (p *plan) begunByBusy(until float64) float64 {
-	busy := p.inService - p.free - p.hanging
+	busy := p.inService - p.free - p.Hanging
 	if busy <= 0 || until < 0 {
 		return 0
 	}

@@ -60,8 +60,8 @@ func (p *plan) termValues(in, reasons []muster.Value) []muster.Value {
 	if p.Classes > 0 {
 		in = append(in, rules.Value("classes", float64(p.Classes)))
 	}
-	if p.hanging > 0 {
-		in = append(in, rules.Value("hanging", p.hanging))
+	if p.Hanging > 0 {
+		in = append(in, rules.Value("hanging", p.Hanging))
 	}
 	return append(in, reasons...)
 }
@@ -93,8 +93,8 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	if late := o.LateSeconds(); late > 0 {
 		waiting += " or up to " + render.Seconds(math.Round(late)) + " more"
 	}
-	if p.hanging > 0 {
-		waiting += ", " + render.Number(p.hanging) + " in progress taken to hang"
+	if p.Hanging > 0 {
+		waiting += ", " + render.Number(p.Hanging) + " in progress taken to hang"
 	}
 	workers, verb := render.Plural(o.Capacity.Active(), "worker"), " finish "
 	if o.Capacity.Active() == 1 {

@@ -83,7 +83,11 @@ func Expected(a muster.Arrivals, seconds float64, growth bool) float64 {
 		within := sure * seconds / math.Max(seen, seconds/3)
 		if w.over <= 10 && len(a.Busiest) > 0 && watched >= seconds {
 			// Above the rate of five minutes, a spike is no larger than the past ones.
-			within = math.Min(within, math.Max(a.FiveMinutes*seconds, Within(a.Busiest, seconds+w.over)-n))
+			goesOn := Within(a.Busiest, seconds+w.over) - n
+			if n >= 0.95*Within(a.Busiest, w.over) {
+				goesOn = math.Max(goesOn, n) // the largest so far may last as long again
+			}
+			within = math.Min(within, math.Max(a.FiveMinutes*seconds, goesOn))
 		}
 		expected = math.Max(expected, within)
 	}

@@ -45,6 +45,8 @@ type Work struct {
 	Variation float64
 	// Classes is the number of known message classes; 0 if all work is treated as one.
 	Classes int
+	// Hanging is how many messages in progress hang; see the function of that name.
+	Hanging float64
 }
 
 // weightBefore is how many durations the long-term mean counts for against the last minutes, if durations are about
@@ -76,13 +78,17 @@ func Of(o muster.Observation) (Work, bool) {
 	// A message in progress may end now, or have just begun: the lower bound counts it as finished, the upper does not.
 	inProgress, held := float64(o.Capacity.BusySlots), Held(o.Capacity, math.Max(2*e.MeanSeconds, tailOf(e)))
 	changed := changedWork(o, variation)
-	if Hanging(o.Capacity, math.Max(tailOf(e), e.P99Seconds)) > 0 {
+	hanging := Hanging(o.Capacity, math.Max(tailOf(e), e.P99Seconds))
+	if hanging > 0 {
 		inProgress, held, changed = 0, 0, 0
 	}
 	before := weight*e.MeanSeconds + o.Pace.Seconds + inProgress*held
 	low := before / (weight + o.Pace.Finished + inProgress)
 	high := before / (weight + o.Pace.Finished)
 	lately := min(max(e.MeanSeconds, low), high)
+	if n := o.Pace.LatelyFinished; n >= 20 && o.Pace.LatelyLong >= 2*n/3 {
+		lately = max(lately, o.Pace.LatelySeconds/n)
+	}
 	mean := max(lately, changed)
 	scale := mean / e.MeanSeconds
 	usual := math.Max(e.MeanSeconds, tailOf(e))
@@ -92,7 +98,7 @@ func Of(o muster.Observation) (Work, bool) {
 			followChange(e.MeanSeconds, lately, deviation, weight, o.Pace.Finished+inProgress)),
 		Deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, Tail: usual * scale, LongTermTail: usual,
 		Variation: math.Min(1, variation),
-		Longest:   e.P99Seconds * mean / e.MeanSeconds,
+		Longest:   e.P99Seconds * mean / e.MeanSeconds, Hanging: hanging,
 	}, true
 }
 
@@ -135,20 +141,16 @@ func Held(c muster.Capacity, usual float64) float64 {
 	return SurelyHeld(c)
 }
 
-// mostChange is how many times the duration that few messages exceed work in progress may have taken to count as longer
-// work. Beyond that it is taken to hang, however much of it there is: work that really becomes so long shows once it
-// ends.
-const mostChange = 10
-
 // SurelyHeld returns a lower bound of how long messages in progress have taken so far on average, in seconds: the mean
 // less one and a half of its own deviations.
 func SurelyHeld(c muster.Capacity) float64 {
 	return math.Max(0, c.HeldMeanSeconds-1.5*c.HeldDeviationSeconds/math.Sqrt(math.Max(1, float64(c.BusySlots))))
 }
 
-// Hanging returns how many of the busy slots hold a message that hangs: one that has taken more than mostChange times
-// longest so far. longest is what few messages exceed, in seconds. If the share p of the slots have held theirs for T
-// and the others have just begun, the mean of these times is p T and their variance p (1 - p) T^2, so
+// Hanging returns how many of the busy slots hold a message that hangs: one that has taken more than
+// [muster.HangsBeyond] times longest so far. However many there are, they do not count as longer work: work that really
+// becomes so long shows once it ends. longest is what few messages exceed, in seconds. If the share p of the slots have
+// held theirs for T and the others have just begun, the mean of these times is p T and their variance p (1 - p) T^2, so
 //
 //	T = (mean^2 + variance) / mean,   p = mean / T
 func Hanging(c muster.Capacity, longest float64) float64 {
@@ -157,7 +159,7 @@ func Hanging(c muster.Capacity, longest float64) float64 {
 		return 0
 	}
 	each := mean + c.HeldDeviationSeconds*c.HeldDeviationSeconds/mean
-	if each <= mostChange*longest {
+	if each <= muster.HangsBeyond*longest {
 		return 0
 	}
 	return math.Round(float64(c.BusySlots) * mean / each)

@@ -135,7 +135,9 @@ func (g *Growth) Convert(o muster.Observation, busy float64) muster.Observation 
 			o.Classes[i].Processing = scaled(o.Classes[i].Processing, ever)
 		}
 	}
-	o.Pace.Seconds *= to / g.meanSlowdown(func(c muster.Crowd) float64 { return c.Lately })
+	lately := to / g.meanSlowdown(func(c muster.Crowd) float64 { return c.Lately })
+	o.Pace.Seconds *= lately
+	o.Pace.LatelySeconds *= lately
 	now := to / g.Slowdown(float64(o.Capacity.BusySlots))
 	o.Capacity.HeldMeanSeconds *= now
 	o.Capacity.HeldDeviationSeconds *= now

@@ -123,7 +123,8 @@ func workOfMixture(o muster.Observation, m mixture) Work {
 	weight := sharesBefore*(1+variation*variation) + m.finished()
 	inProgress := float64(o.Capacity.BusySlots)
 	held, changed := Held(o.Capacity, math.Max(2*mean, e.P99Seconds)), changedWork(o, variation)
-	if Hanging(o.Capacity, e.P99Seconds) > 0 {
+	hanging := Hanging(o.Capacity, e.P99Seconds)
+	if hanging > 0 {
 		inProgress, held, changed = 0, 0, 0
 	}
 	lately := math.Max(mean, (weight*mean+inProgress*held)/(weight+inProgress))
@@ -137,5 +138,6 @@ func workOfMixture(o muster.Observation, m mixture) Work {
 		LongTermMean: followChange(e.MeanSeconds, lately, deviation, weight-m.finished(), m.finished()+inProgress),
 		Deviation:    deviation * scale, Tail: math.Max(now, tail), Longest: math.Max(now, longest),
 		LongTermTail: math.Max(e.MeanSeconds, usual), Variation: math.Min(1, variation), Classes: len(m.of),
+		Hanging: hanging,
 	}
 }
