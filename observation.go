@@ -162,6 +162,14 @@ type Waiting struct {
 	Messages   float64 `json:"messages"`
 }
 
+// ByAge returns the waiting messages by age, oldest first: as one group if only the oldest age is known, or none.
+func (o Observation) ByAge() []Waiting {
+	if len(o.Waiting) > 0 {
+		return o.Waiting
+	}
+	return []Waiting{{AgeSeconds: o.OldestAge().Value, Messages: o.Backlog().Value}}
+}
+
 // Coming is a group of members that were launched within one second.
 type Coming struct {
 	// AgeSeconds is the time since their launch.
@@ -189,9 +197,10 @@ const HangsBeyond = 10
 type Pace struct {
 	Finished float64 `json:"finished"`
 	Seconds  float64 `json:"seconds"`
-	// LatelyFinished, LatelySeconds and LatelyLong are of the last 15 seconds or so: how many messages ended, how long
-	// they took in all, and how many of them took more than twice the median of the hours before. After work has become
-	// longer, few messages end, and those of before would hide the change for two minutes.
+	// LatelyFinished, LatelySeconds and LatelyLong are of the last ten seconds or so, the newest counting most: how
+	// many messages ended, how long they took in all, and how many of them took more than twice the median of the
+	// hours before. After work has become longer few messages end, and those of before would hide the change for two
+	// minutes.
 	LatelyFinished float64 `json:"lately_finished,omitzero"`
 	LatelySeconds  float64 `json:"lately_seconds,omitzero"`
 	LatelyLong     float64 `json:"lately_long,omitzero"`

@@ -222,17 +222,16 @@ func CountAbove(h Durations, seconds float64) (n int64) {
 	return n
 }
 
-// SecondsUpTo returns the sum of the durations of h in seconds, each counted with at most most.
-func SecondsUpTo(h Durations, most float64) float64 {
-	sum := h.SumSeconds
-	for _, b := range slices.Backward(h.Buckets) {
-		over := value(b.Index) - most
-		if over <= 0 {
-			break
-		}
-		sum -= over * float64(b.Count)
+// SecondsUpTo returns the sum of the durations of h in seconds, each counted with at most most. It is exact if none is
+// longer, and else within [Accuracy], as the buckets are: the exact sum says nothing about the rest of it.
+func SecondsUpTo(h Durations, most float64) (sum float64) {
+	if CountAbove(h, most) == 0 {
+		return h.SumSeconds
 	}
-	return max(0, sum)
+	for _, b := range h.Buckets {
+		sum += min(value(b.Index), most) * float64(b.Count)
+	}
+	return sum
 }
 
 // Estimate summarises h. While h is empty, prior stands in for the mean and the quantiles. A prior of zero or less

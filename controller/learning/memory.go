@@ -54,10 +54,10 @@ type Memory struct {
 	// arrivals counts messages, finished the measured durations, which are nearly all finished messages, of the last
 	// hour; spent counts their seconds.
 	arrivals, finished, spent series.Counts
+	lately                    lately
 	progress                  progress
 	// busiest are the busiest times at busiestAt, with all arrivals counted since; nil if they must be computed. It is
 	// replaced, never changed.
-	lately    lately
 	busiest   []muster.Busiest
 	busiestAt time.Time
 	// seasonal has the arrivals of past weeks; nil for a fleet without a forecast.
@@ -210,12 +210,9 @@ func (m *Memory) count(at time.Time, l Learned) {
 		since = at.Add(-Every)
 	}
 	m.learnedAt = at
-	const enough = 200 // durations whose 99th percentile means something
-	spent := l.Processing.SumSeconds
-	var usual muster.Estimate
-	if m.processing, usual = m.processing.At(at); usual.Count >= enough {
-		spent = series.SecondsUpTo(l.Processing, muster.HangsBeyond*usual.P99Seconds)
-		m.lately = m.lately.add(at, l.Processing, spent, 2*usual.P50Seconds)
+	var spent float64
+	if l.Processing.Count > 0 {
+		spent = m.spend(at, l.Processing)
 	}
 	m.processing = m.processing.Add(at, l.Processing)
 	m.boots = m.boots.Add(at, l.Boots)
@@ -228,25 +225,6 @@ func (m *Memory) count(at time.Time, l Learned) {
 	m.finished = m.finished.Add(since, at, float64(l.Processing.Count))
 	m.spent = m.spent.Add(since, at, spent)
 	m.progress.count(since, at, l, m.processing.Length)
-}
-
-// lately are the messages that ended in the last seconds: their number, how long they took, and how many of them took
-// long. What is older counts less, by e each 15 seconds.
-type lately struct {
-	at               time.Time
-	n, seconds, long float64
-}
-
-// left returns how much of l still counts at now.
-func (l lately) left(now time.Time) float64 {
-	const over = 15 * time.Second
-	return math.Exp(-max(0, float64(now.Sub(l.at))) / float64(over))
-}
-
-// add returns l with the durations h, which took so many seconds in all; longer ones than long are long.
-func (l lately) add(at time.Time, h series.Durations, seconds, long float64) lately {
-	left := l.left(at)
-	return lately{at, left*l.n + float64(h.Count), left*l.seconds + seconds, left*l.long + float64(series.CountAbove(h, long))}
 }
 
 // addWarm returns warm with more boot times, or warm itself without any.
@@ -301,9 +279,7 @@ func estimate(w *series.Window, now time.Time, last muster.Estimate, prior time.
 // Pace returns the recent pace of work.
 func (m *Memory) Pace(now time.Time) muster.Pace {
 	p := muster.Pace{Finished: m.finished.Over(now, PaceOver), Seconds: m.spent.Over(now, PaceOver)}
-	left := m.lately.left(now)
-	p.LatelyFinished, p.LatelySeconds, p.LatelyLong = left*m.lately.n, left*m.lately.seconds, left*m.lately.long
-	return p
+	return m.lately.addTo(p, now)
 }
 
 // FinishedSince returns how many messages were finished within lag seconds before now; 0 for no lag. A step that began

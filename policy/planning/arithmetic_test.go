@@ -20,6 +20,7 @@ import (
 	"github.com/muster-scale/muster/policy/internal/lateness"
 	"github.com/muster-scale/muster/policy/internal/quiet"
 	"github.com/muster-scale/muster/policy/internal/rules"
+	"github.com/muster-scale/muster/policy/internal/start"
 )
 
 // arithmetic is the page with its lines joined.
@@ -59,7 +60,7 @@ func planned(seconds float64, latency, boot time.Duration) (muster.Observation, 
 func TestArithmeticThatThePageWorksOut(t *testing.T) {
 	page, joined := arithmetic(t)
 	const elsewhere = 6 // those of policy/arithmetic_test.go and policy/outlook
-	worked := append([]string{workedByExact()}, workedByDeadline()...)
+	worked := append([]string{workedByExact(), workedByJump()}, workedByDeadline()...)
 	worked = append(append(worked, workedWhenLate()...), workedAtMax())
 	worked = append(worked, workedByFinished()...)
 	for _, w := range worked {
@@ -110,6 +111,15 @@ func workedByExact() string {
 		SlotsPerWorker: 4}
 	return fmt.Sprintf("`exact` with 5 workers of 4 slots, 16 messages in flight, 2 workers booting and a backlog of "+
 		"100 adds ceil((100 - 8 - 4) / 4) = %d workers.", Exact{}.Decide(o, nil).Desired-o.Capacity.Desired)
+}
+
+func workedByJump() string {
+	pace := muster.Pace{Finished: 6000, Seconds: 1200}
+	without, _ := durations.Of(muster.Observation{Processing: lasting(0.2, 6000), Pace: pace})
+	pace.LatelyFinished, pace.LatelySeconds, pace.LatelyLong = 30, 60, 30
+	with, _ := durations.Of(muster.Observation{Processing: lasting(0.2, 6000), Pace: pace})
+	return fmt.Sprintf("6000 messages of 0.2 s ended within two minutes, and 30 of 2 s within the last seconds: m = "+
+		"%s s, and without the rule %s s.", three(with.Mean), three(without.Mean))
 }
 
 func workedByDeadline() []string {
@@ -219,6 +229,7 @@ func workedWhenLate() []string {
 		return three(r.Workers)
 	}
 	o.Objective.Latency = time.Minute
+	o.Queues = []muster.QueueObservation{{Backlog: muster.Measured(o.At, 2000)}}
 	o.Boot = stated(120)
 	crowded := durations.Growth{Known: true, Base: 4, Useful: 2}
 	return []string{
@@ -239,7 +250,7 @@ func workedWhenLate() []string {
 		fmt.Sprintf("600 messages of 2 s, 2 more a second, boots of 60 s and a price of 60 s: T = %s s. With 300 "+
 			"messages it is the least, %s s.", three(catch.catchUp(600, 2)), three(catch.catchUp(300, 2))),
 		fmt.Sprintf("2000 messages wait, boots take 120 s and the objective is 60 s: ceil(sqrt(2000 x 120 / 1800)) = "+
-			"%d workers.", Deadline{}.first(o, 2000)),
+			"%d workers.", start.Workers(o)),
 		fmt.Sprintf("with 4 s alone and E = 2, a message takes %s s with 10 in progress.",
 			three(crowded.Base*crowded.Slowdown(10))),
 	}

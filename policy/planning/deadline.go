@@ -1,11 +1,9 @@
 package planning
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
@@ -13,6 +11,7 @@ import (
 	"github.com/muster-scale/muster/policy/internal/lateness"
 	"github.com/muster-scale/muster/policy/internal/quiet"
 	"github.com/muster-scale/muster/policy/internal/rules"
+	"github.com/muster-scale/muster/policy/internal/start"
 )
 
 // Deadline keeps the latency objective with as few workers as it can.
@@ -48,7 +47,7 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/17"
+	deadlineRevision = "deadline/18"
 )
 
 // Decide implements [muster.Policy].
@@ -209,7 +208,7 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 	}
 	in := []muster.Value{rules.Value("waiting", backlog)}
 	if c.BusySlots == 0 || c.HeldMeanSeconds <= 0 {
-		first := p.first(o, backlog)
+		first := start.Workers(o)
 		return d.With(muster.Term{Rule: deadlineRule, In: in, Out: max(active, first), Why: fmt.Sprintf(
 			"how long the work takes is not known yet: %s (state the processing duration to begin with as many as it "+
 				"takes)", workersFindOut(first)) + rules.Failing(o)})
@@ -231,60 +230,6 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 		In: append(in, rules.Value("held_s", h), rules.Value("boot_s", plan.boot),
 			rules.Value("workers", float64(active)), rules.Value("more_needed", rules.Round3(need.workers))),
 		Out: out, Why: why + rules.Failing(o)})
-}
-
-// first returns how many workers begin on messages of unknown duration. It is 1, the worker that measures, unless a
-// second launch after that measurement would come too late. Then
-//
-//	first = ceil(sqrt(A c / (15 b)))
-//
-// where A are the messages that wait, or that a second launch would be too late for; c is the price of a late message
-// in worker-seconds; b is the boot time in seconds. If the messages that wait pay for all workers that max allows even
-// with c = b, all begin: under too much work for max, a later launch never makes up for what an earlier one would have
-// done. A higher c counts only for messages that a second launch would be too late for.
-//
-// The expression under the root is the answer to a newsvendor's problem. Work that takes anything from 5 ms to 4 h
-// makes the needed number of workers equally likely in each digit over a range of e^15, hence the 15. The worker after
-// the n-th is then the decisive one with the probability 1/(15 n). It saves A messages and costs one boot, so it pays
-// up to n = A c / (15 b). The root halves the digits of that number: too many workers are paid for at once, too few are
-// corrected one boot later.
-func (p Deadline) first(o muster.Observation, backlog float64) int {
-	const digits = 15
-	boot, latency := durations.Boot(o.Boot), o.Objective.Latency.Seconds()
-	pays := func(stake float64) int {
-		return rules.Ceil(math.Sqrt(stake * o.Objective.PriceOfLate(boot, 0) / (digits * boot)))
-	}
-	n := pays(backlog)
-	switch again := secondLaunchReady(o, boot) - latency; {
-	case boot > latency && o.Arrivals.Known:
-		n = max(n, pays(o.Arrivals.Minute*boot))
-	case boot > latency:
-	case math.Sqrt(backlog/digits) > float64(o.Limits.Max-1):
-	default:
-		groups := o.Waiting
-		if len(groups) == 0 {
-			groups = []muster.Waiting{{AgeSeconds: o.OldestAge().Value, Messages: backlog}}
-		}
-		stake := o.Arrivals.Minute * math.Min(boot, math.Max(0, again))
-		for _, g := range groups {
-			if left := latency - g.AgeSeconds; boot < left && left < again+latency {
-				stake += g.Messages
-			}
-		}
-		n = pays(stake)
-	}
-	return max(1, min(n, rules.Ceil(backlog/math.Max(1, o.Capacity.SlotsPerWorker))))
-}
-
-// secondLaunchReady returns in how many seconds the workers of a second launch take messages, if the first worker needs
-// no time to measure the duration. Four polls add to the two boots: one until the first worker is seen in service, one
-// until it receives, one until its finished message is seen, one until the second workers receive.
-func secondLaunchReady(o muster.Observation, boot float64) float64 {
-	first := boot
-	for _, g := range o.Coming {
-		first = math.Min(first, math.Max(0, boot-g.AgeSeconds))
-	}
-	return first + boot + 4*cmp.Or(o.Poll, time.Second).Seconds()
 }
 
 // workersFindOut says that so many workers measure the duration.

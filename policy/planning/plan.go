@@ -96,7 +96,7 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	}
 	c := o.Capacity
 	p := plan{
-		Work: w, waiting: o.Waiting, slots: math.Max(1, c.SlotsPerWorker), inService: float64(c.Slots),
+		Work: w, waiting: o.ByAge(), slots: math.Max(1, c.SlotsPerWorker), inService: float64(c.Slots),
 		free: float64(max(0, c.Slots-c.BusySlots)),
 		boot: durations.BootWithMargin(o.Boot), lag: o.LateSeconds(), quantile: o.Objective.Quantile,
 		arrivals: o.Arrivals,
@@ -115,12 +115,11 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	p.tooLateShare = p.launchesTooLate(o.Processing)
 	p.nearMax(o)
 	p.estimateProgress(c)
-	if backlog, oldest := o.Backlog(), o.OldestAge(); !oldest.Known && !o.Arrivals.Known {
+	if !o.OldestAge().Known && !o.Arrivals.Known {
 		// Without any age, the best guess is that half of the time they can wait is over.
 		p.agesUnknown = true
-		p.waiting = []muster.Waiting{{AgeSeconds: math.Max(0, p.latency-p.Tail-p.boot) / 2, Messages: backlog.Value}}
-	} else if len(p.waiting) == 0 {
-		p.waiting = []muster.Waiting{{AgeSeconds: oldest.Value, Messages: backlog.Value}}
+		age := math.Max(0, p.latency-p.Tail-p.boot) / 2
+		p.waiting = []muster.Waiting{{AgeSeconds: age, Messages: o.Backlog().Value}}
 	}
 	for _, g := range o.Coming {
 		if g.Warm > 0 {

@@ -64,10 +64,11 @@ func Typical(all []muster.Busiest) []muster.Busiest {
 //
 // Three exceptions hold. If arrivals have been watched for a short time only, a third of the asked time counts as
 // watched: the first seconds say little about a whole boot. A spike in the last ten seconds goes on for as long as the
-// busiest times of the past hours did. With growth, a rate that grows steadily grows on: see [Growth].
+// busiest times of the past hours did, and one that is as large as any of them for as long again, because nothing tells
+// that it is over. With growth, a rate that grows steadily grows on: see [Growth].
 func Expected(a muster.Arrivals, seconds float64, growth bool) float64 {
 	watched := cmp.Or(a.WatchedSeconds, 3600)
-	const most = 3600
+	const most, largest = 3600, 0.95 // seconds, and the share of the largest spike from which one is as large
 	expected := 0.0
 	for _, w := range []struct{ over, rate float64 }{{10, a.TenSeconds}, {60, a.Minute}, {300, a.FiveMinutes},
 		{1200, a.TwentyMinutes}, {most, a.Hour}} {
@@ -82,11 +83,11 @@ func Expected(a muster.Arrivals, seconds float64, growth bool) float64 {
 		}
 		within := sure * seconds / math.Max(seen, seconds/3)
 		if w.over <= 10 && len(a.Busiest) > 0 && watched >= seconds {
-			// Above the rate of five minutes, a spike is no larger than the past ones.
 			goesOn := Within(a.Busiest, seconds+w.over) - n
-			if n >= 0.95*Within(a.Busiest, w.over) {
-				goesOn = math.Max(goesOn, n) // the largest so far may last as long again
+			if n >= largest*Within(a.Busiest, w.over) {
+				goesOn = math.Max(goesOn, n)
 			}
+			// Above the rate of five minutes, a spike is no larger than the past ones.
 			within = math.Min(within, math.Max(a.FiveMinutes*seconds, goesOn))
 		}
 		expected = math.Max(expected, within)

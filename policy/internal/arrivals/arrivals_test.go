@@ -53,3 +53,27 @@ func TestARampIsFollowedAndAStepIsNot(t *testing.T) {
 		}
 	}
 }
+
+// A spike goes on for as long as the past ones did. One that is as large as any of them goes on for as long again,
+// because nothing tells that it is over.
+func TestASpikeGoesOnAsPastOnesDid(t *testing.T) {
+	busiest := func(five, thirty float64) []muster.Busiest {
+		return []muster.Busiest{{OverSeconds: 5, Messages: five}, {OverSeconds: 30, Messages: thirty}}
+	}
+	for _, row := range []struct {
+		name    string
+		busiest []muster.Busiest
+		want    float64 // within ten seconds, after 100 within the last ten
+	}{
+		{"past ones were larger, and sent 120 within 20 s", busiest(105, 130), 20},
+		{"or 140", busiest(110, 160), 40},
+		{"it is the largest: as many again, less one deviation", busiest(100, 100), 90},
+		{"one was hardly larger", busiest(100, 120), 90},
+	} {
+		a := muster.Arrivals{Known: true, WatchedSeconds: 3600, TenSeconds: 10, Minute: 1, FiveMinutes: 1,
+			TwentyMinutes: 1, Hour: 1, Busiest: row.busiest}
+		if got := arrivals.Expected(a, 10, false); math.Abs(got-row.want) > 1e-9 {
+			t.Errorf("%s: found %v, want %v", row.name, got, row.want)
+		}
+	}
+}

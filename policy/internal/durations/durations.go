@@ -85,10 +85,7 @@ func Of(o muster.Observation) (Work, bool) {
 	before := weight*e.MeanSeconds + o.Pace.Seconds + inProgress*held
 	low := before / (weight + o.Pace.Finished + inProgress)
 	high := before / (weight + o.Pace.Finished)
-	lately := min(max(e.MeanSeconds, low), high)
-	if n := o.Pace.LatelyFinished; n >= 20 && o.Pace.LatelyLong >= 2*n/3 {
-		lately = max(lately, o.Pace.LatelySeconds/n)
-	}
+	lately := max(min(max(e.MeanSeconds, low), high), jumped(o.Pace))
 	mean := max(lately, changed)
 	scale := mean / e.MeanSeconds
 	usual := math.Max(e.MeanSeconds, tailOf(e))
@@ -100,6 +97,17 @@ func Of(o muster.Observation) (Work, bool) {
 		Variation: math.Min(1, variation),
 		Longest:   e.P99Seconds * mean / e.MeanSeconds, Hanging: hanging,
 	}, true
+}
+
+// jumped returns the mean of the messages that ended in the last seconds, if most of them took more than twice the
+// median of the hours before; else 0. By definition half of all messages take no longer than the median, so two thirds
+// of ten or more are no chance, however skewed the durations are, and single ones that hang do not count.
+func jumped(p muster.Pace) float64 {
+	const few, most = 10, 2.0 / 3
+	if p.LatelyFinished < few || p.LatelyLong < most*p.LatelyFinished {
+		return 0
+	}
+	return p.LatelySeconds / p.LatelyFinished
 }
 
 // followChange returns a mean from before, corrected by a newer mean:

@@ -1,0 +1,54 @@
+package learning
+
+import (
+	"math"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/series"
+)
+
+// lately are the messages that ended in the last seconds: their number, for how many seconds they took workers, and how
+// many of them took long. It changes with each record, and what is older counts less: by e each latelyOver.
+type lately struct {
+	at               time.Time
+	n, seconds, long float64
+}
+
+const (
+	// latelyOver is the time constant of lately.
+	latelyOver = 8 * time.Second
+	// enoughMeasured is the number of durations whose 99th percentile and median mean something.
+	enoughMeasured = 200
+	// longMedians is how many medians a message takes that counts as long.
+	longMedians = 2
+)
+
+// spend counts durations that were measured just now for the pace of work, and returns for how many seconds they took
+// workers. Those that hang count with [muster.HangsBeyond] times the 99th percentile of the hours before, and not with
+// the hour that they may have hung for. It must be called before the durations are added to those hours.
+func (m *Memory) spend(at time.Time, h series.Durations) (seconds float64) {
+	var usual muster.Estimate
+	if m.processing, usual = m.processing.At(at); usual.Count < enoughMeasured {
+		return h.SumSeconds
+	}
+	seconds = series.SecondsUpTo(h, muster.HangsBeyond*usual.P99Seconds)
+	long := series.CountAbove(h, longMedians*usual.P50Seconds)
+	left, before := m.lately.left(at), m.lately
+	m.lately = lately{at, left*before.n + float64(h.Count), left*before.seconds + seconds,
+		left*before.long + float64(long)}
+	return seconds
+}
+
+// left returns the share of l that still counts at now.
+func (l lately) left(now time.Time) float64 {
+	return math.Exp(-math.Max(0, now.Sub(l.at).Seconds()) / latelyOver.Seconds())
+}
+
+// addTo returns p with what ended in the last seconds before now. Less than one message is none.
+func (l lately) addTo(p muster.Pace, now time.Time) muster.Pace {
+	if left := l.left(now); left*l.n >= 1 {
+		p.LatelyFinished, p.LatelySeconds, p.LatelyLong = left*l.n, left*l.seconds, left*l.long
+	}
+	return p
+}

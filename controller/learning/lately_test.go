@@ -1,0 +1,64 @@
+package learning
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/muster-scale/muster/series"
+)
+
+// finished is a memory that has counted these durations in seconds, the last of them now.
+func finished(t *testing.T, before []float64, now ...float64) Memory {
+	t.Helper()
+	m := New(Rules{Learn: time.Hour, LookBack: time.Hour, Poll: time.Second})
+	for i, some := range [][]float64{before, now} {
+		var h series.Durations
+		for _, s := range some {
+			h = series.Add(h, time.Duration(s*float64(time.Second)))
+		}
+		m.Reported(Rules{}, Reports{Processing: []series.Durations{h}}, nil)
+		m.Flush(after(float64(60*i)), false)
+	}
+	return m
+}
+
+// A message that hung for an hour counts in the pace of work with ten times what nearly all messages take.
+func TestAMessageThatHungDoesNotSetThePace(t *testing.T) {
+	for _, row := range []struct {
+		name          string
+		before        []float64
+		now           []float64
+		seconds, long float64
+	}{
+		{"usual messages", slices.Repeat([]float64{2}, 300), []float64{2, 2}, 4, 0},
+		{"one hung: ten times 2 s, within the error of a percentile", slices.Repeat([]float64{2}, 300),
+			[]float64{2, 3600}, 22, 1},
+		{"longer work", slices.Repeat([]float64{2}, 300), []float64{5, 5, 5}, 15, 3},
+		{"too few for a percentile", slices.Repeat([]float64{2}, 100), []float64{2, 3600}, 3602, 0},
+	} {
+		m := finished(t, row.before, row.now...)
+		p, measured := m.Pace(after(60)), 2*float64(len(row.before))
+		if got := p.Seconds - measured; math.Abs(got-row.seconds) > 0.02*row.seconds {
+			t.Errorf("%s: %v s of work, want %v", row.name, got, row.seconds)
+		}
+		if got := p.LatelyLong; math.Abs(got-row.long) > 1e-9 {
+			t.Errorf("%s: %v took long, want %v", row.name, got, row.long)
+		}
+	}
+}
+
+// The messages of the last seconds say how long work takes now, and are forgotten soon.
+func TestTheLastSecondsAreForgottenSoon(t *testing.T) {
+	m := finished(t, slices.Repeat([]float64{2}, 300), slices.Repeat([]float64{10}, 40)...)
+	for _, row := range []struct{ after, n float64 }{{0, 40}, {8, 40 / math.E}, {16, 40 / math.E / math.E}, {60, 0}} {
+		p := m.Pace(after(60 + row.after))
+		if math.Abs(p.LatelyFinished-row.n) > 0.01 {
+			t.Errorf("%v s later %v messages count, want %v", row.after, p.LatelyFinished, row.n)
+		}
+		if row.n > 0 && math.Abs(p.LatelySeconds/p.LatelyFinished-10) > 0.01 || p.LatelyLong != p.LatelyFinished {
+			t.Errorf("%v s later %+v, want 10 s each, all of them long", row.after, p)
+		}
+	}
+}
