@@ -188,5 +188,17 @@ func (t *tally) estimate() muster.Estimate {
 	return e
 }
 
+// secondsOver returns by how many seconds the durations exceed most, in all.
+func (t *tally) secondsOver(most float64) (sum float64) {
+	for place := t.high; place >= t.low; place-- {
+		over := value(place+minIndex) - most
+		if over <= 0 {
+			break
+		}
+		sum += over * float64(t.counts[place])
+	}
+	return sum
+}
+
 // rankOf returns the rank, from 1 on, of the q-quantile among count sorted values.
 func rankOf(q float64, count int64) int64 { return max(1, int64(math.Ceil(q*float64(count)))) }

@@ -23,6 +23,7 @@ type Window struct {
 	// which are too old; it is valid while known is true. older is the sum of the counted steps before the newest,
 	// valid while summed is true: then only the newest step has to be added.
 	estimate muster.Estimate
+	hung     float64
 	older    histogram
 	aged     int
 
@@ -127,8 +128,15 @@ func (w Window) At(now time.Time) (Window, muster.Estimate) {
 		t.add(w.newest.histogram)
 	}
 	w.estimate, w.aged, w.known = t.estimate(), aged, true
+	if w.hung = 0; t.count > 0 {
+		w.hung = t.secondsOver(muster.HangsBeyond*w.estimate.P99Seconds) / float64(t.count)
+	}
 	return w, w.estimate
 }
+
+// Hung returns how many seconds of the mean come from what durations last beyond [muster.HangsBeyond] times the 99th
+// percentile. It is that of the newest [Window.At].
+func (w Window) Hung() float64 { return w.hung }
 
 // step returns the width of a step, at least a millisecond.
 func (w Window) step() time.Duration { return max(w.Length/windowSteps, time.Millisecond) }

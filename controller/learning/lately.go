@@ -26,13 +26,14 @@ const (
 
 // spend counts durations that were measured just now for the pace of work, and returns for how many seconds they took
 // workers. Those that hang count with [muster.HangsBeyond] times the 99th percentile of the hours before, and not with
-// the hour that they may have hung for. It must be called before the durations are added to those hours.
+// the hour that they may have hung for. What the hours lose by that is spread evenly over all messages, so that a pace
+// like that of the hours has their mean. It must be called before the durations are added to those hours.
 func (m *Memory) spend(at time.Time, h series.Durations) (seconds float64) {
 	var usual muster.Estimate
 	if m.processing, usual = m.processing.At(at); usual.Count < enoughMeasured {
 		return h.SumSeconds
 	}
-	seconds = series.SecondsUpTo(h, muster.HangsBeyond*usual.P99Seconds)
+	seconds = series.SecondsUpTo(h, muster.HangsBeyond*usual.P99Seconds) + float64(h.Count)*m.processing.Hung()
 	long := series.CountAbove(h, longMedians*usual.P50Seconds)
 	left, before := m.lately.left(at), m.lately
 	m.lately = lately{at, left*before.n + float64(h.Count), left*before.seconds + seconds,

@@ -49,6 +49,18 @@ func TestAMessageThatHungDoesNotSetThePace(t *testing.T) {
 	}
 }
 
+// A few messages that hang are part of the mean of the hours. A pace without one is as fast as they are, all the same.
+func TestAPaceLikeThatOfTheHoursHasTheirMean(t *testing.T) {
+	before := slices.Repeat([]float64{2}, 1000)
+	before[0], before[1] = 3600, 3600
+	m := finished(t, before, slices.Repeat([]float64{2}, 100)...)
+	p := m.Pace(after(60))
+	p.Finished, p.Seconds = p.Finished-1000, p.Seconds-2*998-7200
+	if each, want := p.Seconds/p.Finished, (2*998.0+7200)/1000; math.Abs(each-want) > 0.05*want {
+		t.Errorf("%v s each, want about the mean of the hours before, %v", each, want)
+	}
+}
+
 // The messages of the last seconds say how long work takes now, and are forgotten soon.
 func TestTheLastSecondsAreForgottenSoon(t *testing.T) {
 	m := finished(t, slices.Repeat([]float64{2}, 300), slices.Repeat([]float64{10}, 40)...)

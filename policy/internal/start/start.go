@@ -19,8 +19,8 @@ import (
 //
 //	workers = ceil(sqrt(A c / (15 b)))
 //
-// where A are the messages that only a launch now is in time for; c is the price of a late message in worker-seconds; b
-// is the boot time in seconds. Where b is longer than the objective, A are all messages that wait, or those that come
+// where A are the messages that only a launch now is in time for; c is the price of a late message in worker-seconds;
+// b is the boot time in seconds. Where b is longer than the objective, A are all messages that wait, or those that come
 // within b if these are more.
 //
 // If the messages that wait pay for all workers that max allows even with c = b, all begin: under too much work for max,
