@@ -39,8 +39,9 @@ func TestHowManyBeginOnMessagesOfUnknownDuration(t *testing.T) {
 		{"nor do a few messages", 10 * time.Minute, 60, 15, 1, 1, 2, 1, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			boot := muster.Estimate{Known: row.boot > 0, Prior: true, MeanSeconds: row.boot, P95Seconds: row.boot}
 			o := muster.Observation{
-				Boot:      muster.Estimate{Known: row.boot > 0, Prior: true, MeanSeconds: row.boot, P95Seconds: row.boot},
+				Boot:      boot,
 				Objective: muster.Objective{Latency: row.latency, Quantile: 0.99}, Limits: muster.Limits{Max: row.max},
 				Capacity: muster.Capacity{SlotsPerWorker: row.slots}, Poll: time.Second,
 				Arrivals: muster.Arrivals{Known: true, Minute: row.rate}, Queues: []muster.QueueObservation{
