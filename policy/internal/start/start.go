@@ -23,8 +23,8 @@ import (
 // b is the boot time in seconds. Where b is longer than the objective, A are all messages that wait, or those that come
 // within b if these are more.
 //
-// If the messages that wait pay for all workers that max allows even with c = b, all begin: under too much work for max,
-// a later launch never makes up for what an earlier one would have done.
+// If the messages that wait pay for all workers that max allows even with c = b, all begin: under too much work for
+// max, a later launch never makes up for what an earlier one would have done.
 //
 // The expression under the root is the answer to a newsvendor's problem. Work that takes anything from 5 ms to 4 h
 // makes the needed number of workers equally likely in each digit over a range of e^15, hence the 15. The worker after
