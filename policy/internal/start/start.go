@@ -19,9 +19,9 @@ import (
 //
 //	workers = ceil(sqrt(A c / (15 b)))
 //
-// where A are the messages that only a launch now is in time for; c is the price of a late message in worker-seconds;
-// b is the boot time in seconds. Where b is longer than the objective, A are all messages that wait, or those that come
-// within b if these are more.
+// where A are the messages that only a launch now is in time for, of those that wait or, if these are more, of those
+// that come next; c is the price of a late message in worker-seconds; b is the boot time in seconds. Where b is longer
+// than the objective, A are all messages that wait, or those that come within b.
 //
 // If the messages that wait pay for all workers that max allows even with c = b, all begin: under too much work for
 // max, a later launch never makes up for what an earlier one would have done.
@@ -47,17 +47,17 @@ func Workers(o muster.Observation) int {
 	return max(1, min(n, rules.Ceil(backlog/math.Max(1, o.Capacity.SlotsPerWorker))))
 }
 
-// inTimeNow returns how many messages a launch now is in time for, and a second launch is not: of those that wait, and
-// of those that come until then.
+// inTimeNow returns how many messages a launch now is in time for, and a second launch is not: of those that wait, or
+// of those that come until then if these are more. They are not added up: after a burst, the rate is that of what
+// waits.
 func inTimeNow(o muster.Observation, boot, latency float64) float64 {
-	again := secondLaunchReady(o, boot)
-	n := o.Arrivals.Minute * math.Min(boot, math.Max(0, again-latency))
+	again, waiting := secondLaunchReady(o, boot), 0.0
 	for _, g := range o.ByAge() {
 		if left := latency - g.AgeSeconds; boot < left && left < again {
-			n += g.Messages
+			waiting += g.Messages
 		}
 	}
-	return n
+	return math.Max(waiting, o.Arrivals.Minute*math.Min(boot, math.Max(0, again-latency)))
 }
 
 // secondLaunchReady returns in how many seconds the workers of a second launch take messages, if the first worker needs

@@ -21,10 +21,9 @@ func TestHowManyBeginOnMessagesOfUnknownDuration(t *testing.T) {
 		age            float64
 	}{
 		{"time for a second launch", 10 * time.Minute, 60, 1000, 1, 1, 100, 1, 0},
-		{"none: all that wait, and those that come within half a minute, sqrt(1034 / 15)", 2 * time.Minute, 75, 1000, 1,
-			1, 100, 9, 0},
-		{"those that wait are late in any case: those of half a minute, sqrt(34 / 15)", 2 * time.Minute, 75, 1000, 1, 1,
-			100, 2, 60},
+		{"no time for a second launch: all that wait, sqrt(1000 / 15)", 2 * time.Minute, 75, 1000, 1, 1, 100, 9, 0},
+		{"those that wait are late in any case: those that come within half a minute, sqrt(34 / 15)", 2 * time.Minute,
+			75, 1000, 1, 1, 100, 2, 60},
 		{"time for a second launch, but not for what has waited", 5 * time.Minute, 75, 1000, 1, 1, 100, 9, 200},
 		{"a boot that nothing states counts as two minutes", 4 * time.Minute, 0, 1000, 1, 1, 100, 9, 0},
 		{"no time to boot: those that come within one, sqrt(60 x 20 / 15)", 30 * time.Second, 60, 10, 1, 20, 100, 9,
