@@ -65,6 +65,9 @@ func inTimeNow(o muster.Observation, boot, latency float64) float64 {
 // until it receives, one until its finished message is seen, one until the second workers receive.
 func secondLaunchReady(o muster.Observation, boot float64) float64 {
 	first := boot
+	if o.Capacity.InService() > 0 {
+		first = 0 // it measures already
+	}
 	for _, g := range o.Coming {
 		first = math.Min(first, math.Max(0, boot-g.AgeSeconds))
 	}

@@ -53,3 +53,20 @@ func TestHowManyBeginOnMessagesOfUnknownDuration(t *testing.T) {
 		})
 	}
 }
+
+// Where a worker is in service already, the duration is known soon: a second launch is in time for more messages.
+func TestAWorkerInServiceMeasuresAlready(t *testing.T) {
+	o := muster.Observation{
+		Boot:      muster.Estimate{Known: true, Count: 1, MeanSeconds: 20, P95Seconds: 20},
+		Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99}, Limits: muster.Limits{Max: 100},
+		Capacity: muster.Capacity{SlotsPerWorker: 1}, Poll: time.Second,
+		Queues:  []muster.QueueObservation{{Backlog: muster.Measured(time.Time{}, 1000)}},
+		Waiting: []muster.Waiting{{AgeSeconds: 20, Messages: 1000}},
+	}
+	if got := Workers(o); got != 15 {
+		t.Errorf("%d workers begin while none is there, want 15: a second launch is ready in 44 s", got)
+	}
+	if o.Capacity.Busy = 1; Workers(o) != 1 {
+		t.Errorf("%d workers begin beside one in service, want 1: a second launch is ready in 24 s", Workers(o))
+	}
+}
