@@ -162,7 +162,8 @@ type Waiting struct {
 	Messages   float64 `json:"messages"`
 }
 
-// ByAge returns the waiting messages by age, oldest first: as one group if only the oldest age is known, or none.
+// ByAge returns the waiting messages by age, oldest first. Without groups it returns one of the oldest age, or of age 0
+// if that is unknown.
 func (o Observation) ByAge() []Waiting {
 	if len(o.Waiting) > 0 {
 		return o.Waiting
@@ -191,16 +192,19 @@ type Pool struct {
 // about the others, however long it takes.
 const HangsBeyond = 10
 
-// Pace is the work done in the last two minutes: Finished messages, which took Seconds slot-seconds in all. Each counts
-// with at most [HangsBeyond] times the 99th percentile of the hours before: one that hung for an hour would otherwise
-// look like longer work. Failed attempts are not in it, see [Progress].Failing.
+// Pace is the work done in the last two minutes: Finished messages, which took Seconds slot-seconds in all. Failed
+// attempts are not in it, see [Progress].Failing.
+//
+// Once 200 durations are measured, each counts with at most [HangsBeyond] times the 99th percentile of the hours before:
+// one that hung for an hour would otherwise look like longer work. The mean excess of those hours is added for each
+// message, so that Seconds / Finished keeps their mean.
 type Pace struct {
 	Finished float64 `json:"finished"`
 	Seconds  float64 `json:"seconds"`
 	// LatelyFinished, LatelySeconds and LatelyLong are of the last ten seconds or so, the newest counting most: how
-	// many messages ended, how long they took in all, and how many of them took more than twice the median of the
-	// hours before. After work has become longer few messages end, and those of before would hide the change for two
-	// minutes.
+	// many messages ended, how long they took in all, computed like Seconds, and how many of them took more than twice
+	// the median of the hours before. Work that became longer ends more rarely, so the earlier messages would hide it
+	// for two minutes.
 	LatelyFinished float64 `json:"lately_finished,omitzero"`
 	LatelySeconds  float64 `json:"lately_seconds,omitzero"`
 	LatelyLong     float64 `json:"lately_long,omitzero"`

@@ -23,4 +23,7 @@ func TestHowMuchOfAMeanHung(t *testing.T) {
 	if want := 2 * (3600 - 20.0) / 1000; math.Abs(w.Hung()-want) > 0.03*want || w.Hung() > e.MeanSeconds {
 		t.Errorf("%v s of a mean of %v s hung, want %v", w.Hung(), e.MeanSeconds, want)
 	}
+	if w, _ = w.At(at.Add(2 * time.Hour)); w.Hung() != 0 {
+		t.Errorf("%v s hung of what is forgotten", w.Hung())
+	}
 }

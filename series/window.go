@@ -19,9 +19,10 @@ type Window struct {
 	// steps are shared between windows and never change.
 	steps  []step
 	newest step
-	// The last three fields are a cache for repeated reading. estimate summarises all steps except the first aged ones,
-	// which are too old; it is valid while known is true. older is the sum of the counted steps before the newest,
-	// valid while summed is true: then only the newest step has to be added.
+	// The next four fields are a cache for repeated reading. estimate summarises all steps except the first aged ones,
+	// which are too old; it is valid while known is true, and so is hung, which is that of [Window.Hung]. older is the
+	// sum of the counted steps before the newest, valid while summed is true: then only the newest step has to be
+	// added.
 	estimate muster.Estimate
 	hung     float64
 	older    histogram

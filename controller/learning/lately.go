@@ -24,10 +24,10 @@ const (
 	longMedians = 2
 )
 
-// spend counts durations that were measured just now for the pace of work, and returns for how many seconds they took
-// workers. Those that hang count with [muster.HangsBeyond] times the 99th percentile of the hours before, and not with
-// the hour that they may have hung for. What the hours lose by that is spread evenly over all messages, so that a pace
-// like that of the hours has their mean. It must be called before the durations are added to those hours.
+// spend returns the seconds with which durations measured just now count in the pace of work, and adds them to lately.
+// Those that hang count with [muster.HangsBeyond] times the 99th percentile of the hours before, and not with
+// the hour that they may have hung for. The rest of their time is spread evenly over all messages, so that a pace like
+// that of the hours has their mean. It must be called before the durations are added to those hours.
 func (m *Memory) spend(at time.Time, h series.Durations) (seconds float64) {
 	var usual muster.Estimate
 	if m.processing, usual = m.processing.At(at); usual.Count < enoughMeasured {

@@ -52,7 +52,7 @@ type Memory struct {
 	// never changed.
 	crowding *crowding
 	// arrivals counts messages, finished the measured durations, which are nearly all finished messages, of the last
-	// hour; spent counts their seconds.
+	// hour; spent counts their seconds as spend returns them, and lately is what ended in the last seconds.
 	arrivals, finished, spent series.Counts
 	lately                    lately
 	progress                  progress

@@ -45,7 +45,7 @@ type Work struct {
 	Variation float64
 	// Classes is the number of known message classes; 0 if all work is treated as one.
 	Classes int
-	// Hanging is how many messages in progress hang; see the function of that name.
+	// Hanging is how many messages in progress hang, as the function of that name estimates.
 	Hanging float64
 }
 
@@ -77,37 +77,48 @@ func Of(o muster.Observation) (Work, bool) {
 	weight := math.Min(weightBefore*(1+variation*variation), math.Max(1, float64(e.Count)))
 	// A message in progress may end now, or have just begun: the lower bound counts it as finished, the upper does not.
 	inProgress, held := float64(o.Capacity.BusySlots), Held(o.Capacity, math.Max(2*e.MeanSeconds, tailOf(e)))
-	changed := changedWork(o, variation)
-	hanging := Hanging(o.Capacity, math.Max(tailOf(e), e.P99Seconds))
+	changed, jump := changedWork(o, variation), jumped(o.Pace)
+	// Work that has ended shows how long other work may take.
+	finished := max(e.MeanSeconds, (weight*e.MeanSeconds+o.Pace.Seconds)/(weight+o.Pace.Finished), jump)
+	hanging := Hanging(o.Capacity, math.Max(tailOf(e), e.P99Seconds)*finished/e.MeanSeconds)
 	if hanging > 0 {
 		inProgress, held, changed = 0, 0, 0
 	}
 	before := weight*e.MeanSeconds + o.Pace.Seconds + inProgress*held
 	low := before / (weight + o.Pace.Finished + inProgress)
 	high := before / (weight + o.Pace.Finished)
-	lately := max(min(max(e.MeanSeconds, low), high), jumped(o.Pace))
+	lately, ended := min(max(e.MeanSeconds, low), high), o.Pace.Finished+inProgress
+	if jump > lately {
+		lately, ended = jump, o.Pace.LatelyFinished
+	}
 	mean := max(lately, changed)
 	scale := mean / e.MeanSeconds
 	usual := math.Max(e.MeanSeconds, tailOf(e))
 	return Work{
 		Mean: mean, FinishedMean: lately,
 		LongTermMean: max(e.MeanSeconds,
-			followChange(e.MeanSeconds, lately, deviation, weight, o.Pace.Finished+inProgress)),
+			followChange(e.MeanSeconds, lately, deviation, weight, ended)),
 		Deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, Tail: usual * scale, LongTermTail: usual,
 		Variation: math.Min(1, variation),
 		Longest:   e.P99Seconds * mean / e.MeanSeconds, Hanging: hanging,
 	}, true
 }
 
-// jumped returns the mean of the messages that ended in the last seconds, if most of them took more than twice the
-// median of the hours before; else 0. By definition half of all messages take no longer than the median, so two thirds
-// of ten or more are no chance, however skewed the durations are, and single ones that hang do not count.
+// jumped returns the mean of the n messages that ended in the last seconds, if most of them took more than twice the
+// median of the hours before; else 0. Most are two thirds, and a deviation and more above a half:
+//
+//	max(2 n / 3, n / 2 + sqrt(n))
+//
+// At most half of all messages take longer than the median, so independent messages rarely pass this test by chance,
+// however skewed they are, and single ones that hang do not count. Those of one burst may pass it, because the short
+// ones end first.
 func jumped(p muster.Pace) float64 {
-	const few, most = 10, 2.0 / 3
-	if p.LatelyFinished < few || p.LatelyLong < most*p.LatelyFinished {
+	const few = 10
+	n := p.LatelyFinished
+	if n < few || p.LatelyLong < math.Max(2*n/3, n/2+math.Sqrt(n)) {
 		return 0
 	}
-	return p.LatelySeconds / p.LatelyFinished
+	return p.LatelySeconds / n
 }
 
 // followChange returns a mean from before, corrected by a newer mean:

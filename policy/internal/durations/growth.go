@@ -135,9 +135,9 @@ func (g *Growth) Convert(o muster.Observation, busy float64) muster.Observation 
 			o.Classes[i].Processing = scaled(o.Classes[i].Processing, ever)
 		}
 	}
-	lately := to / g.meanSlowdown(func(c muster.Crowd) float64 { return c.Lately })
-	o.Pace.Seconds *= lately
-	o.Pace.LatelySeconds *= lately
+	o.Pace.Seconds *= to / g.meanSlowdown(func(c muster.Crowd) float64 { return c.Lately })
+	// A crowded machine makes messages long as well, so those of the last seconds show no other work.
+	o.Pace.LatelyFinished, o.Pace.LatelySeconds, o.Pace.LatelyLong = 0, 0, 0
 	now := to / g.Slowdown(float64(o.Capacity.BusySlots))
 	o.Capacity.HeldMeanSeconds *= now
 	o.Capacity.HeldDeviationSeconds *= now

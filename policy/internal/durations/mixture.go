@@ -123,14 +123,14 @@ func workOfMixture(o muster.Observation, m mixture) Work {
 	weight := sharesBefore*(1+variation*variation) + m.finished()
 	inProgress := float64(o.Capacity.BusySlots)
 	held, changed := Held(o.Capacity, math.Max(2*mean, e.P99Seconds)), changedWork(o, variation)
-	hanging := Hanging(o.Capacity, e.P99Seconds)
+	tail, longest := m.tail(m.shares)
+	hanging := Hanging(o.Capacity, max(e.P99Seconds, tail, longest)) // of a class that has become frequent, none hangs
 	if hanging > 0 {
 		inProgress, held, changed = 0, 0, 0
 	}
 	lately := math.Max(mean, (weight*mean+inProgress*held)/(weight+inProgress))
 	now := max(lately, changed)
 	scale := now / mean
-	tail, longest := m.tail(m.shares)
 	usual, _ := m.tail(m.ever)
 	// The tail does not grow with the mean: more long messages are not longer messages.
 	return Work{

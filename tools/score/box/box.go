@@ -18,8 +18,8 @@ import (
 
 const (
 	// mostPerRun is how long a run of the policy in a drawn world may take, mostPerBaseline one of a baseline. A longer
-	// one counts as not answered. Baselines have more time, because their speed is not judged: who is left out of a
-	// comparison cannot be regretted.
+	// one counts as not answered. Baselines have more time, because their speed is not judged: a baseline that is left
+	// out cannot be regretted.
 	mostPerRun, mostPerBaseline = time.Minute, 10 * time.Minute
 	// mostForOracle bounds the messages of a world for which the schedule of an oracle is computed.
 	mostForOracle = 20_000
