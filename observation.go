@@ -195,16 +195,16 @@ const HangsBeyond = 10
 // Pace is the work done in the last two minutes: Finished messages, which took Seconds slot-seconds in all. Failed
 // attempts are not in it, see [Progress].Failing.
 //
-// Once 200 durations are measured, each counts with at most [HangsBeyond] times the 99th percentile of the hours before:
-// one that hung for an hour would otherwise look like longer work. The mean excess of those hours is added for each
-// message, so that Seconds / Finished keeps their mean.
+// Once 200 durations are measured, each counts with at most [HangsBeyond] times the 99th percentile of the hours
+// before: one that hung for an hour would otherwise look like longer work. The mean excess of those hours is added for
+// each message, so that Seconds / Finished keeps their mean.
 type Pace struct {
 	Finished float64 `json:"finished"`
 	Seconds  float64 `json:"seconds"`
 	// LatelyFinished, LatelySeconds and LatelyLong are of the last ten seconds or so, the newest counting most: how
-	// many messages ended, how long they took in all, computed like Seconds, and how many of them took more than twice
-	// the median of the hours before. Work that became longer ends more rarely, so the earlier messages would hide it
-	// for two minutes.
+	// many messages ended, how long they took in all, computed like Seconds, and how many of them took more than
+	// twice the median of the hours before. Work that became longer ends more rarely, so the earlier messages would
+	// hide it for two minutes.
 	LatelyFinished float64 `json:"lately_finished,omitzero"`
 	LatelySeconds  float64 `json:"lately_seconds,omitzero"`
 	LatelyLong     float64 `json:"lately_long,omitzero"`

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
-	"github.com/muster-scale/muster/controller/learning"
 	"github.com/muster-scale/muster/roster"
 	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/worker/protocol"
@@ -112,10 +111,9 @@ func (s Settings) Restores(r muster.Record, now time.Time) bool {
 	return r.Kind == muster.Learned || !r.At.Before(now.Add(-s.reach()))
 }
 
-// reach is the age up to which records of every kind count. The pace of the last two minutes depends on the durations
-// that were measured before them.
+// reach is the age up to which records of every kind count.
 func (s *Settings) reach() time.Duration {
-	return max(time.Hour, s.Learn+learning.PaceOver+learning.Every, s.memory+holdEvery, series.Counts{Length: s.lookBack()}.Reach())
+	return max(s.learning().Reach(), s.memory+holdEvery)
 }
 
 // RestoreFrom returns the age up to which [Settings.Restore] needs records.

@@ -40,6 +40,12 @@ type Rules struct {
 	Quantile float64
 }
 
+// Reach returns the age up to which records count. The pace of the last two minutes depends on the durations that were
+// measured before them.
+func (r Rules) Reach() time.Duration {
+	return max(time.Hour, r.Learn+PaceOver+Every, series.Counts{Length: r.LookBack}.Reach())
+}
+
 // Memory is what was learned of one fleet. It derives from the records and from the measurements since the last one, so
 // that a restart changes nothing. It is a value: a copy may be changed without the original. Make it with [New].
 type Memory struct {

@@ -63,9 +63,10 @@ func Typical(all []muster.Busiest) []muster.Busiest {
 // minute would look like two each minute.
 //
 // Three exceptions hold. If arrivals have been watched for a short time only, a third of the asked time counts as
-// watched: the first seconds say little about a whole boot. A spike in the last ten seconds goes on as the busiest times
-// of the past hours did. If it is about as large as the largest of them, at least as many messages again are expected:
-// the busiest times contain the spike itself, so an equal earlier one that ended cannot be told from it. With growth, a rate that grows steadily grows on: see [Growth].
+// watched: the first seconds say little about a whole boot. A spike in the last ten seconds goes on as the busiest
+// times of the past hours did. If it is about as large as the largest of them, at least as many messages again are
+// expected: the busiest times contain the spike itself, so an equal earlier one that ended cannot be told from it. With
+// growth, a rate that grows steadily grows on: see [Growth].
 func Expected(a muster.Arrivals, seconds float64, growth bool) float64 {
 	watched := cmp.Or(a.WatchedSeconds, 3600)
 	// largest is the share of the busiest ten seconds from which a spike counts as the largest.

@@ -52,7 +52,8 @@ func TestWhatIsUsualNowDoesNotHang(t *testing.T) {
 		{"longer than ten times all work", muster.Observation{Processing: even(1, 10_000), Capacity: busy}, true},
 		{"after a jump", muster.Observation{Processing: even(1, 10_000), Capacity: busy, Pace: muster.Pace{
 			LatelyFinished: 20, LatelySeconds: 600, LatelyLong: 20}}, false},
-		{"a class that has stayed rare", muster.Observation{Processing: all, Classes: classes(0), Capacity: busy}, true},
+		{"a class that has stayed rare", muster.Observation{Processing: all, Classes: classes(0), Capacity: busy},
+			true},
 		{"a class that has become frequent", muster.Observation{Processing: all, Classes: classes(100), Capacity: busy},
 			false},
 	} {
@@ -65,8 +66,9 @@ func TestWhatIsUsualNowDoesNotHang(t *testing.T) {
 // On a machine that all members share, more messages in progress take longer. That is no other work.
 func TestACrowdedMachineShowsNoJump(t *testing.T) {
 	o := muster.Observation{
-		Processing: muster.Estimate{Known: true, Count: 1000, MeanSeconds: 2, P50Seconds: 2, P95Seconds: 2, P99Seconds: 2},
-		Pace:       muster.Pace{Finished: 100, Seconds: 200, LatelyFinished: 20, LatelySeconds: 200, LatelyLong: 20},
+		Processing: muster.Estimate{Known: true, Count: 1000, MeanSeconds: 2, P50Seconds: 2, P95Seconds: 2,
+			P99Seconds: 2},
+		Pace: muster.Pace{Finished: 100, Seconds: 200, LatelyFinished: 20, LatelySeconds: 200, LatelyLong: 20},
 	}
 	g := Growth{Known: true, Base: 1, Useful: 2, Crowds: []muster.Crowd{{Busy: 4, Messages: 1000, Lately: 100}}}
 	if p := g.Convert(o, 4).Pace; p.LatelyFinished != 0 || p.LatelyLong != 0 || p.Seconds != 200 {

@@ -47,9 +47,9 @@ func Workers(o muster.Observation) int {
 	return max(1, min(n, rules.Ceil(backlog/math.Max(1, o.Capacity.SlotsPerWorker))))
 }
 
-// inTimeNow returns how many messages a launch now is in time for and a second launch is not. It counts those that wait,
-// or if these are more, those that come within the next again - latency seconds, a boot at most. Both are not added:
-// after a burst, the rate is that of the messages that wait.
+// inTimeNow returns how many messages a launch now is in time for and a second launch is not. It counts those that
+// wait, or if these are more, those that come within the next again - latency seconds, a boot at most. Both are not
+// added: after a burst, the rate is that of the messages that wait.
 func inTimeNow(o muster.Observation, boot, latency float64) float64 {
 	again, waiting := secondLaunchReady(o, boot), 0.0
 	for _, g := range o.ByAge() {
