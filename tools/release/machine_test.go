@@ -104,7 +104,7 @@ func output(t *testing.T, name string, args ...string) string {
 }
 
 // maxProgram bounds the program of a release for linux/amd64, in bytes: each worker of a fleet is this program.
-const maxProgram = 32 << 20
+const maxProgram = 33 << 20
 
 func useArchive(t *testing.T, dist string) {
 	dir := t.TempDir()
