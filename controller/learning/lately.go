@@ -25,9 +25,9 @@ const (
 )
 
 // spend returns the seconds with which durations measured just now count in the pace of work, and adds them to lately.
-// Those that hang count with [muster.HangsBeyond] times the 99th percentile of the hours before, and not with
-// the hour that they may have hung for. The rest of their time is spread evenly over all messages, so that a pace like
-// that of the hours has their mean. It must be called before the durations are added to those hours.
+// Those that hang count with [muster.HangsBeyond] times the 99th percentile of the hours before, and not with the hour
+// that they may have hung for. The rest of their time is spread evenly over all messages, so that a pace like that of
+// the hours has their mean. It must be called before the durations are added to those hours.
 func (m *Memory) spend(at time.Time, h series.Durations) (seconds float64) {
 	var usual muster.Estimate
 	if m.processing, usual = m.processing.At(at); usual.Count < enoughMeasured {

@@ -113,7 +113,7 @@ func useArchive(t *testing.T, dist string) {
 	if info, err := os.Stat(program); err != nil {
 		t.Fatal(err)
 	} else if t.Logf("the program has %d bytes", info.Size()); runtime.GOARCH == "amd64" && info.Size() > maxProgram {
-		t.Errorf("the program has %d bytes, at most %d are allowed; do without the dependency that came", info.Size(),
+		t.Errorf("the program has %d bytes, at most %d are allowed; do without what came", info.Size(),
 			maxProgram)
 	}
 	var said struct {

@@ -61,7 +61,7 @@ func inTimeNow(o muster.Observation, boot, latency float64) float64 {
 }
 
 // secondLaunchReady returns in how many seconds the workers of a second launch take messages, if the first worker needs
-// no time to measure the duration. Four polls add to the two boots: one until the first worker is seen in service, one
+// no time to measure the duration. Four polls add to the boots: one until the first worker is seen in service, one
 // until it receives, one until its finished message is seen, one until the second workers receive.
 func secondLaunchReady(o muster.Observation, boot float64) float64 {
 	first := boot
