@@ -47,7 +47,7 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/18"
+	deadlineRevision = "deadline/19"
 )
 
 // Decide implements [muster.Policy].
@@ -108,6 +108,8 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 //     corrected, the messages would be late;
 //   - all permitted workers are needed.
 //
+// While no worker is in service and messages are late, more may be launched than they need: see racers.
+//
 // Nothing is launched for messages that idle workers disprove, or that were finished since they were counted: see
 // countsAreOutdated and countsAreFinished.
 func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan) muster.Decision {
@@ -158,6 +160,9 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 		launch = 1
 	}
 	out := max(active+launch, keep)
+	if racers := plan.racers(o); active+racers > out {
+		plan.racing, out = true, active+racers
+	}
 	d.Floor = keep
 	return d.With(muster.Term{
 		Rule: deadlineRule, Out: out,

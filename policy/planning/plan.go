@@ -14,9 +14,9 @@ import (
 
 // plan is one observation prepared for the question that Deadline asks: how many workers must be launched, and when?
 //
-// newPlan makes one. It is then only read, except that promptLaunch, probing, outdated, done and forLate note why a
-// number was chosen, for the sentence. All times are in seconds; instants count from the observation. Counts of slots
-// and messages are means, so they need not be whole.
+// newPlan makes one. It is then only read, except that promptLaunch, probing, outdated, done, racing and forLate note
+// why a number was chosen, for the sentence. All times are in seconds; instants count from the observation. Counts of
+// slots and messages are means, so they need not be whole.
 type plan struct {
 	// Work is the estimate of the processing duration.
 	durations.Work
@@ -65,6 +65,11 @@ type plan struct {
 	// outdated is true if idle workers disprove the counted messages, done if messages that were finished since explain
 	// them. Then no worker is launched for them.
 	outdated, done bool
+	// unearned is how many more messages the workers in service would have begun within the lag than have finished. It
+	// is 0 for exact counts, and where workers do not report.
+	unearned float64
+	// racing is true if more workers are launched than the messages need, because the first of them is ready sooner.
+	racing bool
 	// arrivals are the rates and the busiest times. They count if the objective leaves no time to launch a worker for
 	// a message that waits already.
 	arrivals muster.Arrivals
@@ -138,6 +143,9 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 		// Messages that take the whole tail are late in any case. A smaller tail leaves the others half of the time
 		// that a message of mean duration can wait.
 		p.Tail = math.Max(p.Mean, most)
+	}
+	if p.lag > 0 && !c.Unreported {
+		p.unearned = math.Max(0, p.begunInService(p.lag)-o.FinishedSince)
 	}
 	p.begunBy = make([]float64, len(p.waiting))
 	for i, g := range p.waiting {
@@ -394,9 +402,11 @@ const standingShare = 0.25
 //
 // count takes one need, as in needAfter. ahead counts the waiting messages, wait is the time in seconds that a message
 // may wait. What arrived within the lag is among the messages, but a worker launched now is ready after its boot,
-// however old the counts are.
+// however old the counts are. The workers in service are taken to have worked for the lag as well, except for what they
+// have not finished: those that have just come did not.
 func (p *plan) needForArrivals(ahead, wait float64, count func(why cause, ahead, latest, begun float64)) {
 	boot := p.boot + p.lag
+	ahead += p.unearned
 	// Workers on their way are left out: with them, a launch would shorten the time that it was ordered for.
 	within := math.Max(wait, p.catchUp(ahead+p.expectedArrivals(boot)-p.begunInService(boot),
 		p.expectedArrivals(boot)/boot))

@@ -104,6 +104,10 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	switch {
 	case p.promptLaunch:
 		return fmt.Sprintf("%s; there is no worker; launching 1 at once, because the fleet is prompt", waiting)
+	case p.racing:
+		return fmt.Sprintf("%s; no worker is in service, and what comes until one is ready is late; launching "+
+			"%d now%s, of which the first is ready sooner",
+			waiting, launch, strings.Replace(boots, " because", ", because", 1))
 	case launch > 0 && (n.workers == 0 || p.outdated || p.done):
 		return fmt.Sprintf("%s; launching %d to be ready for the busiest times of the past hours%s%s", waiting, launch,
 			strings.Replace(boots, " because", ", because", 1), p.whyLate(o))

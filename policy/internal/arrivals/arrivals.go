@@ -1,6 +1,7 @@
 // Package arrivals answers questions about the measured arrivals of a fleet, as [muster.Arrivals] has them: how many to
-// expect next ([Expected], [Growth]), how high their rate may be at most ([Bound]), and how many messages come at the
-// busiest times ([Within], [Typical]), also under a forecast ([ForecastRate], [ForecastBusiest]).
+// expect next ([Expected], [Growth]), how high their rate may be at most ([Bound]), at which rate a stream comes that
+// has just begun ([OfStream]), and how many messages come at the busiest times ([Within], [Typical]), also under a
+// forecast ([ForecastRate], [ForecastBusiest]).
 //
 //	most := arrivals.Bound(o.Arrivals)
 //	burst := arrivals.Within(arrivals.Typical(o.Arrivals.Busiest), 90)
@@ -31,6 +32,26 @@ func Bound(a muster.Arrivals) float64 {
 		least = math.Min(least, (n+1+z*math.Sqrt(n))/over)
 	}
 	return least
+}
+
+// OfStream returns at which rate, in messages a second, a stream comes that no worker has received from yet: waiting
+// are all its messages, oldest first. It is twice what came in one half of the last minute, or of the time since the
+// first message: the half with fewer messages, less one deviation of chance. A burst has only one half.
+func OfStream(waiting []muster.Waiting) float64 {
+	if len(waiting) == 0 || waiting[0].AgeSeconds <= 0 {
+		return 0
+	}
+	over, young, old := math.Min(waiting[0].AgeSeconds, 60), 0.0, 0.0
+	for _, g := range waiting {
+		switch {
+		case g.AgeSeconds <= over/2:
+			young += g.Messages
+		case g.AgeSeconds <= over:
+			old += g.Messages
+		}
+	}
+	came := math.Min(young, old)
+	return math.Max(0, came-math.Sqrt(came)) / (over / 2)
 }
 
 // Within returns how many messages arrived within so many seconds at the busiest times, interpolated linearly between

@@ -77,3 +77,31 @@ func TestASpikeGoesOnAsPastOnesDid(t *testing.T) {
 		}
 	}
 }
+
+// A stream shows in both halves of the time since its first message, and a burst in one.
+func TestAStreamShowsInBothHalvesOfTheTime(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		waiting []muster.Waiting
+		want    float64
+	}{
+		{"nothing waits", nil, 0},
+		{"no age is known", []muster.Waiting{{Messages: 100}}, 0},
+		{"a burst", []muster.Waiting{{AgeSeconds: 10, Messages: 100}}, 0},
+		{"25 in each half of ten seconds, less five by chance",
+			[]muster.Waiting{{AgeSeconds: 10, Messages: 25}, {AgeSeconds: 5, Messages: 25}}, 4},
+		{"the half with fewer counts",
+			[]muster.Waiting{{AgeSeconds: 10, Messages: 25}, {AgeSeconds: 5, Messages: 900}}, 4},
+		{"whichever it is", []muster.Waiting{{AgeSeconds: 10, Messages: 900}, {AgeSeconds: 5, Messages: 25}}, 4},
+		{"one in each half may be chance",
+			[]muster.Waiting{{AgeSeconds: 10, Messages: 1}, {AgeSeconds: 1, Messages: 1}}, 0},
+		{"what came before the last minute does not count", []muster.Waiting{{AgeSeconds: 600, Messages: 1e6},
+			{AgeSeconds: 60, Messages: 100}, {AgeSeconds: 30, Messages: 100}}, 3},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got := arrivals.OfStream(row.waiting); got != row.want {
+				t.Errorf("%v messages a second, want %v", got, row.want)
+			}
+		})
+	}
+}

@@ -32,8 +32,8 @@ var whyWorst = map[uint64]string{
 	1067: "A burst launches a second worker, which boots for twenty minutes; the first one has finished the burst " +
 		"after a minute.",
 	1072: "Ten workers were there before a spike that nothing announces, and stay for the next ones.",
-	1073: "Nothing was there at the first message. Of twenty workers launched at once, the first is ready sooner " +
-		"than of two; two do the work.",
+	1073: "Nothing was there at the first message, and nothing states that boots take two minutes. Some workers are " +
+		"launched because the first of them is ready sooner; the other launches more.",
 	1074: "Four workers are kept where three would do for the 99 % that are asked for.",
 	1080: "Late messages cost little, so one worker is launched for each, and has been idle for a second when it " +
 		"says so. The other lets most wait.",
