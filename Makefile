@@ -7,11 +7,11 @@ MODULE := github.com/muster-scale/muster
 # would find nothing there and take three times as long, so make test runs them without it. internal/endtoend is among
 # them for another reason: hours of simulated timers in bubbles of testing/synctest now and then crash the detector of
 # Go 1.26 itself. What it drives is tested under the detector in its own packages.
-PURE := ./advice ./app/advise ./app/playground ./app/replay ./app/simulation ./config/edit ./config/settings ./sim/variants ./event ./guard ./leader ./override ./policy/instructed ./awsrules/counts ./awsrules/spot ./awsrules/warmpool ./sim/trace/recorded ./policy ./policy/planning ./policy/internal/durations ./policy/internal/quiet ./policy/internal/lateness ./policy/peer ./series ./metricmath ./metricmath/language ./awsrules/alarm ./awsrules/tracking ./awsrules/stepscaling ./sim ./sim/world ./sim/scoring ./sim/queueing ./sim/internal/kernel ./sim/limit ./sim/limit/uninformed ./sim/trace ./sim/trace/internal/chance ./sim/trace/statistics ./sim/worlds ./sim/report ./sim/cloud ./sim/cloud/groups ./sim/contest ./internal/arch ./internal/endtoend
+PURE := ./advice ./app/advise ./app/playground ./app/replay ./app/simulation ./config/edit ./config/settings ./sim/variants ./event ./guard ./leader ./override ./policy/instructed ./awsrules/counts ./awsrules/spot ./awsrules/warmpool ./sim/trace/recorded ./policy ./policy/planning ./policy/internal/durations ./policy/internal/quiet ./policy/internal/race ./policy/internal/lateness ./policy/peer ./series ./metricmath ./metricmath/language ./awsrules/alarm ./awsrules/tracking ./awsrules/stepscaling ./sim ./sim/world ./sim/scoring ./sim/queueing ./sim/internal/kernel ./sim/limit ./sim/limit/uninformed ./sim/trace ./sim/trace/internal/chance ./sim/trace/statistics ./sim/worlds ./sim/report ./sim/cloud ./sim/cloud/groups ./sim/contest ./internal/arch ./internal/endtoend
 # RACE turns the race detector on, except inside SQLite, which is C translated to Go. Only one goroutine at a time uses
 # a connection; database/sql ensures that, and is checked. Tests of the history and the queue then take less than half the
 # time. A program under the detector sleeps for a second before it ends; make test sets 10 ms (GORACE), because tests
-# start hundreds of programs.
+# start hundreds of programs. These tests mostly wait for the programs, so six of a package run at a time.
 RACE := -race -gcflags=modernc.org/libc=-race=false -gcflags=modernc.org/sqlite/lib=-race=false
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 CUTS ?= 100000
@@ -51,7 +51,7 @@ test: ## run every test that needs only Go, with the race detector where gorouti
 	$(GO) test -vet=off $(PURE) ./controller # under the detector, controller skips tests that only compute
 	$(GO) test -vet=off -run '^TestComputingScripts$$' ./cmd/muster
 	$(GO) test -C tools -vet=off ./...
-	CGO_ENABLED=1 GORACE="atexit_sleep_ms=10 $$GORACE" $(GO) test -vet=off -timeout 20m $(RACE) $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(PURE:./%=$(MODULE)/%))")
+	CGO_ENABLED=1 GORACE="atexit_sleep_ms=10 $$GORACE" $(GO) test -vet=off -timeout 20m -parallel 6 $(RACE) $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(PURE:./%=$(MODULE)/%))")
 
 fuzz: ## run each fuzz target for some seconds (FUZZTIME=10s)
 	@scripts/fuzz $(or $(FUZZTIME),10s)
