@@ -259,14 +259,13 @@ func workedWhenLate() []string {
 
 // workedByRacers is the example of workers that are launched to be ready sooner.
 func workedByRacers() string {
-	o := nobody()
+	o := withoutWorkers()
+	o.Capacity.SlotsPerWorker = 9
 	p := planOf(o)
-	// The n-th worker is expected to be ready so many deviations before the first of the others.
-	sooner := func(deviations float64) string { return three(deviations * priorSpread * p.bootMean) }
-	return fmt.Sprintf("100 messages of 50 ms come each second and cost %s worker-seconds each when late; one worker "+
-		"takes %s a second. Boots take 120 s, and how far they vary was not measured. %d workers are launched: the "+
-		"eighth is expected to save %s s, and the ninth %s s of the %s s that its boot costs.", three(p.price),
-		three(p.slots/p.Mean), p.racers(o), sooner(0.0714), sooner(0.0614), three(p.bootMean*p.Mean/(p.slots*p.price)))
+	n := p.race(o)
+	return fmt.Sprintf("100 messages of 50 ms come each second and cost %s worker-seconds each when late. One worker "+
+		"takes %s a second. Boots take 120 s, and how far they vary was not measured. %d workers are launched.",
+		three(p.price), three(p.slots/p.Mean), n)
 }
 
 // TestArithmeticNamesWhatThereIs holds that the page's names are those of the code, and that no symbol stands for two

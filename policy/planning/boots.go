@@ -2,12 +2,10 @@ package planning
 
 import (
 	"math"
-	"slices"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy/internal/arrivals"
 	"github.com/muster-scale/muster/policy/internal/race"
-	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
 // begunTogether is [plan.begun] with the workers on their way taken together: see startsAfterBoot. It is for messages
@@ -74,25 +72,18 @@ func (p *plan) launchesTogether(messages, before float64) float64 {
 	return math.Min(n, root*root)
 }
 
-// priorSpread is the assumed standard deviation of boot times over their mean, before the first is measured.
-const priorSpread = 0.15
-
-// racers returns how many workers are launched now only because the first of several is ready sooner than one. It is 0
-// unless no worker is in service and the objective leaves no time to launch: then what comes until one is ready is
-// late, and pays for that, as far as one worker can take it. See [race.Workers].
-func (p *plan) racers(o muster.Observation) int {
-	if o.Capacity.InService() > 0 || p.slack() > 0 || p.latency < p.Mean || p.pool.ready > 0 ||
-		slices.ContainsFunc(o.Coming, func(g muster.Coming) bool { return g.Warm > 0 }) {
+// race returns how many workers are launched now only because the first of several is ready sooner than one. It is 0
+// unless no worker is in service and the objective leaves no time to launch. Messages that come are then late until one
+// is ready, and pay for it as far as one worker could take them. See [race.Workers].
+func (p *plan) race(o muster.Observation) int {
+	room := race.Room(o)
+	if room == 0 || p.slack() > 0 || p.latency < p.Mean || p.outdated || p.done {
 		return 0
 	}
-	rate := math.Min(arrivals.OfStream(p.waiting), p.slots/p.Mean)
+	p.stream = math.Min(arrivals.OfStream(p.waiting, p.step/2), p.slots/p.Mean)
 	if p.arrivals.WatchedSeconds >= p.bootMean {
-		rate = math.Min(rate, p.expectedArrivals(p.bootMean)/p.bootMean)
+		p.stream = math.Min(p.stream, p.expectedArrivals(p.bootMean)/p.bootMean)
 	}
-	boots := race.Boots{Mean: p.bootMean, Spread: p.bootSpread}
-	if !o.Boot.Known || o.Boot.Prior {
-		boots.Spread = priorSpread * p.bootMean
-	}
-	most := min(o.Limits.Max, rules.Ceil(o.Backlog().Value)) - o.Capacity.Active()
-	return race.Workers(boots, o.Coming, rate*p.price, most)
+	late := math.Max(0, p.lastMoment(p.waiting[0]))
+	return race.Workers(race.BootsOf(o.Boot, p.bootMean, p.bootSpread), o.Coming, late, p.stream*p.price, room)
 }

@@ -108,10 +108,8 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 //     corrected, the messages would be late;
 //   - all permitted workers are needed.
 //
-// While no worker is in service and messages are late, more may be launched than they need: see racers.
-//
 // Nothing is launched for messages that idle workers disprove, or that were finished since they were counted: see
-// countsAreOutdated and countsAreFinished.
+// countsAreOutdated and countsAreFinished. While no worker is in service, more may be launched: see race.
 func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan) muster.Decision {
 	active := o.Capacity.Active()
 	keep := plan.keptWorkers(o)
@@ -160,8 +158,8 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 		launch = 1
 	}
 	out := max(active+launch, keep)
-	if racers := plan.racers(o); active+racers > out {
-		plan.racing, out = true, active+racers
+	if race := active + plan.race(o); race > out {
+		plan.racers, out = race-out, race
 	}
 	d.Floor = keep
 	return d.With(muster.Term{

@@ -14,9 +14,9 @@ import (
 
 // plan is one observation prepared for the question that Deadline asks: how many workers must be launched, and when?
 //
-// newPlan makes one. It is then only read, except that promptLaunch, probing, outdated, done, racing and forLate note
-// why a number was chosen, for the sentence. All times are in seconds; instants count from the observation. Counts of
-// slots and messages are means, so they need not be whole.
+// newPlan makes one. It is then only read, except that promptLaunch, probing, outdated, done, racers, stream and
+// forLate note why a number was chosen, for the sentence. All times are in seconds; instants count from the
+// observation. Counts of slots and messages are means, so they need not be whole.
 type plan struct {
 	// Work is the estimate of the processing duration.
 	durations.Work
@@ -65,11 +65,13 @@ type plan struct {
 	// outdated is true if idle workers disprove the counted messages, done if messages that were finished since explain
 	// them. Then no worker is launched for them.
 	outdated, done bool
-	// unearned is how many more messages the workers in service would have begun within the lag than have finished. It
-	// is 0 for exact counts, and where workers do not report.
-	unearned float64
-	// racing is true if more workers are launched than the messages need, because the first of them is ready sooner.
-	racing bool
+	// unearned is how many messages the workers in service would have begun within the lag and did not. earned is how
+	// many they did: those finished, and the share begun of those in progress; infinite where nobody reports.
+	unearned, earned float64
+	// racers is how many workers are launched beyond those that the messages need, because the first of them all is
+	// ready sooner. stream is the rate at which messages come meanwhile, as far as one worker could take them.
+	racers int
+	stream float64
 	// arrivals are the rates and the busiest times. They count if the objective leaves no time to launch a worker for
 	// a message that waits already.
 	arrivals muster.Arrivals
@@ -144,13 +146,11 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 		// that a message of mean duration can wait.
 		p.Tail = math.Max(p.Mean, most)
 	}
-	if p.lag > 0 && !c.Unreported {
-		p.unearned = math.Max(0, p.begunInService(p.lag)-o.FinishedSince)
+	p.earned = math.Inf(1)
+	if p.lag > 0 && o.Pace.Finished > 0 {
+		p.earned = o.FinishedSince + float64(c.BusySlots)*math.Max(0, 1-c.HeldMeanSeconds/p.lag)
 	}
-	p.begunBy = make([]float64, len(p.waiting))
-	for i, g := range p.waiting {
-		p.begunBy[i] = p.begunTogether(p.lastMoment(g))
-	}
+	p.begin()
 	return p
 }
 
@@ -161,11 +161,17 @@ func (p *plan) withMean(mean float64) plan {
 	scale := mean / p.Mean
 	q.Mean, q.Deviation, q.Tail, q.Longest = mean, scale*p.Deviation, scale*p.Tail, scale*p.Longest
 	q.residual = math.Min(p.residual, mean)
-	q.begunBy = make([]float64, len(q.waiting))
-	for i, g := range q.waiting {
-		q.begunBy[i] = q.begunTogether(q.lastMoment(g))
-	}
+	q.begin()
 	return q
+}
+
+// begin sets what the present workers begin: begunBy and unearned.
+func (p *plan) begin() {
+	p.begunBy = make([]float64, len(p.waiting))
+	for i, g := range p.waiting {
+		p.begunBy[i] = p.begunTogether(p.lastMoment(g))
+	}
+	p.unearned = math.Max(0, p.begunInService(p.lag)-p.begunInService(0)-p.earned)
 }
 
 // fewWaiting is the backlog up to which the plan uses the 99th percentile as the tail. Of so few messages, each may be
@@ -402,8 +408,8 @@ const standingShare = 0.25
 //
 // count takes one need, as in needAfter. ahead counts the waiting messages, wait is the time in seconds that a message
 // may wait. What arrived within the lag is among the messages, but a worker launched now is ready after its boot,
-// however old the counts are. The workers in service are taken to have worked for the lag as well, except for what they
-// have not finished: those that have just come did not.
+// however old the counts are. The workers in service are taken to have worked during the lag as well. What a worker
+// that has just come did not do then is added again: see unearned.
 func (p *plan) needForArrivals(ahead, wait float64, count func(why cause, ahead, latest, begun float64)) {
 	boot := p.boot + p.lag
 	ahead += p.unearned

@@ -1,6 +1,8 @@
 package planning
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -8,9 +10,9 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// nobody is a fleet without workers: 100 messages of 50 ms came in each of the last ten seconds. A boot takes two
+// withoutWorkers is a fleet without workers: 100 messages of 50 ms came in each of the last ten seconds. A boot takes two
 // minutes, and the objective is one.
-func nobody() muster.Observation {
+func withoutWorkers() muster.Observation {
 	o := s0(0.05, 10)
 	o.Objective.Latency, o.Boot, o.Limits.Max = time.Minute, stated(120), 1000
 	o.Capacity = muster.Capacity{Known: true, SlotsPerWorker: 1}
@@ -76,11 +78,11 @@ func TestTheFirstOfSeveralIsReadySooner(t *testing.T) {
 		{"no more than the maximum", func(o *muster.Observation) { o.Limits.Max = 3 }, 3},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			o := nobody()
+			o := withoutWorkers()
 			if row.change != nil {
 				row.change(&o)
 			}
-			if got := planOf(o).racers(o); got != row.want {
+			if got := planOf(o).race(o); got != row.want {
 				t.Errorf("%d workers are launched to be sooner, want %d", got, row.want)
 			}
 		})
@@ -89,31 +91,70 @@ func TestTheFirstOfSeveralIsReadySooner(t *testing.T) {
 
 // The decision says why more are launched than the messages need.
 func TestADecisionSaysThatTheFirstOfSeveralIsReadySooner(t *testing.T) {
-	o := nobody()
+	o := withoutWorkers()
 	o.Capacity.SlotsPerWorker = 9
 	d := Deadline{}.Decide(o, nil)
-	const want = "no worker is in service, and what comes until one is ready is late; launching "
-	if !strings.Contains(d.Sentence(), want) || !strings.Contains(d.Sentence(), "of which the first is ready sooner") {
+	const want = "no worker is in service, and messages that come are late until one is ready; launching 27 now instead " +
+		"of 1, because boots vary and the first of 27 is ready sooner"
+	if !strings.Contains(d.Sentence(), want) {
 		t.Errorf("the decision to launch %d says %q, want %q", d.Desired, d.Sentence(), want)
+	}
+	var in []string
+	for _, v := range d.Trail[0].In {
+		in = append(in, v.Name)
+	}
+	if !slices.Contains(in, "racers") || !slices.Contains(in, "stream_per_s") {
+		t.Errorf("the term has the values %v, want the number of workers and the rate among them", in)
+	}
+}
+
+// Old counts that show no more than was finished since launch nobody, also not to be sooner.
+func TestMessagesThatWereFinishedSinceStartNoRace(t *testing.T) {
+	o := withoutWorkers()
+	o.Queues[0].LateSeconds, o.Queues[0].Backlog = 60, muster.Measured(o.At, 4)
+	o.Waiting = []muster.Waiting{{AgeSeconds: 13, Messages: 2}, {AgeSeconds: 5, Messages: 2}}
+	o.Arrivals = muster.Arrivals{Known: true, WatchedSeconds: 3600, TenSeconds: 0.2, Minute: 0.07, FiveMinutes: 0.013}
+	o.Boot = stated(40)
+	for finished, want := range map[float64]bool{0: true, 4: false} {
+		o.FinishedSince = finished
+		if d := (Deadline{}).Decide(o, nil); (d.Desired > 0) != want {
+			t.Errorf("with %v finished since, it launches %d: %s", finished, d.Desired, d.Sentence())
+		}
 	}
 }
 
 // Where counts are old, workers in service have already worked on what they show. Those that have just come have not:
-// what they have not finished is still to do.
+// what they have neither finished nor begun is still to do.
 func TestWorkersThatHaveJustComeHaveFinishedNothingSinceTheCounts(t *testing.T) {
-	o := nobody()
-	o.Queues[0].LateSeconds, o.Arrivals.WatchedSeconds = 60, 3600
-	o.Capacity = muster.Capacity{Known: true, Desired: 5, Busy: 5, Slots: 5, BusySlots: 5, SlotsPerWorker: 1}
-	needed := func(finished float64, unreported bool) float64 {
-		o := o
-		o.FinishedSince, o.Capacity.Unreported = finished, unreported
-		return planOf(o).needAfter(0).workers
-	}
-	all := needed(6000, false) // five workers finish 100 a second
-	if none := needed(0, false); none <= all {
-		t.Errorf("%v workers are needed beside five that finished nothing, %v beside five that did", none, all)
-	}
-	if silent := needed(0, true); silent != all {
-		t.Errorf("%v workers are needed where none reports, want %v as where all was finished", silent, all)
+	for _, row := range []struct {
+		name   string
+		change func(*muster.Observation)
+		want   float64
+	}{
+		{"five workers that have begun one each of 6000", nil, 5995},
+		{"and have finished a thousand", func(o *muster.Observation) { o.FinishedSince = 1000 }, 4995},
+		{"and have finished all", func(o *muster.Observation) { o.FinishedSince = 6000 }, 0},
+		{"nothing has ended lately: perhaps nobody reports", func(o *muster.Observation) { o.Pace = muster.Pace{} }, 0},
+		{"counts are exact", func(o *muster.Observation) { o.Queues[0].LateSeconds = 0 }, 0},
+		{"idle workers have begun nothing, and begin now", func(o *muster.Observation) {
+			o.Capacity.Busy, o.Capacity.Idle, o.Capacity.BusySlots = 0, 5, 0
+		}, 6000},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := withoutWorkers()
+			o.Queues[0].LateSeconds, o.Arrivals.WatchedSeconds = 60, 3600
+			o.Capacity = muster.Capacity{Known: true, Desired: 5, Busy: 5, Slots: 5, BusySlots: 5, SlotsPerWorker: 1}
+			o.Pace = muster.Pace{Finished: 10, Seconds: 0.5}
+			if row.change != nil {
+				row.change(&o)
+			}
+			p := planOf(o)
+			if math.Abs(p.unearned-row.want) > 6 {
+				t.Errorf("%v messages are still to do beside those that the counts show, want %v", p.unearned, row.want)
+			}
+			if q := p.withMean(2 * p.Mean); p.unearned > 0 && math.Abs(q.unearned-p.unearned/2) > 600 {
+				t.Errorf("%v are still to do if each takes twice as long, want about half of %v", q.unearned, p.unearned)
+			}
+		})
 	}
 }

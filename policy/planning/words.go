@@ -63,6 +63,9 @@ func (p *plan) termValues(in, reasons []muster.Value) []muster.Value {
 	if p.Hanging > 0 {
 		in = append(in, rules.Value("hanging", p.Hanging))
 	}
+	if p.racers > 0 {
+		in = append(in, rules.Value("racers", float64(p.racers)), rules.Value("stream_per_s", rules.Round3(p.stream)))
+	}
 	return append(in, reasons...)
 }
 
@@ -104,10 +107,10 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	switch {
 	case p.promptLaunch:
 		return fmt.Sprintf("%s; there is no worker; launching 1 at once, because the fleet is prompt", waiting)
-	case p.racing:
-		return fmt.Sprintf("%s; no worker is in service, and what comes until one is ready is late; launching "+
-			"%d now%s, of which the first is ready sooner",
-			waiting, launch, strings.Replace(boots, " because", ", because", 1))
+	case p.racers > 0:
+		return fmt.Sprintf("%s; no worker is in service, and messages that come are late until one is ready; launching "+
+			"%d now instead of %d, because boots vary and the first of %d is ready sooner", waiting, launch,
+			launch-p.racers, launch)
 	case launch > 0 && (n.workers == 0 || p.outdated || p.done):
 		return fmt.Sprintf("%s; launching %d to be ready for the busiest times of the past hours%s%s", waiting, launch,
 			strings.Replace(boots, " because", ", because", 1), p.whyLate(o))

@@ -34,14 +34,28 @@ func Bound(a muster.Arrivals) float64 {
 	return least
 }
 
-// OfStream returns at which rate, in messages a second, a stream comes that no worker has received from yet: waiting
-// are all its messages, oldest first. It is twice what came in one half of the last minute, or of the time since the
-// first message: the half with fewer messages, less one deviation of chance. A burst has only one half.
-func OfStream(waiting []muster.Waiting) float64 {
-	if len(waiting) == 0 || waiting[0].AgeSeconds <= 0 {
+// OfStream returns at which rate, in messages a second, a stream comes of which these messages wait, oldest first,
+// while nobody receives any. It compares the two halves of the last minute, or of the time since the first message:
+//
+//	2 (n - sqrt(n)) / w
+//
+// n is the smaller number of messages in a half, w the whole time. A burst is in one half, so its rate is 0. Only a
+// burst of the last ten seconds may pass for a stream, because ages come in steps of five. Before two polls, poll
+// seconds each, the rate is 0. The oldest tenth of the messages does not count: one message from long before would make
+// a burst of a stream.
+func OfStream(waiting []muster.Waiting, poll float64) float64 {
+	const most, stragglers = 60, 0.1
+	left := 0.0
+	for _, g := range waiting {
+		left += g.Messages
+	}
+	for skip := stragglers * left; len(waiting) > 0 && waiting[0].Messages <= skip; waiting = waiting[1:] {
+		skip -= waiting[0].Messages
+	}
+	if len(waiting) == 0 || waiting[0].AgeSeconds < 2*poll {
 		return 0
 	}
-	over, young, old := math.Min(waiting[0].AgeSeconds, 60), 0.0, 0.0
+	over, young, old := math.Min(waiting[0].AgeSeconds, most), 0.0, 0.0
 	for _, g := range waiting {
 		switch {
 		case g.AgeSeconds <= over/2:
@@ -50,8 +64,8 @@ func OfStream(waiting []muster.Waiting) float64 {
 			old += g.Messages
 		}
 	}
-	came := math.Min(young, old)
-	return math.Max(0, came-math.Sqrt(came)) / (over / 2)
+	n := math.Min(young, old)
+	return math.Max(0, 2*(n-math.Sqrt(n))/over)
 }
 
 // Within returns how many messages arrived within so many seconds at the busiest times, interpolated linearly between

@@ -91,15 +91,19 @@ func TestAStreamShowsInBothHalvesOfTheTime(t *testing.T) {
 		{"25 in each half of ten seconds, less five by chance",
 			[]muster.Waiting{{AgeSeconds: 10, Messages: 25}, {AgeSeconds: 5, Messages: 25}}, 4},
 		{"the half with fewer counts",
-			[]muster.Waiting{{AgeSeconds: 10, Messages: 25}, {AgeSeconds: 5, Messages: 900}}, 4},
+			[]muster.Waiting{{AgeSeconds: 10, Messages: 100}, {AgeSeconds: 5, Messages: 800}}, 18},
 		{"whichever it is", []muster.Waiting{{AgeSeconds: 10, Messages: 900}, {AgeSeconds: 5, Messages: 25}}, 4},
+		{"a burst after a few others", []muster.Waiting{{AgeSeconds: 10, Messages: 3}, {AgeSeconds: 2, Messages: 97}}, 0},
+		{"one from long before", []muster.Waiting{{AgeSeconds: 50, Messages: 1}, {AgeSeconds: 10, Messages: 25},
+			{AgeSeconds: 5, Messages: 25}}, 4},
 		{"one in each half may be chance",
 			[]muster.Waiting{{AgeSeconds: 10, Messages: 1}, {AgeSeconds: 1, Messages: 1}}, 0},
+		{"the third poll has not come", []muster.Waiting{{AgeSeconds: 3, Messages: 25}, {AgeSeconds: 1, Messages: 25}}, 0},
 		{"what came before the last minute does not count", []muster.Waiting{{AgeSeconds: 600, Messages: 1e6},
 			{AgeSeconds: 60, Messages: 100}, {AgeSeconds: 30, Messages: 100}}, 3},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if got := arrivals.OfStream(row.waiting); got != row.want {
+			if got := arrivals.OfStream(row.waiting, 2); got != row.want {
 				t.Errorf("%v messages a second, want %v", got, row.want)
 			}
 		})
