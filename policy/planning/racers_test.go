@@ -10,8 +10,8 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// withoutWorkers is a fleet without workers: 100 messages of 50 ms came in each of the last ten seconds. A boot takes two
-// minutes, and the objective is one.
+// withoutWorkers is a fleet without workers: 100 messages of 50 ms came in each of the last ten seconds. A boot takes
+// two minutes, and the objective is one.
 func withoutWorkers() muster.Observation {
 	o := s0(0.05, 10)
 	o.Objective.Latency, o.Boot, o.Limits.Max = time.Minute, stated(120), 1000
@@ -94,8 +94,8 @@ func TestADecisionSaysThatTheFirstOfSeveralIsReadySooner(t *testing.T) {
 	o := withoutWorkers()
 	o.Capacity.SlotsPerWorker = 9
 	d := Deadline{}.Decide(o, nil)
-	const want = "no worker is in service, and messages that come are late until one is ready; launching 27 now instead " +
-		"of 1, because boots vary and the first of 27 is ready sooner"
+	const want = "no worker is in service, and messages that come are late until one is ready; launching 27 now " +
+		"instead of 1, because boots vary and the first of 27 is ready sooner"
 	if !strings.Contains(d.Sentence(), want) {
 		t.Errorf("the decision to launch %d says %q, want %q", d.Desired, d.Sentence(), want)
 	}
@@ -153,7 +153,8 @@ func TestWorkersThatHaveJustComeHaveFinishedNothingSinceTheCounts(t *testing.T) 
 				t.Errorf("%v messages are still to do beside those that the counts show, want %v", p.unearned, row.want)
 			}
 			if q := p.withMean(2 * p.Mean); p.unearned > 0 && math.Abs(q.unearned-p.unearned/2) > 600 {
-				t.Errorf("%v are still to do if each takes twice as long, want about half of %v", q.unearned, p.unearned)
+				t.Errorf("%v are still to do if each takes twice as long, want about half of %v", q.unearned,
+					p.unearned)
 			}
 		})
 	}

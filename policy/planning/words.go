@@ -108,8 +108,8 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	case p.promptLaunch:
 		return fmt.Sprintf("%s; there is no worker; launching 1 at once, because the fleet is prompt", waiting)
 	case p.racers > 0:
-		return fmt.Sprintf("%s; no worker is in service, and messages that come are late until one is ready; launching "+
-			"%d now instead of %d, because boots vary and the first of %d is ready sooner", waiting, launch,
+		return fmt.Sprintf("%s; no worker is in service, and messages that come are late until one is ready; "+
+			"launching %d now instead of %d, because boots vary and the first of %d is ready sooner", waiting, launch,
 			launch-p.racers, launch)
 	case launch > 0 && (n.workers == 0 || p.outdated || p.done):
 		return fmt.Sprintf("%s; launching %d to be ready for the busiest times of the past hours%s%s", waiting, launch,

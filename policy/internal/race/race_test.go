@@ -53,8 +53,8 @@ func TestAWorkerMorePaysWhereTheFirstIsReadySoonerByEnough(t *testing.T) {
 	}
 }
 
-// Until a boot was measured, boots are taken to vary by 15 %. Afterwards they vary by what the percentiles show, between
-// a hundredth and a third of the mean.
+// Until a boot was measured, boots are taken to vary by 15 %. Afterwards they vary by what the percentiles show,
+// between a hundredth and a third of the mean.
 func TestHowFarBootsVary(t *testing.T) {
 	measured := muster.Estimate{Known: true, Count: 9}
 	for _, row := range []struct {
@@ -146,7 +146,8 @@ func TestFewerAndMoreWorkersCostMoreByChance(t *testing.T) {
 func TestMoreIsLaunchedForMoreAndLessBesideOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mean := rapid.Float64Range(0.1, 2000).Draw(t, "mean")
-		boots := BootsOf(muster.Estimate{Known: true, Count: 1}, mean, mean*rapid.Float64Range(0, 0.6).Draw(t, "spread"))
+		spread := mean * rapid.Float64Range(0, 0.6).Draw(t, "spread")
+		boots := BootsOf(muster.Estimate{Known: true, Count: 1}, mean, spread)
 		saved := rapid.Float64Range(0, 1e5).Draw(t, "saved")
 		from := rapid.Float64Range(0, 2*mean).Draw(t, "from")
 		most := rapid.IntRange(0, 200).Draw(t, "most")
@@ -166,7 +167,8 @@ func TestMoreIsLaunchedForMoreAndLessBesideOthers(t *testing.T) {
 		if fewer := Workers(boots, coming, from+mean/10, saved, most); fewer > n+1+n/20 {
 			t.Fatalf("%d workers where nothing is late for longer, %d before", fewer, n)
 		}
-		if beside := Workers(boots, slices.Concat(coming, []muster.Coming{{Members: 1}}), from, saved, most); beside > n {
+		more := slices.Concat(coming, []muster.Coming{{Members: 1}})
+		if beside := Workers(boots, more, from, saved, most); beside > n {
 			t.Fatalf("%d workers beside one more, %d without", beside, n)
 		}
 	})
