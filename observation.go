@@ -192,12 +192,15 @@ type Pool struct {
 // about the others, however long it takes.
 const HangsBeyond = 10
 
+// ManyDurations is the number of measured durations from which on their 99th percentile says something.
+const ManyDurations = 200
+
 // Pace is the work done in the last two minutes: Finished messages, which took Seconds slot-seconds in all. Failed
 // attempts are not in it, see [Progress].Failing.
 //
-// Once 200 durations are measured, each counts with at most [HangsBeyond] times the 99th percentile of the hours
-// before: one that hung for an hour would otherwise look like longer work. The mean excess of those hours is added for
-// each message, so that Seconds / Finished keeps their mean.
+// Once [ManyDurations] were measured, each duration counts with at most [HangsBeyond] times the 99th percentile of the
+// hours before: one that hung for an hour would otherwise look like longer work. The mean excess of those hours is added
+// for each message, so that Seconds / Finished keeps their mean.
 type Pace struct {
 	Finished float64 `json:"finished"`
 	Seconds  float64 `json:"seconds"`

@@ -18,8 +18,6 @@ type lately struct {
 const (
 	// latelyOver is the time constant of lately.
 	latelyOver = 8 * time.Second
-	// enoughMeasured is the number of durations whose 99th percentile and median mean something.
-	enoughMeasured = 200
 	// longMedians is how many medians a message takes that counts as long.
 	longMedians = 2
 )
@@ -30,7 +28,7 @@ const (
 // the hours has their mean. It must be called before the durations are added to those hours.
 func (m *Memory) spend(at time.Time, h series.Durations) (seconds float64) {
 	var usual muster.Estimate
-	if m.processing, usual = m.processing.At(at); usual.Count < enoughMeasured {
+	if m.processing, usual = m.processing.At(at); usual.Count < muster.ManyDurations {
 		return h.SumSeconds
 	}
 	seconds = series.SecondsUpTo(h, muster.HangsBeyond*usual.P99Seconds) + float64(h.Count)*m.processing.Hung()

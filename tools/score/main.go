@@ -176,6 +176,13 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if len(wanted) > 0 { // joining pages needs no cache
+		claim, err := arena.Claim(o.cache)
+		if err != nil {
+			return err
+		}
+		defer claim.Close() // of no file, it does nothing
+	}
 	s, err := newScore(ctx, o, log)
 	if err != nil {
 		return err

@@ -222,13 +222,10 @@ func changedWork(o muster.Observation, variation float64) float64 {
 // short ones are measured first.
 const fewDurations = 100
 
-// manyDurations is the number of durations from which on their 99th percentile means something.
-const manyDurations = 200
-
 // tailOf returns the duration that the plan allows for one message: halfway between the 95th and the 99th percentile,
 // because few messages begin at the last moment. With few measurements it is the 95th.
 func tailOf(e muster.Estimate) float64 {
-	if e.Prior || e.Count >= manyDurations {
+	if e.Prior || e.Count >= muster.ManyDurations {
 		return (e.P95Seconds + e.P99Seconds) / 2
 	}
 	return e.P95Seconds

@@ -31,6 +31,29 @@ func tinyArena(t *testing.T) *Arena {
 }
 
 // The race leaves out runs, and must find what trying everything finds.
+// Two runs with the same cache would compute the same results side by side, so only one may have it.
+func TestOnlyOneRunKeepsResultsInADirectory(t *testing.T) {
+	dir := t.TempDir()
+	first, err := Claim(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Claim(dir); err == nil || !strings.Contains(err.Error(), "another run does so now") {
+		t.Errorf("the second claim has the error %v, want one that names the other run", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Claim(dir)
+	if err != nil {
+		t.Fatalf("a claim after the first was given up: %v", err)
+	}
+	again.Close()
+	if none, err := Claim(""); none != nil || err != nil {
+		t.Errorf("no directory: found %v, %v, want nothing to claim", none, err)
+	}
+}
+
 func TestTheRaceFindsWhatHindsightFinds(t *testing.T) {
 	a := tinyArena(t)
 	seeds := []uint64{1, 2, 3}
