@@ -199,8 +199,8 @@ const ManyDurations = 200
 // attempts are not in it, see [Progress].Failing.
 //
 // Once [ManyDurations] were measured, each duration counts with at most [HangsBeyond] times the 99th percentile of the
-// hours before: one that hung for an hour would otherwise look like longer work. The mean excess of those hours is added
-// for each message, so that Seconds / Finished keeps their mean.
+// hours before: one that hung for an hour would otherwise look like longer work. The mean excess of those hours is
+// added for each message, so that Seconds / Finished keeps their mean.
 type Pace struct {
 	Finished float64 `json:"finished"`
 	Seconds  float64 `json:"seconds"`
