@@ -106,10 +106,11 @@ const keepFactor = 1.2
 // clause. All stay while launches are scarce: a worker that stops may not be replaced within the hour. With one, one
 // worker stays while a message a minute arrives, because the next message would launch it at once.
 func keptOutsidePlan(o muster.Observation, active int, one bool) (workers int, because string) {
-	// The last quarter of the hour's launches is left for messages that wait. Failed launches do not count here: they
-	// are repeated again and again, and would keep all workers for hours after the cause is repaired.
-	if l := o.Limits.LaunchesPerHour; l > 0 && 4*o.Launches.LastHour >= 3*l && o.Launches.Failed == 0 {
-		return active, fmt.Sprintf("%s in the past hour, %d are allowed", rules.Launches(o.Launches.LastHour), l)
+	// Failed launches do not count here: they are repeated again and again, and would keep all workers for hours after
+	// the cause is repaired.
+	if rules.SpareLaunches(o) == 0 && o.Launches.Failed == 0 {
+		return active, fmt.Sprintf("%s in the past hour, %d are allowed", rules.Launches(o.Launches.LastHour),
+			o.Limits.LaunchesPerHour)
 	}
 	// 0.5 in the mean of a minute: one message counts for so much until 42 s later.
 	if one && o.Arrivals.Known && o.Arrivals.Minute*60 >= 0.5 {

@@ -120,9 +120,9 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 			waiting, render.Number(rules.Round3(p.expectedArrivals(p.boot)/p.boot)), workers, launch, boots)
 	case launch > 0 && p.probing:
 		return fmt.Sprintf("%s; %s if all messages take as long as those in progress may; launching %d%s, which is "+
-			"enough if those end now", waiting, p.raceText(o, n, workers+verb), launch, boots)
+			"enough if those end now", waiting, p.dueText(o, n, workers+verb), launch, boots)
 	case launch > 0:
-		return fmt.Sprintf("%s; %s; launching %d now%s", waiting, p.raceText(o, n, workers+verb), launch, boots)
+		return fmt.Sprintf("%s; %s; launching %d now%s", waiting, p.dueText(o, n, workers+verb), launch, boots)
 	case n.workers > 0 && p.done:
 		return fmt.Sprintf("%s; but workers have finished %s within the %s that the counts may be old", waiting,
 			render.Plural(int(o.FinishedSince), "message"), render.Seconds(math.Round(p.lag)))
@@ -131,10 +131,10 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 			countIs(o.Capacity.Idle, "worker"))
 	case n.workers > 0 && p.probing:
 		return fmt.Sprintf("%s; %s if all messages take as long as those in progress may; if those end now, no more "+
-			"workers are needed", waiting, p.raceText(o, n, workers+verb))
+			"workers are needed", waiting, p.dueText(o, n, workers+verb))
 	case n.workers > 0:
 		return fmt.Sprintf("%s; %s; %s more would be enough, and a later launch is still in time", waiting,
-			p.raceText(o, n, workers+verb), render.Number(math.Ceil(n.workers*100)/100))
+			p.dueText(o, n, workers+verb), render.Number(math.Ceil(n.workers*100)/100))
 	}
 	at, ok := p.finished(o.Backlog().Value)
 	if !ok {
@@ -147,9 +147,9 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	return fmt.Sprintf("%s; %s%sthem by %s, in time", waiting, workers, verb, rules.Clock(o, at))
 }
 
-// raceText says when the workers finish the messages of a need, and when they should. workersFinish is the subject and
+// dueText says when the workers finish the messages of a need, and when they should. workersFinish is the subject and
 // the verb of the sentence.
-func (p *plan) raceText(o muster.Observation, n need, workersFinish string) string {
+func (p *plan) dueText(o muster.Observation, n need, workersFinish string) string {
 	which := fmt.Sprintf("the first %s", render.Number(math.Ceil(n.messages)))
 	if math.Ceil(n.messages) >= o.Backlog().Value {
 		which = "them"

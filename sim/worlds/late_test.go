@@ -12,7 +12,7 @@ func TestLateMessagesPayForHeadroom(t *testing.T) {
 	playWithin(t, []withinLimits{
 		{"counts a minute old, a load just below one worker: 0.59 for 1,044", 7044, 0.95, 2500},
 		{"counts a minute old, an objective of 19 s: 0.81 for 15,816", 1017, 0.91, 18_000},
-		{"nobody there at first, boots of two minutes that nothing states: 0.89 for 2730", 1073, 0.93, 6000},
+		{"no worker at first, boots of two minutes that nothing states: 0.89 for 2730", 1073, 0.93, 6000},
 		{"work that takes longer the more messages wait: 0.53 for 45,307", 7079, 0.7, 100_000},
 		{"an unstated boot of minutes, work that takes ever longer: 0.89 for 143,246", 5057, 0.93, 130_000},
 		{"messages that fail are late whatever is kept: 0.87 for 807", 1033, 0.87, 900},

@@ -73,7 +73,7 @@ func Workers(boots Boots, coming []muster.Coming, from, saved float64, most int)
 
 // Room returns how many workers may be launched to be ready sooner. It is 0 where a worker is in service, or is about
 // to be: from a warm pool, or because it was told to stop and takes messages again. Otherwise there is at most one
-// worker for each message that waits, and the last quarter of the hour's launches is left for those that need them.
+// worker for each message that waits, and none beyond the spare launches of the hour (rules.SpareLaunches).
 // Workers on one shared machine would delay each other, so none is launched there.
 func Room(o muster.Observation) int {
 	c := o.Capacity
@@ -82,10 +82,7 @@ func Room(o muster.Observation) int {
 		return 0
 	}
 	room := min(o.Limits.Max, rules.Ceil(o.Backlog().Value)) - c.Active()
-	if l := o.Limits.LaunchesPerHour; l > 0 {
-		room = min(room, 3*l/4-o.Launches.LastHour)
-	}
-	return max(0, room)
+	return max(0, min(room, rules.SpareLaunches(o)))
 }
 
 // longer returns the chance that a worker that has been booting for age seconds needs more than within further ones.

@@ -104,6 +104,9 @@ func TestHowManyMayBeLaunchedToBeReadySooner(t *testing.T) {
 		{"and begun", func(o *muster.Observation) {
 			o.Limits.LaunchesPerHour, o.Launches.LastHour = 80, 70
 		}, 0},
+		{"three quarters of ten are eight", func(o *muster.Observation) {
+			o.Limits.LaunchesPerHour, o.Launches.LastHour = 10, 7
+		}, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := muster.Observation{Limits: muster.Limits{Max: 1000}, Queues: []muster.QueueObservation{

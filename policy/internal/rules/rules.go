@@ -126,3 +126,13 @@ func Failing(o muster.Observation) string {
 	return fmt.Sprintf("; %s of %s attempts failed in the last %d minutes", render.Number(failed), render.Number(all),
 		minutes)
 }
+
+// SpareLaunches returns how many launches are left in this hour for other purposes than messages that wait for one: the
+// last quarter of the launches that are allowed is for those. Without a limit it is the largest int.
+func SpareLaunches(o muster.Observation) int {
+	l := o.Limits.LaunchesPerHour
+	if l <= 0 {
+		return math.MaxInt
+	}
+	return max(0, (3*l+3)/4-o.Launches.LastHour)
+}

@@ -30,7 +30,6 @@ func tinyArena(t *testing.T) *Arena {
 	return New(t.Context(), 2, limits, runs, io.Discard)
 }
 
-// The race leaves out runs, and must find what trying everything finds.
 // Two runs with the same cache would compute the same results side by side, so only one may have it.
 func TestOnlyOneRunKeepsResultsInADirectory(t *testing.T) {
 	dir := t.TempDir()
@@ -54,6 +53,7 @@ func TestOnlyOneRunKeepsResultsInADirectory(t *testing.T) {
 	}
 }
 
+// The race leaves out runs, and must find what trying everything finds.
 func TestTheRaceFindsWhatHindsightFinds(t *testing.T) {
 	a := tinyArena(t)
 	seeds := []uint64{1, 2, 3}
