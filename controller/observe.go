@@ -448,7 +448,7 @@ func older(groups []muster.Waiting, seconds float64) (n float64) {
 	return n
 }
 
-// lookBack is the window of arrivals: long enough for the ages of all messages that may still be in time.
+// lookBack is the window of arrivals, from which rates and busy times are taken.
 func (s *Settings) lookBack() time.Duration {
 	return min(max(time.Hour, 2*s.Objective.Latency), 12*time.Hour)
 }
@@ -459,8 +459,8 @@ func (s *Settings) learning() learning.Rules {
 	if s.Unreported {
 		mean = s.Spec.Processing
 	}
-	return learning.Rules{Learn: s.Learn, LookBack: s.lookBack(), Poll: s.Poll, Cores: s.Cores, Mean: mean,
-		OneQueue: len(s.Queues) == 1, Seasonal: s.Spec.Seasonal(), Busiest: s.plansAhead,
+	return learning.Rules{Learn: s.Learn, LookBack: s.lookBack(), Waits: s.Objective.Latency, Poll: s.Poll,
+		Cores: s.Cores, Mean: mean, OneQueue: len(s.Queues) == 1, Seasonal: s.Spec.Seasonal(), Busiest: s.plansAhead,
 		Quantile: s.Objective.Quantile}
 }
 

@@ -197,14 +197,19 @@ func coarsen(steps []countStep, now, length int64) []countStep {
 
 // Since returns the time since which c counts, at most Length before now; false if counting has not begun.
 func (c Counts) Since(now time.Time) (time.Time, bool) {
+	began, ok := c.Began()
+	if oldest := now.Add(-c.Length); ok && began.Before(oldest) {
+		return oldest, true
+	}
+	return began, ok
+}
+
+// Began returns when counting began, however long ago; false if it has not.
+func (c Counts) Began() (time.Time, bool) {
 	if c.from == 0 {
 		return time.Time{}, false
 	}
-	oldest := now.Add(-c.Length)
-	if from := time.Unix(0, c.from); from.After(oldest) {
-		return from, true
-	}
-	return oldest, true
+	return time.Unix(0, c.from), true
 }
 
 // Over returns how much happened during the last span before now. span is above zero.

@@ -90,6 +90,85 @@ func TestWhatWaitsIsWhatCameLast(t *testing.T) {
 	}
 }
 
+// Rates are those of hours, but a message may wait for days: it does not become younger than it is, whatever comes
+// after it or does not.
+func TestAMessageKeepsItsAgeForAsLongAsItMayWait(t *testing.T) {
+	const hour = 3600.0
+	for _, row := range []struct {
+		name string
+		came [][2]float64 // when, in hours, and how many
+		now  float64
+		want [][2]float64 // the age, in hours, and how many
+	}{
+		{"nothing comes after it", [][2]float64{{1, 5}}, 50, [][2]float64{{49, 5}}},
+		{"others come after it", [][2]float64{{1, 5}, {30, 3}, {49, 2}}, 50, [][2]float64{{49, 5}, {20, 3}, {1, 2}}},
+		{"a stream, of which the oldest were taken", [][2]float64{{1, 100}, {20, 100}, {49, 100}}, 50,
+			[][2]float64{{30, 50}, {1, 100}}},
+		{"it may have waited for longer than it may", [][2]float64{{0, 7}, {79, 2}}, 80, [][2]float64{{80, 7}, {1, 2}}},
+	} {
+		m := New(Rules{LookBack: 12 * time.Hour, Learn: time.Hour, Waits: 50 * time.Hour, Poll: time.Second})
+		backlog := 0.0
+		for _, x := range row.came {
+			m.count(after(x[0]*hour), Learned{Arrived: x[1], Since: after(x[0]*hour - 1)})
+		}
+		for _, x := range row.want {
+			backlog += x[1]
+		}
+		got := m.Waiting(after(row.now*hour), sight(after(row.now*hour), backlog, -1), 6*time.Second)
+		if len(got) != len(row.want) {
+			t.Errorf("%s: found %v, want the ages and numbers %v", row.name, got, row.want)
+			continue
+		}
+		for i, g := range got {
+			const accuracy = 50.0 * 9 / 8 / 256 // hours: a step
+			if age := g.AgeSeconds / hour; g.Messages != row.want[i][1] || age < row.want[i][0]-0.01 && i > 0 ||
+				age > row.want[i][0]+accuracy && row.want[i][0] < 56 || row.want[i][0] > 56 && age < 50 {
+				t.Errorf("%s: found %v messages %v h old, want %v %v h old", row.name, g.Messages, age, row.want[i][1],
+					row.want[i][0])
+			}
+		}
+	}
+}
+
+// An approximate count is now and then a fifth too low. The messages that it leaves out wait all the same, so the
+// others are as old as if they had been counted.
+func TestACountThatIsTooLowMakesNoMessageYounger(t *testing.T) {
+	m := New(Rules{LookBack: 12 * time.Hour, Learn: time.Hour, Poll: time.Second, OneQueue: true})
+	r := Rules{OneQueue: true, Poll: time.Second}
+	var o muster.Observation
+	poll := func(at, backlog, inFlight float64) {
+		q := muster.QueueObservation{Queue: "q", Backlog: muster.Measured(after(at), backlog),
+			InFlight: muster.Measured(after(at), inFlight), Delayed: muster.Measured(after(at), 0),
+			OldestAge: muster.Unknown(after(at), "the source does not tell ages")}
+		m.Queue(after(at), r, o.Queues, &q)
+		o = muster.Observation{At: after(at), Queues: []muster.QueueObservation{q}}
+		m.Flush(after(at), false)
+	}
+	oldest := func(at float64) float64 { return m.Waiting(after(at), o, 6*time.Second)[0].AgeSeconds }
+	poll(0, 0, 0)
+	for k := range 100 { // one message each ten seconds
+		poll(10*float64(k+1), float64(k+1), 0)
+	}
+	poll(1005, 80, 0)
+	if got := oldest(1005); got < 985 {
+		t.Errorf("80 of 100 messages are counted: the oldest is taken to be %v s old, and is 995 s old", got)
+	}
+	poll(1010, 40, 0)
+	if got := oldest(1010); got < 500 || got > 700 {
+		t.Errorf("40 of 100 messages are counted: the oldest is taken to be %v s old; want half as many more", got)
+	}
+	poll(1015, 80, 20)
+	if got := oldest(1015); got < 785 || got > 840 {
+		t.Errorf("20 of 100 messages are in flight: the oldest is taken to be %v s old, and is 805 s old", got)
+	}
+	for k := range 30 { // what has not been there for a while is gone
+		poll(1020+float64(k), 80, 0)
+	}
+	if got := oldest(1050); got < 800 || got > 880 {
+		t.Errorf("80 messages are left for half a minute: the oldest is taken to be %v s old, and is 840 s old", got)
+	}
+}
+
 func TestTheAgesOfWhatWaitsAreInOrderAndAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, now, sent := New(Rules{LookBack: time.Hour, Learn: time.Hour}), noon, 0.0

@@ -18,6 +18,10 @@ type balance struct {
 	// sent is the result of the last poll; it is valid once polled is true.
 	sent   float64
 	polled bool
+	// missing is how many messages the last poll found fewer than an earlier one did, although nothing tells that they
+	// were finished; least is its minimum over the last polls.
+	missing float64
+	least   lowWater
 	// polledAt is when, for a fleet whose workers do not report.
 	polledAt time.Time
 	// corrected is true while the newest record has more sent messages than there can have been.
@@ -50,6 +54,7 @@ func (m *Memory) balanced(now time.Time, r Rules, queues []muster.QueueObservati
 	}
 	last, known := m.sent.of(q.Queue)
 	m.measured.Arrived, m.measured.Since = 0, time.Time{}
+	m.balance.missing = 0
 	switch {
 	case !known:
 		m.sent = m.sent.with(q.Queue, counted{n: sent, at: now})
@@ -59,11 +64,13 @@ func (m *Memory) balanced(now time.Time, r Rules, queues []muster.QueueObservati
 			m.measured.Since = last.at
 		}
 	case sent < last.n && there > 0:
+		m.balance.missing = last.n - sent
 		sent = last.n
 	case sent < last.n:
 		m.balance.corrected = true
 	}
 	m.balance.sent, m.balance.polled = sent, true
+	m.balance.least = m.balance.least.add(now, m.balance.missing, missingOver*max(r.Poll, time.Second))
 	q.Sent = muster.Measured(q.Backlog.At, sent)
 	return true
 }
@@ -84,6 +91,21 @@ func (m *Memory) estimateFinished(now time.Time, r Rules, q *muster.QueueObserva
 		b.soon += q.InFlight.Value * gap.Seconds() / r.Mean.Seconds()
 	}
 	b.polledAt = now
+}
+
+// missingOver is over how many polls counts are compared: one of so many is near the highest that an approximate count
+// comes to.
+const missingOver = 12
+
+// uncounted returns how many of the missing messages are still there, because the present count is approximate and
+// below others of the last polls. What has been missing for longer is gone: a message that failed for good, or one that
+// was never there. So are as many as messages in flight explain, because workers report later what they finished.
+func (b balance) uncounted(backlog, inFlight muster.Sample) float64 {
+	const most = 0.5 // of the backlog, so that one wild count does no harm
+	if !b.polled || !inFlight.Known {
+		return 0
+	}
+	return max(0, min(b.missing-b.least.least()-2*inFlight.Value, most*backlog.Value))
 }
 
 // record returns the number for a record of a queue: n for one that counts itself, else the result of the last poll.

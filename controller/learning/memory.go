@@ -22,8 +22,9 @@ const (
 
 // Rules are the parameters of learning about a fleet. They do not change while its controller runs.
 type Rules struct {
-	// Learn is the window of durations, LookBack that of arrivals; both above zero.
-	Learn, LookBack time.Duration
+	// Learn is the window of durations, LookBack that of arrivals; both above zero. Waits is for how long a message may
+	// wait at most.
+	Learn, LookBack, Waits time.Duration
 	// Poll is the time between two polls of the queues; above zero.
 	Poll time.Duration
 	// Cores is the number of cores that the members share; zero if they do not share a machine.
@@ -43,7 +44,16 @@ type Rules struct {
 // Reach returns the age up to which records count. The pace of the last two minutes depends on the durations that were
 // measured before them.
 func (r Rules) Reach() time.Duration {
-	return max(time.Hour, r.Learn+PaceOver+Every, series.Counts{Length: r.LookBack}.Reach())
+	return max(time.Hour, r.Learn+PaceOver+Every, series.Counts{Length: r.LookBack}.Reach(), r.long().Reach())
+}
+
+// long returns an empty count of arrivals for an eighth longer than a message may wait; one that keeps nothing where
+// LookBack is as long.
+func (r Rules) long() series.Long {
+	if length := r.Waits + r.Waits/8; length > r.LookBack {
+		return series.Long{Length: length}
+	}
+	return series.Long{}
 }
 
 // Memory is what was learned of one fleet. It derives from the records and from the measurements since the last one, so
@@ -60,8 +70,10 @@ type Memory struct {
 	// arrivals counts messages, finished the measured durations, which are nearly all finished messages, of the last
 	// hour; spent counts their seconds as spend returns them, and lately is what ended in the last seconds.
 	arrivals, finished, spent series.Counts
-	lately                    lately
-	progress                  progress
+	// longArrivals counts messages for as long as one may wait, where that is longer than arrivals does.
+	longArrivals series.Long
+	lately       lately
+	progress     progress
 	// busiest are the busiest times at busiestAt, with all arrivals counted since; nil if they must be computed. It is
 	// replaced, never changed.
 	busiest   []muster.Busiest
@@ -83,7 +95,7 @@ func New(r Rules) Memory {
 	m := Memory{
 		processing: series.Window{Length: r.Learn}, boots: series.Window{Length: r.Learn},
 		arrivals: series.Counts{Length: r.LookBack}, finished: series.Counts{Length: shareOver},
-		spent: series.Counts{Length: PaceOver},
+		spent: series.Counts{Length: PaceOver}, longArrivals: r.long(),
 	}
 	if r.Seasonal {
 		m.seasonal = &seasonal{}
@@ -228,6 +240,7 @@ func (m *Memory) count(at time.Time, l Learned) {
 	}
 	m.classes = classify(m.classes, since, at, l, m.processing.Length)
 	m.arrivals = m.arrivals.Add(l.Since, at, l.Arrived)
+	m.longArrivals = m.longArrivals.Add(l.Since, at, l.Arrived)
 	m.finished = m.finished.Add(since, at, float64(l.Processing.Count))
 	m.spent = m.spent.Add(since, at, spent)
 	m.progress.count(since, at, l, m.processing.Length)

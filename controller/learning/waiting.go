@@ -10,7 +10,9 @@ import (
 // consists of the newest arrivals: those that add up to it.
 //
 // Arrivals that are not recorded yet are at most fresh old, unless the controller was stopped for minutes. No age is
-// above that of the oldest message, if that is known, and one message has it.
+// above that of the oldest message, if that is known, and one message has it. If it is not known and the count is
+// approximate, the messages are spread over as many arrivals as may wait. A count that is a fifth too low would
+// otherwise make all of them a fifth younger.
 func (m *Memory) Waiting(now time.Time, o muster.Observation, fresh time.Duration) []muster.Waiting {
 	backlog := o.Backlog()
 	if !backlog.Known || backlog.Value < 1 {
@@ -21,7 +23,10 @@ func (m *Memory) Waiting(now time.Time, o muster.Observation, fresh time.Duratio
 	if longest := now.Sub(m.measured.Since); longest > max(fresh, NotedEvery) {
 		newest = longest // shorter gaps leave no trace in the history
 	}
-	left := backlog.Value
+	left, spread := backlog.Value, 1.0
+	if !oldest.Known {
+		spread += m.balance.uncounted(backlog, o.InFlight()) / left
+	}
 	var groups []muster.Waiting // newest first
 	add := func(n, seconds float64) {
 		k := len(groups) - 1
@@ -40,21 +45,33 @@ func (m *Memory) Waiting(now time.Time, o muster.Observation, fresh time.Duratio
 			groups = append(groups, muster.Waiting{AgeSeconds: seconds, Messages: n})
 		}
 	}
-	recent := min(left, m.measured.Arrived)
+	recent := min(left, m.measured.Arrived/spread)
 	add(recent, newest.Seconds())
 	left -= recent
+	known := 0.0
 	m.arrivals.Newest(now, func(n float64, began time.Duration) bool {
-		n = min(n, left)
+		known += n
+		n = min(n/spread, left)
 		add(n, began.Seconds())
 		left -= n
 		return left > 0
 	})
 	if left > 0 {
+		m.longArrivals.Newest(now, func(n float64, began time.Duration) bool {
+			same := min(n, known) // the newest ones are those of above
+			known -= same
+			n = min((n-same)/spread, left)
+			add(n, began.Seconds())
+			left -= n
+			return left > 0
+		})
+	}
+	if left > 0 {
 		// Messages from before the first count.
-		age := 0.0
-		if since, watched := m.arrivals.Since(now); watched {
-			age = now.Sub(since).Seconds()
-			if counted := backlog.Value - left; counted > 0 && age >= m.arrivals.Length.Seconds() {
+		age, window := 0.0, max(m.arrivals.Length, m.longArrivals.Length).Seconds()
+		if began, watched := m.arrivals.Began(); watched {
+			age = min(now.Sub(began).Seconds(), window)
+			if counted := backlog.Value - left; counted > 0 && age >= window {
 				age *= 1 + left/counted // assume the same rate before the window
 			}
 		}
