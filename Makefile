@@ -68,7 +68,7 @@ proofs: powercuts races ## run all long proofs: also 10000 histories of concurre
 	MUSTER_TREE_NODES=$(NODES) $(GO) test -count=1 -timeout 20m -v -run 'MillionNodes' ./tree
 	MUSTER_SEEDS=$(SEEDS) $(GO) test -count=1 -timeout 20m -v -run 'AnyWorld' ./sim
 	MUSTER_SEEDS=$(SEEDS) $(GO) test -count=1 -timeout 20m -v -run 'NoFault|Follows|Spread' ./leader
-	MUSTER_WORLDS=$(WORLDS) $(GO) test -count=1 -timeout 60m -v -run 'DrawnWorlds' ./sim/worlds
+	GOGC=400 MUSTER_WORLDS=$(WORLDS) $(GO) test -count=1 -timeout 60m -v -run 'DrawnWorlds' ./sim/worlds
 	MUSTER_SLOW=1 $(GO) test -count=1 -timeout 20m -v ./internal/realcrash
 
 cross: ## build for linux and darwin on amd64 and arm64

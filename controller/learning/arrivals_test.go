@@ -130,6 +130,26 @@ func TestAMessageKeepsItsAgeForAsLongAsItMayWait(t *testing.T) {
 	}
 }
 
+// Messages that came between two polls are spread over the steps between them, in parts that single precision rounds.
+// So they do not add up to all that wait, and what is missing for that is no older message.
+func TestPartsOfMessagesAreNoOlderMessage(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := New(Rules{LookBack: time.Hour, Learn: time.Hour})
+		m.count(after(0), Learned{Arrived: 5, Since: after(-1)}) // long ago, and all of them were taken
+		n := float64(rapid.IntRange(1, 100_000).Draw(t, "messages"))
+		over := rapid.Float64Range(1, 900).Draw(t, "over")
+		at := 1800 + rapid.Float64Range(0, 300).Draw(t, "at")
+		m.count(after(at), Learned{Arrived: n, Since: after(at - over)})
+		later := at + rapid.Float64Range(0, 600).Draw(t, "later")
+		groups := m.Waiting(after(later), sight(after(later), n, -1), 6*time.Second)
+		const widest = 300
+		if oldest := groups[0].AgeSeconds; oldest > later-at+over+widest {
+			t.Fatalf("%v messages came within %v s, %v s ago: the oldest is taken to be %v s old", n, over, later-at,
+				oldest)
+		}
+	})
+}
+
 // An approximate count is now and then a fifth too low. The messages that it leaves out wait all the same, so the
 // others are as old as if they had been counted.
 func TestACountThatIsTooLowMakesNoMessageYounger(t *testing.T) {

@@ -18,80 +18,101 @@ func (m *Memory) Waiting(now time.Time, o muster.Observation, fresh time.Duratio
 	if !backlog.Known || backlog.Value < 1 {
 		return nil
 	}
-	oldest := o.OldestAge()
 	newest := min(now.Sub(m.learnedAt), fresh)
 	if longest := now.Sub(m.measured.Since); longest > max(fresh, NotedEvery) {
 		newest = longest // shorter gaps leave no trace in the history
 	}
-	left, spread := backlog.Value, 1.0
-	if !oldest.Known {
-		spread += m.balance.uncounted(backlog, o.InFlight()) / left
+	q := backlogByAge{left: backlog.Value, spread: 1, rounding: 1e-3 + 1e-6*backlog.Value, oldest: o.OldestAge()}
+	if !q.oldest.Known {
+		q.spread += m.balance.uncounted(backlog, o.InFlight()) / q.left
 	}
-	var groups []muster.Waiting // newest first
-	add := func(n, seconds float64) {
-		k := len(groups) - 1
-		if k >= 0 {
-			seconds = max(seconds, groups[k].AgeSeconds) // older than the group before, even if the clock was set back
-		}
-		if oldest.Known {
-			seconds = min(seconds, oldest.Value)
-		}
-		seconds = max(0, seconds)
-		switch {
-		case n <= 0:
-		case k >= 0 && groups[k].AgeSeconds == seconds:
-			groups[k].Messages += n
-		default:
-			groups = append(groups, muster.Waiting{AgeSeconds: seconds, Messages: n})
-		}
+	more, known := q.take(m.measured.Arrived, newest), 0.0
+	if more {
+		m.arrivals.Newest(now, func(n float64, began time.Duration) bool {
+			known += n
+			more = q.take(n, began)
+			return more
+		})
 	}
-	recent := min(left, m.measured.Arrived/spread)
-	add(recent, newest.Seconds())
-	left -= recent
-	known := 0.0
-	m.arrivals.Newest(now, func(n float64, began time.Duration) bool {
-		known += n
-		n = min(n/spread, left)
-		add(n, began.Seconds())
-		left -= n
-		return left > 0
-	})
-	if left > 0 {
+	if more {
 		m.longArrivals.Newest(now, func(n float64, began time.Duration) bool {
 			same := min(n, known) // the newest ones are those of above
 			known -= same
-			n = min((n-same)/spread, left)
-			add(n, began.Seconds())
-			left -= n
-			return left > 0
+			more = q.take(n-same, began)
+			return more
 		})
 	}
-	if left > 0 {
+	if more || len(q.groups) == 0 {
 		// Messages from before the first count.
 		age, window := 0.0, max(m.arrivals.Length, m.longArrivals.Length).Seconds()
 		if began, watched := m.arrivals.Began(); watched {
 			age = min(now.Sub(began).Seconds(), window)
-			if counted := backlog.Value - left; counted > 0 && age >= window {
-				age *= 1 + left/counted // assume the same rate before the window
+			if counted := backlog.Value - q.left; counted > 0 && age >= window {
+				age *= 1 + q.left/counted // assume the same rate before the window
 			}
 		}
-		if oldest.Known {
-			age = oldest.Value
+		if q.oldest.Known {
+			age = q.oldest.Value
 		}
-		add(left, age)
+		q.add(q.left, age)
+	} else {
+		q.groups[len(q.groups)-1].Messages += q.left
 	}
-	if k := len(groups) - 1; k >= 0 && oldest.Known && groups[k].AgeSeconds < oldest.Value {
-		// At least one message is older than its place suggests, for example one that failed and came back.
-		for one := 1.0; one > 0 && k >= 0; k-- {
-			part := min(one, groups[k].Messages)
-			one -= part
-			if groups[k].Messages -= part; groups[k].Messages <= 0 {
-				groups = groups[:k]
-			}
+	q.keepOldest()
+	return grouped(q.groups)
+}
+
+// backlogByAge divides a backlog into groups by age, newest first. left is what is not in a group yet, spread how many
+// arrivals there are for each message, and oldest the age of the oldest message. The parts of messages that were spread
+// over several steps do not add up to whole ones to the last digit: rounding is how much may be missing.
+type backlogByAge struct {
+	groups                 []muster.Waiting
+	left, spread, rounding float64
+	oldest                 muster.Sample
+}
+
+// take moves up to n arrivals, which came so long ago, into the groups. It returns false once none is left.
+func (q *backlogByAge) take(n float64, ago time.Duration) bool {
+	n = min(n/q.spread, q.left)
+	q.add(n, ago.Seconds())
+	q.left -= n
+	return q.left > q.rounding
+}
+
+// add adds n messages of an age to the groups.
+func (q *backlogByAge) add(n, seconds float64) {
+	k := len(q.groups) - 1
+	if k >= 0 {
+		seconds = max(seconds, q.groups[k].AgeSeconds) // older than the group before, even if the clock was set back
+	}
+	if q.oldest.Known {
+		seconds = min(seconds, q.oldest.Value)
+	}
+	seconds = max(0, seconds)
+	switch {
+	case n <= 0:
+	case k >= 0 && q.groups[k].AgeSeconds == seconds:
+		q.groups[k].Messages += n
+	default:
+		q.groups = append(q.groups, muster.Waiting{AgeSeconds: seconds, Messages: n})
+	}
+}
+
+// keepOldest makes one message as old as the oldest is, if all look younger.
+func (q *backlogByAge) keepOldest() {
+	k := len(q.groups) - 1
+	if k < 0 || !q.oldest.Known || q.groups[k].AgeSeconds >= q.oldest.Value {
+		return
+	}
+	// At least one message is older than its place suggests, for example one that failed and came back.
+	for one := 1.0; one > 0 && k >= 0; k-- {
+		part := min(one, q.groups[k].Messages)
+		one -= part
+		if q.groups[k].Messages -= part; q.groups[k].Messages <= 0 {
+			q.groups = q.groups[:k]
 		}
-		groups = append(groups, muster.Waiting{AgeSeconds: oldest.Value, Messages: 1})
 	}
-	return grouped(groups)
+	q.groups = append(q.groups, muster.Waiting{AgeSeconds: q.oldest.Value, Messages: 1})
 }
 
 // grouped reverses the groups, which are newest first, and merges neighbours down to the allowed number. A merged group

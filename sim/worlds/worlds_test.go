@@ -407,7 +407,7 @@ func TestNamedWorldsKeepTheirLimits(t *testing.T) {
 // drawnFrom is the first number of the worlds on which promises are held.
 const drawnFrom = 400_001
 
-// MUSTER_WORLDS says how many worlds are drawn; `make proofs` draws 200, and .ci/run 24 of them, which are short.
+// MUSTER_WORLDS says how many worlds are drawn; `make proofs` and .ci/run draw 200.
 func TestDrawnWorldsKeepEveryPromise(t *testing.T) {
 	count := 4
 	if testing.Short() {
