@@ -37,4 +37,23 @@ var whyWorst = map[uint64]string{
 	1074: "Four workers are kept where three would do for the 99 % that are asked for.",
 	1080: "Late messages cost little, so one worker is launched for each, and has been idle for a second when it " +
 		"says so. The other lets most wait.",
+	868047763: "A burst is taken to go on, and twenty workers boot for six minutes where five do: nothing comes " +
+		"after it.",
+	875149455: "Three short messages are the first to end, so none is expected to take longer. 84 of an hour on " +
+		"average then wait for their last moment.",
+	1006391982: "One worker that never stops costs a quarter more and has all in time. Without it nothing is " +
+		"there for the first messages of each busy time, and counts are 35 s old under an objective of 12 " +
+		"s.",
+	1300420571: "It pays a quarter more for 96 % in time in place of 95 %; 99 % are asked for.",
+	1599841967: "Boots and late messages cost a third of a second to a second. A worker that is launched for a " +
+		"message costs five, because it has been idle when it says so; the other launches half as many.",
+	2363164416: "It pays half more for 83 % in time in place of 73 %.",
+	3062561009: "It pays a sixth more for 95 % in time in place of 58 %.",
+	3099436955: "Boots of eight minutes are all that the work costs. It plans with those of fifteen and launches " +
+		"when a quarter of the objective is over. The other waits for half of it, so each boot serves " +
+		"more messages.",
+	3895055165: "Counts are 41 s old under an objective of 11 s. The other has launched too many workers for the " +
+		"first backlog and still has them when eight times as much comes.",
+	3962123183: "One message of half an hour is all that has ended, and the others of two hours wait for their " +
+		"last moment.",
 }
