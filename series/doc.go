@@ -1,7 +1,7 @@
 // Package series keeps timed measurements in bounded windows and estimates from them. It is the memory behind every
 // learned number: processing durations, boot times, arrivals, failures.
 //
-// There are four kinds of memory. Each is a value: a method that changes it returns a new one, and the old one stays
+// There are five kinds of memory. Each is a value: a method that changes it returns a new one, and the old one stays
 // valid. A controller that clones its state for each step therefore copies a few words, not the measurements.
 //
 //   - [Durations] is a histogram of durations with logarithmic buckets. [Add], [Merge] and [Less] make new ones;
@@ -10,6 +10,7 @@
 //   - [Window] keeps such histograms by time and forgets old ones: the processing durations of the last hours.
 //   - [Counts] counts events by time, such as arrivals of messages. It returns the number in any span, the mean rate,
 //     and how much room the busiest spans would have needed ([Counts.Envelope]).
+//   - [Long] counts events in few and wide steps for as long as a message may wait, which may be days.
 //   - [Season] counts the messages of each quarter of an hour for four weeks. [Season.Forecast] predicts the next hours
 //     from the same time of earlier days or weeks. A [Came] is one record of it: the messages of five minutes.
 //

@@ -93,38 +93,46 @@ func TestWhatWaitsIsWhatCameLast(t *testing.T) {
 // Rates are those of hours, but a message may wait for days: it does not become younger than it is, whatever comes
 // after it or does not.
 func TestAMessageKeepsItsAgeForAsLongAsItMayWait(t *testing.T) {
-	const hour = 3600.0
+	const (
+		hour  = 3600.0
+		waits = 50                    // hours
+		step  = waits * 9.0 / 8 / 256 // hours; so much older may a message look
+		ever  = 1000                  // hours: late in any case
+	)
+	type came struct{ at, n float64 }          // in hours
+	type aged struct{ least, most, n float64 } // in hours
 	for _, row := range []struct {
 		name string
-		came [][2]float64 // when, in hours, and how many
+		came []came
 		now  float64
-		want [][2]float64 // the age, in hours, and how many
+		want []aged
 	}{
-		{"nothing comes after it", [][2]float64{{1, 5}}, 50, [][2]float64{{49, 5}}},
-		{"others come after it", [][2]float64{{1, 5}, {30, 3}, {49, 2}}, 50, [][2]float64{{49, 5}, {20, 3}, {1, 2}}},
-		{"a stream, of which the oldest were taken", [][2]float64{{1, 100}, {20, 100}, {49, 100}}, 50,
-			[][2]float64{{30, 50}, {1, 100}}},
-		{"it may have waited for longer than it may", [][2]float64{{0, 7}, {79, 2}}, 80, [][2]float64{{80, 7}, {1, 2}}},
+		{"nothing comes after it", []came{{1, 5}}, 50, []aged{{49, 49 + step, 5}}},
+		{"others come after it", []came{{1, 5}, {30, 3}, {49, 2}}, 50,
+			[]aged{{49, 49 + step, 5}, {20, 20 + step, 3}, {1, 1 + step, 2}}},
+		{"a stream, of which the oldest were taken", []came{{1, 100}, {20, 100}, {49, 100}}, 50,
+			[]aged{{30, 30 + step, 50}, {1, 1 + step, 100}}},
+		{"it has waited for longer than it may", []came{{0, 7}, {79, 2}}, 80,
+			[]aged{{waits, ever, 7}, {1, 1 + step, 2}}},
 	} {
-		m := New(Rules{LookBack: 12 * time.Hour, Learn: time.Hour, Waits: 50 * time.Hour, Poll: time.Second})
-		backlog := 0.0
+		m := New(Rules{LookBack: 12 * time.Hour, Learn: time.Hour, Waits: waits * time.Hour, Poll: time.Second})
 		for _, x := range row.came {
-			m.count(after(x[0]*hour), Learned{Arrived: x[1], Since: after(x[0]*hour - 1)})
+			m.count(after(x.at*hour), Learned{Arrived: x.n, Since: after(x.at*hour - 1)})
 		}
+		backlog := 0.0
 		for _, x := range row.want {
-			backlog += x[1]
+			backlog += x.n
 		}
-		got := m.Waiting(after(row.now*hour), sight(after(row.now*hour), backlog, -1), 6*time.Second)
+		now := after(row.now * hour)
+		got := m.Waiting(now, sight(now, backlog, -1), 6*time.Second)
 		if len(got) != len(row.want) {
-			t.Errorf("%s: found %v, want the ages and numbers %v", row.name, got, row.want)
+			t.Errorf("%s: found %v, want %v", row.name, got, row.want)
 			continue
 		}
-		for i, g := range got {
-			const accuracy = 50.0 * 9 / 8 / 256 // hours: a step
-			if age := g.AgeSeconds / hour; g.Messages != row.want[i][1] || age < row.want[i][0]-0.01 && i > 0 ||
-				age > row.want[i][0]+accuracy && row.want[i][0] < 56 || row.want[i][0] > 56 && age < 50 {
-				t.Errorf("%s: found %v messages %v h old, want %v %v h old", row.name, g.Messages, age, row.want[i][1],
-					row.want[i][0])
+		for i, x := range row.want {
+			if age := got[i].AgeSeconds / hour; got[i].Messages != x.n || age < x.least || age > x.most {
+				t.Errorf("%s: found %v messages %v h old, want %v of %v to %v h", row.name, got[i].Messages, age, x.n,
+					x.least, x.most)
 			}
 		}
 	}

@@ -19,9 +19,9 @@ type balance struct {
 	sent   float64
 	polled bool
 	// missing is how many messages the last poll found fewer than an earlier one did, although nothing tells that they
-	// were finished; least is its minimum over the last polls.
+	// were finished. gone is its minimum over the last polls: so many have been missing for longer.
 	missing float64
-	least   lowWater
+	gone    lowWater
 	// polledAt is when, for a fleet whose workers do not report.
 	polledAt time.Time
 	// corrected is true while the newest record has more sent messages than there can have been.
@@ -70,7 +70,7 @@ func (m *Memory) balanced(now time.Time, r Rules, queues []muster.QueueObservati
 		m.balance.corrected = true
 	}
 	m.balance.sent, m.balance.polled = sent, true
-	m.balance.least = m.balance.least.add(now, m.balance.missing, missingOver*max(r.Poll, time.Second))
+	m.balance.gone = m.balance.gone.add(now, m.balance.missing, missingOver*max(r.Poll, time.Second))
 	q.Sent = muster.Measured(q.Backlog.At, sent)
 	return true
 }
@@ -105,7 +105,7 @@ func (b balance) uncounted(backlog, inFlight muster.Sample) float64 {
 	if !b.polled || !inFlight.Known {
 		return 0
 	}
-	return max(0, min(b.missing-b.least.least()-2*inFlight.Value, most*backlog.Value))
+	return max(0, min(b.missing-b.gone.least()-2*inFlight.Value, most*backlog.Value))
 }
 
 // record returns the number for a record of a queue: n for one that counts itself, else the result of the last poll.
