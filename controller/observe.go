@@ -459,9 +459,13 @@ func (s *Settings) learning() learning.Rules {
 	if s.Unreported {
 		mean = s.Spec.Processing
 	}
-	return learning.Rules{Learn: s.Learn, LookBack: s.lookBack(), Waits: s.Objective.Latency, Poll: s.Poll,
-		Cores: s.Cores, Mean: mean, OneQueue: len(s.Queues) == 1, Seasonal: s.Spec.Seasonal(), Busiest: s.plansAhead,
-		Quantile: s.Objective.Quantile}
+	least := int64(0)
+	if s.Spec.ForgetsSlowly() {
+		least = muster.ManyDurations
+	}
+	return learning.Rules{Learn: s.Learn, Least: least, LookBack: s.lookBack(), Waits: s.Objective.Latency,
+		Poll: s.Poll, Cores: s.Cores, Mean: mean, OneQueue: len(s.Queues) == 1, Seasonal: s.Spec.Seasonal(),
+		Busiest: s.plansAhead, Quantile: s.Objective.Quantile}
 }
 
 // staleAfter is the age at which a queue measurement or a listing becomes unknown.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/roster"
-	"github.com/muster-scale/muster/series"
 	"github.com/muster-scale/muster/worker/protocol"
 )
 
@@ -118,8 +117,5 @@ func (s *Settings) reach() time.Duration {
 
 // RestoreFrom returns the age up to which [Settings.Restore] needs records.
 func (s Settings) RestoreFrom() time.Duration {
-	if s.Spec.Seasonal() {
-		return max(s.reach(), series.SeasonLength+24*time.Hour)
-	}
-	return s.reach()
+	return max(s.reach(), s.learning().LearnedReach())
 }

@@ -6,12 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/controller/audit"
 	"github.com/muster-scale/muster/policy"
+	"github.com/muster-scale/muster/series"
 )
 
 // office is a world that is looked at once a minute, and in which a message a second comes from nine to five and none
@@ -123,14 +122,35 @@ func TestAFleetWithoutAForecastHasNoneInItsRecords(t *testing.T) {
 			t.Fatalf("found %v", f)
 		}
 	}
-	if got, want := w.settings.RestoreFrom(), 24*time.Hour; got > want {
-		t.Errorf("a start reads %s, want at most %s", got, want)
-	}
-	a, b := w.settings, office(t, policy.ForecastSeasonal).settings
-	old := muster.Record{At: w.now.Add(-20 * 24 * time.Hour), Kind: muster.Decided}
-	learned := muster.Record{At: old.At, Kind: muster.Learned}
-	if diff := cmp.Diff([]bool{false, true}, []bool{b.Restores(old, w.now), b.Restores(learned, w.now)}); diff != "" ||
-		a.RestoreFrom() >= b.RestoreFrom() {
-		t.Errorf("of weeks ago a start reads other than what was learned (-want +got):\n%s", diff)
+}
+
+// What a start reads of the history. Decisions of hours count; measurements of weeks do where a forecast is made from
+// them, and where few durations were measured: for the policy deadline.
+func TestAStartReadsOfOldRecordsOnlyWhatWasLearned(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		spec  policy.Spec
+		from  time.Duration // at most
+		weeks bool
+	}{
+		{"deadline", policy.Spec{Name: "deadline"}, series.SeasonLength + 24*time.Hour, true},
+		{"with a forecast", policy.Spec{Name: "deadline", Forecast: policy.ForecastSeasonal},
+			series.SeasonLength + 24*time.Hour, true},
+		{"another policy", policy.Spec{Name: "exact"}, 24 * time.Hour, false},
+	} {
+		s, err := controller.NewSettings(controller.Settings{Fleet: "a", Queues: []string{"q"}, Spec: row.spec,
+			Objective: muster.Objective{Latency: time.Minute, Quantile: 0.99}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.RestoreFrom(); got > row.from || row.weeks && got < series.SeasonLength+time.Hour {
+			t.Errorf("%s: a start reads %s, want %s", row.name, got, row.from)
+		}
+		now := time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)
+		old := muster.Record{At: now.Add(-20 * 24 * time.Hour), Kind: muster.Decided}
+		learned := muster.Record{At: old.At, Kind: muster.Learned}
+		if s.Restores(old, now) || !s.Restores(learned, now) {
+			t.Errorf("%s: of weeks ago a start reads other than what was learned", row.name)
+		}
 	}
 }

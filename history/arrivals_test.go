@@ -2,6 +2,7 @@ package history_test
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -61,6 +62,75 @@ func TestAFoldedRecordKeepsWhenMessagesCame(t *testing.T) {
 		want := []series.Came{in(-5, 5), in(0, 10), in(10, 0), in(40, 40), in(45, 50), in(50, 10)}
 		if diff := cmp.Diff(want, came(t, left[0])); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A restart reads folded records of days. What it knows then of durations is what it knew; a message is as old as it
+// was, to five minutes and a step of the count, also one that came while the controller was stopped.
+func TestFoldingForgetsNeitherDurationsNorAges(t *testing.T) {
+	rules := learning.Rules{Learn: 6 * time.Hour, LookBack: 12 * time.Hour, Waits: 80 * time.Hour, Least: 50,
+		Poll: time.Second}
+	ago := func(hours float64) time.Time { return noon.Add(-time.Duration(hours * float64(time.Hour))) }
+	learned := func(since, at time.Time, came float64, took ...time.Duration) muster.Record {
+		body, err := json.Marshal(learning.Learned{Arrived: came, Since: since,
+			Processing: series.Add(series.Durations{}, took...), Boots: series.Add(series.Durations{}, took...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return record(at, muster.Learned, string(body))
+	}
+	memory := func(records []muster.Record) learning.Memory {
+		m := learning.New(rules)
+		for _, r := range records {
+			var l learning.Learned
+			if err := json.Unmarshal(r.Body, &l); err != nil {
+				t.Fatal(err)
+			}
+			m.Recall(r.At, l)
+		}
+		return m
+	}
+	waits := muster.Observation{At: noon, Queues: []muster.QueueObservation{{Queue: "q",
+		Backlog:   muster.Measured(noon, 12),
+		OldestAge: muster.Unknown(noon, "the source does not tell ages")}}}
+	want := []struct{ least, most, n float64 }{{69, 71, 1}, {49, 51, 3}, {39, 41, 5}, {0.9, 1.4, 3}} // ages in hours
+	both(t, func(t *testing.T, h store) {
+		fill(t, h, "a",
+			learned(ago(70.01), ago(70), 2, time.Second, 3*time.Second),
+			learned(ago(69.95), ago(69.94), 0, 10*time.Millisecond, time.Hour),
+			learned(ago(50.2), ago(49.6), 3), // nobody looked for 36 minutes
+			learned(ago(49.59), ago(49.58), 0, 7*time.Second),
+			learned(ago(40.01), ago(40), 5, 5*time.Second),
+			learned(ago(1.01), ago(1), 3, 2*time.Second))
+		before := memory(read(t, h, "a"))
+		prune(t, h, noon, 0)
+		left := read(t, h, "a")
+		if len(left) != 4 {
+			t.Fatalf("left are %d records, want 4", len(left))
+		}
+		after := memory(left)
+		for _, of := range []struct {
+			what        string
+			before, now muster.Estimate
+		}{
+			{"durations", before.Processing(noon, muster.Estimate{}, 0), after.Processing(noon, muster.Estimate{}, 0)},
+			{"boots", before.Boot(noon, muster.Estimate{}, 0), after.Boot(noon, muster.Estimate{}, 0)},
+		} {
+			if of.now != of.before || of.now.Count != 7 {
+				t.Errorf("of %s it knows %+v, and knew %+v of seven", of.what, of.now, of.before)
+			}
+		}
+		for _, of := range want {
+			n := 0.0
+			for _, g := range after.Waiting(noon, waits, 6*time.Second) {
+				if hours := g.AgeSeconds / 3600; hours >= of.least && hours <= of.most {
+					n += g.Messages
+				}
+			}
+			if math.Abs(n-of.n) > 1e-6 {
+				t.Errorf("%v messages are %v to %v h old, want %v", n, of.least, of.most, of.n)
+			}
 		}
 	})
 }

@@ -1,13 +1,14 @@
 // Package series keeps timed measurements in bounded windows and estimates from them. It is the memory behind every
 // learned number: processing durations, boot times, arrivals, failures.
 //
-// There are five kinds of memory. Each is a value: a method that changes it returns a new one, and the old one stays
+// There are six kinds of memory. Each is a value: a method that changes it returns a new one, and the old one stays
 // valid. A controller that clones its state for each step therefore copies a few words, not the measurements.
 //
 //   - [Durations] is a histogram of durations with logarithmic buckets. [Add], [Merge] and [Less] make new ones;
 //     [Quantile], [Within] and [Estimate] read them. Reports of workers and records of the history carry a histogram as
 //     it is. A [Bucket] is one range of it.
 //   - [Window] keeps such histograms by time and forgets old ones: the processing durations of the last hours.
+//   - [Last] keeps the newest of them, however old they are: for work that is so rare that a window holds few.
 //   - [Counts] counts events by time, such as arrivals of messages. It returns the number in any span, the mean rate,
 //     and how much room the busiest spans would have needed ([Counts.Envelope]).
 //   - [Long] counts events in few and wide steps for as long as a message may wait, which may be days.

@@ -25,8 +25,11 @@ const (
 	maxCame = 1<<(32-perQuarter) - 1
 )
 
-// Came is the number of messages that came within five minutes. Zero Messages means that the queue was read and none
-// came.
+// CameWithin is the span of a [Came].
+const CameWithin = cameStep * time.Second
+
+// Came is the number of messages that came within [CameWithin], five minutes. Zero Messages means that the queue was
+// read and none came.
 type Came struct {
 	// From is the Unix second at which the five minutes begin, a multiple of 300.
 	From int64 `json:"from_unix_s"`

@@ -41,3 +41,25 @@ func TestAMessageThatMayWaitForDaysIsNotForgotten(t *testing.T) {
 		}
 	}
 }
+
+// Messages are so rare that each ends hours before the next one comes. One in five takes three hours, which is known
+// once the first of them has ended, and not only until the next short one has.
+func TestRareWorkIsRememberedUntilItComesAgain(t *testing.T) {
+	var all []trace.Message
+	for k := range 40 {
+		m := trace.Message{Arrival: time.Duration(k) * 50 * time.Hour, Service: 10 * time.Minute}
+		if k%5 == 4 {
+			m.Service = 3 * time.Hour
+		}
+		all = append(all, m)
+	}
+	for _, boot := range []time.Duration{2 * time.Second, 10 * time.Minute} {
+		settings := fleet(t, policy.Spec{Name: "deadline"}, 20*time.Hour, 0, 5)
+		settings.Poll = 30 * time.Second
+		res := ran(t, Options{Settings: settings, Trace: trace.Of("rare", all...),
+			World: world.World{Boot: world.Draw{Mean: boot}}})
+		if late := res.Messages - int64(res.InTimeRatio*float64(res.Messages)+0.5); late > 1 {
+			t.Errorf("boot %v: %d of %d messages are late, want the first long one alone", boot, late, res.Messages)
+		}
+	}
+}

@@ -28,7 +28,8 @@ type Learned struct {
 	// Counted is true if the total of every queue was known at the instant of the record. Only fleets with a forecast
 	// set it.
 	Counted bool `json:"counted,omitzero"`
-	// Came are the arrivals by five minutes, in a record that the history folded from several, which has no Since.
+	// Came are the arrivals by five minutes, in a record that the history folded from several. It has Arrived and Since
+	// only for messages that came while nobody looked for more than ten minutes.
 	Came []series.Came `json:"came,omitzero"`
 	// Ended counts finished messages whose sending time is known, InTime those of them that were in time.
 	Ended  float64 `json:"ended,omitzero"`

@@ -25,6 +25,9 @@ type Rules struct {
 	// Learn is the window of durations, LookBack that of arrivals; both above zero. Waits is for how long a message may
 	// wait at most.
 	Learn, LookBack, Waits time.Duration
+	// Least is how many durations an estimate is made from, if so many were measured within [Remembered]: older ones
+	// than those of Learn where these are fewer. 0 is those of Learn alone.
+	Least int64
 	// Poll is the time between two polls of the queues; above zero.
 	Poll time.Duration
 	// Cores is the number of cores that the members share; zero if they do not share a machine.
@@ -41,8 +44,22 @@ type Rules struct {
 	Quantile float64
 }
 
-// Reach returns the age up to which records count. The pace of the last two minutes depends on the durations that were
-// measured before them.
+// Remembered is how far back durations count where few were measured, to the hour. The history keeps them as long.
+const Remembered = series.SeasonLength
+
+// last returns an empty memory of the last durations.
+func (r Rules) last() series.Last { return series.Last{Least: r.Least, Longest: Remembered} }
+
+// LearnedReach returns the age up to which records of measurements count.
+func (r Rules) LearnedReach() time.Duration {
+	if r.Least > 0 || r.Seasonal {
+		return max(r.Reach(), Remembered+24*time.Hour)
+	}
+	return r.Reach()
+}
+
+// Reach returns the age up to which records of all kinds count. The pace of the last two minutes depends on the
+// durations that were measured before them.
 func (r Rules) Reach() time.Duration {
 	return max(time.Hour, r.Learn+PaceOver+Every, series.Counts{Length: r.LookBack}.Reach(), r.long().Reach())
 }
@@ -60,6 +77,8 @@ func (r Rules) long() series.Long {
 // that a restart changes nothing. It is a value: a copy may be changed without the original. Make it with [New].
 type Memory struct {
 	processing, boots series.Window
+	// lastProcessing and lastBoots are the last measured durations, for where those windows have few.
+	lastProcessing, lastBoots series.Last
 	// warmBoots are the boot times of members from a warm pool; nil before the first. It is replaced, never changed.
 	warmBoots *series.Window
 	// classes are the classes with measurements, by name. It is replaced, never changed.
@@ -94,6 +113,7 @@ type Memory struct {
 func New(r Rules) Memory {
 	m := Memory{
 		processing: series.Window{Length: r.Learn}, boots: series.Window{Length: r.Learn},
+		lastProcessing: r.last(), lastBoots: r.last(),
 		arrivals: series.Counts{Length: r.LookBack}, finished: series.Counts{Length: shareOver},
 		spent: series.Counts{Length: PaceOver}, longArrivals: r.long(),
 	}
@@ -220,6 +240,10 @@ func (m *Memory) count(at time.Time, l Learned) {
 	if l.Finished > 0 {
 		m.balance.finished, m.balance.soon = l.Finished, 0
 	}
+	for _, c := range l.Came {
+		from := time.Unix(c.From, 0)
+		m.longArrivals = m.longArrivals.Add(from, from.Add(series.CameWithin), float64(c.Messages))
+	}
 	if l.Counted = false; l.empty() {
 		return // the absence of arrivals changes only the seasons
 	}
@@ -234,6 +258,7 @@ func (m *Memory) count(at time.Time, l Learned) {
 	}
 	m.processing = m.processing.Add(at, l.Processing)
 	m.boots = m.boots.Add(at, l.Boots)
+	m.lastProcessing, m.lastBoots = m.lastProcessing.Add(at, l.Processing), m.lastBoots.Add(at, l.Boots)
 	m.warmBoots = addWarm(m.warmBoots, at, l.WarmBoots, m.boots.Length)
 	if len(l.Crowded) > 0 {
 		m.changeCrowding().learn(since, at, l, m.processing.Length)
@@ -259,10 +284,11 @@ func addWarm(warm *series.Window, at time.Time, boots series.Durations, learn ti
 	return &w
 }
 
-// Processing estimates the processing duration. Without a measurement in the window it returns the last recorded
-// estimate, or else the prior: a quiet hour is no reason to forget how long the work takes.
-func (m *Memory) Processing(now time.Time, last muster.Estimate, prior time.Duration) muster.Estimate {
-	return estimate(&m.processing, now, last, prior)
+// Processing estimates the processing duration, from the measurements of the window, or else from the last ones: see
+// [Rules]. Without any it returns the last recorded estimate, or else the prior: a quiet hour is no reason to forget
+// how long the work takes.
+func (m *Memory) Processing(now time.Time, recorded muster.Estimate, prior time.Duration) muster.Estimate {
+	return estimate(&m.processing, &m.lastProcessing, now, recorded, prior)
 }
 
 // MeasuresProcessing tells whether the window has a measured processing duration.
@@ -272,8 +298,8 @@ func (m *Memory) MeasuresProcessing(now time.Time) bool {
 }
 
 // Boot estimates the boot time of members that do not come from a warm pool, like [Memory.Processing].
-func (m *Memory) Boot(now time.Time, last muster.Estimate, prior time.Duration) muster.Estimate {
-	return estimate(&m.boots, now, last, prior)
+func (m *Memory) Boot(now time.Time, recorded muster.Estimate, prior time.Duration) muster.Estimate {
+	return estimate(&m.boots, &m.lastBoots, now, recorded, prior)
 }
 
 // WarmBoot estimates the boot time of members from a warm pool. It is unknown without a measurement in the window.
@@ -284,15 +310,24 @@ func (m *Memory) WarmBoot(now time.Time) (e muster.Estimate) {
 	return e
 }
 
-// estimate returns the window's estimate, or else the last recorded one, or else the prior.
-func estimate(w *series.Window, now time.Time, last muster.Estimate, prior time.Duration) (e muster.Estimate) {
-	if *w, e = w.At(now); e.Known {
-		return e
+// estimate returns the window's estimate, or that of the last durations where those are more. Without either it returns
+// the recorded one, or else the prior.
+func estimate(w *series.Window, last *series.Last, now time.Time, recorded muster.Estimate, prior time.Duration,
+) (e muster.Estimate) {
+	*w, e = w.At(now)
+	if e.Count < last.Least {
+		var more muster.Estimate
+		if *last, more = last.At(now); more.Count > e.Count {
+			e = more
+		}
 	}
-	if !last.Known || last.Prior {
+	switch {
+	case e.Known:
+		return e
+	case !recorded.Known || recorded.Prior:
 		return series.Estimate(series.Durations{}, prior)
 	}
-	return last
+	return recorded
 }
 
 // Pace returns the recent pace of work.

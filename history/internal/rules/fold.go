@@ -89,7 +89,8 @@ type content struct {
 	InTime float64        `json:"in_time,omitzero"`
 	Usage  protocol.Usage `json:"usage,omitzero"`
 	// Came is when messages arrived, in a folded record. An unfolded one has Arrived messages since Since instead;
-	// Counted says that no more arrived until its own time.
+	// Counted says that no more arrived until its own time. A folded record has both if some arrived while nobody
+	// looked for so long that [series.CameIn] does not tell when.
 	Came    []series.Came `json:"came,omitzero"`
 	Arrived float64       `json:"arrived,omitzero"`
 	Since   time.Time     `json:"since,omitzero"`
@@ -98,14 +99,21 @@ type content struct {
 
 // add returns l merged with the content of a record of the time at.
 func (l content) add(at int64, o content) content {
-	came := o.Came
+	came, sometime, since := o.Came, l.Arrived, l.Since
 	if len(came) == 0 {
 		came = series.CameIn(o.Since, Instant(at), o.Arrived, o.Counted)
+	}
+	if o.Arrived > 0 && (len(o.Came) > 0 || len(came) == 0) {
+		if sometime == 0 || o.Since.Before(since) {
+			since = o.Since
+		}
+		sometime += o.Arrived
 	}
 	return content{
 		Processing: series.Merge(l.Processing, o.Processing), Boots: series.Merge(l.Boots, o.Boots),
 		WarmBoots: series.Merge(l.WarmBoots, o.WarmBoots), Came: series.MergeCame(l.Came, came),
 		Ended: l.Ended + o.Ended, InTime: l.InTime + o.InTime, Usage: protocol.MergeUsage(l.Usage, o.Usage),
+		Arrived: sometime, Since: since,
 	}
 }
 
