@@ -7,7 +7,7 @@ MODULE := github.com/muster-scale/muster
 # would find nothing there and take three times as long, so make test runs them without it. internal/endtoend is among
 # them for another reason: hours of simulated timers in bubbles of testing/synctest now and then crash the detector of
 # Go 1.26 itself. What it drives is tested under the detector in its own packages.
-PURE := ./advice ./app/advise ./app/playground ./app/replay ./app/simulation ./config/edit ./config/settings ./sim/variants ./event ./guard ./leader ./override ./policy/instructed ./awsrules/counts ./awsrules/spot ./awsrules/warmpool ./sim/trace/recorded ./policy ./policy/planning ./policy/internal/durations ./policy/internal/quiet ./policy/internal/race ./policy/internal/lateness ./policy/peer ./series ./metricmath ./metricmath/language ./awsrules/alarm ./awsrules/tracking ./awsrules/stepscaling ./sim ./sim/world ./sim/scoring ./sim/queueing ./sim/internal/kernel ./sim/limit ./sim/limit/uninformed ./sim/trace ./sim/trace/internal/chance ./sim/trace/statistics ./sim/worlds ./sim/report ./sim/cloud ./sim/cloud/groups ./sim/contest ./internal/arch ./internal/endtoend
+PURE := ./advice ./app/advise ./app/playground ./app/replay ./app/simulation ./config/edit ./config/settings ./sim/variants ./event ./guard ./leader ./override ./policy/instructed ./awsrules/counts ./awsrules/spot ./awsrules/warmpool ./sim/trace/recorded ./policy ./policy/planning ./policy/internal/durations ./policy/internal/quiet ./policy/internal/race ./policy/internal/saturation ./policy/internal/lateness ./policy/peer ./series ./metricmath ./metricmath/language ./awsrules/alarm ./awsrules/tracking ./awsrules/stepscaling ./sim ./sim/world ./sim/scoring ./sim/queueing ./sim/internal/kernel ./sim/limit ./sim/limit/uninformed ./sim/trace ./sim/trace/internal/chance ./sim/trace/statistics ./sim/worlds ./sim/report ./sim/cloud ./sim/cloud/groups ./sim/contest ./internal/arch ./internal/endtoend
 # RACE turns the race detector on, except inside SQLite, which is C translated to Go. Only one goroutine at a time uses
 # a connection; database/sql ensures that, and is checked. Tests of the history and the queue then take less than half the
 # time. A program under the detector sleeps for a second before it ends; make test sets 10 ms (GORACE), because tests
@@ -19,6 +19,7 @@ HISTORIES ?= 10000
 RACES ?= 1000000
 SEEDS ?= 20000
 WORLDS ?= 200
+WORLD_MESSAGES ?= 100000
 NODES ?= 1000000
 
 # PAGES is the dashboard as the program embeds it. It is built again when its sources changed.
@@ -63,12 +64,12 @@ powercuts: ## simulate 100000 power cuts under the queue and 10000 under the his
 races: ## race 1000000 message assignments against releases of their workers (RACES=1000000); takes minutes
 	GOGC=400 MUSTER_RACES=$(RACES) $(GO) test -count=1 -timeout 30m -v -run 'NoRaceEndsABusyWorker|PlantedRules' ./roster
 
-proofs: powercuts races ## run all long proofs: also 10000 histories of concurrent calls (HISTORIES=10000), a tree of a million nodes (NODES=1000000), 20000 simulated worlds with all faults, and as many of several controllers (SEEDS=20000), 200 worlds drawn at random (WORLDS=200), kills, a full disk; needs Linux, root and strace
+proofs: powercuts races ## run all long proofs: also 10000 histories of concurrent calls (HISTORIES=10000), a tree of a million nodes (NODES=1000000), 20000 simulated worlds with all faults, and as many of several controllers (SEEDS=20000), 200 worlds drawn at random (WORLDS=200), of up to 100000 messages each (WORLD_MESSAGES=100000), kills, a full disk; needs Linux, root and strace
 	MUSTER_HISTORIES=$(HISTORIES) $(GO) test -count=1 -timeout 20m -v -run 'KeepTheContract' ./queue
 	MUSTER_TREE_NODES=$(NODES) $(GO) test -count=1 -timeout 20m -v -run 'MillionNodes' ./tree
 	MUSTER_SEEDS=$(SEEDS) $(GO) test -count=1 -timeout 20m -v -run 'AnyWorld' ./sim
 	MUSTER_SEEDS=$(SEEDS) $(GO) test -count=1 -timeout 20m -v -run 'NoFault|Follows|Spread' ./leader
-	GOGC=400 MUSTER_WORLDS=$(WORLDS) $(GO) test -count=1 -timeout 60m -v -run 'DrawnWorlds' ./sim/worlds
+	GOGC=400 MUSTER_WORLDS=$(WORLDS) MUSTER_WORLD_MESSAGES=$(WORLD_MESSAGES) $(GO) test -count=1 -timeout 60m -v -run 'DrawnWorlds' ./sim/worlds
 	MUSTER_SLOW=1 $(GO) test -count=1 -timeout 20m -v ./internal/realcrash
 
 cross: ## build for linux and darwin on amd64 and arm64

@@ -211,6 +211,10 @@ type Pace struct {
 	LatelyFinished float64 `json:"lately_finished,omitzero"`
 	LatelySeconds  float64 `json:"lately_seconds,omitzero"`
 	LatelyLong     float64 `json:"lately_long,omitzero"`
+	// LatelyPerSecond is how many messages ended a second within those seconds, LatelySlots how many slots they kept
+	// busy. Both are only known where the counts of a queue may be old, and 0 elsewhere.
+	LatelyPerSecond float64 `json:"lately_per_s,omitzero"`
+	LatelySlots     float64 `json:"lately_slots,omitzero"`
 }
 
 // Arrivals are the rates at which messages were sent to a fleet's queues, in messages per second, over windows that end
@@ -218,12 +222,15 @@ type Pace struct {
 type Arrivals struct {
 	// Known is false while arrivals were counted for less than a second.
 	Known bool `json:"known"`
-	// TenSeconds, Minute, FiveMinutes, TwentyMinutes and Hour are the mean rates over these windows.
+	// TenSeconds to TwelveHours are the mean rates over these windows. FourHours and TwelveHours are zero where
+	// arrivals are remembered for less than that, because no message may wait for so long.
 	TenSeconds    float64 `json:"ten_seconds_per_s,omitzero"`
 	Minute        float64 `json:"minute_per_s,omitzero"`
 	FiveMinutes   float64 `json:"five_minutes_per_s,omitzero"`
 	TwentyMinutes float64 `json:"twenty_minutes_per_s,omitzero"`
 	Hour          float64 `json:"hour_per_s,omitzero"`
+	FourHours     float64 `json:"four_hours_per_s,omitzero"`
+	TwelveHours   float64 `json:"twelve_hours_per_s,omitzero"`
 	// QuietSeconds is the time since the last arrival, to five seconds; 0 where one came just now or nothing was
 	// counted.
 	QuietSeconds float64 `json:"quiet_s,omitzero"`

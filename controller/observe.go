@@ -48,6 +48,9 @@ func (s *Settings) observe(st *State, now time.Time, boot muster.Estimate) muste
 	}
 	o.Queues = s.fresh(st.queues, st.failures, now)
 	o.Pool, o.FinishedSince = st.pool(now), st.learned.FinishedSince(now, o.LateSeconds())
+	if o.LateSeconds() > 0 {
+		o.Pace.LatelyPerSecond, o.Pace.LatelySlots = st.learned.LatelyBusy(now)
+	}
 	o.Expected, o.Metrics = s.expected(st, now), s.metrics(st, now)
 	if s.Spec.Shadow {
 		o.Capacity = estimateBusy(o)
@@ -459,13 +462,9 @@ func (s *Settings) learning() learning.Rules {
 	if s.Unreported {
 		mean = s.Spec.Processing
 	}
-	least := int64(0)
-	if s.Spec.ForgetsSlowly() {
-		least = muster.ManyDurations
-	}
-	return learning.Rules{Learn: s.Learn, Least: least, LookBack: s.lookBack(), Waits: s.Objective.Latency,
-		Poll: s.Poll, Cores: s.Cores, Mean: mean, OneQueue: len(s.Queues) == 1, Seasonal: s.Spec.Seasonal(),
-		Busiest: s.plansAhead, Quantile: s.Objective.Quantile}
+	return learning.Rules{Learn: s.Learn, Lasting: s.Spec.ForgetsSlowly(), LookBack: s.lookBack(),
+		Waits: s.Objective.Latency, Poll: s.Poll, Cores: s.Cores, Mean: mean, OneQueue: len(s.Queues) == 1,
+		Seasonal: s.Spec.Seasonal(), Busiest: s.plansAhead, Quantile: s.Objective.Quantile}
 }
 
 // staleAfter is the age at which a queue measurement or a listing becomes unknown.

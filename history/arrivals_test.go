@@ -69,7 +69,7 @@ func TestAFoldedRecordKeepsWhenMessagesCame(t *testing.T) {
 // A restart reads folded records of days. What it knows then of durations is what it knew; a message is as old as it
 // was, to five minutes and a step of the count, also one that came while the controller was stopped.
 func TestFoldingForgetsNeitherDurationsNorAges(t *testing.T) {
-	rules := learning.Rules{Learn: 6 * time.Hour, LookBack: 12 * time.Hour, Waits: 80 * time.Hour, Least: 50,
+	rules := learning.Rules{Learn: 6 * time.Hour, LookBack: 12 * time.Hour, Waits: 80 * time.Hour, Lasting: true,
 		Poll: time.Second}
 	ago := func(hours float64) time.Time { return noon.Add(-time.Duration(hours * float64(time.Hour))) }
 	learned := func(since, at time.Time, came float64, took ...time.Duration) muster.Record {

@@ -107,10 +107,17 @@ func (m *Memory) Noted(at time.Time, o muster.Observation) {
 // rates summarises the arrivals until now.
 func rates(c series.Counts, now time.Time) muster.Arrivals {
 	var a muster.Arrivals
-	var r [5]float64
-	a.Known = c.Rates(now, []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 20 * time.Minute, time.Hour},
-		r[:])
-	a.TenSeconds, a.Minute, a.FiveMinutes, a.TwentyMinutes, a.Hour = r[0], r[1], r[2], r[3], r[4]
+	over := []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 20 * time.Minute, time.Hour, 4 * time.Hour,
+		12 * time.Hour}
+	to := []*float64{&a.TenSeconds, &a.Minute, &a.FiveMinutes, &a.TwentyMinutes, &a.Hour, &a.FourHours, &a.TwelveHours}
+	for len(over) > 5 && over[len(over)-1] > c.Length {
+		over = over[:len(over)-1]
+	}
+	var rates [7]float64
+	a.Known = c.Rates(now, over, rates[:len(over)])
+	for i := range over {
+		*to[i] = rates[i]
+	}
 	if since, ok := c.Since(now); ok {
 		a.WatchedSeconds = min(now.Sub(since), time.Hour).Seconds()
 		a.QuietSeconds = a.WatchedSeconds

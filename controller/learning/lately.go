@@ -13,6 +13,9 @@ import (
 type lately struct {
 	at               time.Time
 	n, seconds, long float64
+	// perSecond is how many messages ended a second, slots how many slots they kept busy: means over the time between
+	// records, which count less with age as the others do.
+	perSecond, slots float64
 }
 
 const (
@@ -33,9 +36,13 @@ func (m *Memory) spend(at time.Time, h series.Durations) (seconds float64) {
 	}
 	seconds = series.SecondsUpTo(h, muster.HangsBeyond*usual.P99Seconds) + float64(h.Count)*m.processing.Hung()
 	long := series.CountAbove(h, longMedians*usual.P50Seconds)
-	left, before := m.lately.left(at), m.lately
+	left, before, elapsed := m.lately.left(at), m.lately, Every.Seconds()
+	if !before.at.IsZero() {
+		elapsed = math.Max(1, at.Sub(before.at).Seconds())
+	}
 	m.lately = lately{at, left*before.n + float64(h.Count), left*before.seconds + seconds,
-		left*before.long + float64(long)}
+		left*before.long + float64(long), left*before.perSecond + (1-left)*float64(h.Count)/elapsed,
+		left*before.slots + (1-left)*seconds/elapsed}
 	return seconds
 }
 
@@ -50,4 +57,13 @@ func (l lately) addTo(p muster.Pace, now time.Time) muster.Pace {
 		p.LatelyFinished, p.LatelySeconds, p.LatelyLong = left*l.n, left*l.seconds, left*l.long
 	}
 	return p
+}
+
+// LatelyBusy returns how many messages ended a second within the last seconds and how many slots that kept busy, as of
+// the newest record. Both are 0 if that is older than three records should be, or if too few durations were measured.
+func (m *Memory) LatelyBusy(now time.Time) (perSecond, slots float64) {
+	if now.Sub(m.lately.at) > 3*Every {
+		return 0, 0
+	}
+	return m.lately.perSecond, m.lately.slots
 }

@@ -74,3 +74,37 @@ func TestTheLastSecondsAreForgottenSoon(t *testing.T) {
 		}
 	}
 }
+
+// How busy the slots have been lately does not depend on how often it is recorded, and is unknown a while after the
+// newest record.
+func TestHowBusySlotsHaveBeenLately(t *testing.T) {
+	for _, row := range []struct {
+		name       string
+		every      float64
+		each       int
+		later      float64
+		per, slots float64
+	}{
+		{"50 messages of 0.1 s each five seconds", 5, 50, 0, 10, 1},
+		{"the same until the next record", 5, 50, 4.9, 10, 1},
+		{"records each ten seconds", 10, 100, 9, 10, 1},
+		{"records each minute", 60, 600, 14, 10, 1},
+		{"long after the newest", 5, 50, 16, 0, 0},
+	} {
+		m := finished(t, slices.Repeat([]float64{0.1}, 300))
+		at := 60.0
+		for range 20 {
+			at += row.every
+			h := series.Durations{}
+			for range row.each {
+				h = series.Add(h, 100*time.Millisecond)
+			}
+			m.Reported(Rules{}, Reports{Processing: []series.Durations{h}}, nil)
+			m.Flush(after(at), false)
+		}
+		per, slots := m.LatelyBusy(after(at + row.later))
+		if math.Abs(per-row.per) > 0.02*row.per || math.Abs(slots-row.slots) > 0.02*row.slots {
+			t.Errorf("%s: %v a second in %v slots, want %v in %v", row.name, per, slots, row.per, row.slots)
+		}
+	}
+}

@@ -25,9 +25,9 @@ type Rules struct {
 	// Learn is the window of durations, LookBack that of arrivals; both above zero. Waits is for how long a message may
 	// wait at most.
 	Learn, LookBack, Waits time.Duration
-	// Least is how many durations an estimate is made from, if so many were measured within [Remembered]: older ones
-	// than those of Learn where these are fewer. 0 is those of Learn alone.
-	Least int64
+	// Lasting is true for a fleet whose durations are remembered for longer than Learn where these are few: the last
+	// [muster.ManyDurations] within [Remembered], and the last 20 boots.
+	Lasting bool
 	// Poll is the time between two polls of the queues; above zero.
 	Poll time.Duration
 	// Cores is the number of cores that the members share; zero if they do not share a machine.
@@ -47,12 +47,21 @@ type Rules struct {
 // Remembered is how far back durations count where few were measured, to the hour. The history keeps them as long.
 const Remembered = series.SeasonLength
 
-// last returns an empty memory of the last durations.
-func (r Rules) last() series.Last { return series.Last{Least: r.Least, Longest: Remembered} }
+// lastBoots is how many boots an estimate is made from. It is few, because a new image changes them all, and nothing
+// but boots shows it.
+const lastBoots = 20
+
+// last returns an empty memory of the last so many durations; one that keeps nothing if none are remembered.
+func (r Rules) last(many int64) series.Last {
+	if !r.Lasting {
+		return series.Last{}
+	}
+	return series.Last{Least: many, Longest: Remembered}
+}
 
 // LearnedReach returns the age up to which records of measurements count.
 func (r Rules) LearnedReach() time.Duration {
-	if r.Least > 0 || r.Seasonal {
+	if r.Lasting || r.Seasonal {
 		return max(r.Reach(), Remembered+24*time.Hour)
 	}
 	return r.Reach()
@@ -113,7 +122,7 @@ type Memory struct {
 func New(r Rules) Memory {
 	m := Memory{
 		processing: series.Window{Length: r.Learn}, boots: series.Window{Length: r.Learn},
-		lastProcessing: r.last(), lastBoots: r.last(),
+		lastProcessing: r.last(muster.ManyDurations), lastBoots: r.last(lastBoots),
 		arrivals: series.Counts{Length: r.LookBack}, finished: series.Counts{Length: shareOver},
 		spent: series.Counts{Length: PaceOver}, longArrivals: r.long(),
 	}

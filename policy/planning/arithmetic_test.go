@@ -20,6 +20,7 @@ import (
 	"github.com/muster-scale/muster/policy/internal/lateness"
 	"github.com/muster-scale/muster/policy/internal/quiet"
 	"github.com/muster-scale/muster/policy/internal/rules"
+	"github.com/muster-scale/muster/policy/internal/saturation"
 	"github.com/muster-scale/muster/policy/internal/start"
 )
 
@@ -62,7 +63,7 @@ func TestArithmeticThatThePageWorksOut(t *testing.T) {
 	const elsewhere = 6 // those of policy/arithmetic_test.go and policy/outlook
 	worked := append([]string{workedByExact(), workedByJump()}, workedByDeadline()...)
 	worked = append(append(worked, workedWhenLate()...), workedAtMax())
-	worked = append(worked, workedByFinished()...)
+	worked = append(append(worked, workedByFinished()...), workedByFullWorkers())
 	for _, w := range worked {
 		if !strings.Contains(joined, "*Worked*: "+w) {
 			t.Errorf("docs/arithmetic.md does not say what the code computes:\n%s", w)
@@ -100,6 +101,24 @@ func workedByFinished() []string {
 		fmt.Sprintf("with a price of %v worker-seconds it is 300 / 240, so a worker is launched at once %s.",
 			dear.price, does),
 	}
+}
+
+func workedByFullWorkers() string {
+	o := muster.Observation{
+		Capacity: muster.Capacity{Known: true, Busy: 16, BusySlots: 8, Slots: 16, SlotsPerWorker: 1},
+		Pace:     muster.Pace{LatelyPerSecond: 158, LatelySlots: 15.8},
+		Arrivals: muster.Arrivals{Known: true, FiveMinutes: 40},
+		Queues: []muster.QueueObservation{{LateSeconds: 40, Backlog: muster.Measured(time.Time{}, 100),
+			InFlight: muster.Measured(time.Time{}, 16)}},
+		FinishedSince: 3000,
+	}
+	p := o.Pace
+	return fmt.Sprintf("16 workers finish %v messages of 0.1 s a second, and %v a second came: %v - %v is above %.0f. "+
+		"Counts 40 s old show %v waiting and %v in flight, and %v were finished since: %v is above %.0f. %v slots are "+
+		"%.0f %% of 16, so %d workers are wanted.", p.LatelyPerSecond, o.Arrivals.FiveMinutes, 8*p.LatelyPerSecond,
+		8*o.Arrivals.FiveMinutes, 3*math.Sqrt(8*p.LatelyPerSecond), o.Backlog().Value, o.InFlight().Value,
+		o.FinishedSince, o.FinishedSince-o.Backlog().Value-o.InFlight().Value-40*1.25*o.Arrivals.FiveMinutes,
+		3*math.Sqrt(o.FinishedSince), p.LatelySlots, 100*p.LatelySlots/16, saturation.Workers(o, 0.1, 2))
 }
 
 func workedByExact() string {

@@ -47,7 +47,7 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/19"
+	deadlineRevision = "deadline/20"
 )
 
 // Decide implements [muster.Policy].
@@ -109,13 +109,15 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 //   - all permitted workers are needed.
 //
 // Nothing is launched for messages that idle workers disprove, or that were finished since they were counted: see
-// countsAreOutdated and countsAreFinished. While no worker is in service, more may be launched: see race.
+// countsAreOutdated and mayTakeCounts. While no worker is in service, more may be launched: see race.
 func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan) muster.Decision {
 	active := o.Capacity.Active()
 	keep := plan.keptWorkers(o)
 	stay, because := keptOutsidePlan(o, active, p.Prompt)
 	switch {
 	case stay > keep:
+	case keep > 0 && keep == plan.saturated:
+		because = plan.whySaturated()
 	case plan.quietHeadroom(o) > 0:
 		because = plan.whyQuiet(o)
 	default:
@@ -149,7 +151,8 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 		plan.probing = launch > most
 		launch = min(launch, most)
 	}
-	plan.outdated, plan.done = plan.countsAreOutdated(o), plan.countsAreFinished(o)
+	plan.outdated = plan.countsAreOutdated(o)
+	plan.done = waiting <= o.FinishedSince && plan.mayTakeCounts(o.Arrivals)
 	if plan.outdated || plan.done {
 		launch = 0
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-scale/muster/policy/internal/arrivals"
 	"github.com/muster-scale/muster/policy/internal/quiet"
 	"github.com/muster-scale/muster/policy/internal/rules"
+	"github.com/muster-scale/muster/policy/internal/saturation"
 )
 
 // keptWorkers returns how many workers stay or are launched although nothing waits for them.
@@ -42,7 +43,8 @@ func (p *plan) keptWorkers(o muster.Observation) int {
 			ahead = rules.Ceil(room + hanging - pool)
 		}
 	}
-	return max(busy, ahead, tooFew, min(active, rules.Ceil(math.Min(stay*keepFactor, stay+0.5)+hanging)))
+	p.saturated = saturation.Workers(o, p.Mean, p.boot)
+	return max(busy, ahead, tooFew, p.saturated, min(active, rules.Ceil(math.Min(stay*keepFactor, stay+0.5)+hanging)))
 }
 
 // keepsHeadroom tells whether too many messages would be late if workers were only launched for messages that wait.

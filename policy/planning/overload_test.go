@@ -199,7 +199,19 @@ func TestABurstThatIsOverSoonIsNoLoadNearTheMaximum(t *testing.T) {
 		{"five minutes of it, objective of an hour", time.Hour,
 			muster.Arrivals{Minute: 4, FiveMinutes: 4, TwentyMinutes: 1, Hour: 0.4}, false},
 		{"an hour of it, objective of six hours", 6 * time.Hour,
-			muster.Arrivals{Minute: 4, FiveMinutes: 4, TwentyMinutes: 4, Hour: 4}, false},
+			muster.Arrivals{Minute: 4, FiveMinutes: 4, TwentyMinutes: 4, Hour: 4, FourHours: 1}, false},
+		{"an hour of it, objective of a day", 24 * time.Hour,
+			muster.Arrivals{Minute: 4, FiveMinutes: 4, TwentyMinutes: 4, Hour: 4, FourHours: 1, TwelveHours: 0.4},
+			true},
+		{"four hours of it, objective of a day", 24 * time.Hour,
+			muster.Arrivals{Minute: 4, FiveMinutes: 4, TwentyMinutes: 4, Hour: 4, FourHours: 4, TwelveHours: 2},
+			false},
+		{"four hours of it, objective of three days", 72 * time.Hour,
+			muster.Arrivals{Minute: 4, FiveMinutes: 4, TwentyMinutes: 4, Hour: 4, FourHours: 4, TwelveHours: 1},
+			true},
+		{"half a day of it, objective of three days", 72 * time.Hour,
+			muster.Arrivals{Minute: 4, FiveMinutes: 4, TwentyMinutes: 4, Hour: 4, FourHours: 4, TwelveHours: 4},
+			false},
 	} {
 		o := s0(5, 1)
 		o.Objective.Latency, o.Limits.Max = row.objective, 20

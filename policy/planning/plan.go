@@ -14,9 +14,9 @@ import (
 
 // plan is one observation prepared for the question that Deadline asks: how many workers must be launched, and when?
 //
-// newPlan makes one. It is then only read, except that promptLaunch, probing, outdated, done, racers, stream and
-// forLate note why a number was chosen, for the sentence. All times are in seconds; instants count from the
-// observation. Counts of slots and messages are means, so they need not be whole.
+// newPlan makes one. It is then only read, except that promptLaunch, probing, outdated, done, racers, stream,
+// saturated and forLate note why a number was chosen, for the sentence. All times are in seconds; instants count from
+// the observation. Counts of slots and messages are means, so they need not be whole.
 type plan struct {
 	// Work is the estimate of the processing duration.
 	durations.Work
@@ -72,6 +72,8 @@ type plan struct {
 	// ready sooner. stream is the rate at which messages come meanwhile, as far as one worker could take them.
 	racers int
 	stream float64
+	// saturated is how many workers are wanted because those in service are full and old counts do not say why.
+	saturated int
 	// arrivals are the rates and the busiest times. They count if the objective leaves no time to launch a worker for
 	// a message that waits already.
 	arrivals muster.Arrivals
@@ -215,28 +217,12 @@ func (p *plan) estimateProgress(c muster.Capacity) {
 func (p *plan) launchesTooLate(e muster.Estimate) float64 {
 	usual := p.LongTermMean / p.Mean
 	e.P50Seconds = math.Max(e.P50Seconds, 1e-3*p.LongTermMean)
-	lost, work := shareLonger(e, p.latency*usual), shareLonger(e, (p.latency-p.step-p.lag-p.boot)*usual)
+	lost := durations.ShareLonger(e, p.latency*usual)
+	work := durations.ShareLonger(e, (p.latency-p.step-p.lag-p.boot)*usual)
 	if p.slack() <= 0 {
 		work = math.Max(work, lost+(1-lost)*durations.RareShare) // messages beyond the tail, whatever their class
 	}
 	return work - lost
-}
-
-// shareLonger returns the share of durations above than, in seconds. At the 95th percentile it is 0.05, at the 99th
-// 0.01. In between, the logarithm of the share falls along a straight line, as exponential tails do. Above the 99th
-// percentile it returns 0, up to the median 1, so equal durations give 0 or 1.
-func shareLonger(e muster.Estimate, than float64) float64 {
-	share, at := 0.5, e.P50Seconds
-	if than <= at {
-		return 1
-	}
-	for _, next := range []struct{ at, share float64 }{{e.P95Seconds, 0.05}, {e.P99Seconds, 0.01}} {
-		if than < next.at {
-			return share * math.Pow(next.share/share, (than-at)/(next.at-at))
-		}
-		share, at = next.share, math.Max(at, next.at)
-	}
-	return 0
 }
 
 // nearMax sets nearFrom and lowers latency as the load comes near the maximum, because a postponed launch may then
@@ -258,6 +244,10 @@ func (p *plan) nearMax(o muster.Observation) {
 	)
 	busy := p.offeredLoad(o.Arrivals)
 	switch wait := math.Min(p.latency/4, p.slack()); {
+	case wait >= 12*3600 && o.Arrivals.TwelveHours > 0:
+		busy = o.Arrivals.TwelveHours * math.Min(p.LongTermMean, 12*3600)
+	case wait >= 4*3600 && o.Arrivals.FourHours > 0:
+		busy = o.Arrivals.FourHours * math.Min(p.LongTermMean, 4*3600)
 	case wait >= 3600:
 		busy = o.Arrivals.Hour * math.Min(p.LongTermMean, 3600)
 	case wait >= 1200 && p.LongTermMean <= 1200:
@@ -303,12 +293,6 @@ func (p *plan) countsAreOutdated(o muster.Observation) bool {
 	c := o.Capacity
 	return p.lag > 0 && !c.Unreported && c.Ordered+c.Booting == 0 && c.Idle > 0 &&
 		float64(c.Idle) >= share*float64(c.InService())
-}
-
-// countsAreFinished tells whether the counted messages are taken to be those that were finished since: see
-// mayTakeCounts.
-func (p *plan) countsAreFinished(o muster.Observation) bool {
-	return o.Backlog().Value <= o.FinishedSince && p.mayTakeCounts(o.Arrivals)
 }
 
 // need is the number of workers to launch, and the messages that determine it.

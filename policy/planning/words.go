@@ -66,11 +66,20 @@ func (p *plan) termValues(in, reasons []muster.Value) []muster.Value {
 	if p.racers > 0 {
 		in = append(in, rules.Value("racers", float64(p.racers)), rules.Value("stream_per_s", rules.Round3(p.stream)))
 	}
+	if p.saturated > 0 {
+		in = append(in, rules.Value("saturated", float64(p.saturated)))
+	}
 	return append(in, reasons...)
 }
 
 // notable is how many workers a reason must account for to be said.
 const notable = 0.1
+
+// whySaturated says as a clause why more workers are there than the counts explain.
+func (p *plan) whySaturated() string {
+	return fmt.Sprintf("they finish more than the counts explain, which may be %s old",
+		render.Seconds(math.Round(p.lag)))
+}
 
 // whyLate continues a sentence about the kept workers, if late messages are one of the reasons for them.
 func (p *plan) whyLate(o muster.Observation) string {
@@ -111,6 +120,9 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 		return fmt.Sprintf("%s; no worker is in service, and messages that come are late until one is ready; "+
 			"launching %d now instead of %d, because boots vary and the first of %d is ready sooner", waiting, launch,
 			launch-p.racers, launch)
+	case launch > 0 && launch+o.Capacity.Active() == p.saturated:
+		return fmt.Sprintf("%s; all %d workers are busy without a pause, and %s: more may have come; launching as "+
+			"many again%s", waiting, o.Capacity.Active(), p.whySaturated(), boots)
 	case launch > 0 && (n.workers == 0 || p.outdated || p.done):
 		return fmt.Sprintf("%s; launching %d to be ready for the busiest times of the past hours%s%s", waiting, launch,
 			strings.Replace(boots, " because", ", because", 1), p.whyLate(o))

@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"math"
 	"os"
 	"reflect"
@@ -407,7 +408,30 @@ func TestNamedWorldsKeepTheirLimits(t *testing.T) {
 // drawnFrom is the first number of the worlds on which promises are held.
 const drawnFrom = 400_001
 
-// MUSTER_WORLDS says how many worlds are drawn; `make proofs` and .ci/run draw 200.
+// beginning is a trace up to its first so many messages, with those of its trees.
+func beginning(of trace.Trace, messages int64) trace.Trace {
+	return trace.Trace{Name: of.Name, Open: func() (trace.Reader, error) {
+		r, err := of.Open()
+		return &beginningReader{r, messages}, err
+	}}
+}
+
+type beginningReader struct {
+	trace.Reader
+	left int64
+}
+
+func (r *beginningReader) Next() (trace.Message, error) {
+	if r.left <= 0 {
+		return trace.Message{}, io.EOF
+	}
+	m, err := r.Reader.Next()
+	r.left -= family(m)
+	return m, err
+}
+
+// MUSTER_WORLDS says how many worlds are drawn; `make proofs` and .ci/run draw 200. A few worlds of 100,000 messages
+// would take half of the time, so all end after MUSTER_WORLD_MESSAGES, if that is set.
 func TestDrawnWorldsKeepEveryPromise(t *testing.T) {
 	count := 4
 	if testing.Short() {
@@ -419,6 +443,14 @@ func TestDrawnWorldsKeepEveryPromise(t *testing.T) {
 			t.Fatalf("MUSTER_WORLDS: found %q, want a number of worlds", text)
 		}
 		count = n
+	}
+	messages := int64(math.MaxInt64)
+	if text := os.Getenv("MUSTER_WORLD_MESSAGES"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 1 {
+			t.Fatalf("MUSTER_WORLD_MESSAGES: found %q, want a number of messages", text)
+		}
+		messages = n
 	}
 	const most = 3 * time.Minute // three times what one takes at most on two cores of its own
 	var lock sync.Mutex
@@ -432,6 +464,7 @@ func TestDrawnWorldsKeepEveryPromise(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%v: %s", err, w)
 				}
+				p.Trace = beginning(p.Trace, messages)
 				ctx, stop := context.WithTimeout(context.Background(), most)
 				defer stop()
 				began := time.Now()

@@ -230,3 +230,20 @@ func tailOf(e muster.Estimate) float64 {
 	}
 	return e.P95Seconds
 }
+
+// ShareLonger returns the share of durations above than, in seconds. At the 95th percentile it is 0.05, at the 99th
+// 0.01. In between, the logarithm of the share falls along a straight line, as exponential tails do. Above the 99th
+// percentile it returns 0, up to the median 1, so equal durations give 0 or 1.
+func ShareLonger(e muster.Estimate, than float64) float64 {
+	share, at := 0.5, e.P50Seconds
+	if than <= at {
+		return 1
+	}
+	for _, next := range []struct{ at, share float64 }{{e.P95Seconds, 0.05}, {e.P99Seconds, 0.01}} {
+		if than < next.at {
+			return share * math.Pow(next.share/share, (than-at)/(next.at-at))
+		}
+		share, at = next.share, math.Max(at, next.at)
+	}
+	return 0
+}
