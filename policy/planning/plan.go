@@ -219,8 +219,8 @@ func (p *plan) launchesTooLate(e muster.Estimate) float64 {
 	e.P50Seconds = math.Max(e.P50Seconds, 1e-3*p.LongTermMean)
 	lost := durations.ShareLonger(e, p.latency*usual)
 	work := durations.ShareLonger(e, (p.latency-p.step-p.lag-p.boot)*usual)
-	if p.slack() <= 0 {
-		work = math.Max(work, lost+(1-lost)*durations.RareShare) // messages beyond the tail, whatever their class
+	if p.Classes > 0 && p.slack() <= 0 {
+		work = math.Max(work, lost+(1-lost)*durations.RareShare) // the tail is that of a rare class
 	}
 	return work - lost
 }
@@ -446,7 +446,7 @@ func (p *plan) varianceExtra(ahead float64) float64 {
 // expectedArrivals returns how many messages to expect within so many seconds. A rate that grows counts only if the
 // objective leaves no time to launch workers for messages that have arrived.
 func (p *plan) expectedArrivals(seconds float64) float64 {
-	return arrivals.Expected(p.arrivals, seconds, p.slack() <= 0)
+	return arrivals.Expected(p.arrivals, seconds, p.step/2, p.slack() <= 0)
 }
 
 // unusedSlots returns how many slots are free or on their way.

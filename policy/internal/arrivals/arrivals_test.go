@@ -72,7 +72,26 @@ func TestASpikeGoesOnAsPastOnesDid(t *testing.T) {
 	} {
 		a := muster.Arrivals{Known: true, WatchedSeconds: 3600, TenSeconds: 10, Minute: 1, FiveMinutes: 1,
 			TwentyMinutes: 1, Hour: 1, Busiest: row.busiest}
-		if got := arrivals.Expected(a, 10, false); math.Abs(got-row.want) > 1e-9 {
+		if got := arrivals.Expected(a, 10, 1, false); math.Abs(got-row.want) > 1e-9 {
+			t.Errorf("%s: found %v, want %v", row.name, got, row.want)
+		}
+	}
+}
+
+// Seven messages came within one poll. If polls are rare, they may as well be a burst as a stream.
+func TestWhatCameWithinOnePollMayBeABurst(t *testing.T) {
+	for _, row := range []struct {
+		name       string
+		poll, want float64 // within ten minutes
+	}{
+		{"a poll a second: (7 - sqrt(7)) / 300 s", 1, 8.71},
+		{"a poll each two minutes", 120, 8.71},
+		{"a poll each four minutes: half of that", 240, 4.35},
+		{"a poll each twenty minutes", 1200, 4.35},
+	} {
+		a := muster.Arrivals{Known: true, WatchedSeconds: 7200, TenSeconds: 7.0 / 240, Minute: 7.0 / 240,
+			FiveMinutes: 7.0 / 300, TwentyMinutes: 7.0 / 1200, Hour: 7.0 / 3600}
+		if got := arrivals.Expected(a, 600, row.poll, false); math.Abs(got-row.want) > 0.01 {
 			t.Errorf("%s: found %v, want %v", row.name, got, row.want)
 		}
 	}
