@@ -37,10 +37,12 @@ var whyWorst = map[uint64]string{
 	1074: "Four workers are kept where three would do for the 99 % that are asked for.",
 	1080: "Late messages cost little, so one worker is launched for each, and has been idle for a second when it " +
 		"says so. The other lets most wait.",
-	868047763: "A burst is taken to go on, and twenty workers boot for six minutes where five do: nothing comes " +
-		"after it.",
-	875149455: "Three short messages are the first to end, so none is expected to take longer. 84 of an hour on " +
-		"average then wait for their last moment.",
+	868047763: "Boots vary by half of their mean, and work by six times its own. It launches a worker for each message of " +
+		"a small burst, and some for those that may follow; the other launches half as many, and has as much in " +
+		"time.",
+	875149455: "Three short messages are the first to end, so none is expected to take longer, and many wait for their " +
+		"last moment. Then eight workers of three slots are launched at once, and each stays for its longest " +
+		"message.",
 	1006391982: "One worker that never stops costs a quarter more and has all in time. Without it nothing is " +
 		"there for the first messages of each busy time, and counts are 35 s old under an objective of 12 " +
 		"s.",
@@ -48,12 +50,12 @@ var whyWorst = map[uint64]string{
 	1599841967: "Boots and late messages cost a third of a second to a second. A worker that is launched for a " +
 		"message costs five, because it has been idle when it says so; the other launches half as many.",
 	2363164416: "It pays half more for 83 % in time in place of 73 %.",
-	3062561009: "It pays a sixth more for 95 % in time in place of 58 %.",
+	3062561009: "It pays a sixth more for 96 % in time in place of 58 %.",
 	3099436955: "Boots of eight minutes are all that the work costs. It plans with those of fifteen and launches " +
 		"when a quarter of the objective is over. The other waits for half of it, so each boot serves " +
 		"more messages.",
-	3895055165: "Counts are 41 s old under an objective of 11 s. The other has launched too many workers for the " +
-		"first backlog and still has them when eight times as much comes.",
-	3962123183: "One message of half an hour is all that has ended, and the others of two hours wait for their " +
-		"last moment.",
+	3835593174: "Nothing states that boots take 77 seconds. At 76 a second worker is launched, in case the work takes long; " +
+		"it takes 32 ms.",
+	3962123183: "One worker of 13 slots would do. A second one is launched when messages may be late that take as long as " +
+		"the longest, and stays for half a day with one of them.",
 }
