@@ -37,12 +37,12 @@ var whyWorst = map[uint64]string{
 	1074: "Four workers are kept where three would do for the 99 % that are asked for.",
 	1080: "Late messages cost little, so one worker is launched for each, and has been idle for a second when it " +
 		"says so. The other lets most wait.",
-	868047763: "Boots vary by half of their mean, and work by six times its own. It launches a worker for each message of " +
-		"a small burst, and some for those that may follow; the other launches half as many, and has as much in " +
-		"time.",
-	875149455: "Three short messages are the first to end, so none is expected to take longer, and many wait for their " +
-		"last moment. Then eight workers of three slots are launched at once, and each stays for its longest " +
-		"message.",
+	868047763: "Boots vary by half of their mean, and work by six times its own. It launches a worker for each " +
+		"message of a small burst, and some for those that may follow; the other launches half as many, " +
+		"and has as much in time.",
+	875149455: "Three short messages are the first to end, so none is expected to take longer, and many wait for " +
+		"their last moment. Then eight workers of three slots are launched at once, and each stays for " +
+		"its longest message.",
 	1006391982: "One worker that never stops costs a quarter more and has all in time. Without it nothing is " +
 		"there for the first messages of each busy time, and counts are 35 s old under an objective of 12 " +
 		"s.",
@@ -54,8 +54,8 @@ var whyWorst = map[uint64]string{
 	3099436955: "Boots of eight minutes are all that the work costs. It plans with those of fifteen and launches " +
 		"when a quarter of the objective is over. The other waits for half of it, so each boot serves " +
 		"more messages.",
-	3835593174: "Nothing states that boots take 77 seconds. At 76 a second worker is launched, in case the work takes long; " +
-		"it takes 32 ms.",
-	3962123183: "One worker of 13 slots would do. A second one is launched when messages may be late that take as long as " +
-		"the longest, and stays for half a day with one of them.",
+	3835593174: "Nothing states that boots take 77 seconds. At 76 a second worker is launched, in case the work " +
+		"takes long; it takes 32 ms.",
+	3962123183: "One worker of 13 slots would do. A second one is launched when messages may be late that take as " +
+		"long as the longest, and stays for half a day with one of them.",
 }
