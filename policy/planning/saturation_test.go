@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,9 @@ func TestFullWorkersAreDoubledWhereCountsAreOld(t *testing.T) {
 		d := Deadline{}.Decide(o, nil)
 		if d.Desired != row.want {
 			t.Errorf("%s: %d workers, want %d: %s", row.name, d.Desired, row.want, d.Sentence())
+		}
+		if trail := fmt.Sprint(d.Trail[0].In); strings.Contains(trail, "saturated") != (row.want == 32) {
+			t.Errorf("%s: the trail has %s", row.name, trail)
 		}
 		if !strings.Contains(d.Sentence(), row.says) {
 			t.Errorf("%s: %q does not say %q", row.name, d.Sentence(), row.says)

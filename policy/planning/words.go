@@ -33,11 +33,14 @@ func (p *plan) finished(messages float64) (float64, bool) {
 	return high + p.Mean, true
 }
 
-// reasons returns the values of a term that only some decisions have: the idle stop, and the workers kept because
-// messages were late, with the share of those.
+// reasons returns the values of a term that only some decisions have: the idle stop, the workers that full ones ask for,
+// and those kept because messages were late, with the share of those.
 func (p *plan) reasons(d muster.Decision, o muster.Observation) (in []muster.Value) {
 	if d.IdleStop > 0 {
 		in = append(in, rules.Value("idle_stop_s", rules.Round3(d.IdleStop.Seconds())))
+	}
+	if p.saturated > 0 {
+		in = append(in, rules.Value("saturated", float64(p.saturated)))
 	}
 	if p.done {
 		in = append(in, rules.Value("finished_since", o.FinishedSince))
@@ -65,9 +68,6 @@ func (p *plan) termValues(in, reasons []muster.Value) []muster.Value {
 	}
 	if p.racers > 0 {
 		in = append(in, rules.Value("racers", float64(p.racers)), rules.Value("stream_per_s", rules.Round3(p.stream)))
-	}
-	if p.saturated > 0 {
-		in = append(in, rules.Value("saturated", float64(p.saturated)))
 	}
 	return append(in, reasons...)
 }
