@@ -33,8 +33,8 @@ func (p *plan) finished(messages float64) (float64, bool) {
 	return high + p.Mean, true
 }
 
-// reasons returns the values of a term that only some decisions have: the idle stop, the workers that full ones ask for,
-// and those kept because messages were late, with the share of those.
+// reasons returns the values of a term that only some decisions have: the idle stop, the workers that full ones ask
+// for, and those kept because messages were late, with the share of those.
 func (p *plan) reasons(d muster.Decision, o muster.Observation) (in []muster.Value) {
 	if d.IdleStop > 0 {
 		in = append(in, rules.Value("idle_stop_s", rules.Round3(d.IdleStop.Seconds())))
