@@ -67,7 +67,7 @@ func boot(s Stated, m Measured) (*Advice, *Unjudged) {
 	}
 	return lasting(Boot, s.Boot, rounded(is), "members boot in %s on average (p95 %s), not in %s; the stated time "+
 		"counts "+
-		"until boots were measured", render.Rounded(is),
+		"until boots were measured, so after each long pause", render.Rounded(is),
 		render.Seconds(series.Quantile(m.Boots, 0.95)), Text(s.Boot)).resting(m, m.Boots.Count, fewBoots), nil
 }
 

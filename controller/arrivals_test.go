@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/controller"
 	"github.com/muster-scale/muster/controller/learning"
 	"github.com/muster-scale/muster/policy"
 	"github.com/muster-scale/muster/series"
@@ -35,13 +36,20 @@ func (w *world) send(n int) {
 // reread restarts with what a start reads: the records of as far back as it needs.
 func (w *world) reread(later time.Duration) {
 	w.now = w.now.Add(later)
-	from := w.now.Add(-w.settings.RestoreFrom())
-	recent := slices.Clone(w.records)
-	recent = slices.DeleteFunc(recent, func(r muster.Record) bool { return r.At.Before(from) })
-	state, err := w.settings.Restore(muster.Position{Epoch: w.state.Position.Epoch + 1, Seq: int64(len(w.records))},
-		recent)
-	if err != nil {
-		w.t.Fatal(err)
+	read := func(age time.Duration) controller.State {
+		from := w.now.Add(-age)
+		recent := slices.DeleteFunc(slices.Clone(w.records), func(r muster.Record) bool { return r.At.Before(from) })
+		at := muster.Position{Epoch: w.state.Position.Epoch + 1, Seq: int64(len(w.records))}
+		state, err := w.settings.Restore(at, recent)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return state
+	}
+	first := w.settings.RestoreFirst()
+	state := read(first)
+	if w.settings.Lacks(&state, w.now.Add(-first)) {
+		state = read(w.settings.RestoreFrom())
 	}
 	w.state = state
 }

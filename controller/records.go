@@ -94,16 +94,6 @@ func (w *write) unrecordable(why error) {
 	w.out.Observation, w.out.Decision = left, w.settings.policy.Decide(left, w.state.recent)
 }
 
-// counting tells whether the number of messages sent to every queue is known.
-func counting(o muster.Observation) bool {
-	for i := range o.Queues {
-		if !o.Queues[i].Sent.Known {
-			return false
-		}
-	}
-	return len(o.Queues) > 0
-}
-
 // Restores tells whether a restart at now needs the record, given that it is within [Settings.RestoreFrom]. Of old
 // records only the learned ones count.
 func (s Settings) Restores(r muster.Record, now time.Time) bool {
@@ -115,7 +105,17 @@ func (s *Settings) reach() time.Duration {
 	return max(s.learning().Reach(), s.memory+holdEvery)
 }
 
-// RestoreFrom returns the age up to which [Settings.Restore] needs records.
-func (s Settings) RestoreFrom() time.Duration {
-	return max(s.reach(), s.learning().LearnedReach())
+// RestoreFrom returns the age up to which [Settings.Restore] may need records. Those up to RestoreFirst are enough,
+// unless Lacks says of the state made from them that they were too few, because work is rare.
+func (s Settings) RestoreFrom() time.Duration { return max(s.reach(), s.learning().LearnedReach()) }
+
+// RestoreFirst: see [Settings.RestoreFrom].
+func (s Settings) RestoreFirst() time.Duration {
+	if s.Spec.Seasonal() {
+		return s.RestoreFrom()
+	}
+	return s.reach()
 }
+
+// Lacks tells whether st, restored from the records since then, could change with older ones.
+func (s Settings) Lacks(st *State, since time.Time) bool { return st.learned.Lacks(since) }

@@ -149,6 +149,9 @@ func TestAStartReadsOfOldRecordsOnlyWhatWasLearned(t *testing.T) {
 		now := time.Date(2026, 3, 1, 1, 0, 0, 0, time.UTC)
 		old := muster.Record{At: now.Add(-20 * 24 * time.Hour), Kind: muster.Decided}
 		learned := muster.Record{At: old.At, Kind: muster.Learned}
+		if first := s.RestoreFirst(); first > 24*time.Hour && row.spec.Forecast == "" {
+			t.Errorf("%s: a start reads %s at first, want at most a day", row.name, first)
+		}
 		if s.Restores(old, now) || !s.Restores(learned, now) {
 			t.Errorf("%s: of weeks ago a start reads other than what was learned", row.name)
 		}

@@ -94,7 +94,7 @@ func (s *Settings) advance(o *Outcome, now time.Time, in []Input) {
 	o.Decision = s.policy.Decide(o.Observation, next.recent)
 	// Flush after Decide: a measurement counts from the next step on, when it is in the history. Otherwise a restart
 	// between the two would decide differently.
-	seen.flushed = next.learned.Flush(now, counting(o.Observation))
+	seen.flushed = next.learned.Flush(now, learning.Counting(o.Observation))
 	o.Finished, o.Failed, o.InSystem, o.Incidents = seen.finished, seen.failed, seen.inSystem, seen.incidents
 	o.Overrides, o.Answers = seen.overrides, seen.answers
 	w := write{settings: s, rules: rules, state: next, out: o}

@@ -74,7 +74,7 @@ func TestFoldingForgetsNeitherDurationsNorAges(t *testing.T) {
 	ago := func(hours float64) time.Time { return noon.Add(-time.Duration(hours * float64(time.Hour))) }
 	learned := func(since, at time.Time, came float64, took ...time.Duration) muster.Record {
 		body, err := json.Marshal(learning.Learned{Arrived: came, Since: since,
-			Processing: series.Add(series.Durations{}, took...), Boots: series.Add(series.Durations{}, took...)})
+			Processing: series.Add(series.Durations{}, took...)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,16 +110,9 @@ func TestFoldingForgetsNeitherDurationsNorAges(t *testing.T) {
 			t.Fatalf("left are %d records, want 4", len(left))
 		}
 		after := memory(left)
-		for _, of := range []struct {
-			what        string
-			before, now muster.Estimate
-		}{
-			{"durations", before.Processing(noon, muster.Estimate{}, 0), after.Processing(noon, muster.Estimate{}, 0)},
-			{"boots", before.Boot(noon, muster.Estimate{}, 0), after.Boot(noon, muster.Estimate{}, 0)},
-		} {
-			if of.now != of.before || of.now.Count != 7 {
-				t.Errorf("of %s it knows %+v, and knew %+v of seven", of.what, of.now, of.before)
-			}
+		was, is := before.Processing(noon, muster.Estimate{}, 0), after.Processing(noon, muster.Estimate{}, 0)
+		if is != was || is.Count != 7 {
+			t.Errorf("of durations it knows %+v, and knew %+v of seven", is, was)
 		}
 		for _, of := range want {
 			n := 0.0

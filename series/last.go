@@ -67,6 +67,16 @@ func (l Last) Add(at time.Time, h Durations) Last {
 	return l
 }
 
+// Whole tells whether the hours before the newest one have Least durations together without those that began before
+// since: what was measured before them counts no more, now or later. It is true where nothing is kept.
+func (l Last) Whole(since time.Time) bool {
+	n := int64(0)
+	for i := len(l.ended) - 1; i >= 0 && l.ended[i].start >= since.UnixNano(); i-- {
+		n += l.ended[i].n
+	}
+	return n >= l.Least
+}
+
 // At returns the estimate at now, without a prior. It also returns l with the estimate cached: reading it again costs
 // next to nothing until something is added or grows too old.
 func (l Last) At(now time.Time) (Last, muster.Estimate) {

@@ -49,6 +49,56 @@ func TestTheLastDurationsAreKeptHoweverLongAgo(t *testing.T) {
 	}
 }
 
+// What was measured before the whole hours that have enough counts no more, now or later.
+func TestWholeHoursWithEnoughDurationsNeedNothingFromBefore(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		took []float64 // when, in hours
+		want bool
+	}{
+		{"nothing", nil, false},
+		{"too few before the newest hour", []float64{3, 4, 5, 5.1}, false},
+		{"those of the newest hour may be the only ones to stay out", []float64{4, 4.1, 5, 6, 6.1, 6.2, 6.3}, true},
+		{"an hour of which the first half is not read", []float64{2.6, 2.7, 4, 5}, false},
+	} {
+		l := series.Last{Least: 3, Longest: 1000 * time.Hour}
+		for _, at := range row.took {
+			l = l.Add(after(at*3600), took(1))
+		}
+		if got := l.Whole(after(2.5 * 3600)); got != row.want {
+			t.Errorf("%s: found %v, want %v", row.name, got, row.want)
+		}
+	}
+	if !(series.Last{}).Whole(noon) {
+		t.Error("where nothing is kept, something is lacking")
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		empty := series.Last{Least: rapid.Int64Range(1, 10).Draw(t, "least"), Longest: 200 * time.Hour}
+		all, some := empty, empty
+		since := rapid.Float64Range(0, 50*3600).Draw(t, "since")
+		at := 0.0
+		for range rapid.IntRange(1, 60).Draw(t, "records") {
+			at += rapid.Float64Range(0, 2).Draw(t, "gap") * 3600
+			d := took(rapid.Float64Range(0, 5000).Draw(t, "took"))
+			all = all.Add(after(at), d)
+			if at >= since {
+				some = some.Add(after(at), d)
+			}
+		}
+		if !some.Whole(after(since)) {
+			t.Skip("more must be read")
+		}
+		for range 3 {
+			at += rapid.Float64Range(0, 60*3600).Draw(t, "later")
+			_, want := all.At(after(at))
+			if _, got := some.At(after(at)); got != want {
+				t.Fatalf("found %+v, want %+v", got, want)
+			}
+			all, some = all.Add(after(at), took(1)), some.Add(after(at), took(1))
+		}
+	})
+}
+
 func took(seconds float64) series.Durations {
 	return series.Add(series.Durations{}, time.Duration(seconds*float64(time.Second)))
 }

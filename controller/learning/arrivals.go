@@ -150,3 +150,13 @@ func busiest(c series.Counts, now time.Time, quantile float64) []muster.Busiest 
 	}
 	return all
 }
+
+// Counting tells whether the number of messages sent to every queue is known.
+func Counting(o muster.Observation) bool {
+	for i := range o.Queues {
+		if !o.Queues[i].Sent.Known {
+			return false
+		}
+	}
+	return len(o.Queues) > 0
+}

@@ -25,8 +25,8 @@ type Rules struct {
 	// Learn is the window of durations, LookBack that of arrivals; both above zero. Waits is for how long a message may
 	// wait at most.
 	Learn, LookBack, Waits time.Duration
-	// Lasting is true for a fleet whose durations are remembered for longer than Learn where these are few: the last
-	// [muster.ManyDurations] within [Remembered], and the last 20 boots.
+	// Lasting is true for a fleet whose processing durations are remembered for longer than Learn where these are few:
+	// the last [muster.ManyDurations] within [Remembered].
 	Lasting bool
 	// Poll is the time between two polls of the queues; above zero.
 	Poll time.Duration
@@ -47,19 +47,15 @@ type Rules struct {
 // Remembered is how far back durations count where few were measured, to the hour. The history keeps them as long.
 const Remembered = series.SeasonLength
 
-// lastBoots is how many boots an estimate is made from. It is few, because a new image changes them all, and nothing
-// but boots shows it.
-const lastBoots = 20
-
-// last returns an empty memory of the last so many durations; one that keeps nothing if none are remembered.
-func (r Rules) last(many int64) series.Last {
+// last returns an empty memory of the last durations; one that keeps nothing if they are not remembered.
+func (r Rules) last() series.Last {
 	if !r.Lasting {
 		return series.Last{}
 	}
-	return series.Last{Least: many, Longest: Remembered}
+	return series.Last{Least: muster.ManyDurations, Longest: Remembered}
 }
 
-// LearnedReach returns the age up to which records of measurements count.
+// LearnedReach returns the age up to which records of measurements count: see [Memory.Lacks].
 func (r Rules) LearnedReach() time.Duration {
 	if r.Lasting || r.Seasonal {
 		return max(r.Reach(), Remembered+24*time.Hour)
@@ -86,8 +82,8 @@ func (r Rules) long() series.Long {
 // that a restart changes nothing. It is a value: a copy may be changed without the original. Make it with [New].
 type Memory struct {
 	processing, boots series.Window
-	// lastProcessing and lastBoots are the last measured durations, for where those windows have few.
-	lastProcessing, lastBoots series.Last
+	// last are the last measured processing durations, for where that window has few.
+	last series.Last
 	// warmBoots are the boot times of members from a warm pool; nil before the first. It is replaced, never changed.
 	warmBoots *series.Window
 	// classes are the classes with measurements, by name. It is replaced, never changed.
@@ -122,7 +118,7 @@ type Memory struct {
 func New(r Rules) Memory {
 	m := Memory{
 		processing: series.Window{Length: r.Learn}, boots: series.Window{Length: r.Learn},
-		lastProcessing: r.last(muster.ManyDurations), lastBoots: r.last(lastBoots),
+		last:     r.last(),
 		arrivals: series.Counts{Length: r.LookBack}, finished: series.Counts{Length: shareOver},
 		spent: series.Counts{Length: PaceOver}, longArrivals: r.long(),
 	}
@@ -267,7 +263,7 @@ func (m *Memory) count(at time.Time, l Learned) {
 	}
 	m.processing = m.processing.Add(at, l.Processing)
 	m.boots = m.boots.Add(at, l.Boots)
-	m.lastProcessing, m.lastBoots = m.lastProcessing.Add(at, l.Processing), m.lastBoots.Add(at, l.Boots)
+	m.last = m.last.Add(at, l.Processing)
 	m.warmBoots = addWarm(m.warmBoots, at, l.WarmBoots, m.boots.Length)
 	if len(l.Crowded) > 0 {
 		m.changeCrowding().learn(since, at, l, m.processing.Length)
@@ -293,12 +289,22 @@ func addWarm(warm *series.Window, at time.Time, boots series.Durations, learn ti
 	return &w
 }
 
-// Processing estimates the processing duration, from the measurements of the window, or else from the last ones: see
-// [Rules]. Without any it returns the last recorded estimate, or else the prior: a quiet hour is no reason to forget
-// how long the work takes.
-func (m *Memory) Processing(now time.Time, recorded muster.Estimate, prior time.Duration) muster.Estimate {
-	return estimate(&m.processing, &m.lastProcessing, now, recorded, prior)
+// Processing estimates the processing duration, from the measurements of the window, or from the last ones where those
+// are more: see [Rules]. Without any it returns the last recorded estimate, or else the prior: a quiet hour is no
+// reason to forget how long the work takes.
+func (m *Memory) Processing(now time.Time, recorded muster.Estimate, prior time.Duration) (e muster.Estimate) {
+	if m.processing, e = m.processing.At(now); e.Count < m.last.Least {
+		var more muster.Estimate
+		if m.last, more = m.last.At(now); more.Count > e.Count {
+			e = more
+		}
+	}
+	return orElse(e, recorded, prior)
 }
+
+// Lacks tells whether measurements from before the instant since could change an estimate, if m was restored from those
+// since then: fewer than are remembered have been measured in the whole hours since.
+func (m *Memory) Lacks(since time.Time) bool { return !m.last.Whole(since) }
 
 // MeasuresProcessing tells whether the window has a measured processing duration.
 func (m *Memory) MeasuresProcessing(now time.Time) bool {
@@ -306,9 +312,11 @@ func (m *Memory) MeasuresProcessing(now time.Time) bool {
 	return e.Known
 }
 
-// Boot estimates the boot time of members that do not come from a warm pool, like [Memory.Processing].
-func (m *Memory) Boot(now time.Time, recorded muster.Estimate, prior time.Duration) muster.Estimate {
-	return estimate(&m.boots, &m.lastBoots, now, recorded, prior)
+// Boot estimates the boot time of members that do not come from a warm pool, from the measurements of the window.
+// Without any it returns the last recorded estimate, or else the prior.
+func (m *Memory) Boot(now time.Time, recorded muster.Estimate, prior time.Duration) (e muster.Estimate) {
+	m.boots, e = m.boots.At(now)
+	return orElse(e, recorded, prior)
 }
 
 // WarmBoot estimates the boot time of members from a warm pool. It is unknown without a measurement in the window.
@@ -319,20 +327,11 @@ func (m *Memory) WarmBoot(now time.Time) (e muster.Estimate) {
 	return e
 }
 
-// estimate returns the window's estimate, or that of the last durations where those are more. Without either it returns
-// the recorded one, or else the prior.
-func estimate(w *series.Window, last *series.Last, now time.Time, recorded muster.Estimate, prior time.Duration,
-) (e muster.Estimate) {
-	*w, e = w.At(now)
-	if e.Count < last.Least {
-		var more muster.Estimate
-		if *last, more = last.At(now); more.Count > e.Count {
-			e = more
-		}
-	}
+// orElse returns the measured estimate, or else the recorded one, or else the prior.
+func orElse(measured, recorded muster.Estimate, prior time.Duration) muster.Estimate {
 	switch {
-	case e.Known:
-		return e
+	case measured.Known:
+		return measured
 	case !recorded.Known || recorded.Prior:
 		return series.Estimate(series.Durations{}, prior)
 	}

@@ -30,7 +30,9 @@ func (l *Loop) restore(ctx context.Context) error {
 func (l *Loop) remember(ctx context.Context, at muster.Position) (controller.State, error) {
 	s := l.o.Settings
 	now := clock()
-	records, err := l.records(ctx, now.Add(-s.RestoreFrom()), func(r muster.Record) bool { return s.Restores(r, now) })
+	counts := func(r muster.Record) bool { return s.Restores(r, now) }
+	first := now.Add(-s.RestoreFirst())
+	records, err := l.records(ctx, first, counts)
 	if err == nil && !slices.ContainsFunc(records, controller.Decides) {
 		// No controller ran for a long time: the last decision still counts, and so do the records that it was made
 		// from.
@@ -39,6 +41,13 @@ func (l *Loop) remember(ctx context.Context, at muster.Position) (controller.Sta
 		}
 	}
 	if err != nil {
+		return controller.State{}, fmt.Errorf("fleet %s: read its history: %w", s.Fleet, err)
+	}
+	st, err := s.Restore(at, records)
+	if err != nil || !s.Lacks(&st, first) {
+		return st, err
+	}
+	if records, err = l.records(ctx, now.Add(-s.RestoreFrom()), counts); err != nil {
 		return controller.State{}, fmt.Errorf("fleet %s: read its history: %w", s.Fleet, err)
 	}
 	return s.Restore(at, records)

@@ -50,3 +50,41 @@ func TestADayOfDowntimeForgetsNothing(t *testing.T) {
 		}
 	})
 }
+
+// Work is so rare that a start reads no other duration within the hours that it reads first: it reads on.
+func TestARestartRemembersRareWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newPorts()
+		set := settings(t, policy.Spec{Name: "deadline"}, 10)
+		set.Poll = time.Minute
+		s.backlog = 1
+		l, stop := newLoop(t, s, set)
+		time.Sleep(2 * time.Minute)
+		s.set(func() { s.backlog = 0 })
+		id := s.orders[0].Launch[0]
+		for k, took := range []time.Duration{0, 2 * time.Second, 40 * time.Second} {
+			r := report(id, int64(k+1), protocol.Receiving, "")
+			if took > 0 {
+				r.Finished, r.Processing = int64(k), series.Add(series.Durations{}, took)
+			}
+			if _, err := l.Report(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep([]time.Duration{0, 7 * time.Hour, 3 * time.Minute}[k])
+		}
+		o, _ := l.Last()
+		before := o.Observation.Processing
+		if err := stop(); err != nil || before.Count != 2 || before.MeanSeconds != 21 {
+			t.Fatalf("%v; before the stop %+v was known, want 2 durations", err, before)
+		}
+		again := loop.New(loop.Options{Settings: set, Sources: []muster.Source{s}, Fleet: s, History: s,
+			Logger: slog.New(slog.DiscardHandler)})
+		p, err := again.Preview(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after := p.Observation.Processing; after != before {
+			t.Errorf("found %+v, want %+v", after, before)
+		}
+	})
+}
