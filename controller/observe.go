@@ -462,7 +462,7 @@ func (s *Settings) learning() learning.Rules {
 	if s.Unreported {
 		mean = s.Spec.Processing
 	}
-	return learning.Rules{Learn: s.Learn, Lasting: s.Spec.ForgetsSlowly(), LookBack: s.lookBack(),
+	return learning.Rules{Learn: s.Learn, Lasting: s.lasting, LookBack: s.lookBack(),
 		Waits: s.Objective.Latency, Poll: s.Poll, Cores: s.Cores, Mean: mean, OneQueue: len(s.Queues) == 1,
 		Seasonal: s.Spec.Seasonal(), Busiest: s.plansAhead, Quantile: s.Objective.Quantile}
 }

@@ -51,9 +51,9 @@ type Settings struct {
 	policy muster.Policy
 	memory time.Duration
 	// plansAhead is true for a policy that reads the busiest times, which are the most expensive part of an
-	// observation.
-	plansAhead bool
-	spec       []byte
+	// observation; lasting for one that remembers rare work.
+	plansAhead, lasting bool
+	spec                []byte
 	// uses are the metrics that the policy reads, sorted by key.
 	uses []policy.MetricUse
 }
@@ -69,8 +69,8 @@ func NewSettings(s Settings) (Settings, error) {
 	if err != nil {
 		return Settings{}, fmt.Errorf("fleet %s: encode the policy: %w", s.Fleet, err)
 	}
-	s.policy, s.spec, s.memory, s.plansAhead = p, spec, s.Spec.Memory(), s.Spec.PlansAhead()
-	s.uses = s.Spec.Metrics(s.Fleet, s.Queues)
+	s.policy, s.spec, s.memory, s.uses = p, spec, s.Spec.Memory(), s.Spec.Metrics(s.Fleet, s.Queues)
+	s.plansAhead, s.lasting = s.Spec.PlansAhead(), s.Spec.ForgetsSlowly()
 	s.Slots = max(1, s.Slots)
 	if s.BootPrior <= 0 {
 		s.BootPrior = time.Minute
@@ -80,7 +80,7 @@ func NewSettings(s Settings) (Settings, error) {
 	}
 	if s.Learn <= 0 {
 		s.Learn = 10 * time.Minute
-		if s.Spec.ForgetsSlowly() {
+		if s.lasting {
 			s.Learn = deadlineLearn
 		}
 	}
