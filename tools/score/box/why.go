@@ -50,8 +50,8 @@ var whyWorst = map[uint64]string{
 	1599841967: "Boots and late messages cost a third of a second to a second. A worker that is launched for a " +
 		"message costs five, because it has been idle when it says so; the other launches half as many.",
 	1768730113: "One worker that is launched at half of the objective does all. At the last moment one is launched, " +
-		"and a second one twelve seconds later: of slots that are busy the plan expects less than of " +
-		"slots that are not there yet.",
+		"and a second one twelve seconds later: counts 28 s old still show the messages that the first one " +
+		"has received.",
 	2363164416: "It pays half more for 83 % in time in place of 73 %.",
 	3062561009: "It pays a sixth more for 96 % in time in place of 58 %.",
 	3099436955: "Boots of eight minutes are all that the work costs. It plans with those of fifteen and launches " +
