@@ -54,7 +54,7 @@ func (l Last) Add(at time.Time, h Durations) Last {
 	case start <= l.newest.start:
 		l.newest = l.newest.plus(h)
 	default:
-		// What the newest hours lack decides how many of the others stay, so it is no matter what comes later.
+		// The new hour may stay nearly empty, so those before it must have enough without it.
 		n, from := l.newest.n, len(l.ended)
 		for from > 0 && n < l.Least {
 			from--

@@ -110,13 +110,13 @@ func rates(c series.Counts, now time.Time) muster.Arrivals {
 	over := []time.Duration{10 * time.Second, time.Minute, 5 * time.Minute, 20 * time.Minute, time.Hour, 4 * time.Hour,
 		12 * time.Hour}
 	to := []*float64{&a.TenSeconds, &a.Minute, &a.FiveMinutes, &a.TwentyMinutes, &a.Hour, &a.FourHours, &a.TwelveHours}
-	for len(over) > 5 && over[len(over)-1] > c.Length {
+	for over[len(over)-1] > max(c.Length, time.Hour) { // what is not remembered has no rate
 		over = over[:len(over)-1]
 	}
-	var rates [7]float64
-	a.Known = c.Rates(now, over, rates[:len(over)])
-	for i := range over {
-		*to[i] = rates[i]
+	found := make([]float64, len(over))
+	a.Known = c.Rates(now, over, found)
+	for i, r := range found {
+		*to[i] = r
 	}
 	if since, ok := c.Since(now); ok {
 		a.WatchedSeconds = min(now.Sub(since), time.Hour).Seconds()

@@ -31,7 +31,7 @@ func (l *Loop) remember(ctx context.Context, at muster.Position) (controller.Sta
 	s := l.o.Settings
 	now := clock()
 	counts := func(r muster.Record) bool { return s.Restores(r, now) }
-	first := now.Add(-s.RestoreFirst())
+	first, from := now.Add(-s.RestoreFirst()), now.Add(-s.RestoreFrom())
 	records, err := l.records(ctx, first, counts)
 	if err == nil && !slices.ContainsFunc(records, controller.Decides) {
 		// No controller ran for a long time: the last decision still counts, and so do the records that it was made
@@ -44,10 +44,10 @@ func (l *Loop) remember(ctx context.Context, at muster.Position) (controller.Sta
 		return controller.State{}, fmt.Errorf("fleet %s: read its history: %w", s.Fleet, err)
 	}
 	st, err := s.Restore(at, records)
-	if err != nil || !s.Lacks(&st, first) {
+	if err != nil || from.Equal(first) || !s.Lacks(&st, first) {
 		return st, err
 	}
-	if records, err = l.records(ctx, now.Add(-s.RestoreFrom()), counts); err != nil {
+	if records, err = l.records(ctx, from, counts); err != nil {
 		return controller.State{}, fmt.Errorf("fleet %s: read its history: %w", s.Fleet, err)
 	}
 	return s.Restore(at, records)

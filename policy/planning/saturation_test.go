@@ -35,7 +35,7 @@ func TestFullWorkersAreDoubledWhereCountsAreOld(t *testing.T) {
 		{"counts show nothing", 0, nil, 32,
 			"32 stay because they finish more than the counts explain, which may be 40s old"},
 		{"counts show a few", 100, nil, 32, "all 16 workers are busy without a pause, and they finish more than the " +
-			"counts explain, which may be 40s old: more may have come; launching as many again"},
+			"counts explain, which may be 40s old: more may have come; launching 16 now"},
 		{"the others are on their way", 0, func(o *muster.Observation) {
 			o.Capacity.Desired, o.Capacity.Booting = 32, 16
 			o.Coming = []muster.Coming{{AgeSeconds: 1, Members: 16}}

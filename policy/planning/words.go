@@ -121,8 +121,8 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 			"launching %d now instead of %d, because boots vary and the first of %d is ready sooner", waiting, launch,
 			launch-p.racers, launch)
 	case launch > 0 && launch+o.Capacity.Active() == p.saturated:
-		return fmt.Sprintf("%s; all %d workers are busy without a pause, and %s: more may have come; launching as "+
-			"many again%s", waiting, o.Capacity.Active(), p.whySaturated(), boots)
+		return fmt.Sprintf("%s; all %d workers are busy without a pause, and %s: more may have come; launching %d "+
+			"now%s", waiting, o.Capacity.Active(), p.whySaturated(), launch, boots)
 	case launch > 0 && (n.workers == 0 || p.outdated || p.done):
 		return fmt.Sprintf("%s; launching %d to be ready for the busiest times of the past hours%s%s", waiting, launch,
 			strings.Replace(boots, " because", ", because", 1), p.whyLate(o))
