@@ -47,7 +47,7 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/20"
+	deadlineRevision = "deadline/21"
 )
 
 // Decide implements [muster.Policy].
@@ -217,7 +217,7 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 		first := start.Workers(o)
 		return d.With(muster.Term{Rule: deadlineRule, In: in, Out: max(active, first), Why: fmt.Sprintf(
 			"how long the work takes is not known yet: %s (state the processing duration to begin with as many as it "+
-				"takes)", workersFindOut(first)) + rules.Failing(o)})
+				"takes)", start.Said(first)) + rules.Failing(o)})
 	}
 	h := c.HeldMeanSeconds
 	plan := newPlan(o, durations.Work{Mean: h, Tail: h, LongTermTail: h, LongTermMean: h, FinishedMean: h,
@@ -236,14 +236,6 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 		In: append(in, rules.Value("held_s", h), rules.Value("boot_s", plan.boot),
 			rules.Value("workers", float64(active)), rules.Value("more_needed", rules.Round3(need.workers))),
 		Out: out, Why: why + rules.Failing(o)})
-}
-
-// workersFindOut says that so many workers measure the duration.
-func workersFindOut(workers int) string {
-	if workers == 1 {
-		return "one worker finds out"
-	}
-	return fmt.Sprintf("%d workers find out", workers)
 }
 
 // kept describes the workers that stay although nothing waits.

@@ -60,6 +60,8 @@ type plan struct {
 	// probing is true if fewer workers are launched than the estimate needs, because only messages in progress support
 	// that estimate.
 	probing bool
+	// guessed is true if Tail is longer than all measured durations, because they are few.
+	guessed bool
 	// nearFrom is the load in busy workers from which the maximum is near: see nearMax. 0 is unknown.
 	nearFrom float64
 	// outdated is true if idle workers disprove the counted messages, done if messages that were finished since explain
@@ -140,8 +142,8 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 				g.AgeSeconds})
 		}
 	}
-	if waiting := o.Backlog().Value; waiting > 0 && waiting <= fewWaiting && p.slack() > 0 {
-		p.Tail = math.Max(p.Tail, w.Longest)
+	if p.slack() > 0 {
+		p.Tail, p.guessed = w.TailOf(o.Backlog().Value, p.slots, p.bootMean, p.latency)
 	}
 	if most := (p.Mean + p.latency - p.lag) / 2; p.slack() <= 0 && p.Tail > most {
 		// Messages that take the whole tail are late in any case. A smaller tail leaves the others half of the time
@@ -175,10 +177,6 @@ func (p *plan) begin() {
 	}
 	p.unearned = math.Max(0, p.begunInService(p.lag)-p.begunInService(0)-p.earned)
 }
-
-// fewWaiting is the backlog up to which the plan uses the 99th percentile as the tail. Of so few messages, each may be
-// the one that begins at the last moment, so the rare long one decides whether the objective is kept.
-const fewWaiting = 4
 
 // lastMoment returns the time by which the oldest message of a group must begin; negative once that has passed:
 //

@@ -8,6 +8,7 @@ import (
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/policy/internal/durations"
 	"github.com/muster-scale/muster/policy/internal/rules"
+	"github.com/muster-scale/muster/policy/internal/start"
 )
 
 // decideShared decides for members that share a machine. It plans with the durations at that number of busy workers,
@@ -72,6 +73,6 @@ func (p Deadline) findGrowth(g durations.Growth, d muster.Decision, o muster.Obs
 		In: []muster.Value{rules.Value("cores", float64(g.Cores)), rules.Value("most_busy", rules.Round3(g.Seen))},
 		Why: fmt.Sprintf("how durations grow with busy workers is not known yet: %s, and a later launch is still in "+
 			"time",
-			workersFindOut(max(active, tried))),
+			start.Said(max(active, tried))),
 	})
 }

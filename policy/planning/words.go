@@ -105,6 +105,10 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	if late := o.LateSeconds(); late > 0 {
 		waiting += " or up to " + render.Seconds(math.Round(late)) + " more"
 	}
+	if p.guessed {
+		waiting += fmt.Sprintf("; one may take %s, for few durations are measured (%d)",
+			render.Seconds(math.Round(p.Tail)), int(p.Count))
+	}
 	if p.Hanging > 0 {
 		waiting += ", " + render.Number(p.Hanging) + " in progress taken to hang"
 	}

@@ -6,6 +6,7 @@ package start
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"time"
 
@@ -45,6 +46,14 @@ func Workers(o muster.Observation) int {
 		n = pays(inTimeNow(o, boot, latency))
 	}
 	return max(1, min(n, rules.Ceil(backlog/math.Max(1, o.Capacity.SlotsPerWorker))))
+}
+
+// Said says that so many workers measure the duration.
+func Said(workers int) string {
+	if workers == 1 {
+		return "one worker finds out"
+	}
+	return fmt.Sprintf("%d workers find out", workers)
 }
 
 // inTimeNow returns how many messages a launch now is in time for and a second launch is not. It counts those that
