@@ -188,6 +188,10 @@ type Pool struct {
 	Boot Estimate `json:"boot"`
 }
 
+// LatelyOver is the time constant of the fields of [Pace] that begin with Lately: what ended so long before counts less
+// by a factor of e.
+const LatelyOver = 8 * time.Second
+
 // HangsBeyond is how many times the 99th percentile a message takes that hangs. Such a message is rare and says nothing
 // about the others, however long it takes.
 const HangsBeyond = 10
@@ -204,8 +208,8 @@ const ManyDurations = 200
 type Pace struct {
 	Finished float64 `json:"finished"`
 	Seconds  float64 `json:"seconds"`
-	// LatelyFinished, LatelySeconds and LatelyLong are of the last ten seconds or so, the newest counting most: how
-	// many messages ended, how long they took in all, computed like Seconds, and how many of them took more than
+	// LatelyFinished, LatelySeconds and LatelyLong are of the last seconds, the newest counting most ([LatelyOver]):
+	// how many messages ended, how long they took in all, computed like Seconds, and how many of them took more than
 	// twice the median of the hours before. Work that became longer ends more rarely, so the earlier messages would
 	// hide it for two minutes.
 	LatelyFinished float64 `json:"lately_finished,omitzero"`

@@ -9,7 +9,8 @@ import (
 )
 
 // lately are the messages that ended in the last seconds: their number, for how many seconds they took workers, and how
-// many of them took long. It changes with each record, and what is older counts less: by e each latelyOver.
+// many of them took long. It changes with each record, and what is older counts less: by e each
+// [muster.LatelyOver].
 type lately struct {
 	at               time.Time
 	n, seconds, long float64
@@ -18,12 +19,8 @@ type lately struct {
 	perSecond, slots float64
 }
 
-const (
-	// latelyOver is the time constant of lately.
-	latelyOver = 8 * time.Second
-	// longMedians is how many medians a message takes that counts as long.
-	longMedians = 2
-)
+// longMedians is how many medians a message takes that counts as long.
+const longMedians = 2
 
 // spend returns the seconds with which durations measured just now count in the pace of work, and adds them to lately.
 // Those that hang count with [muster.HangsBeyond] times the 99th percentile of the hours before, and not with the hour
@@ -48,7 +45,7 @@ func (m *Memory) spend(at time.Time, h series.Durations) (seconds float64) {
 
 // left returns the share of l that still counts at now.
 func (l lately) left(now time.Time) float64 {
-	return math.Exp(-math.Max(0, now.Sub(l.at).Seconds()) / latelyOver.Seconds())
+	return math.Exp(-math.Max(0, now.Sub(l.at).Seconds()) / muster.LatelyOver.Seconds())
 }
 
 // addTo returns p with what ended in the last seconds before now. Less than one message is none.

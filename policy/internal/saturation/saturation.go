@@ -9,6 +9,7 @@ package saturation
 
 import (
 	"math"
+	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy/internal/rules"
@@ -29,7 +30,7 @@ const (
 	rising = 1.25
 	// over are the seconds that [muster.Pace].LatelyPerSecond is about. sure is by how many deviations of chance the
 	// finished messages must exceed the known ones.
-	over, sure = 8, 3
+	over, sure = float64(muster.LatelyOver) / float64(time.Second), 3
 	// longest is the longest mean duration in seconds: of longer work too few messages end within over.
 	longest = over / 2
 )
