@@ -9,8 +9,8 @@ import (
 )
 
 // lately are the messages that ended in the last seconds: their number, for how many seconds they took workers, and how
-// many of them took long. It changes with each record, and what is older counts less: by e each
-// [muster.LatelyOver].
+// many of them took long. It changes with each record, and what is older counts less, by a factor
+// of e each [muster.LatelyOver].
 type lately struct {
 	at               time.Time
 	n, seconds, long float64

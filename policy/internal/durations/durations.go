@@ -31,7 +31,8 @@ type Work struct {
 	// Mean and Deviation are the mean and the standard deviation now. Tail is the duration that few messages exceed,
 	// LongTermTail the same over the whole measured time.
 	Mean, Deviation, Tail, LongTermTail float64
-	// Longest is the 99th percentile, Count how many durations were measured; 0 if the mean is only stated.
+	// Longest is the 99th percentile. Count is how many durations were measured; 0 if the mean is only stated, and
+	// where messages come in classes, whose tails have an estimate of their own.
 	Longest, Count float64
 	// LongTermMean is the measured mean, until the last minutes exceed it by more than chance. It then follows them.
 	// It does not follow them down: where work takes longer the more messages wait, a quiet time would forget what the
@@ -104,33 +105,33 @@ func Of(o muster.Observation) (Work, bool) {
 	}, true
 }
 
-const (
-	// fewWaiting is how many waiting messages are few. Of these, each may be the one that begins at the last moment,
-	// so the rare long one decides whether the objective is kept.
-	fewWaiting = 4
-	// rareShare is the share of messages that may take longer than the tail of few.
-	rareShare = 0.01
-)
+// fewWaiting is how many waiting messages are few. Of these, each may be the one that begins at the last moment, so the
+// rare long one decides whether the objective is kept.
+const fewWaiting = 4
 
 // TailOf returns the tail to plan the waiting messages with, if a launch comes in time for them. It is Tail, but
 //
 //	p99                                   while at most four wait
 //	min(p99 (100 / (n + 1))^2, P / 2)     while that is longer, s = 1 and w b <= 4 m
 //
-// The second one is guessed, because only n < 100 durations were measured. P, or most, is how long a message may take,
-// s the slots of a worker, w the messages that wait, b the mean boot time and m the mean duration. The next duration is
-// longer than all n with the chance 1/(n + 1). If from there on the chance falls as slowly as 1/sqrt(x), it is 1 % at
-// (100/(n + 1))^2 times the longest: of work that varies as it may, one duration says as little. The guess makes
-// launches earlier, so fewer messages share a worker. That is cheap where the boots of all that wait cost at most the
-// work of four of them, and half of P is left to wait. Slots would be shared as well, and an unused one costs as much
-// as work.
+// The second one is guessed, because only n < 100 durations were measured. P is most: how long a message may take;
+// s are the slots of a worker, w the messages that wait, b is the mean boot time and m the mean duration. All times are
+// in seconds.
+//
+// The next duration is longer than all n with the chance 1/(n + 1). If from there on the chance falls as slowly as
+// 1/sqrt(x), it is 1 % at (100/(n + 1))^2 times the longest. The guess makes launches earlier, so fewer messages share
+// a worker. That is cheap where the boots of all that wait cost at most the work of four of them. Slots would be shared
+// as well, and an unused one costs as much as work.
 func (w Work) TailOf(waiting, slots, boot, most float64) (tail float64, guessed bool) {
-	longest, off := math.Max(w.Tail, w.Longest), 1/rareShare/(w.Count+1)
-	guess := math.Min(longest*off*off, most/2)
+	if waiting <= 0 {
+		return w.Tail, false
+	}
+	longest, off := math.Max(w.Tail, w.Longest), 1/rarestShare/(w.Count+1)
+	guess, cheap := math.Min(longest*off*off, most/2), slots <= 1 && waiting*boot <= fewWaiting*w.Mean
 	switch {
-	case waiting > 0 && w.Count > 0 && off > 1 && slots <= 1 && waiting*boot <= fewWaiting*w.Mean && guess > longest:
+	case w.Count > 0 && cheap && guess > longest:
 		return guess, true
-	case waiting > 0 && waiting <= fewWaiting:
+	case waiting <= fewWaiting:
 		return longest, false
 	}
 	return w.Tail, false
