@@ -71,11 +71,14 @@ func (p *Past[T]) First() (v T, ok bool) {
 // Forget drops values that At does not need for the instant at and later ones, and the oldest ones beyond most; 0 is no
 // bound.
 func (p *Past[T]) Forget(at int64, most int) {
-	drop := max(p.after(at)-1, 0)
+	drop := 0
+	for drop+1 < len(p.all) && p.all[drop+1].at <= at { // mostly one: so no search
+		drop++
+	}
 	if most > 0 {
 		drop = max(drop, len(p.all)-most)
 	}
-	p.all = slices.Delete(p.all, 0, drop)
+	p.all = p.all[drop:] // Add moves the rest when there is no room, not each call
 }
 
 // Values returns the values, oldest first.

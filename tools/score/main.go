@@ -107,7 +107,7 @@ func parts() []part {
 
 // options are the command line. Lists are kept as texts until newScore reads them.
 type options struct {
-	only, scenarios, seeds, traces, recordings, page, benchmarks, cache, commit, numbers string
+	only, scenarios, seeds, traces, recordings, page, benchmarks, outcomes, cache, commit, numbers string
 	// parallel is how many runs are made at a time, worlds how many are drawn.
 	parallel, worlds int
 	// draws is how often each of these is played.
@@ -136,6 +136,9 @@ func read(args []string, out io.Writer) (o options, err error) {
 	flags.StringVar(&o.page, "page", "docs/quality.md", "where the page is written; empty prints it")
 	flags.StringVar(&o.benchmarks, "benchmarks", "docs/benchmarks.md", "the page that the goals are put on as well, "+
 		"when -page is given; empty puts them nowhere")
+	flags.StringVar(&o.outcomes, "outcomes", "docs/quality-worlds.tsv", "what baselines did in the worlds of part "+
+		"box: taken from there if it is of the same code and worlds, and else played and written there; empty does "+
+		"neither")
 	flags.StringVar(&o.add, "add", "", "keep the parts of these pages that are not played now, as in "+
 		"docs/quality.md; they must be of the same code")
 	flags.StringVar(&o.cache, "cache", filepath.Join(os.TempDir(), "muster-score"), "a directory that keeps computed "+
@@ -191,12 +194,12 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if s.page.fingerprint, err = s.fingerprint(); err != nil {
 		return err
 	}
-	if o.cache != "" && len(wanted) > 0 {
-		if listed(wanted, part{name: box.Name}) { // before the runs of peers are taken from the cache
-			if s.drawn.Print, err = s.fingerprintOfBaselines(); err != nil {
-				return err
-			}
+	if listed(wanted, part{name: box.Name}) { // before the runs of peers are taken from the cache
+		if s.drawn.Print, err = s.fingerprintOfBaselines(); err != nil {
+			return err
 		}
+	}
+	if o.cache != "" && len(wanted) > 0 {
 		if s.PeersPrint, err = s.fingerprintOfPeers(); err != nil {
 			return err
 		}
@@ -300,6 +303,7 @@ func newScore(ctx context.Context, o options, log io.Writer) (*score, error) {
 	s.Arena = arena.New(ctx, o.parallel, limits, runs, log)
 	// The box shares the arena, and so its turns and its caches.
 	s.drawn.Arena, s.drawn.Ctx, s.drawn.Peers, s.drawn.Draws = s.Arena, ctx, s.peers, o.draws
+	s.drawn.Outcomes = o.outcomes
 	s.page = begin(o, s, commit, dirty)
 	return s, nil
 }

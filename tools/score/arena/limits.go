@@ -12,9 +12,9 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-// limitRevision is part of every key. Raise it with any change of what package limit computes, or stale limits are
+// LimitRevision is part of every key. Raise it with any change of what package limit computes, or stale limits are
 // taken from caches.
-const limitRevision = 1
+const LimitRevision = 1
 
 // Limits keeps computed limits from one time to the next, because those of long traces take minutes. The keys are
 // made of the messages and the circumstances, so what was computed for others is never taken. It may be used by several
@@ -54,7 +54,7 @@ func (f *Limits) Of(p contest.Prepared) (limit.Bounds, error) {
 func CircumstancesOf(p contest.Prepared) (string, error) {
 	h := sha256.New()
 	e := p.Event
-	fmt.Fprintf(h, "%d %v %v %v %v %v %d %d %d", limitRevision, e.Objective.Latency, e.Objective.Quantile,
+	fmt.Fprintf(h, "%d %v %v %v %v %v %d %d %d", LimitRevision, e.Objective.Latency, e.Objective.Quantile,
 		e.World.Boot.Least(), e.World.Warm.Size > 0,
 		e.World.Warm.Boot.Least(), max(1, e.World.Slots), e.Limits.Min, e.Limits.Max)
 	err := p.Trace.Each(func(m trace.Message) bool {

@@ -44,25 +44,19 @@ func (b *Box) Baselines() ([]contest.Contender, error) {
 	return all, nil
 }
 
-// Play plays the worlds, judges the results and returns the section of the page. It takes hours for 300 worlds.
+// Play plays the worlds, judges the results and returns the section of the page. It takes hours for 300 worlds, and
+// minutes where a file has what the baselines did.
 func (b *Box) Play() (report.Section, error) {
 	baselines, err := b.Baselines()
 	if err != nil {
 		return report.Section{}, err
 	}
-	tuned, err := b.tunedReference()
+	all, tuned, err := b.playAll(baselines)
 	if err != nil {
 		return report.Section{}, err
 	}
-	b.Say("   plays %d worlds", len(b.Numbers))
-	others := slices.Clone(baselines)
-	// The best setting may be the default one; then it plays only once.
-	if tuned.Name != worlds.Reference {
-		others = append(others, tuned)
-	}
-	all, err := b.playDrawn(b.Numbers, arena.Ours(), others)
-	if err != nil {
-		return report.Section{}, err
+	for i := range all {
+		all[i].leaveOutUndone()
 	}
 	named, err := b.playNamed()
 	if err != nil {
@@ -103,7 +97,8 @@ func (b *Box) aboutBox(tuned contest.Contender) string {
 			"[peers.md](peers.md) and the policy `exact`. A world has slack where a launch saves a message that is "+
 			"already there. The loss is the worker-seconds and the price of the messages that are late beyond the "+
 			"permitted share. `%s` also plays with the setting that is best for the whole box: its %s is %g, which "+
-			"has the least loss, geometric mean, in the worlds %d to %d. Those are not judged.",
+			"has the least loss, geometric mean, in the worlds %d to %d. Those are not judged. "+
+			"[quality-worlds.tsv](quality-worlds.tsv) has what each other policy did in each world, and the lower bounds.",
 		len(b.Numbers),
 		b.DrawnFrom,
 		b.timesPlayed(),
@@ -172,18 +167,19 @@ func (b *Box) playOthers(numbers []uint64, others []contest.Contender) ([]drawn,
 	})
 }
 
-// playDrawn plays the policy and the others in worlds.
-func (b *Box) playDrawn(numbers []uint64, ours contest.Contender, others []contest.Contender) ([]drawn, error) {
+// playDrawn plays the policy and the others in worlds, and measures the worlds if that is asked for.
+func (b *Box) playDrawn(
+	numbers []uint64, ours contest.Contender, others []contest.Contender, measure bool,
+) ([]drawn, error) {
 	return b.inWorlds(numbers, b.Draws, func(w worlds.World, p contest.Prepared) (drawn, error) {
 		d := drawnOf(w)
-		// The policy is played first, because others are compared with what it finishes.
 		o, err := b.playWithin(w, p, ours, mostPerRun)
 		if err == nil {
 			d.ours = &o
 		} else if !errors.Is(err, errUnanswered) {
 			return d, err
 		}
-		if err := b.playEach(&d, w, p, others); err != nil {
+		if err := b.playEach(&d, w, p, others); err != nil || !measure {
 			return d, err
 		}
 		return d, b.measureDrawn(&d, w, p)
@@ -241,8 +237,8 @@ func (b *Box) inWorlds(
 	return all, err
 }
 
-// playEach plays each of the others in a world, or takes the result from the cache. A contender that did not answer, or
-// that left much of the work undone, is noted and is no competitor there.
+// playEach plays each of the others in a world, or takes the result from the cache. A contender that did not answer is
+// noted and is no competitor there.
 func (b *Box) playEach(d *drawn, w worlds.World, p contest.Prepared, others []contest.Contender) error {
 	// The key of the cache holds the world as it is drawn today: the same number may mean another world tomorrow.
 	digest, err := w.Digest(p)
@@ -265,10 +261,6 @@ func (b *Box) playEach(d *drawn, w worlds.World, p contest.Prepared, others []co
 		}
 		if err != nil {
 			return err
-		}
-		if d.leavesUndone(o) {
-			d.undone = append(d.undone, c.Name)
-			continue
 		}
 		d.others = append(d.others, o)
 	}

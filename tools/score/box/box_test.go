@@ -287,18 +287,17 @@ func TestAWorldIsTheMeanOfItsRepetitions(t *testing.T) {
 	for _, x := range []struct {
 		name                  string
 		change                func(*drawn)
-		others, undone        int
+		others                int
 		ours, oracle, bounded bool
 	}{
-		{"nothing is missing", func(*drawn) {}, 2, 0, true, true, true},
-		{"the policy did not answer once", func(d *drawn) { d.ours = nil }, 2, 0, false, true, true},
-		{"a baseline did not answer once", func(d *drawn) { d.others = d.others[:1] }, 1, 0, true, true, true},
-		{"no oracle once", func(d *drawn) { d.oracle = nil }, 2, 0, true, false, true},
-		{"no bound once", func(d *drawn) { d.bound = 0 }, 2, 0, true, true, false},
-		{"work is left undone once", func(d *drawn) { d.undone = []string{"b2"} }, 2, 1, true, true, true},
+		{"nothing is missing", func(*drawn) {}, 2, true, true, true},
+		{"the policy did not answer once", func(d *drawn) { d.ours = nil }, 2, false, true, true},
+		{"a baseline did not answer once", func(d *drawn) { d.others = d.others[:1] }, 1, true, true, true},
+		{"no oracle once", func(d *drawn) { d.oracle = nil }, 2, true, false, true},
+		{"no bound once", func(d *drawn) { d.bound = 0 }, 2, true, true, false},
 	} {
 		m := meanOf([]drawn{one, changed(two, x.change)})
-		if len(m.others) != x.others || len(m.undone) != x.undone || (m.ours != nil) != x.ours ||
+		if len(m.others) != x.others || (m.ours != nil) != x.ours ||
 			(m.oracle != nil) != x.oracle || (m.bound > 0) != x.bounded {
 			t.Errorf("%s: found %+v", x.name, m)
 		}
@@ -345,7 +344,7 @@ func TestOutcomesInDrawnWorldsAreKeptForTheSameWorldAndCodeAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Print, s.Draw = x.print, x.draw
-		all, err := s.playDrawn([]uint64{x.number}, arena.Ours(), s.Peers)
+		all, err := s.playDrawn([]uint64{x.number}, arena.Ours(), s.Peers, true)
 		if err != nil {
 			t.Fatal(err)
 		}

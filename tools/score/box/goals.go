@@ -65,7 +65,7 @@ type oracle struct {
 func meanOf(all []drawn) drawn {
 	m := all[0]
 	n := float64(len(all))
-	m.others, m.unanswered, m.undone, m.ours, m.oracle, m.bound = nil, nil, nil, nil, &oracle{kept: true}, 0
+	m.others, m.unanswered, m.ours, m.oracle, m.bound = nil, nil, nil, &oracle{kept: true}, 0
 	var ours []worlds.Outcome
 	others := map[string][]worlds.Outcome{}
 	unknown := false
@@ -79,11 +79,6 @@ func meanOf(all []drawn) drawn {
 		for _, name := range d.unanswered {
 			if !slices.Contains(m.unanswered, name) {
 				m.unanswered = append(m.unanswered, name)
-			}
-		}
-		for _, name := range d.undone {
-			if !slices.Contains(m.undone, name) {
-				m.undone = append(m.undone, name)
 			}
 		}
 		m.bound += d.bound / n
@@ -118,6 +113,19 @@ const mostUndone = 0.01
 // leavesUndone tells whether a baseline left much of the work undone, so that its loss cannot be compared.
 func (d drawn) leavesUndone(o worlds.Outcome) bool {
 	return d.ours != nil && float64(o.Unfinished-d.ours.Unfinished) > mostUndone*float64(o.Messages)
+}
+
+// leaveOutUndone moves the baselines that left much of the work undone, in the mean over the draws, to undone.
+func (d *drawn) leaveOutUndone() {
+	var rest []worlds.Outcome
+	for _, o := range d.others {
+		if d.leavesUndone(o) {
+			d.undone = append(d.undone, o.Policy)
+			continue
+		}
+		rest = append(rest, o)
+	}
+	d.others = rest
 }
 
 // name names the world on the page.

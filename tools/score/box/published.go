@@ -1,0 +1,220 @@
+package box
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/worlds"
+	"github.com/muster-scale/muster/tools/score/arena"
+)
+
+// What the baselines did in each world is published beside the page, docs/quality-worlds.tsv: a reader sees which policy
+// is best in which world, and a later run of the part plays the policy alone. The file is tab-separated, a row for each
+// world and baseline; rows whose policy is boundRow or oracleRow hold what the world allows.
+
+// The rows of a world that are not of a baseline.
+const (
+	boundRow  = "(lower bound)"
+	oracleRow = "(oracle)"
+)
+
+// columns is the head of the file. Figures are means over the draws of a world. For the oracle, launches and peak are
+// those of its schedule, and in_time is 1 if that keeps the objective.
+var columns = []string{"world", "policy", "loss", "worker_seconds", "in_time", "launches", "peak", "messages",
+	"unfinished"}
+
+// Published is what baselines did in worlds. The zero value has no worlds.
+type Published struct {
+	// Of tells what was played: only for an equal Of do the figures hold. Tuned is the best setting of
+	// [worlds.Reference].
+	Of    string
+	Tuned float64
+	// worlds has the outcomes in the order of the file.
+	worlds map[uint64]published
+}
+
+// published is one world: the outcomes of the baselines that answered, its lower bound and its oracle.
+type published struct {
+	others []worlds.Outcome
+	bound  float64
+	oracle *oracle
+}
+
+// heads begin the lines above the table.
+const ofHead, tunedHead = "# of: ", "# tuned: "
+
+// ReadPublished reads the file at path. A file that is not there has no worlds.
+func ReadPublished(path string) (Published, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return Published{}, nil
+	}
+	if err != nil {
+		return Published{}, err
+	}
+	p, err := parsePublished(text)
+	if err != nil {
+		return Published{}, fmt.Errorf("read what baselines did: %s: %w; remove it, and it is written anew", path, err)
+	}
+	return p, nil
+}
+
+// parsePublished reads the text of a file.
+func parsePublished(text []byte) (Published, error) {
+	p := Published{worlds: map[uint64]published{}}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if of, ok := strings.CutPrefix(line, ofHead); ok {
+			p.Of = of
+		}
+		if tuned, ok := strings.CutPrefix(line, tunedHead); ok {
+			p.Tuned, _ = strconv.ParseFloat(tuned, 64) // 0 is no setting, so nothing is taken from the file
+		}
+	}
+	r := csv.NewReader(bytes.NewReader(text))
+	r.Comma, r.Comment, r.FieldsPerRecord = '\t', '#', len(columns)
+	rows, err := r.ReadAll()
+	if err != nil {
+		return p, err
+	}
+	for i, row := range rows {
+		if i == 0 {
+			continue
+		}
+		number, err := strconv.ParseUint(row[0], 10, 64)
+		var v [7]float64
+		for k, text := range row[2:] {
+			var wrong error
+			v[k], wrong = strconv.ParseFloat(text, 64)
+			err = errors.Join(err, wrong)
+		}
+		if err != nil {
+			return p, fmt.Errorf("row %d: %w", i, err)
+		}
+		w := p.worlds[number]
+		switch row[1] {
+		case boundRow:
+			w.bound = v[1]
+		case oracleRow:
+			w.oracle = &oracle{launches: v[3], workers: v[4], kept: v[2] == 1}
+		default:
+			w.others = append(w.others, worlds.Outcome{World: number, Policy: row[1], Loss: v[0], WorkerSeconds: v[1],
+				InTime: v[2], Launches: int(v[3]), Peak: int(v[4]), Messages: int64(v[5]), Unfinished: int64(v[6])})
+		}
+		p.worlds[number] = w
+	}
+	return p, nil
+}
+
+// text returns the file for worlds that were played. Six digits are more than a page shows.
+func (p Published) text(all []drawn) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# What every other policy does in each world of quality.md. Written by make score; do not edit.\n"+
+		"%s%s\n%s%g\n%s\n", ofHead, p.Of, tunedHead, p.Tuned, strings.Join(columns, "\t"))
+	row := func(world uint64, policy string, values ...float64) {
+		fmt.Fprintf(&b, "%d\t%s", world, policy)
+		for _, v := range values {
+			b.WriteByte('\t')
+			b.WriteString(strconv.FormatFloat(v, 'g', 6, 64))
+		}
+		b.WriteByte('\n')
+	}
+	for _, d := range all {
+		if d.bound > 0 {
+			row(d.number, boundRow, 0, d.bound, 0, 0, 0, 0, 0)
+		}
+		if o := d.oracle; o != nil {
+			kept := 0.0
+			if o.kept {
+				kept = 1
+			}
+			row(d.number, oracleRow, 0, 0, kept, o.launches, o.workers, 0, 0)
+		}
+		for _, o := range d.others {
+			row(d.number, o.Policy, o.Loss, o.WorkerSeconds, o.InTime, float64(o.Launches), float64(o.Peak),
+				float64(o.Messages), float64(o.Unfinished))
+		}
+	}
+	return b.Bytes()
+}
+
+// of describes what a run of the part plays for the baselines: their code, the worlds with every message of their first
+// draw, and how often each is played.
+func (b *Box) of() (string, error) {
+	sums := make([]string, len(b.Numbers))
+	err := arena.Each(len(b.Numbers), func(i int) error {
+		done, err := b.Turn()
+		defer done()
+		if err != nil {
+			return err
+		}
+		w := b.Draw(b.Numbers[i])
+		p, err := worlds.Prepare(w)
+		if err == nil {
+			sums[i], err = w.Digest(p)
+		}
+		return err
+	})
+	sum := sha256.Sum256([]byte(strings.Join(sums, " ")))
+	return fmt.Sprintf("baselines %s, %d worlds %s, %s, lower bounds %d", b.Print, len(b.Numbers),
+		hex.EncodeToString(sum[:8]), b.timesPlayed(), arena.LimitRevision), err
+}
+
+// playAll plays the policy in all worlds, and the baselines unless a file has what they did. It returns the worlds and
+// the reference at its best setting, which is among the others.
+func (b *Box) playAll(baselines []contest.Contender) ([]drawn, contest.Contender, error) {
+	of, err := b.of()
+	if err != nil {
+		return nil, contest.Contender{}, err
+	}
+	past, err := ReadPublished(b.Outcomes)
+	if err != nil {
+		return nil, contest.Contender{}, err
+	}
+	if b.Outcomes != "" && b.Print != "" && past.Of == of && past.Tuned > 0 {
+		tuned, err := contest.Find(fmt.Sprintf("%s[%g]", worlds.Reference, past.Tuned))
+		if err != nil {
+			return nil, tuned, err
+		}
+		b.Say("   plays %d worlds; %s has what the baselines did", len(b.Numbers), b.Outcomes)
+		all, err := b.playDrawn(b.Numbers, arena.Ours(), nil, false)
+		for i := range all {
+			known := past.worlds[all[i].number]
+			all[i].others, all[i].bound, all[i].oracle = known.others, known.bound, known.oracle
+			all[i].missing(baselines)
+		}
+		return all, tuned, err
+	}
+	tuned, err := b.tunedReference()
+	if err != nil {
+		return nil, tuned, err
+	}
+	others := baselines
+	// The best setting may be the default one; then it plays only once.
+	if tuned.Name != worlds.Reference {
+		others = append(others[:len(others):len(others)], tuned)
+	}
+	b.Say("   plays %d worlds", len(b.Numbers))
+	all, err := b.playDrawn(b.Numbers, arena.Ours(), others, true)
+	if err != nil || b.Outcomes == "" {
+		return all, tuned, err
+	}
+	return all, tuned, os.WriteFile(b.Outcomes, Published{Of: of, Tuned: tuned.Value}.text(all), 0o644)
+}
+
+// missing names the baselines without an outcome as unanswered.
+func (d *drawn) missing(baselines []contest.Contender) {
+	for _, c := range baselines {
+		if d.other(c.Name) == nil {
+			d.unanswered = append(d.unanswered, c.Name)
+		}
+	}
+}
