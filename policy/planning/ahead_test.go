@@ -106,7 +106,7 @@ func TestWhoMayGather(t *testing.T) {
 // A fraction of a worker is idle as a whole one.
 func TestWhoIsKeptForAFractionOfAWorkerRestsAsAWholeOne(t *testing.T) {
 	p := &plan{Work: durations.Work{LongTermMean: 1}, latency: 2, slots: 10, boot: 4, bootMean: 4,
-		price: 3}
+		price: 3, tooLateShare: 1}
 	a := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: 10, Messages: 100}}} // 30 of them within 3 s
 	for quiet, want := range map[float64]bool{93: false, 95: true} {
 		if a.QuietSeconds = quiet; p.idleTooLong(a, 2) != want {

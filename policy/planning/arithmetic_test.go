@@ -178,7 +178,7 @@ func workedByDeadline() []string {
 	}
 	rates := muster.Arrivals{Known: true, Minute: 0.15, FiveMinutes: 0.15, TwentyMinutes: 0.15, Hour: 0.15,
 		WatchedSeconds: 3600}
-	load := arrivals.Bound(rates) * usual.FinishedMean
+	load := arrivals.Bound(rates, usual.FinishedMean) * usual.FinishedMean
 	stay := usual.keptBusy(rates, muster.Capacity{BusySlots: 1})
 	return []string{
 		fmt.Sprintf("1000 durations of 10 s, then 12 of 20 s: m = (8 x 10 + 240) / 20 = %s s.", three(changed.Mean)),
@@ -228,7 +228,13 @@ func workedWhenLate() []string {
 	minute := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: 5}, {OverSeconds: 60, Messages: 300}}}
 	spare := p.latency - p.LongTermMean
 	room := p.busiestSlots(minute, 0, spare, func(b muster.Busiest) float64 { return b.Messages })
-	kingman := plan{Work: durations.Work{LongTermMean: 2, Variation: 1}, quantile: 0.99, boot: 30}
+	kingman := plan{Work: durations.Work{LongTermMean: 2, Variation: 1}, quantile: 0.99, boot: 30, tooLateShare: 1}
+	seldom := kingman
+	seldom.tooLateShare = 0.1
+	missed := func(latency float64) string {
+		p := plan{Work: durations.Work{Mean: 60, LongTermMean: 60}, latency: latency, step: 2, boot: 39, bootMean: 30}
+		return three(p.launchesTooLate(muster.Estimate{P50Seconds: 60, P95Seconds: 60, P99Seconds: 60}))
+	}
 	catch := plan{Work: durations.Work{Mean: 2}, latency: 60, slots: 1, boot: 60, bootMean: 60,
 		price: 60}
 	_, rare := planned(10, 7*time.Minute, 13*time.Minute)
@@ -255,7 +261,10 @@ func workedWhenLate() []string {
 		fmt.Sprintf("300 messages of 2 s came within the busiest minute, and each may wait x = %s s: 300 x 2 / %s = "+
 			"%s slots begin them in time.", three(spare), three(60+spare), three(room)),
 		fmt.Sprintf("4 busy slots with work of 2 s that varies by as much, x = 8 s, boots of 30 s and a quantile of "+
-			"0.99 keep %s slots (Kingman's formula).", three(kingman.kingmanSlots(4, 8))),
+			"0.99 keep %s slots with u = 1, and %s with u = 0.1 (Kingman's formula).",
+			three(kingman.kingmanSlots(4, 8)), three(seldom.kingmanSlots(4, 8))),
+		fmt.Sprintf("equal work of 60 s, boots of 30 s on average and b = 39 s, polls of a second. With P = 98 s, "+
+			"u = %s: the longest boots are too long. With P = 90 s, u = %s.", missed(98), missed(90)),
 		fmt.Sprintf("boots of 4 s and messages of 2 s make a late message cost %s worker-seconds; messages of 20 ms, "+
 			"%s.", three(o.Objective.PriceOfLate(4, 2)), three(o.Objective.PriceOfLate(4, 0.02))),
 		fmt.Sprintf("workers boot for 780 s, the objective is 420 s, messages of 10 s cost %s worker-seconds each "+

@@ -47,7 +47,7 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/21"
+	deadlineRevision = "deadline/22"
 )
 
 // Decide implements [muster.Policy].

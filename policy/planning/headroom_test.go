@@ -39,22 +39,25 @@ func TestSteadyArrivalsThatComeAtRandomTakeMoreThanTheyKeepBusy(t *testing.T) {
 	for _, row := range []struct {
 		name                                string
 		quantile, mean, variation, boot, at float64
-		spare                               float64
+		spare, missed                       float64
 		want                                float64
 	}{
 		// The slots beyond those that are busy are m (1 + v^2) / (2 x) ln 100.
-		{"one second of work, all alike, two to wait: 10 + 4.605 / 4 x 60 / 62", 0.99, 1, 0, 60, 10, 2, 11.1142},
-		{"work that varies as much as exponential work: 10 + 4.605 / 2 x 60 / 62", 0.99, 1, 1, 60, 10, 2, 12.2283},
-		{"one in twenty may be late: 10 + 2.996 / 4 x 60 / 62", 0.95, 1, 0, 60, 10, 2, 10.7248},
-		{"all shall be in time: as if one in ten thousand might be late", 1, 1, 0, 60, 10, 2, 12.2283},
-		{"time enough for a launch leaves chance to that", 0.99, 1, 0, 60, 10, 540, 10.0004},
-		{"no time to wait counts as the work itself", 0.99, 1, 0, 60, 10, 0, 12.3026},
-		{"little comes: no more than twice what is busy", 0.99, 1, 0, 60, 0.5, 2, 0.9839},
-		{"nothing comes", 0.99, 1, 0, 60, 0, 2, 0},
+		{"one second of work, all alike, two to wait: 10 + 4.605 / 4 x 60 / 62", 0.99, 1, 0, 60, 10, 2, 1, 11.1142},
+		{"work that varies as much as exponential work: 10 + 4.605 / 2 x 60 / 62", 0.99, 1, 1, 60, 10, 2, 1, 12.2283},
+		{"one in twenty may be late: 10 + 2.996 / 4 x 60 / 62", 0.95, 1, 0, 60, 10, 2, 1, 10.7248},
+		{"all shall be in time: as if one in ten thousand might be late", 1, 1, 0, 60, 10, 2, 1, 12.2283},
+		{"time enough for a launch leaves chance to that", 0.99, 1, 0, 60, 10, 540, 1, 10.0004},
+		{"no time to wait counts as the work itself", 0.99, 1, 0, 60, 10, 0, 1, 12.3026},
+		{"little comes: no more than twice what is busy", 0.99, 1, 0, 60, 0.5, 2, 1, 0.9839},
+		{"one launch in ten is too late, so one in ten may wait: 10 + 2.303 / 4 x 60 / 62", 0.99, 1, 0, 60, 10, 2, 0.1,
+			10.5571},
+		{"no more launches are too late than messages may be", 0.99, 1, 0, 60, 10, 2, 0.005, 10},
+		{"nothing comes", 0.99, 1, 0, 60, 0, 2, 1, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			p := &plan{Work: durations.Work{LongTermMean: row.mean, Variation: row.variation}, quantile: row.quantile,
-				boot: row.boot}
+				boot: row.boot, tooLateShare: row.missed}
 			if got := p.kingmanSlots(row.at, row.spare); math.Abs(got-row.want) > 1e-3 {
 				t.Errorf("found %.4f slots, want %v", got, row.want)
 			}

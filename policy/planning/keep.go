@@ -125,7 +125,7 @@ func keptOutsidePlan(o muster.Observation, active int, one bool) (workers int, b
 // them again.
 //
 //	a    = r m / s                 workers kept busy, with f = a - floor(a)
-//	keep = floor(a), and one more if floor(a) max(0, S) / f <= b / 2 or the load is near the maximum
+//	keep = floor(a), and one more if floor(a) max(0, S) / f <= b / 2
 //
 // r is the arrival rate, m the mean duration, s the slots of a worker, S the slack and b the mean boot time.
 //
@@ -133,12 +133,10 @@ func keptOutsidePlan(o muster.Observation, active int, one bool) (workers int, b
 // as much waits as can wait: floor(a) S. Then it is launched again and boots for b seconds, which cost as much as idle
 // ones. So to stop it saves the time until the launch, and nothing is paid in addition. It stays where that time is at
 // most half a boot: a worker that is there takes a burst for which several would be launched. With floor(a) = 0 the
-// time is max(S + 1/r, time since the last message), and none stays where that was in vain before (inVain).
-//
-// Near the maximum it stays in any case: what piles up without it may be more than the maximum can catch up with.
-// An idle worker also stops if fewer messages than it handles arrive within a boot.
+// time is max(S + 1/r, time since the last message), and none stays where that was in vain before (inVain). An idle
+// worker also stops if fewer messages than it handles arrive within a boot.
 func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
-	rate := arrivals.Bound(a)
+	rate := arrivals.Bound(a, p.FinishedMean)
 	load := rate * p.FinishedMean / p.slots
 	whole := math.Floor(load + 1e-9)
 	keep := whole
@@ -148,7 +146,7 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 		if whole == 0 {
 			until = math.Max(slack+1/rate, a.QuietSeconds)
 		}
-		if until <= p.bootMean/2 && !(whole == 0 && p.inVain(a)) || p.nearFrom > 0 && load > p.nearFrom {
+		if until <= p.bootMean/2 && !(whole == 0 && p.inVain(a)) {
 			keep++
 		}
 	}
@@ -319,16 +317,18 @@ func (p *plan) busiestSlots(a muster.Arrivals, usual, spare float64, messages fu
 // kingmanSlots returns how many slots keep waits within x seconds if messages arrive at random and keep a slots busy on
 // average:
 //
-//	a + b / (b + x) min(a, m (1 + v^2) / (2 max(m, x)) ln(1 / (1 - q)))
+//	a + b / (b + x) min(a, m (1 + v^2) / (2 max(m, x)) max(0, ln(u / (1 - q))))
 //
 // The parameters are a = busy and x = spare; m is the long-term mean duration, v the variation, q the quantile, b the
-// boot time. By Kingman's formula, in heavy traffic the share exp(-2 x (c - a) / (m (1 + v^2))) of the messages wait
-// longer than x with c slots; solved for c it gives the last term. Under light traffic that is too much, and 2 a slots
-// are enough. Only messages that arrive during a boot depend on slots kept ahead, hence b / (b + x). q counts as at
-// most 0.9999, so that the logarithm is finite.
+// boot time, u the share of launches that come too late. By Kingman's formula, in heavy traffic the share
+// exp(-2 x (c - a) / (m (1 + v^2))) of the messages wait longer than x with c slots. Of those, only the share u is late
+// for that, so (1 - q) / u of all may wait; solved for c it gives the last term. Under light traffic that is too much,
+// and 2 a slots are enough. Only messages that arrive during a boot depend on slots kept ahead, hence b / (b + x). q
+// counts as at most 0.9999, so that the logarithm is finite.
 func (p *plan) kingmanSlots(busy, spare float64) float64 {
 	late := math.Max(1e-4, 1-p.quantile)
-	least := p.LongTermMean * (1 + p.Variation*p.Variation) / (2 * math.Max(p.LongTermMean, spare)) * math.Log(1/late)
+	least := p.LongTermMean * (1 + p.Variation*p.Variation) / (2 * math.Max(p.LongTermMean, spare)) *
+		math.Log(math.Max(1, p.tooLateShare/late))
 	return busy + math.Min(least, busy)*p.boot/(p.boot+spare)
 }
 
@@ -352,13 +352,17 @@ func (p *plan) quietHeadroom(o muster.Observation) float64 {
 //
 //	worth = c late / k + b
 //
-// k is the number of workers, c the price of a late message, b the mean boot time. late is the number of messages that
-// a typical busy time sends while no worker is ready.
+// k is the number of workers, c the price of a late message, b the mean boot time. late is how many messages of a
+// typical busy time are late because no worker is ready: those of its first b + g + m - P seconds, where usual work is
+// late with a launch, and at most the share u of those within a poll, a boot and the lag.
 func (p *plan) headroomWorth(a muster.Arrivals, workers float64) float64 {
 	if workers <= 0 {
 		return 0
 	}
-	late := arrivals.Within(arrivals.Typical(a.Busiest), math.Max(1, p.boot+p.lag+p.LongTermMean-p.latency))
+	within := func(seconds float64) float64 {
+		return arrivals.Within(arrivals.Typical(a.Busiest), math.Max(1, seconds))
+	}
+	late := math.Min(within(p.boot+p.lag+p.LongTermMean-p.latency), p.tooLateShare*within(p.boot+p.lag+p.step/2))
 	return p.price*late/math.Ceil(workers) + p.bootMean
 }
 

@@ -62,8 +62,6 @@ type plan struct {
 	probing bool
 	// guessed is true if Tail is longer than all measured durations, because they are few.
 	guessed bool
-	// nearFrom is the load in busy workers from which the maximum is near: see nearMax. 0 is unknown.
-	nearFrom float64
 	// outdated is true if idle workers disprove the counted messages, done if messages that were finished since explain
 	// them. Then no worker is launched for them.
 	outdated, done bool
@@ -210,21 +208,25 @@ func (p *plan) estimateProgress(c muster.Capacity) {
 }
 
 // launchesTooLate returns the share of launches, 0 to 1, that come too late for a message that waits when they are
-// ordered. It is the share of messages whose work ends in time, but not after a boot. Work longer than the whole
-// objective is late whatever is ready for it, so it does not count.
+// ordered: the share of messages whose work is late only because it begins when the message was seen and a worker booted.
+//
+//	u = (over(b) + 4 over(e) + over(2 e - b)) / 6 - lost
+//
+// over(x) is the share that is late after a boot of x. Nearly all boots keep b, their mean is e: three lengths with
+// these weights have the mean and the deviation of all. lost is the share that is late whatever is ready for it.
 func (p *plan) launchesTooLate(e muster.Estimate) float64 {
 	usual := p.LongTermMean / p.Mean
 	e.P50Seconds = math.Max(e.P50Seconds, 1e-3*p.LongTermMean)
-	lost := durations.ShareLonger(e, p.latency*usual)
-	work := durations.ShareLonger(e, (p.latency-p.step-p.lag-p.boot)*usual)
+	over := func(after float64) float64 { return durations.ShareLonger(e, (p.latency-after)*usual) }
+	seen, lost := p.step/2+p.lag, over(0)
+	late := (over(seen+p.boot) + 4*over(seen+p.bootMean) + over(seen+2*p.bootMean-p.boot)) / 6
 	if p.Classes > 0 && p.slack() <= 0 {
-		work = math.Max(work, lost+(1-lost)*durations.RareShare) // the tail is that of a rare class
+		late = math.Max(late, lost+(1-lost)*durations.RareShare) // the tail is that of a rare class
 	}
-	return work - lost
+	return late - lost
 }
 
-// nearMax sets nearFrom and lowers latency as the load comes near the maximum, because a postponed launch may then
-// find no room:
+// nearMax lowers latency as the load comes near the maximum, because a postponed launch may then find no room:
 //
 //	latency = P (1 - y) / (1 - free), but at least D + b + step
 //
@@ -254,7 +256,6 @@ func (p *plan) nearMax(o muster.Observation) {
 		busy = math.Max(busy, o.Arrivals.Minute*p.LongTermMean)
 	}
 	share := busy * math.Min(1, o.Arrivals.WatchedSeconds/minute) / p.slots / float64(o.Limits.Max)
-	p.nearFrom = free * float64(o.Limits.Max)
 	if share > free {
 		least := math.Min(p.latency, p.LongTermTail+p.boot+p.step)
 		p.latency = math.Max(least, p.latency*math.Max(0, (1-share)/(1-free)))
@@ -327,8 +328,8 @@ const (
 // message that finds no slot.
 //
 // A group that a launch now saves and one after the delay loses makes the need infinite. A message that no launch can
-// save keeps its place before the others and is to begin within lateAllowance: it is late, not forgotten. If no
-// launch is in time for any message, the messages that arrive during a boot need workers too, without extra.
+// save keeps its place before the others and is to begin within lateAllowance: it is late, not forgotten. If launches
+// come too late and messages often, those that arrive during a boot need workers too, without extra.
 func (p *plan) needAfter(delay float64) need {
 	var greatest need
 	ahead, ready, unused := 0.0, delay+p.boot, p.unusedSlots()
@@ -371,7 +372,7 @@ func (p *plan) needAfter(delay float64) need {
 		by := ready + p.lateAllowance()
 		count(forLate, late, by, p.begun(by))
 	}
-	if spare := p.latency - p.Tail; p.slack() <= 0 && spare > 0 {
+	if spare := p.latency - p.Tail; p.slack() <= 0 && spare > 0 && p.keepsHeadroom() && !p.rarelyUseful(p.arrivals) {
 		p.needForArrivals(ahead, standingShare*spare, count)
 	}
 	greatest.sooner = sooner

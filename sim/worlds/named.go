@@ -90,9 +90,13 @@ func All() []Named {
 	return all
 }
 
-// unlikeBefore returns the named worlds whose work is unlike what was measured or stated before.
+// unlikeBefore returns the named worlds whose work is unlike what was measured or stated before, or so long and rare
+// that little was measured.
 func unlikeBefore() []Named {
-	const s, m = time.Second, time.Minute
+	const s, m, h = time.Second, time.Minute, time.Hour
+	doubtful := event("", "poisson:rate=0.0027,service=29m,cv=0.85,duration=100h", 70*m, 144*s, 140)
+	doubtful.Objective.Quantile, doubtful.World.Poison, doubtful.World.Stale = 0.95, 0.08, 45*s
+	doubtful.World.RetryBase, doubtful.World.MaxReceives, doubtful.World.Visibility = 30*s, 3, 30*s
 	return []Named{
 		{Name: "50 messages of 50 s at once, told nothing",
 			Found: "1.86 times what a schedule pays that knows the mean",
@@ -125,6 +129,13 @@ func unlikeBefore() []Named {
 			"to take much longer than the few before it, so each waited for all of the objective",
 			Event: event("", "poisson:rate=0.000002,service=2.75h,cv=1,duration=3600h", 312*time.Hour, 2*s, 100),
 			Least: 0.99, MostRatio: 1.02, MostPeak: 10},
+		{Name: "messages of 83 min, six a day, boot 40 min, objective 24 h", Found: "2.8 times the lower bound: by " +
+			"the arrivals of one hour, work that takes longer keeps a worker busy for ever",
+			Event: event("", "poisson:rate=0.00007,service=83m,cv=1,duration=1500h", 24*h, 40*m, 100), Least: 0.98,
+			MostRatio: 1.4, MostPeak: 10},
+		{Name: "messages of 29 min, objective 70 min at 95 %, old counts, failing messages", Found: "three workers " +
+			"launched for each message, in case others came while they boot: 1,600 launches for 965 messages",
+			Event: doubtful, Least: 0.8, MostRatio: 1.33, MostLaunches: 12, MostPeak: 40},
 	}
 }
 

@@ -3,7 +3,7 @@
 // has just begun ([OfStream]), and how many messages come at the busiest times ([Within], [Typical]), also under a
 // forecast ([ForecastRate], [ForecastBusiest]).
 //
-//	most := arrivals.Bound(o.Arrivals)
+//	most := arrivals.Bound(o.Arrivals, mean)
 //	burst := arrivals.Within(arrivals.Typical(o.Arrivals.Busiest), 90)
 //
 // All functions are pure. What follows for the number of workers is the caller's to say: see package planning.
@@ -16,20 +16,26 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Bound returns an upper bound of the arrival rate in messages per second, one deviation of chance above the count:
+// Bound returns an upper bound of the arrival rate in messages per second, as if one more had come:
 //
-//	(n + 1 + z sqrt(n)) / w,   z = 1
+//	(n + 1) / w
 //
-// for n messages in a window of w seconds. The smallest bound of all windows counts.
-func Bound(a muster.Arrivals) float64 {
-	const z = 1
-	watched := cmp.Or(a.WatchedSeconds, 3600)
+// for n messages in a window of w seconds. The smallest bound of all windows counts. They are at most an hour long, or
+// twelve times the mean duration of the work in seconds: work of an hour would seem to keep a worker busy when nothing
+// has come for an hour.
+func Bound(a muster.Arrivals, work float64) float64 {
+	const hour = 3600
+	watched := cmp.Or(a.WatchedSeconds, hour)
 	least := math.Inf(1)
 	for _, w := range []struct{ over, rate float64 }{{60, a.Minute}, {300, a.FiveMinutes}, {1200, a.TwentyMinutes},
-		{3600, a.Hour}} {
-		over := math.Min(w.over, watched)
-		n := w.rate * over
-		least = math.Min(least, (n+1+z*math.Sqrt(n))/over)
+		{hour, a.Hour}, {4 * hour, a.FourHours}, {12 * hour, a.TwelveHours}} {
+		switch {
+		case w.over <= hour:
+			w.over = math.Min(w.over, watched)
+		case watched < hour || w.over > 12*work || w.rate == 0: // 0 may be unknown
+			continue
+		}
+		least = math.Min(least, w.rate+1/w.over)
 	}
 	return least
 }

@@ -98,7 +98,8 @@ func (b *Box) aboutBox(tuned contest.Contender) string {
 			"already there. The loss is the worker-seconds and the price of the messages that are late beyond the "+
 			"permitted share. `%s` also plays with the setting that is best for the whole box: its %s is %g, which "+
 			"has the least loss, geometric mean, in the worlds %d to %d. Those are not judged. "+
-			"[quality-worlds.tsv](quality-worlds.tsv) has what each other policy did in each world, and the lower bounds.",
+			"[quality-worlds.tsv](quality-worlds.tsv) has what each other policy did in each world, and the lower "+
+			"bounds.",
 		len(b.Numbers),
 		b.DrawnFrom,
 		b.timesPlayed(),

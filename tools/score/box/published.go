@@ -16,9 +16,9 @@ import (
 	"github.com/muster-scale/muster/tools/score/arena"
 )
 
-// What the baselines did in each world is published beside the page, docs/quality-worlds.tsv: a reader sees which policy
-// is best in which world, and a later run of the part plays the policy alone. The file is tab-separated, a row for each
-// world and baseline; rows whose policy is boundRow or oracleRow hold what the world allows.
+// What the baselines did in each world is published beside the page, docs/quality-worlds.tsv: a reader sees which
+// policy is best in which world, and a later run of the part plays the policy alone. The file is tab-separated, a row
+// for each world and baseline; rows whose policy is boundRow or oracleRow hold what the world allows.
 
 // The rows of a world that are not of a baseline.
 const (
