@@ -78,8 +78,8 @@ func TestDeadlineLaunchesAsManyOrMoreForAShorterObjective(t *testing.T) {
 }
 
 // The size goes between the two whole numbers around the load, or that of the load and one less: fewer make a backlog
-// that has time, and one more works it off. The first launch may be one worker short, for as long as the objective allows; what
-// it leaves undone has been worked off after an hour and a half.
+// that has time, and one more works it off. The first launch may be one worker short, for as long as the objective
+// allows; what it leaves undone has been worked off after an hour and a half.
 func TestDeadlineStaysAtTheSizesAroundAConstantLoad(t *testing.T) {
 	const work, boot = 20 * time.Second, 60 * time.Second
 	for _, gap := range []time.Duration{2 * time.Second, 3500 * time.Millisecond, 7 * time.Second, 45 * time.Second} {

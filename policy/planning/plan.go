@@ -208,7 +208,7 @@ func (p *plan) estimateProgress(c muster.Capacity) {
 }
 
 // launchesTooLate returns the share of launches, 0 to 1, that come too late for a message that waits when they are
-// ordered: the share of messages whose work is late only because it begins when the message was seen and a worker booted.
+// ordered: the share of those whose work is late only because it begins once they were seen and a worker has booted.
 //
 //	u = (over(b) + 4 over(e) + over(2 e - b)) / 6 - lost
 //
