@@ -3,6 +3,7 @@ package planning
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy/internal/durations"
@@ -115,5 +116,33 @@ func TestAnUnknownShareOfLateMessagesIsNotSaidToBeAll(t *testing.T) {
 				t.Errorf("found %q and %v, want %q and %d values", got, in, row.says, row.values)
 			}
 		})
+	}
+}
+
+// Nothing is launched for messages that have not come unless so many of them would be late that it pays. An objective
+// of 70 s leaves 30 s beside the boot for work of which 95 % take at most 28 s.
+func TestOnlyWhatWouldBeLateIsLaunchedAheadOf(t *testing.T) {
+	for _, row := range []struct {
+		name          string
+		p95, p99, per float64 // durations in seconds, arrivals a second
+		quantile      float64
+		want          bool
+	}{
+		{"one in fifty is too late, and one in a hundred may be", 28, 35, 2, 0.99, true},
+		{"one in twenty may be", 28, 35, 2, 0.95, false},
+		{"messages come too rarely for that to pay", 28, 35, 0.001, 0.99, false},
+	} {
+		at := muster.Measured(time.Unix(1e9, 0), 1)
+		o, _ := planned(10, 70*time.Second, 35*time.Second)
+		o.Processing.P95Seconds, o.Processing.P99Seconds = row.p95, row.p99
+		o.Objective.Quantile = row.quantile
+		o.Queues = []muster.QueueObservation{{Backlog: at, OldestAge: muster.Measured(at.At, 0)}}
+		o.Arrivals = muster.Arrivals{Known: true, TenSeconds: row.per, Minute: row.per, FiveMinutes: row.per,
+			TwentyMinutes: row.per, Hour: row.per, WatchedSeconds: 3600}
+		p := planOf(o)
+		if got := p.needAfter(0).cause == forArriving; got != row.want || p.slack() > 0 {
+			t.Errorf("%s: launched ahead is %t with u = %.3f and a slack of %.1f s", row.name, got, p.tooLateShare,
+				p.slack())
+		}
 	}
 }
