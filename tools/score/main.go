@@ -137,8 +137,7 @@ func read(args []string, out io.Writer) (o options, err error) {
 	flags.StringVar(&o.benchmarks, "benchmarks", "docs/benchmarks.md", "the page that the goals are put on as well, "+
 		"when -page is given; empty puts them nowhere")
 	flags.StringVar(&o.outcomes, "outcomes", "docs/quality-worlds.tsv", "what baselines did in the worlds of part "+
-		"box: taken from there if it is of the same code and worlds, and else played and written there; empty does "+
-		"neither")
+		"box, if it is of the same code: they play only in further worlds, which are added; empty does neither")
 	flags.StringVar(&o.add, "add", "", "keep the parts of these pages that are not played now, as in "+
 		"docs/quality.md; they must be of the same code")
 	flags.StringVar(&o.cache, "cache", filepath.Join(os.TempDir(), "muster-score"), "a directory that keeps computed "+

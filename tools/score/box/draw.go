@@ -50,8 +50,8 @@ type Box struct {
 	DrawnRuns *arena.Store[worlds.Outcome]
 	Print     string
 	Oracles   *arena.Store[limit.Schedule]
-	// Outcomes is the file of what the baselines did: see [Published]. It is read if it is of the same code and worlds,
-	// and else written; an empty path does neither.
+	// Outcomes is the file of what the baselines did: see [Published]. They play only in worlds that it does not have,
+	// and then it is written anew; an empty path does neither.
 	Outcomes string
 
 	// noting guards notes, which worlds add to while they are played.

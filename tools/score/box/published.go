@@ -2,14 +2,15 @@ package box
 
 import (
 	"bytes"
-	"crypto/sha256"
+	"cmp"
 	"encoding/csv"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/worlds"
@@ -17,8 +18,9 @@ import (
 )
 
 // What the baselines did in each world is published beside the page, docs/quality-worlds.tsv: a reader sees which
-// policy is best in which world, and a later run of the part plays the policy alone. The file is tab-separated, a row
-// for each world and baseline; rows whose policy is boundRow or oracleRow hold what the world allows.
+// policy is best in which world, and a later run of the part plays the policy alone there, and all of them in further
+// worlds. The file is tab-separated, a row for each world and baseline; rows whose policy is boundRow or oracleRow hold
+// what the world allows. Lines with # say what was played.
 
 // The rows of a world that are not of a baseline.
 const (
@@ -33,23 +35,25 @@ var columns = []string{"world", "policy", "loss", "worker_seconds", "in_time", "
 
 // Published is what baselines did in worlds. The zero value has no worlds.
 type Published struct {
-	// Of tells what was played: only for an equal Of do the figures hold. Tuned is the best setting of
+	// Of tells what plays and how often: only for an equal Of do the figures hold. Tuned is the best setting of
 	// [worlds.Reference].
 	Of    string
 	Tuned float64
-	// worlds has the outcomes in the order of the file.
+	// worlds has each world by its number.
 	worlds map[uint64]published
 }
 
-// published is one world: the outcomes of the baselines that answered, its lower bound and its oracle.
+// published is one world: its digest with that of every message of its first draw, the outcomes of the baselines that
+// answered, its lower bound and its oracle.
 type published struct {
+	digest string
 	others []worlds.Outcome
 	bound  float64
 	oracle *oracle
 }
 
-// heads begin the lines above the table.
-const ofHead, tunedHead = "# of: ", "# tuned: "
+// heads begin the lines that are no rows.
+const ofHead, tunedHead, worldHead = "# of: ", "# tuned: ", "# world "
 
 // ReadPublished reads the file at path. A file that is not there has no worlds.
 func ReadPublished(path string) (Published, error) {
@@ -77,6 +81,14 @@ func parsePublished(text []byte) (Published, error) {
 		}
 		if tuned, ok := strings.CutPrefix(line, tunedHead); ok {
 			p.Tuned, _ = strconv.ParseFloat(tuned, 64) // 0 is no setting, so nothing is taken from the file
+		}
+		if world, ok := strings.CutPrefix(line, worldHead); ok {
+			var number uint64
+			var w published
+			if _, err := fmt.Sscanf(world, "%d %s", &number, &w.digest); err != nil {
+				return p, fmt.Errorf("the line %q: %w", line, err)
+			}
+			p.worlds[number] = w
 		}
 	}
 	r := csv.NewReader(bytes.NewReader(text))
@@ -114,8 +126,9 @@ func parsePublished(text []byte) (Published, error) {
 	return p, nil
 }
 
-// text returns the file for worlds that were played. Six digits are more than a page shows.
-func (p Published) text(all []drawn) []byte {
+// text returns the file for worlds that were played, which have the given digests. Six digits are more than a page
+// shows.
+func (p Published) text(all []drawn, digests map[uint64]string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# What every other policy does in each world of quality.md. Written by make score; do not edit.\n"+
 		"%s%s\n%s%g\n%s\n", ofHead, p.Of, tunedHead, p.Tuned, strings.Join(columns, "\t"))
@@ -128,6 +141,7 @@ func (p Published) text(all []drawn) []byte {
 		b.WriteByte('\n')
 	}
 	for _, d := range all {
+		fmt.Fprintf(&b, "%s%d %s\n", worldHead, d.number, digests[d.number])
 		if d.bound > 0 {
 			row(d.number, boundRow, 0, d.bound, 0, 0, 0, 0, 0)
 		}
@@ -146,10 +160,10 @@ func (p Published) text(all []drawn) []byte {
 	return b.Bytes()
 }
 
-// of describes what a run of the part plays for the baselines: their code, the worlds with every message of their first
-// draw, and how often each is played.
-func (b *Box) of() (string, error) {
-	sums := make([]string, len(b.Numbers))
+// digests returns the digest of each world, with that of every message of its first draw.
+func (b *Box) digests() (map[uint64]string, error) {
+	all := map[uint64]string{}
+	var lock sync.Mutex
 	err := arena.Each(len(b.Numbers), func(i int) error {
 		done, err := b.Turn()
 		defer done()
@@ -158,56 +172,87 @@ func (b *Box) of() (string, error) {
 		}
 		w := b.Draw(b.Numbers[i])
 		p, err := worlds.Prepare(w)
-		if err == nil {
-			sums[i], err = w.Digest(p)
+		if err != nil {
+			return err
 		}
+		digest, err := w.Digest(p)
+		lock.Lock()
+		defer lock.Unlock()
+		all[w.Number] = digest[:min(len(digest), 16)]
 		return err
 	})
-	sum := sha256.Sum256([]byte(strings.Join(sums, " ")))
-	return fmt.Sprintf("baselines %s, %d worlds %s, %s, lower bounds %d", b.Print, len(b.Numbers),
-		hex.EncodeToString(sum[:8]), b.timesPlayed(), arena.LimitRevision), err
+	return all, err
 }
 
-// playAll plays the policy in all worlds, and the baselines unless a file has what they did. It returns the worlds and
-// the reference at its best setting, which is among the others.
+// playAll plays the policy in all worlds, and the baselines where the file does not have what they did. It returns the
+// worlds and the reference at its best setting, which is among the others, and writes the file anew if more was played.
 func (b *Box) playAll(baselines []contest.Contender) ([]drawn, contest.Contender, error) {
-	of, err := b.of()
-	if err != nil {
-		return nil, contest.Contender{}, err
-	}
+	var none contest.Contender
+	now := Published{Of: fmt.Sprintf("baselines %s, each world %s, lower bounds %d", b.Print, b.timesPlayed(),
+		arena.LimitRevision)}
 	past, err := ReadPublished(b.Outcomes)
 	if err != nil {
-		return nil, contest.Contender{}, err
+		return nil, none, err
 	}
-	if b.Outcomes != "" && b.Print != "" && past.Of == of && past.Tuned > 0 {
-		tuned, err := contest.Find(fmt.Sprintf("%s[%g]", worlds.Reference, past.Tuned))
-		if err != nil {
-			return nil, tuned, err
-		}
-		b.Say("   plays %d worlds; %s has what the baselines did", len(b.Numbers), b.Outcomes)
-		all, err := b.playDrawn(b.Numbers, arena.Ours(), nil, false)
-		for i := range all {
-			known := past.worlds[all[i].number]
-			all[i].others, all[i].bound, all[i].oracle = known.others, known.bound, known.oracle
-			all[i].missing(baselines)
-		}
-		return all, tuned, err
+	if b.Print == "" || past.Of != now.Of || !(past.Tuned > 0) {
+		past = Published{}
 	}
-	tuned, err := b.tunedReference()
+	digests, err := b.digests()
 	if err != nil {
-		return nil, tuned, err
+		return nil, none, err
+	}
+	var missing []uint64
+	for _, n := range b.Numbers {
+		if w, ok := past.worlds[n]; !ok || w.digest != digests[n] {
+			missing = append(missing, n)
+		}
+	}
+	tuned, err := b.tunedAsIn(past)
+	if err != nil {
+		return nil, none, err
 	}
 	others := baselines
 	// The best setting may be the default one; then it plays only once.
 	if tuned.Name != worlds.Reference {
 		others = append(others[:len(others):len(others)], tuned)
 	}
-	b.Say("   plays %d worlds", len(b.Numbers))
-	all, err := b.playDrawn(b.Numbers, arena.Ours(), others, true)
-	if err != nil || b.Outcomes == "" {
-		return all, tuned, err
+	b.Say("   plays %d worlds, and the baselines in %d of them", len(b.Numbers), len(missing))
+	played, err := b.playDrawn(missing, arena.Ours(), others, true)
+	if err != nil {
+		return nil, none, err
 	}
-	return all, tuned, os.WriteFile(b.Outcomes, Published{Of: of, Tuned: tuned.Value}.text(all), 0o644)
+	var known []uint64
+	for _, n := range b.Numbers {
+		if !slices.Contains(missing, n) {
+			known = append(known, n)
+		}
+	}
+	alone, err := b.playDrawn(known, arena.Ours(), nil, false)
+	if err != nil {
+		return nil, none, err
+	}
+	for i := range alone {
+		w := past.worlds[alone[i].number]
+		alone[i].others, alone[i].bound, alone[i].oracle = w.others, w.bound, w.oracle
+		alone[i].missing(others)
+	}
+	all := append(played, alone...)
+	slices.SortFunc(all, func(x, y drawn) int {
+		return cmp.Compare(slices.Index(b.Numbers, x.number), slices.Index(b.Numbers, y.number))
+	})
+	if b.Outcomes == "" || len(missing) == 0 {
+		return all, tuned, nil
+	}
+	now.Tuned = tuned.Value
+	return all, tuned, os.WriteFile(b.Outcomes, now.text(all, digests), 0o644)
+}
+
+// tunedAsIn returns the reference at its best setting, as a file has it, or as playing finds it.
+func (b *Box) tunedAsIn(past Published) (contest.Contender, error) {
+	if past.Tuned > 0 {
+		return contest.Find(fmt.Sprintf("%s[%g]", worlds.Reference, past.Tuned))
+	}
+	return b.tunedReference()
 }
 
 // missing names the baselines without an outcome as unanswered.

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/muster-scale/muster/sim/contest"
+	"github.com/muster-scale/muster/sim/worlds"
 )
 
 // TestWhatBaselinesDidIsTakenFromItsFile plays a box that writes the file, then others that find it.
@@ -24,6 +27,10 @@ func TestWhatBaselinesDidIsTakenFromItsFile(t *testing.T) {
 		}
 		return all, b, err
 	}
+	reference, err := contest.Find(worlds.Reference)
+	if err != nil {
+		t.Fatal(err)
+	}
 	first, _, err := play("a", 1, 1, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -33,27 +40,36 @@ func TestWhatBaselinesDidIsTakenFromItsFile(t *testing.T) {
 		print   string
 		draws   int
 		numbers []uint64
-		taken   bool
+		made    int // worlds in which the baselines play
+		tuned   bool
 	}{
-		{"the same", "a", 1, []uint64{1, 2}, true},
-		{"other code", "b", 1, []uint64{1, 2}, false},
-		{"back again", "a", 1, []uint64{1, 2}, false},
-		{"more draws", "a", 2, []uint64{1, 2}, false},
-		{"other worlds", "a", 2, []uint64{1, 3}, false},
-		{"no code known", "", 2, []uint64{1, 3}, false},
+		{"the same", "a", 1, []uint64{1, 2}, 0, false},
+		{"one of them", "a", 1, []uint64{2}, 0, false},
+		{"one more", "a", 1, []uint64{3, 1, 2}, 1, false},
+		{"the same three", "a", 1, []uint64{1, 2, 3}, 0, false},
+		{"other code", "b", 1, []uint64{1, 2}, 2, true},
+		{"back again", "a", 1, []uint64{1, 2}, 2, true},
+		{"more draws", "a", 2, []uint64{1, 2}, 2, true},
 	} {
 		all, b, err := play(x.print, x.draws, x.numbers...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if taken := b.DrawnRuns.Computed == 0 && x.print != ""; taken != x.taken {
-			t.Errorf("%s: taken from the file is %t, want %t", x.name, taken, x.taken)
+		want := x.made * x.draws * len(all[0].others)
+		if x.tuned {
+			want += len(b.Tuning) * len(reference.Sweep)
 		}
-		if !x.taken {
-			continue
+		if b.DrawnRuns.Computed != want {
+			t.Errorf("%s: baselines played %d times, want %d", x.name, b.DrawnRuns.Computed, want)
 		}
 		for i, d := range all {
-			want := first[i]
+			if x.draws > 1 || d.number > 2 {
+				continue
+			}
+			want := first[d.number-1]
+			if d.number != x.numbers[i] {
+				t.Errorf("%s: world %d is in the place of %d", x.name, d.number, x.numbers[i])
+			}
 			if d.ours.Loss != want.ours.Loss || !near(d.bound, want.bound) || len(d.others) != len(want.others) {
 				t.Errorf("%s: found %+v\nwant %+v", x.name, d, want)
 			}
@@ -81,15 +97,16 @@ func TestAFileOfOutcomesSaysWhatItWasGiven(t *testing.T) {
 	with := world(7, 100, 150, 1.0/3)
 	with.oracle = &oracle{launches: 4.5, workers: 2, kept: true}
 	without := changed(world(8, 100, 120, 0), func(d *drawn) { d.bound = 0 })
-	p, err := parsePublished(Published{Of: "code a", Tuned: 0.5}.text([]drawn{with, without}))
+	p, err := parsePublished(Published{Of: "code a", Tuned: 0.5}.text([]drawn{with, without},
+		map[uint64]string{7: "abc", 8: "def"}))
 	if err != nil || p.Of != "code a" || p.Tuned != 0.5 {
 		t.Fatalf("found %+v, %v", p, err)
 	}
-	if w := p.worlds[7]; *w.oracle != *with.oracle || w.bound != 100 || len(w.others) != 2 ||
+	if w := p.worlds[7]; w.digest != "abc" || *w.oracle != *with.oracle || w.bound != 100 || len(w.others) != 2 ||
 		w.others[1].Loss != 0.333333 || w.others[1].Policy != "b1" {
 		t.Errorf("found %+v", w)
 	}
-	if w := p.worlds[8]; w.oracle != nil || w.bound != 0 || len(w.others) != 1 {
+	if w := p.worlds[8]; w.digest != "def" || w.oracle != nil || w.bound != 0 || len(w.others) != 1 {
 		t.Errorf("found %+v", w)
 	}
 }
