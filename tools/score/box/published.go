@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -244,7 +245,14 @@ func (b *Box) playAll(baselines []contest.Contender) ([]drawn, contest.Contender
 		return all, tuned, nil
 	}
 	now.Tuned = tuned.Value
-	return all, tuned, os.WriteFile(b.Outcomes, now.text(all, digests), 0o644)
+	kept := slices.Clone(all) // and what the file has of other worlds
+	for _, n := range slices.Sorted(maps.Keys(past.worlds)) {
+		if w := past.worlds[n]; !slices.Contains(b.Numbers, n) {
+			kept = append(kept, drawn{number: n, others: w.others, bound: w.bound, oracle: w.oracle})
+			digests[n] = w.digest
+		}
+	}
+	return all, tuned, os.WriteFile(b.Outcomes, now.text(kept, digests), 0o644)
 }
 
 // tunedAsIn returns the reference at its best setting, as a file has it, or as playing finds it.

@@ -45,8 +45,8 @@ func TestWhatBaselinesDidIsTakenFromItsFile(t *testing.T) {
 	}{
 		{"the same", "a", 1, []uint64{1, 2}, 0, false},
 		{"one of them", "a", 1, []uint64{2}, 0, false},
-		{"one more", "a", 1, []uint64{3, 1, 2}, 1, false},
-		{"the same three", "a", 1, []uint64{1, 2, 3}, 0, false},
+		{"one more", "a", 1, []uint64{3, 2}, 1, false},
+		{"all three", "a", 1, []uint64{1, 2, 3}, 0, false},
 		{"other code", "b", 1, []uint64{1, 2}, 2, true},
 		{"back again", "a", 1, []uint64{1, 2}, 2, true},
 		{"more draws", "a", 2, []uint64{1, 2}, 2, true},
