@@ -77,9 +77,9 @@ func TestDeadlineLaunchesAsManyOrMoreForAShorterObjective(t *testing.T) {
 	}
 }
 
-// The size goes between the two whole numbers around the load, or that of the load and one less: fewer make a backlog
-// that has time, and one more works it off. The first launch may be one worker short, for as long as the objective
-// allows; what it leaves undone has been worked off after an hour and a half.
+// Where the load is no whole number of workers, the size goes between the two around it: fewer make a backlog that has
+// time, and one more works it off. The first launch may be one worker short, for as long as the objective allows; what
+// it leaves undone has been worked off after an hour and a half.
 func TestDeadlineStaysAtTheSizesAroundAConstantLoad(t *testing.T) {
 	const work, boot = 20 * time.Second, 60 * time.Second
 	for _, gap := range []time.Duration{2 * time.Second, 3500 * time.Millisecond, 7 * time.Second, 45 * time.Second} {
@@ -103,7 +103,7 @@ func TestDeadlineStaysAtTheSizesAroundAConstantLoad(t *testing.T) {
 			t.Logf("%d to %d workers for a load of %.2f, %d reversals, %.0f worker-seconds for %.0f of work", least,
 				most, load, res.Reversals,
 				res.WorkerSeconds, float64(len(all))*work.Seconds())
-			if around := int(math.Ceil(load)); least < around-1 || most > around+1 || res.InTime != res.Messages {
+			if least < int(load) || most > int(math.Ceil(load))+1 || res.InTime != res.Messages {
 				t.Errorf("%d to %d workers for a load of %.2f, %.4f in time; want those around it or one more, and all",
 					least, most, load, res.InTimeRatio)
 			}

@@ -178,7 +178,7 @@ func workedByDeadline() []string {
 	}
 	rates := muster.Arrivals{Known: true, Minute: 0.15, FiveMinutes: 0.15, TwentyMinutes: 0.15, Hour: 0.15,
 		WatchedSeconds: 3600}
-	load := arrivals.Bound(rates, usual.FinishedMean) * usual.FinishedMean
+	load := arrivals.Bound(rates, usual.FinishedMean, true) * usual.FinishedMean
 	stay := usual.keptBusy(rates, muster.Capacity{BusySlots: 1})
 	return []string{
 		fmt.Sprintf("1000 durations of 10 s, then 12 of 20 s: m = (8 x 10 + 240) / 20 = %s s.", three(changed.Mean)),

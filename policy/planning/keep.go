@@ -136,7 +136,7 @@ func keptOutsidePlan(o muster.Observation, active int, one bool) (workers int, b
 // time is max(S + 1/r, time since the last message), and none stays where that was in vain before (inVain). An idle
 // worker also stops if fewer messages than it handles arrive within a boot.
 func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
-	rate := arrivals.Bound(a, p.FinishedMean)
+	rate := arrivals.Bound(a, p.FinishedMean, p.slack() > 0)
 	load := rate * p.FinishedMean / p.slots
 	whole := math.Floor(load + 1e-9)
 	keep := whole

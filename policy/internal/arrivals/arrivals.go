@@ -3,7 +3,7 @@
 // has just begun ([OfStream]), and how many messages come at the busiest times ([Within], [Typical]), also under a
 // forecast ([ForecastRate], [ForecastBusiest]).
 //
-//	most := arrivals.Bound(o.Arrivals, mean)
+//	most := arrivals.Bound(o.Arrivals, mean, true)
 //	burst := arrivals.Within(arrivals.Typical(o.Arrivals.Busiest), 90)
 //
 // All functions are pure. What follows for the number of workers is the caller's to say: see package planning.
@@ -16,17 +16,21 @@ import (
 	"github.com/muster-scale/muster"
 )
 
-// Bound returns an upper bound of the arrival rate in messages per second, as if one more had come:
+// Bound returns an upper bound of the arrival rate in messages per second, as if one more had come, and with chance one
+// deviation more than that:
 //
-//	(n + 1) / w
+//	(n + 1 + z sqrt(n)) / w,   z = 1 with chance, else 0
 //
 // for n messages in a window of w seconds. The smallest bound of all windows counts. They are at most an hour long, or
 // twelve times the mean duration of the work in seconds: work of an hour would seem to keep a worker busy when nothing
 // has come for an hour.
-func Bound(a muster.Arrivals, work float64) float64 {
+func Bound(a muster.Arrivals, work float64, chance bool) float64 {
 	const hour = 3600
 	watched := cmp.Or(a.WatchedSeconds, hour)
-	least := math.Inf(1)
+	z, least := 0.0, math.Inf(1)
+	if chance {
+		z = 1
+	}
 	for _, w := range []struct{ over, rate float64 }{{60, a.Minute}, {300, a.FiveMinutes}, {1200, a.TwentyMinutes},
 		{hour, a.Hour}, {4 * hour, a.FourHours}, {12 * hour, a.TwelveHours}} {
 		switch {
@@ -35,7 +39,8 @@ func Bound(a muster.Arrivals, work float64) float64 {
 		case watched < hour || w.over > 12*work || w.rate == 0: // 0 may be unknown
 			continue
 		}
-		least = math.Min(least, w.rate+1/w.over)
+		n := w.rate * w.over
+		least = math.Min(least, (n+1+z*math.Sqrt(n))/w.over)
 	}
 	return least
 }

@@ -149,8 +149,11 @@ func TestTheLongerTheWorkTheLongerTheArrivalsThatBoundIt(t *testing.T) {
 		{"twelve hours are not remembered", forgotten, 7200, 3.0 / 14400},
 		{"watched for a minute: 30 may be 31", new, 7200, 31.0 / 60},
 	} {
-		if got := arrivals.Bound(row.arrivals, row.work); math.Abs(got-row.want) > 1e-9 {
+		if got := arrivals.Bound(row.arrivals, row.work, false); math.Abs(got-row.want) > 1e-9 {
 			t.Errorf("%s: found %v a second, want %v", row.name, got, row.want)
 		}
+	}
+	if got := arrivals.Bound(new, 7200, true); math.Abs(got-(31+math.Sqrt(30))/60) > 1e-9 {
+		t.Errorf("30 within a minute, with chance: found %v a second", got)
 	}
 }
