@@ -52,8 +52,8 @@ var whyWorst = map[uint64]string{
 		"for the answers to its reports. One that stays costs a twelfth less.",
 	1599841967: "Boots and late messages cost a third of a second to a second. A worker that is launched for a " +
 		"message costs five, because it has been idle when it says so; the other launches half as many.",
-	1654490813: "Within four seconds four workers are launched to find out how long the work takes, in case one is too " +
-		"few; it takes 5 ms.",
+	1654490813: "Within four seconds four workers are launched to find out how long the work takes, in case one is " +
+		"too few; it takes 5 ms.",
 	1768730113: "One worker that is launched at half of the objective does all. At the last moment one is launched, " +
 		"and a second one twelve seconds later: counts 28 s old still show the messages that the first one " +
 		"has received.",
