@@ -328,8 +328,8 @@ const (
 // message that finds no slot.
 //
 // A group that a launch now saves and one after the delay loses makes the need infinite. A message that no launch can
-// save keeps its place before the others and is to begin within lateAllowance: it is late, not forgotten. If launches
-// come too late and messages often, those that arrive during a boot need workers too, without extra.
+// save keeps its place before the others and is to begin within lateAllowance: it is late, not forgotten. Where too
+// many launches come too late, messages that often arrive during a boot need workers too, without extra.
 func (p *plan) needAfter(delay float64) need {
 	var greatest need
 	ahead, ready, unused := 0.0, delay+p.boot, p.unusedSlots()

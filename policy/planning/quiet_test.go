@@ -19,7 +19,7 @@ func TestAWorkerDoesNotWaitInVainAgainAndAgain(t *testing.T) {
 			o.Processing, o.Boot = lasting(2, 1000), stated(120)
 			o.Objective.Latency = 130 * time.Second // launches are just in time
 			o.Arrivals.Minute, o.Arrivals.FiveMinutes = 10/60.0, 10/300.0
-			o.Arrivals.TwentyMinutes, o.Arrivals.Hour = 20/1200.0, 80/3600.0
+			o.Arrivals.TwentyMinutes, o.Arrivals.Hour = 20/1200.0, 60/3600.0
 			d := Deadline{}.Decide(o, recent)
 			recent = muster.Recent{}.With(d, time.Minute)
 			if d.Desired > 0 {

@@ -137,7 +137,7 @@ func read(args []string, out io.Writer) (o options, err error) {
 	flags.StringVar(&o.benchmarks, "benchmarks", "docs/benchmarks.md", "the page that the goals are put on as well, "+
 		"when -page is given; empty puts them nowhere")
 	flags.StringVar(&o.outcomes, "outcomes", "docs/quality-worlds.tsv", "what baselines did in the worlds of part "+
-		"box, if it is of the same code: they play only in further worlds, which are added; empty does neither")
+		"box, if it is of the same code: they play only in further worlds, which are added; empty keeps none")
 	flags.StringVar(&o.add, "add", "", "keep the parts of these pages that are not played now, as in "+
 		"docs/quality.md; they must be of the same code")
 	flags.StringVar(&o.cache, "cache", filepath.Join(os.TempDir(), "muster-score"), "a directory that keeps computed "+
@@ -193,7 +193,8 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if s.page.fingerprint, err = s.fingerprint(); err != nil {
 		return err
 	}
-	if listed(wanted, part{name: box.Name}) { // before the runs of peers are taken from the cache
+	// Before the runs of peers are taken from the cache.
+	if listed(wanted, part{name: box.Name}) && o.cache+o.outcomes != "" {
 		if s.drawn.Print, err = s.fingerprintOfBaselines(); err != nil {
 			return err
 		}

@@ -21,9 +21,9 @@ import (
 //
 //	(n + 1 + z sqrt(n)) / w,   z = 1 with chance, else 0
 //
-// for n messages in a window of w seconds. The smallest bound of all windows counts. They are at most an hour long, or
-// twelve times the mean duration of the work in seconds: work of an hour would seem to keep a worker busy when nothing
-// has come for an hour.
+// for n messages in a window of w seconds. The smallest bound of all windows counts. Windows of more than an hour count
+// where they are at most twelve times as long as the work, whose mean duration in seconds is given: by the hour alone,
+// work of an hour would seem to keep a worker busy although nothing comes.
 func Bound(a muster.Arrivals, work float64, chance bool) float64 {
 	const hour = 3600
 	watched := cmp.Or(a.WatchedSeconds, hour)

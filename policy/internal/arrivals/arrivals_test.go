@@ -134,7 +134,7 @@ func TestAStreamShowsInBothHalvesOfTheTime(t *testing.T) {
 // Work that takes an hour is not known to go on by the arrivals of an hour.
 func TestTheLongerTheWorkTheLongerTheArrivalsThatBoundIt(t *testing.T) {
 	seldom := muster.Arrivals{FourHours: 2.0 / 14400, TwelveHours: 5.0 / 43200, WatchedSeconds: 3600}
-	forgotten, new := seldom, muster.Arrivals{Minute: 0.5, FiveMinutes: 0.5, TwentyMinutes: 0.5, Hour: 0.5,
+	forgotten, begun := seldom, muster.Arrivals{Minute: 0.5, FiveMinutes: 0.5, TwentyMinutes: 0.5, Hour: 0.5,
 		WatchedSeconds: 60}
 	forgotten.TwelveHours = 0
 	for _, row := range []struct {
@@ -147,13 +147,13 @@ func TestTheLongerTheWorkTheLongerTheArrivalsThatBoundIt(t *testing.T) {
 		{"half an hour: two in four hours may be three", seldom, 1800, 3.0 / 14400},
 		{"two hours: five in twelve hours may be six", seldom, 7200, 6.0 / 43200},
 		{"twelve hours are not remembered", forgotten, 7200, 3.0 / 14400},
-		{"watched for a minute: 30 may be 31", new, 7200, 31.0 / 60},
+		{"watched for a minute: 30 may be 31", begun, 7200, 31.0 / 60},
 	} {
 		if got := arrivals.Bound(row.arrivals, row.work, false); math.Abs(got-row.want) > 1e-9 {
 			t.Errorf("%s: found %v a second, want %v", row.name, got, row.want)
 		}
 	}
-	if got := arrivals.Bound(new, 7200, true); math.Abs(got-(31+math.Sqrt(30))/60) > 1e-9 {
+	if got := arrivals.Bound(begun, 7200, true); math.Abs(got-(31+math.Sqrt(30))/60) > 1e-9 {
 		t.Errorf("30 within a minute, with chance: found %v a second", got)
 	}
 }

@@ -168,9 +168,9 @@ func (b *Box) playOthers(numbers []uint64, others []contest.Contender) ([]drawn,
 	})
 }
 
-// playDrawn plays the policy and the others in worlds, and measures the worlds if that is asked for.
+// playDrawn plays the policy in worlds. It plays the others and measures the world where neither is known.
 func (b *Box) playDrawn(
-	numbers []uint64, ours contest.Contender, others []contest.Contender, measure bool,
+	numbers []uint64, ours contest.Contender, others []contest.Contender, known map[uint64]published,
 ) ([]drawn, error) {
 	return b.inWorlds(numbers, b.Draws, func(w worlds.World, p contest.Prepared) (drawn, error) {
 		d := drawnOf(w)
@@ -180,7 +180,10 @@ func (b *Box) playDrawn(
 		} else if !errors.Is(err, errUnanswered) {
 			return d, err
 		}
-		if err := b.playEach(&d, w, p, others); err != nil || !measure {
+		if _, ok := known[w.Number]; ok {
+			return d, nil
+		}
+		if err := b.playEach(&d, w, p, others); err != nil {
 			return d, err
 		}
 		return d, b.measureDrawn(&d, w, p)

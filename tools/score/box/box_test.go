@@ -344,7 +344,7 @@ func TestOutcomesInDrawnWorldsAreKeptForTheSameWorldAndCodeAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Print, s.Draw = x.print, x.draw
-		all, err := s.playDrawn([]uint64{x.number}, arena.Ours(), s.Peers, true)
+		all, err := s.playDrawn([]uint64{x.number}, arena.Ours(), s.Peers, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ type Box struct {
 	Print     string
 	Oracles   *arena.Store[limit.Schedule]
 	// Outcomes is the file of what the baselines did: see [Published]. They play only in worlds that it does not have,
-	// and then it is written anew; an empty path does neither.
+	// and then it is written anew. An empty path keeps none.
 	Outcomes string
 
 	// noting guards notes, which worlds add to while they are played.

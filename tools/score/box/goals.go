@@ -32,6 +32,8 @@ const (
 // drawn is a world with the outcomes of all contenders in it.
 type drawn struct {
 	number uint64
+	// digest is that of the world with every message of its first draw; empty where nobody asked for it.
+	digest string
 	// text describes the world in words.
 	text string
 	// slack tells that a launch saves a message which is already there, failing that messages, launches or workers

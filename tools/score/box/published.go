@@ -2,17 +2,18 @@ package box
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
+	"github.com/muster-scale/muster/internal/durable"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/worlds"
 	"github.com/muster-scale/muster/tools/score/arena"
@@ -105,6 +106,9 @@ func parsePublished(text []byte) (Published, error) {
 		number, err := strconv.ParseUint(row[0], 10, 64)
 		var v [7]float64
 		for k, text := range row[2:] {
+			if text == "" && (row[1] == boundRow || row[1] == oracleRow) {
+				continue // they have no such figure, and it is not read
+			}
 			var wrong error
 			v[k], wrong = strconv.ParseFloat(text, 64)
 			err = errors.Join(err, wrong)
@@ -127,9 +131,9 @@ func parsePublished(text []byte) (Published, error) {
 	return p, nil
 }
 
-// text returns the file for worlds that were played, which have the given digests. Six digits are more than a page
-// shows.
-func (p Published) text(all []drawn, digests map[uint64]string) []byte {
+// text returns the file for worlds that were played. Six digits are more than a page shows. A cell is empty where there
+// is no such figure.
+func (p Published) text(all []drawn) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# What every other policy does in each world of quality.md. Written by make score; do not edit.\n"+
 		"%s%s\n%s%g\n%s\n", ofHead, p.Of, tunedHead, p.Tuned, strings.Join(columns, "\t"))
@@ -137,21 +141,24 @@ func (p Published) text(all []drawn, digests map[uint64]string) []byte {
 		fmt.Fprintf(&b, "%d\t%s", world, policy)
 		for _, v := range values {
 			b.WriteByte('\t')
-			b.WriteString(strconv.FormatFloat(v, 'g', 6, 64))
+			if !math.IsNaN(v) {
+				b.WriteString(strconv.FormatFloat(v, 'g', 6, 64))
+			}
 		}
 		b.WriteByte('\n')
 	}
+	none := math.NaN()
 	for _, d := range all {
-		fmt.Fprintf(&b, "%s%d %s\n", worldHead, d.number, digests[d.number])
+		fmt.Fprintf(&b, "%s%d %s\n", worldHead, d.number, d.digest)
 		if d.bound > 0 {
-			row(d.number, boundRow, 0, d.bound, 0, 0, 0, 0, 0)
+			row(d.number, boundRow, none, d.bound, none, none, none, none, none)
 		}
 		if o := d.oracle; o != nil {
 			kept := 0.0
 			if o.kept {
 				kept = 1
 			}
-			row(d.number, oracleRow, 0, 0, kept, o.launches, o.workers, 0, 0)
+			row(d.number, oracleRow, none, none, kept, o.launches, o.workers, none, none)
 		}
 		for _, o := range d.others {
 			row(d.number, o.Policy, o.Loss, o.WorkerSeconds, o.InTime, float64(o.Launches), float64(o.Peak),
@@ -161,98 +168,77 @@ func (p Published) text(all []drawn, digests map[uint64]string) []byte {
 	return b.Bytes()
 }
 
-// digests returns the digest of each world, with that of every message of its first draw.
-func (b *Box) digests() (map[uint64]string, error) {
-	all := map[uint64]string{}
-	var lock sync.Mutex
-	err := arena.Each(len(b.Numbers), func(i int) error {
-		done, err := b.Turn()
-		defer done()
-		if err != nil {
-			return err
-		}
-		w := b.Draw(b.Numbers[i])
-		p, err := worlds.Prepare(w)
-		if err != nil {
-			return err
-		}
-		digest, err := w.Digest(p)
-		lock.Lock()
-		defer lock.Unlock()
-		all[w.Number] = digest[:min(len(digest), 16)]
-		return err
-	})
-	return all, err
-}
-
 // playAll plays the policy in all worlds, and the baselines where the file does not have what they did. It returns the
 // worlds and the reference at its best setting, which is among the others, and writes the file anew if more was played.
 func (b *Box) playAll(baselines []contest.Contender) ([]drawn, contest.Contender, error) {
-	var none contest.Contender
 	now := Published{Of: fmt.Sprintf("baselines %s, each world %s, lower bounds %d", b.Print, b.timesPlayed(),
 		arena.LimitRevision)}
 	past, err := ReadPublished(b.Outcomes)
 	if err != nil {
-		return nil, none, err
+		return nil, contest.Contender{}, err
 	}
 	if b.Print == "" || past.Of != now.Of || !(past.Tuned > 0) {
 		past = Published{}
 	}
-	digests, err := b.digests()
+	known, digests, err := b.knownFrom(past)
 	if err != nil {
-		return nil, none, err
-	}
-	var missing []uint64
-	for _, n := range b.Numbers {
-		if w, ok := past.worlds[n]; !ok || w.digest != digests[n] {
-			missing = append(missing, n)
-		}
+		return nil, contest.Contender{}, err
 	}
 	tuned, err := b.tunedAsIn(past)
 	if err != nil {
-		return nil, none, err
+		return nil, tuned, err
 	}
 	others := baselines
 	// The best setting may be the default one; then it plays only once.
 	if tuned.Name != worlds.Reference {
 		others = append(others[:len(others):len(others)], tuned)
 	}
-	b.Say("   plays %d worlds, and the baselines in %d of them", len(b.Numbers), len(missing))
-	played, err := b.playDrawn(missing, arena.Ours(), others, true)
+	b.Say("   plays %d worlds, and the baselines in %d of them", len(b.Numbers), len(b.Numbers)-len(known))
+	all, err := b.playDrawn(b.Numbers, arena.Ours(), others, known)
 	if err != nil {
-		return nil, none, err
+		return nil, tuned, err
 	}
-	var known []uint64
-	for _, n := range b.Numbers {
-		if !slices.Contains(missing, n) {
-			known = append(known, n)
+	for i := range all {
+		d := &all[i]
+		d.digest = digests[d.number]
+		if w, ok := known[d.number]; ok {
+			d.others, d.bound, d.oracle = w.others, w.bound, w.oracle
+			d.missing(others)
 		}
 	}
-	alone, err := b.playDrawn(known, arena.Ours(), nil, false)
-	if err != nil {
-		return nil, none, err
-	}
-	for i := range alone {
-		w := past.worlds[alone[i].number]
-		alone[i].others, alone[i].bound, alone[i].oracle = w.others, w.bound, w.oracle
-		alone[i].missing(others)
-	}
-	all := append(played, alone...)
-	slices.SortFunc(all, func(x, y drawn) int {
-		return cmp.Compare(slices.Index(b.Numbers, x.number), slices.Index(b.Numbers, y.number))
-	})
-	if b.Outcomes == "" || len(missing) == 0 {
+	if b.Outcomes == "" || len(known) == len(b.Numbers) {
 		return all, tuned, nil
 	}
 	now.Tuned = tuned.Value
 	kept := slices.Clone(all) // and what the file has of other worlds
 	for _, n := range slices.Sorted(maps.Keys(past.worlds)) {
 		if w := past.worlds[n]; !slices.Contains(b.Numbers, n) {
-			kept = append(kept, drawn{number: n, others: w.others, bound: w.bound, oracle: w.oracle})
-			digests[n] = w.digest
+			kept = append(kept, drawn{number: n, digest: w.digest, others: w.others, bound: w.bound, oracle: w.oracle})
 		}
 	}
-	return all, tuned, os.WriteFile(b.Outcomes, now.text(kept, digests), 0o644)
+	return all, tuned, durable.Replace(b.Outcomes, func(to io.Writer) error {
+		_, err := to.Write(now.text(kept))
+		return err
+	})
+}
+
+// knownFrom returns those worlds of the part that a file has, and the digests of all: a world that is drawn otherwise
+// than in the file is not known.
+func (b *Box) knownFrom(past Published) (known map[uint64]published, digests map[uint64]string, err error) {
+	const once = 1
+	all, err := b.inWorlds(b.Numbers, once, func(w worlds.World, p contest.Prepared) (d drawn, err error) {
+		d.number = w.Number
+		d.digest, err = w.Digest(p)
+		return d, err
+	})
+	known, digests = map[uint64]published{}, map[uint64]string{}
+	for _, d := range all {
+		digests[d.number] = d.digest[:min(len(d.digest), 16)] // 64 bits tell worlds apart
+		if w, ok := past.worlds[d.number]; ok && w.digest == digests[d.number] {
+			known[d.number] = w
+		}
+	}
+	return known, digests, err
 }
 
 // tunedAsIn returns the reference at its best setting, as a file has it, or as playing finds it.

@@ -95,10 +95,9 @@ func near(x, y float64) bool { return x == y || max(x-y, y-x) <= 1e-5*max(x, -x)
 
 func TestAFileOfOutcomesSaysWhatItWasGiven(t *testing.T) {
 	with := world(7, 100, 150, 1.0/3)
-	with.oracle = &oracle{launches: 4.5, workers: 2, kept: true}
-	without := changed(world(8, 100, 120, 0), func(d *drawn) { d.bound = 0 })
-	p, err := parsePublished(Published{Of: "code a", Tuned: 0.5}.text([]drawn{with, without},
-		map[uint64]string{7: "abc", 8: "def"}))
+	with.oracle, with.digest = &oracle{launches: 4.5, workers: 2, kept: true}, "abc"
+	without := changed(world(8, 100, 120, 0), func(d *drawn) { d.bound, d.digest = 0, "def" })
+	p, err := parsePublished(Published{Of: "code a", Tuned: 0.5}.text([]drawn{with, without}))
 	if err != nil || p.Of != "code a" || p.Tuned != 0.5 {
 		t.Fatalf("found %+v, %v", p, err)
 	}
