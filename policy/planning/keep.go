@@ -212,9 +212,8 @@ func (p *plan) headroom(a muster.Arrivals) float64 {
 //
 // r is the arrival rate, the larger one of five minutes and an hour, c the price of a late message, u the share of
 // launches that come too late, b the mean boot time, m the mean duration and P the plan's latency. A worker that boots
-// costs as much as an idle one, so what an idle one spares is the price of messages that would be late: the one that
-// comes first, and those that come soon after it. It costs its time until the next message, 1/r. Unknown arrivals are
-// not rare.
+// costs as much as an idle one, so what an idle one spares is the price of late messages: the first one, and those that
+// come soon after it. It costs its time until the next message, 1/r. Unknown arrivals are not rare.
 func (p *plan) rarelyUseful(a muster.Arrivals) bool {
 	rate := math.Max(a.FiveMinutes, a.Hour)
 	return a.Known && rate*p.price*(p.tooLateShare+rate*math.Max(0, p.bootMean+p.LongTermMean-p.latency)) < 1
