@@ -64,6 +64,7 @@ func TestArithmeticThatThePageWorksOut(t *testing.T) {
 	worked := append([]string{workedByExact(), workedByJump()}, workedByDeadline()...)
 	worked = append(append(worked, workedWhenLate()...), workedAtMax())
 	worked = append(append(worked, workedByFinished()...), workedByFullWorkers())
+	worked = append(worked, workedByFewest()...)
 	for _, w := range worked {
 		if !strings.Contains(joined, "*Worked*: "+w) {
 			t.Errorf("docs/arithmetic.md does not say what the code computes:\n%s", w)
@@ -119,6 +120,26 @@ func workedByFullWorkers() string {
 		8*o.Arrivals.FiveMinutes, 3*math.Sqrt(8*p.LatelyPerSecond), o.Backlog().Value, o.InFlight().Value,
 		o.FinishedSince, o.FinishedSince-o.Backlog().Value-o.InFlight().Value-40*1.25*o.Arrivals.FiveMinutes,
 		3*math.Sqrt(o.FinishedSince), p.LatelySlots, 100*p.LatelySlots/16, saturation.Workers(o, 0.1, 2))
+}
+
+func workedByFewest() []string {
+	launched := func(latency time.Duration, quantile, age, messages float64) (need string, n int) {
+		o := straggling(age, messages)
+		o.Objective.Latency, o.Objective.Quantile = latency, quantile
+		return three(planOf(o).needAfter(0).workers), Deadline{}.Decide(o, nil).Desired - o.Capacity.Active()
+	}
+	need, of95 := launched(30*time.Minute, 0.95, 1218, 30)
+	_, of99 := launched(30*time.Minute, 0.99, 1218, 30)
+	some, few := launched(9*time.Minute, 0.99, 100, 20)
+	more, most := launched(9*time.Minute, 0.99, 100, 100)
+	return []string{
+		fmt.Sprintf("messages take 60 s, one in twenty 300 s and more, one in a hundred 600 s. A worker of ten slots is "+
+			"there, boots take 120 s, the objective is 30 minutes, and 30 messages have waited for 1218 s: %s workers "+
+			"are needed. But each begins so soon that between 1 %% and 5 %% of the work would be late: with q = 0.95 "+
+			"%d are launched, with q = 0.99 %d.", need, of95, of99),
+		fmt.Sprintf("with an objective of nine minutes no launch is in time for all. 20 messages that have waited for "+
+			"100 s need %s workers, and %d are launched; 100 need %s, and %d are launched.", some, few, more, most),
+	}
 }
 
 func workedByExact() string {

@@ -2,10 +2,14 @@ package planning
 
 import (
 	"math"
+	"slices"
+	"sort"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy/internal/arrivals"
+	"github.com/muster-scale/muster/policy/internal/durations"
 	"github.com/muster-scale/muster/policy/internal/race"
+	"github.com/muster-scale/muster/policy/internal/risk"
 )
 
 // begunTogether is [plan.begun] with the workers on their way taken together: see startsAfterBoot. It is for messages
@@ -70,6 +74,57 @@ func (p *plan) launchesTogether(messages, before float64) float64 {
 	}
 	root := (deviation + math.Sqrt(deviation*deviation+4*mean*messages)) / (2 * mean)
 	return math.Min(n, root*root)
+}
+
+// mostSpared is how many launches a decision leaves out at most because each costs more than it saves: rounding is of
+// no account for more.
+const mostSpared = 32
+
+// fewest returns the smallest of so many launches that suffices. The need is one of last moments and of whole workers,
+// so the last of several, or the only one, may save next to nothing. With k launches, late(k) messages are expected to
+// be late, and the worst chance of one is worst(k); see [risk.Late].
+//
+//	S > 0:   worst(k) <= 1 - q
+//	S <= 0:  c (late(k) - late(k + 1)) <= b for k and all larger numbers; k >= 1 while no worker is there
+//
+// S is the slack, q the quantile, c the price of a late message, b the mean boot time. So where the quantile can be
+// kept it is, for each message; where it cannot, a worker is launched only for what it saves. All are needed where too
+// few durations were measured to tell the chance of a long one. With slack, they are also needed while more of the past
+// hour's messages were late than the quantile permits, beyond those that fail.
+func (p *plan) fewest(launch int, o muster.Observation) int {
+	w, slack := o.Progress.Value(), p.slack() > 0
+	if launch == 0 || p.agesUnknown || p.Few() ||
+		slack && w.InTime.Known && w.InTime.Value+w.FailingShare() < p.quantile {
+		return launch
+	}
+	work := durations.Scaled(o.Processing, p.Mean/p.LongTermMean)
+	with := func(launches int) (late, worst float64) {
+		q, warm := *p, math.Min(float64(launches), p.pool.ready)
+		q.pending = append(slices.Clip(p.pending), pendingSlots{p.pool.boot, warm * p.slots, -1},
+			pendingSlots{p.boot, (float64(launches) - warm) * p.slots, 0})
+		return risk.Late(p.waiting, p.latency-p.lag, work, func(messages, within float64) bool {
+			begun := q.begunTogether(within)
+			return begun >= messages && (messages <= p.free || begun >= messages+p.varianceExtra(messages))
+		})
+	}
+	if slack {
+		return sort.Search(launch, func(k int) bool {
+			_, worst := with(k)
+			return worst <= 1-p.quantile
+		})
+	}
+	few, least := launch, max(launch-mostSpared, 0)
+	if o.Capacity.Active() == 0 {
+		least = max(least, 1)
+	}
+	for late, _ := with(few); few > least; few-- {
+		before, _ := with(few - 1)
+		if p.price*(before-late) > p.bootMean {
+			break
+		}
+		late = before
+	}
+	return few
 }
 
 // race returns how many workers are launched now only because the first of several is ready sooner than one. It is 0

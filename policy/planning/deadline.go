@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster/policy/internal/lateness"
 	"github.com/muster-scale/muster/policy/internal/quiet"
 	"github.com/muster-scale/muster/policy/internal/rules"
+	"github.com/muster-scale/muster/policy/internal/silent"
 	"github.com/muster-scale/muster/policy/internal/start"
 )
 
@@ -47,19 +48,29 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/22"
+	deadlineRevision = "deadline/23"
 )
 
 // Decide implements [muster.Policy].
 func (p Deadline) Decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	o.Boot = durations.BootSoFar(o)
-	if silent(o) {
-		return decideUntimed(p.grow(o, recent), o)
+	if silent.Fleet(o) {
+		return decideUntimed(p.decideSilent(o, recent), o)
 	}
 	if o.Sharing != nil {
 		return p.decideShared(o, recent)
 	}
 	return p.decide(o, recent)
+}
+
+// decideSilent returns the decision for a fleet of which only the counts of the queue are known.
+func (p Deadline) decideSilent(o muster.Observation, recent muster.Recent) muster.Decision {
+	d, size := rules.Begin(o, deadlineRevision), silent.Of(o, recent)
+	d.Kept = size.Kept
+	if o.Backlog().Value == 0 {
+		return d.With(idleTerm(o, kept{workers: size.Workers, because: "so many were busy lately"}))
+	}
+	return d.With(muster.Term{Rule: deadlineRule, In: size.In, Out: size.Workers, Why: size.Why})
 }
 
 // decide returns the decision for durations that do not depend on the number of busy slots. Members on one shared
@@ -108,6 +119,8 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 //     corrected, the messages would be late;
 //   - all permitted workers are needed.
 //
+// Fewer are launched where these suffice for the quantile: see fewest.
+//
 // Nothing is launched for messages that idle workers disprove, or that were finished since they were counted: see
 // countsAreOutdated and mayTakeCounts. While no worker is in service, more may be launched: see race.
 func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan) muster.Decision {
@@ -136,6 +149,10 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 	if later := plan.needAfter(plan.step); rules.Ceil(later.workers) > rules.Ceil(need.workers) ||
 		plan.mustLaunchNow(need) || need.cause == forLate || plan.agesUnknown || o.Processing.Prior {
 		launch = rules.Ceil(need.workers)
+	}
+	if need.cause == forWaiting {
+		few := plan.fewest(launch, o)
+		plan.spared, launch = launch-few, few
 	}
 	if float64(active)+need.workers > float64(o.Limits.Max) {
 		launch = rules.Ceil(need.workers) // all permitted workers are needed: a later launch saves nothing

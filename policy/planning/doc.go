@@ -16,14 +16,14 @@
 //	plan.needAfter   how many more workers a launch takes, now or one decision later
 //	keptWorkers      how many workers stay although nothing waits for them
 //	sizeByPlan       launches now if waiting costs more workers or misses the objective, else waits
+//	plan.fewest      launches fewer where the last ones save next to nothing
 //	applyForecast    replaces the past busiest times with forecast ones, if the fleet has a forecast
 //	decideWithTrees  adds what running trees are expected to send
 //
 // The main type is plan: one observation, converted to slots, messages and seconds from now. deadline.go decides,
 // plan.go computes the need, boots.go how far boots vary and what follows from that, keep.go the workers that stay,
 // also while nothing arrives. warm.go has the effect of a warm pool, shared_cores.go that of a shared machine on
-// durations, forecast.go that of a forecast, trees*.go that of running trees. silent.go sizes fleets whose workers do
-// not report. words.go writes the sentence.
+// durations, forecast.go that of a forecast, trees*.go that of running trees. words.go writes the sentence.
 // docs/arithmetic.md has the formulas with the names of the fields; a test recomputes its numbers.
 //
 // Invariants:
@@ -38,6 +38,7 @@
 //
 // Use package policy, not this one, to build a policy from a configuration with all its limits. How long the work takes
 // is in policy/internal/durations, what the arrivals tell in policy/internal/arrivals, what late messages pay for in
-// policy/internal/lateness, and how much sooner the first of several workers is ready in policy/internal/race. Use
-// policy/outlook for the expected results of a size, and policy/peer for other autoscalers to compare with.
+// policy/internal/lateness, how many messages are likely late in policy/internal/risk, how much sooner the first of
+// several workers is ready in policy/internal/race, and fleets whose workers do not report in policy/internal/silent.
+// Use policy/outlook for the expected results of a size, and policy/peer for other autoscalers to compare with.
 package planning

@@ -96,7 +96,7 @@ func (p *plan) overloaded(o muster.Observation) bool {
 	w := o.Progress.Value()
 	return o.Capacity.Active() >= o.Limits.Max && p.oldest() > o.Objective.Latency.Seconds() && w.InTime.Known &&
 		w.InTime.Value+w.FailingShare() < p.quantile-tolerated &&
-		p.offeredLoad(o.Arrivals) >= overloadShare*float64(o.Limits.Max)*p.slots
+		arrivals.Load(o.Arrivals, p.LongTermMean) >= overloadShare*float64(o.Limits.Max)*p.slots
 }
 
 // keepFactor is the hysteresis of the headroom: present workers stay for up to 1.2 times the headroom, at most half a
@@ -171,7 +171,7 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 // workers cost more than late messages would: see idleTooLong, inVain and rarelyUseful.
 func (p *plan) headroom(a muster.Arrivals) float64 {
 	spare := math.Max(0, p.latency-p.LongTermMean)
-	usual, hourly := p.offeredLoad(a), a.Hour
+	usual, hourly := arrivals.Load(a, p.LongTermMean), a.Hour
 	rate, differs := arrivals.ForecastRate(p.forecast)
 	rises := p.forecast.Used && differs && rate > p.forecast.LatelyPerSecond
 	switch {
@@ -282,19 +282,6 @@ func (p *plan) usableSlots(o muster.Observation) float64 {
 // idleTooLong tells whether the quiet time has cost more in idle workers than the headroom is worth.
 func (p *plan) idleTooLong(a muster.Arrivals, slots float64) bool {
 	return a.QuietSeconds > p.headroomWorth(a, slots/p.slots)
-}
-
-// offeredLoad returns how many slots the arrivals keep busy: rate times mean duration. The rate is that of a window at
-// least as long as the work: five minutes, 20 minutes or an hour. In a shorter window, one message of two hours would
-// look like 24 busy slots.
-func (p *plan) offeredLoad(a muster.Arrivals) float64 {
-	switch {
-	case p.LongTermMean <= 300:
-		return a.FiveMinutes * p.LongTermMean
-	case p.LongTermMean <= 1200:
-		return a.TwentyMinutes * p.LongTermMean
-	}
-	return a.Hour * math.Min(p.LongTermMean, 3600)
 }
 
 // busiestSlots returns how many slots the busiest times need:

@@ -14,7 +14,7 @@ import (
 
 // plan is one observation prepared for the question that Deadline asks: how many workers must be launched, and when?
 //
-// newPlan makes one. It is then only read, except that promptLaunch, probing, outdated, done, racers, stream,
+// newPlan makes one. It is then only read, except that promptLaunch, probing, outdated, done, spared, racers, stream,
 // saturated and forLate note why a number was chosen, for the sentence. All times are in seconds; instants count from
 // the observation. Counts of slots and messages are means, so they need not be whole.
 type plan struct {
@@ -68,6 +68,8 @@ type plan struct {
 	// unearned is how many messages the workers in service would have begun within the lag and did not. earned is how
 	// many they did: those finished, and the share begun of those in progress; infinite where nobody reports.
 	unearned, earned float64
+	// spared is how many launches fewest leaves out.
+	spared int
 	// racers is how many workers are launched beyond those that the messages need, because the first of them all is
 	// ready sooner. stream is the rate at which messages come meanwhile, as far as one worker could take them.
 	racers int
@@ -231,31 +233,15 @@ func (p *plan) launchesTooLate(e muster.Estimate) float64 {
 //	latency = P (1 - y) / (1 - free), but at least D + b + step
 //
 // P is the latency before, y the load as a share of the maximum, D the long-term tail, b the boot time. Up to y = free
-// nothing changes. At y = 1 no launch is postponed. The load is that of the longest window within P / 4 and the
-// slack: a burst that is over by then is worked off in time. Below five minutes it is the larger one of the last minute
-// and of offeredLoad: until that shows a rise, its messages would be postponed too.
+// nothing changes. At y = 1 no launch is postponed. The load is that over P / 4, or over the slack if that is less: a
+// burst that is over by then is worked off in time.
 func (p *plan) nearMax(o muster.Observation) {
 	if !o.Arrivals.Known || o.Limits.Max <= 0 {
 		return
 	}
-	const (
-		minute = 60  // seconds; shorter windows are too noisy to plan a maximum with
-		free   = 0.3 // the share of the maximum up to which all of the objective is used: three times the load fits
-	)
-	busy := p.offeredLoad(o.Arrivals)
-	switch wait := math.Min(p.latency/4, p.slack()); {
-	case wait >= 12*3600 && o.Arrivals.TwelveHours > 0:
-		busy = o.Arrivals.TwelveHours * math.Min(p.LongTermMean, 12*3600)
-	case wait >= 4*3600 && o.Arrivals.FourHours > 0:
-		busy = o.Arrivals.FourHours * math.Min(p.LongTermMean, 4*3600)
-	case wait >= 3600:
-		busy = o.Arrivals.Hour * math.Min(p.LongTermMean, 3600)
-	case wait >= 1200 && p.LongTermMean <= 1200:
-		busy = o.Arrivals.TwentyMinutes * p.LongTermMean
-	case wait < 300 && p.LongTermMean <= minute:
-		busy = math.Max(busy, o.Arrivals.Minute*p.LongTermMean)
-	}
-	share := busy * math.Min(1, o.Arrivals.WatchedSeconds/minute) / p.slots / float64(o.Limits.Max)
+	const free = 0.3 // the share of the maximum up to which all of the objective is used: three times the load fits
+	busy := arrivals.LoadOver(o.Arrivals, p.LongTermMean, math.Min(p.latency/4, p.slack()))
+	share := busy / p.slots / float64(o.Limits.Max)
 	if share > free {
 		least := math.Min(p.latency, p.LongTermTail+p.boot+p.step)
 		p.latency = math.Max(least, p.latency*math.Max(0, (1-share)/(1-free)))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/silent"
 )
 
 // unheard is a fleet of so many workers with one slot each, which do not report: only the counts of the queue are
@@ -106,7 +107,7 @@ func TestOnlyFleetsThatNeverReportAreSilent(t *testing.T) {
 	} {
 		o := unheard(at, 4, 0, 9, 4)
 		row.change(&o)
-		if got := silent(o); got != row.want {
+		if got := silent.Fleet(o); got != row.want {
 			t.Errorf("%s: found silent %t, want %t", row.name, got, row.want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
+	"github.com/muster-scale/muster/policy/internal/risk"
 	"github.com/muster-scale/muster/policy/internal/rules"
 )
 
@@ -17,20 +18,14 @@ func (p *plan) finished(messages float64) (float64, bool) {
 	if p.begun(day) < messages {
 		return 0, false
 	}
-	low, high := 0.0, day
+	high := day
 	// The text shows seconds, so half a second is exact enough. The first guess spreads the work over all slots.
 	soon := p.residual + p.boot + 2*messages*p.Mean/(p.inService+p.unusedSlots()+1)
 	if soon < day && p.begun(soon) >= messages {
 		high = soon
 	}
-	for high-low > 0.5 {
-		if middle := (low + high) / 2; p.begun(middle) >= messages {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return high + p.Mean, true
+	begun := func(messages, within float64) bool { return p.begun(within) >= messages }
+	return risk.When(messages, high, 0.5, begun) + p.Mean, true
 }
 
 // reasons returns the values of a term that only some decisions have: the idle stop, the workers that full ones ask
@@ -66,6 +61,9 @@ func (p *plan) termValues(in, reasons []muster.Value) []muster.Value {
 	if p.Hanging > 0 {
 		in = append(in, rules.Value("hanging", p.Hanging))
 	}
+	if p.spared > 0 {
+		in = append(in, rules.Value("spared", float64(p.spared)))
+	}
 	if p.racers > 0 {
 		in = append(in, rules.Value("racers", float64(p.racers)), rules.Value("stream_per_s", rules.Round3(p.stream)))
 	}
@@ -74,6 +72,14 @@ func (p *plan) termValues(in, reasons []muster.Value) []muster.Value {
 
 // notable is how many workers a reason must account for to be said.
 const notable = 0.1
+
+// whySpared says as a clause why no worker is launched.
+func (p *plan) whySpared() string {
+	if p.slack() > 0 {
+		return "so few are likely late that the quantile permits it"
+	}
+	return "a launch costs more than what it saves"
+}
 
 // whySaturated says as a clause why more workers are there than the counts explain.
 func (p *plan) whySaturated() string {
@@ -148,6 +154,8 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	case n.workers > 0 && p.probing:
 		return fmt.Sprintf("%s; %s if all messages take as long as those in progress may; if those end now, no more "+
 			"workers are needed", waiting, p.dueText(o, n, workers+verb))
+	case n.workers > 0 && p.spared > 0:
+		return fmt.Sprintf("%s; %s; %s", waiting, p.dueText(o, n, workers+verb), p.whySpared())
 	case n.workers > 0:
 		return fmt.Sprintf("%s; %s; %s more would be enough, and a later launch is still in time", waiting,
 			p.dueText(o, n, workers+verb), render.Number(math.Ceil(n.workers*100)/100))

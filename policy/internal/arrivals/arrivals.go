@@ -1,7 +1,7 @@
 // Package arrivals answers questions about the measured arrivals of a fleet, as [muster.Arrivals] has them: how many to
 // expect next ([Expected], [Growth]), how high their rate may be at most ([Bound]), at which rate a stream comes that
-// has just begun ([OfStream]), and how many messages come at the busiest times ([Within], [Typical]), also under a
-// forecast ([ForecastRate], [ForecastBusiest]).
+// has just begun ([OfStream]), how many slots they keep busy ([Load], [LoadOver]), and how many messages come at the
+// busiest times ([Within], [Typical]), also under a forecast ([ForecastRate], [ForecastBusiest]).
 //
 //	most := arrivals.Bound(o.Arrivals, mean, true)
 //	burst := arrivals.Within(arrivals.Typical(o.Arrivals.Busiest), 90)
@@ -25,14 +25,13 @@ import (
 // where they are at most twelve times as long as the work, whose mean duration in seconds is given: by the hour alone,
 // work of an hour would seem to keep a worker busy although nothing comes.
 func Bound(a muster.Arrivals, work float64, chance bool) float64 {
-	const hour = 3600
 	watched := cmp.Or(a.WatchedSeconds, hour)
 	z, least := 0.0, math.Inf(1)
 	if chance {
 		z = 1
 	}
-	for _, w := range []struct{ over, rate float64 }{{60, a.Minute}, {300, a.FiveMinutes}, {1200, a.TwentyMinutes},
-		{hour, a.Hour}, {4 * hour, a.FourHours}, {12 * hour, a.TwelveHours}} {
+	for _, w := range []struct{ over, rate float64 }{{minute, a.Minute}, {fiveMinutes, a.FiveMinutes},
+		{twentyMinutes, a.TwentyMinutes}, {hour, a.Hour}, {4 * hour, a.FourHours}, {12 * hour, a.TwelveHours}} {
 		switch {
 		case w.over <= hour:
 			w.over = math.Min(w.over, watched)
@@ -163,7 +162,7 @@ func Expected(a muster.Arrivals, seconds, poll float64, growth bool) float64 {
 // The rate now follows from the last minute. The last ten seconds only show whether the growth is over. As a rate they
 // would be that of the top of a burst, and a boot of half an hour would be planned with it.
 func Growth(a muster.Arrivals) (rate, rise float64) {
-	const enough, apart, minute = 90, 1.4, 60
+	const enough, apart = 90, 1.4
 	watched := cmp.Or(a.WatchedSeconds, 3600)
 	if watched < enough || a.TenSeconds < a.Minute/2 {
 		return 0, 0

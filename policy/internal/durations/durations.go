@@ -137,6 +137,10 @@ func (w Work) TailOf(waiting, slots, boot, most float64) (tail float64, guessed 
 	return w.Tail, false
 }
 
+// Few tells whether too few durations were measured to tell the chance of a long one: so also where the mean is only
+// stated, and where messages come in classes.
+func (w Work) Few() bool { return w.Count < fewDurations }
+
 // jumped returns the mean of the n messages that ended in the last seconds, if most of them took more than twice the
 // median of the hours before; else 0. Most are two thirds, and a deviation and more above a half:
 //

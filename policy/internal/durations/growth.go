@@ -129,10 +129,10 @@ func (g *Growth) Convert(o muster.Observation, busy float64) muster.Observation 
 	to := g.Slowdown(busy)
 	if !o.Processing.Prior {
 		ever := to / g.meanSlowdown(func(c muster.Crowd) float64 { return c.Messages })
-		o.Processing = scaled(o.Processing, ever)
+		o.Processing = Scaled(o.Processing, ever)
 		o.Classes = slices.Clone(o.Classes)
 		for i := range o.Classes {
-			o.Classes[i].Processing = scaled(o.Classes[i].Processing, ever)
+			o.Classes[i].Processing = Scaled(o.Classes[i].Processing, ever)
 		}
 	}
 	o.Pace.Seconds *= to / g.meanSlowdown(func(c muster.Crowd) float64 { return c.Lately })
@@ -144,8 +144,8 @@ func (g *Growth) Convert(o muster.Observation, busy float64) muster.Observation 
 	return o
 }
 
-// scaled returns e with all durations multiplied.
-func scaled(e muster.Estimate, times float64) muster.Estimate {
+// Scaled returns e with all durations multiplied.
+func Scaled(e muster.Estimate, times float64) muster.Estimate {
 	for _, s := range []*float64{&e.MeanSeconds, &e.P50Seconds, &e.P95Seconds, &e.P99Seconds} {
 		*s *= times
 	}

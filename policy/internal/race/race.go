@@ -72,16 +72,16 @@ func Workers(boots Boots, coming []muster.Coming, from, saved float64, most int)
 }
 
 // Room returns how many workers may be launched to be ready sooner. It is 0 where a worker is in service, or is about
-// to be: from a warm pool, or because it was told to stop and takes messages again. Otherwise there is at most one
-// worker for each message that waits, and none beyond the spare launches of the hour (rules.SpareLaunches).
-// Workers on one shared machine would delay each other, so none is launched there.
+// to be: from a warm pool, or because it was told to stop and takes messages again. Otherwise there are at most as many
+// as the messages that wait can fill, and none beyond the spare launches of the hour (rules.SpareLaunches). Workers on
+// one shared machine would delay each other, so none is launched there.
 func Room(o muster.Observation) int {
 	c := o.Capacity
 	if c.InService()+c.Draining > 0 || o.Sharing != nil || o.Pool != nil && o.Pool.Ready > 0 ||
 		slices.ContainsFunc(o.Coming, func(g muster.Coming) bool { return g.Warm > 0 }) {
 		return 0
 	}
-	room := min(o.Limits.Max, rules.Ceil(o.Backlog().Value)) - c.Active()
+	room := min(o.Limits.Max, rules.Ceil(o.Backlog().Value/math.Max(1, c.SlotsPerWorker))) - c.Active()
 	return max(0, min(room, rules.SpareLaunches(o)))
 }
 

@@ -1,4 +1,12 @@
-package planning
+// Package silent sizes fleets of which only the counts of the queue are known: the workers do not report, and no
+// duration was stated or measured. [Fleet] tells whether a fleet is one, [Of] how many workers it gets.
+//
+//	if silent.Fleet(o) {
+//		size := silent.Of(o, recent)
+//	}
+//
+// All functions are pure. Each decision must keep Size.Kept for the next one.
+package silent
 
 import (
 	"fmt"
@@ -69,9 +77,9 @@ func (w window) kept() []muster.Value {
 		rules.Value(keptServing, w.serving), rules.Value(keptBusiest, w.busiest), rules.Value(keptBefore, w.before)}
 }
 
-// silent tells whether only the counts of the queue are known: the workers do not report, and no duration was stated or
+// Fleet tells whether only the counts of the queue are known: the workers do not report, and no duration was stated or
 // measured.
-func silent(o muster.Observation) bool {
+func Fleet(o muster.Observation) bool {
 	c := o.Capacity
 	if !c.Unreported || !c.Known || !o.Backlog().Known || !o.InFlight().Known {
 		return false
@@ -82,8 +90,19 @@ func silent(o muster.Observation) bool {
 	return c.InService() > 0
 }
 
-// grow returns the decision for a silent fleet. Its counts do not say how many workers the work needs, only whether
-// there are enough. A falling backlog is gone after
+// Size is how many workers a silent fleet gets.
+type Size struct {
+	// Workers is their number, In what it was computed from, Why says it in a sentence. While nothing waits these are
+	// the workers that stay, and the others are empty.
+	Workers int
+	In      []muster.Value
+	Why     string
+	// Kept are the numbers that the decision keeps for the next one.
+	Kept []muster.Value
+}
+
+// Of returns the size of a silent fleet. Its counts do not say how many workers the work needs, only whether there are
+// enough. A falling backlog is gone after
 //
 //	backlog / (fall of the backlog per second)
 //
@@ -92,8 +111,7 @@ func silent(o muster.Observation) bool {
 //
 // While nothing waits, as many workers stay as were busy at once in this window or the one before. The messages in
 // flight are the load, because nothing else keeps messages in flight.
-func (p Deadline) grow(o muster.Observation, recent muster.Recent) muster.Decision {
-	d := rules.Begin(o, deadlineRevision)
+func Of(o muster.Observation, recent muster.Recent) Size {
 	c, backlog, inFlight := o.Capacity, o.Backlog().Value, o.InFlight().Value
 	now, active := rules.Seconds(o.At), c.Active()
 	latency := o.Objective.Latency
@@ -101,9 +119,6 @@ func (p Deadline) grow(o muster.Observation, recent muster.Recent) muster.Decisi
 	w, known := windowOf(recent)
 	begin := window{from: now, backlog: backlog, serving: float64(c.InService()), busiest: inFlight, before: w.busiest}
 	over := known && now-w.from >= length
-	in := []muster.Value{rules.Value("waiting", backlog), rules.Value("in_flight", inFlight),
-		rules.Value("workers", float64(active))}
-	const unknown = "how long the work takes is not known, and the workers do not report"
 	switch {
 	case !known || now < w.from:
 		begin.before = inFlight
@@ -114,33 +129,36 @@ func (p Deadline) grow(o muster.Observation, recent muster.Recent) muster.Decisi
 	case inFlight > w.busiest:
 		w.busiest = inFlight
 	}
-	d.Kept = w.kept()
+	s := Size{Kept: w.kept()}
 	if backlog == 0 {
 		if over {
-			d.Kept = begin.kept()
+			s.Kept = begin.kept()
 		}
-		stay := rules.Ceil(math.Max(w.busiest, w.before) / math.Max(1, c.SlotsPerWorker))
-		return d.With(idleTerm(o, kept{workers: min(active, stay), because: "so many were busy lately"}))
+		s.Workers = min(active, rules.Ceil(math.Max(w.busiest, w.before)/math.Max(1, c.SlotsPerWorker)))
+		return s
 	}
-	term := muster.Term{Rule: deadlineRule, In: in, Out: max(active, 1)}
+	s.Workers = max(active, 1)
+	s.In = []muster.Value{rules.Value("waiting", backlog), rules.Value("in_flight", inFlight),
+		rules.Value("workers", float64(active))}
+	const unknown = "how long the work takes is not known, and the workers do not report"
 	switch {
 	case float64(c.Pending()) > churn*float64(active):
-		term.Why = unknown + "; workers are on their way"
+		s.Why = unknown + "; workers are on their way"
 	case !over || w.from == now:
-		term.Why = fmt.Sprintf("%s; whether %s are enough shows in how the backlog changes within %s", unknown,
+		s.Why = fmt.Sprintf("%s; whether %s are enough shows in how the backlog changes within %s", unknown,
 			render.Plural(active, "worker"), render.Seconds(length))
 	default:
-		d.Kept = begin.kept()
+		s.Kept = begin.kept()
 		fall := (w.backlog - backlog) / (now - w.from)
-		term.In = append(in, rules.Value("fall_per_s", rules.Round3(fall)))
+		s.In = append(s.In, rules.Value("fall_per_s", rules.Round3(fall)))
 		if fall > 0 && backlog/fall <= latency.Seconds() {
-			term.Why = fmt.Sprintf("%s; at the present rate the backlog is gone in %s, within the objective", unknown,
+			s.Why = fmt.Sprintf("%s; at the present rate the backlog is gone in %s, within the objective", unknown,
 				render.Seconds(math.Round(backlog/fall)))
 			break
 		}
-		term.Out = active + max(1, min(active, rules.Ceil(backlog/math.Max(1, c.SlotsPerWorker))))
-		term.Why = fmt.Sprintf("%s; the backlog does not fall fast enough to be gone within the objective, so the "+
+		s.Workers = active + max(1, min(active, rules.Ceil(backlog/math.Max(1, c.SlotsPerWorker))))
+		s.Why = fmt.Sprintf("%s; the backlog does not fall fast enough to be gone within the objective, so the "+
 			"fleet doubles (state the processing duration to begin with as many as it takes)", unknown)
 	}
-	return d.With(term)
+	return s
 }

@@ -1,0 +1,45 @@
+package arrivals
+
+import (
+	"math"
+
+	"github.com/muster-scale/muster"
+)
+
+// The windows of rates, in seconds.
+const (
+	minute, fiveMinutes, twentyMinutes, hour = 60, 300, 1200, 3600
+)
+
+// Load returns how many slots the arrivals keep busy: rate times work, the mean duration in seconds. The rate is that
+// of a window at least as long as the work: five minutes, 20 minutes or an hour. In a shorter window, one message of
+// two hours would look like 24 busy slots.
+func Load(a muster.Arrivals, work float64) float64 {
+	switch {
+	case work <= fiveMinutes:
+		return a.FiveMinutes * work
+	case work <= twentyMinutes:
+		return a.TwentyMinutes * work
+	}
+	return a.Hour * math.Min(work, hour)
+}
+
+// LoadOver is Load over so many seconds: by the rate of the longest window within them. Below five minutes it is the
+// larger one of the last minute and of Load, which shows a rise later. In the first minute, as much counts as has been
+// watched of it.
+func LoadOver(a muster.Arrivals, work, seconds float64) float64 {
+	load := Load(a, work)
+	switch {
+	case seconds >= 12*hour && a.TwelveHours > 0:
+		load = a.TwelveHours * math.Min(work, 12*hour)
+	case seconds >= 4*hour && a.FourHours > 0:
+		load = a.FourHours * math.Min(work, 4*hour)
+	case seconds >= hour:
+		load = a.Hour * math.Min(work, hour)
+	case seconds >= twentyMinutes && work <= twentyMinutes:
+		load = a.TwentyMinutes * work
+	case seconds < fiveMinutes && work <= minute:
+		load = math.Max(load, a.Minute*work)
+	}
+	return load * math.Min(1, a.WatchedSeconds/minute)
+}
