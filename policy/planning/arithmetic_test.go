@@ -135,8 +135,8 @@ func workedByFewest() []string {
 	return []string{
 		fmt.Sprintf("messages take 60 s, one in twenty 300 s and more, one in a hundred 600 s. A worker of ten slots "+
 			"is there, boots take 120 s, the objective is 30 minutes, and 30 messages have waited for 1218 s: %s "+
-			"workers are needed. But each begins so soon that between 1 %% and 5 %% of the work would be late: with q = 0.95 "+
-			"%d are launched, with q = 0.99 %d.", need, of95, of99),
+			"workers are needed. But each begins so soon that between 1 %% and 5 %% of the work would be late: with q "+
+			"= 0.95 %d are launched, with q = 0.99 %d.", need, of95, of99),
 		fmt.Sprintf("with an objective of nine minutes no launch is in time for all. 20 messages that have waited for "+
 			"100 s need %s workers, and %d are launched; 100 need %s, and %d are launched.", some, few, more, most),
 	}
