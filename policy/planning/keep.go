@@ -171,7 +171,7 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 // workers cost more than late messages would: see idleTooLong, inVain and rarelyUseful.
 func (p *plan) headroom(a muster.Arrivals) float64 {
 	spare := math.Max(0, p.latency-p.LongTermMean)
-	usual, hourly := arrivals.Load(a, p.LongTermMean), a.Hour
+	usual, hourly := arrivals.SureLoad(a, p.LongTermMean), a.Hour
 	rate, differs := arrivals.ForecastRate(p.forecast)
 	rises := p.forecast.Used && differs && rate > p.forecast.LatelyPerSecond
 	switch {

@@ -1,7 +1,7 @@
 // Package arrivals answers questions about the measured arrivals of a fleet, as [muster.Arrivals] has them: how many to
 // expect next ([Expected], [Growth]), how high their rate may be at most ([Bound]), at which rate a stream comes that
-// has just begun ([OfStream]), how many slots they keep busy ([Load], [LoadOver]), and how many messages come at the
-// busiest times ([Within], [Typical]), also under a forecast ([ForecastRate], [ForecastBusiest]).
+// has just begun ([OfStream]), how many slots they keep busy ([Load], [SureLoad], [LoadOver]), and how many messages
+// come at the busiest times ([Within], [Typical]), also under a forecast ([ForecastRate], [ForecastBusiest]).
 //
 //	most := arrivals.Bound(o.Arrivals, mean, true)
 //	burst := arrivals.Within(arrivals.Typical(o.Arrivals.Busiest), 90)

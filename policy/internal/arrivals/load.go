@@ -1,6 +1,7 @@
 package arrivals
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/muster-scale/muster"
@@ -15,13 +16,28 @@ const (
 // of a window at least as long as the work: five minutes, 20 minutes or an hour. In a shorter window, one message of
 // two hours would look like 24 busy slots.
 func Load(a muster.Arrivals, work float64) float64 {
+	rate, _ := rateFor(a, work)
+	return rate * math.Min(work, hour)
+}
+
+// SureLoad is Load less one deviation of chance, sqrt(n) of n messages in the window. The few messages of one burst are
+// no load.
+func SureLoad(a muster.Arrivals, work float64) float64 {
+	rate, over := rateFor(a, work)
+	over = math.Min(over, cmp.Or(a.WatchedSeconds, hour))
+	n := rate * over
+	return math.Max(0, n-math.Sqrt(n)) / over * math.Min(work, hour)
+}
+
+// rateFor returns the rate over the window for work of so many seconds, and how long that is in seconds.
+func rateFor(a muster.Arrivals, work float64) (rate, over float64) {
 	switch {
 	case work <= fiveMinutes:
-		return a.FiveMinutes * work
+		return a.FiveMinutes, fiveMinutes
 	case work <= twentyMinutes:
-		return a.TwentyMinutes * work
+		return a.TwentyMinutes, twentyMinutes
 	}
-	return a.Hour * math.Min(work, hour)
+	return a.Hour, hour
 }
 
 // LoadOver is Load over so many seconds: by the rate of the longest window within them. Below five minutes it is the
