@@ -29,15 +29,16 @@ func (p *plan) keptWorkers(o muster.Observation) int {
 	if !p.keepsHeadroom() {
 		return max(busy, min(active, rules.Ceil(p.quietHeadroom(o)))) // a launch is in time for the first messages
 	}
-	room, tooFew := p.usableHeadroom(o), 0
+	// Workers are launched for what is surely busy, and those that are there stay for what may be.
+	stay, room, tooFew := p.usableHeadroom(o, arrivals.Load), p.usableHeadroom(o, arrivals.SureLoad), 0
 	if quiet := p.quietHeadroom(o); p.tooFew(o) {
 		tooFew = min(active, rules.Ceil(quiet))
 	} else {
 		room = math.Max(room, quiet)
 	}
-	ahead, stay := rules.Ceil(room+hanging), room
+	ahead, stay := rules.Ceil(room+hanging), math.Max(stay, room)
 	if pool := p.poolInTime(); pool > 0 {
-		stay = math.Max(0, room-p.poolReplaces())
+		stay = math.Max(0, stay-p.poolReplaces())
 		if float64(active)+pool >= room+hanging {
 			// A worker launched from the pool leaves it, so the number is the same after the launch.
 			ahead = rules.Ceil(room + hanging - pool)
@@ -59,12 +60,13 @@ func (p *plan) tooFew(o muster.Observation) bool {
 	return p.standby.TooFew && p.standby.Workers >= float64(o.Limits.Max)
 }
 
-// usableHeadroom returns the headroom in workers, as far as it can have work; 0 while the arrivals are unknown.
-func (p *plan) usableHeadroom(o muster.Observation) float64 {
+// usableHeadroom returns the headroom in workers, as far as it can have work; 0 while the arrivals are unknown. load
+// returns how many slots the arrivals keep busy with messages of a mean duration.
+func (p *plan) usableHeadroom(o muster.Observation, load func(muster.Arrivals, float64) float64) float64 {
 	if !o.Arrivals.Known {
 		return 0
 	}
-	room := p.headroom(o.Arrivals)
+	room := p.headroom(o.Arrivals, load(o.Arrivals, p.LongTermMean))
 	usable := math.Min(room+p.extra.Beside(room), p.usableSlots(o)/p.slots)
 	p.forLate = math.Max(0, usable-room)
 	return usable
@@ -83,7 +85,7 @@ func (p *plan) nextStandby(o muster.Observation) quiet.Headroom {
 	case !p.keepsHeadroom() || p.tooFew(o) && p.standby.Left(now) > 0:
 		return p.standby
 	}
-	room := p.usableHeadroom(o)
+	room := p.usableHeadroom(o, arrivals.SureLoad)
 	return p.standby.Next(quiet.Headroom{Workers: room, Worth: p.headroomWorth(o.Arrivals, room), Last: now - silent},
 		silent)
 }
@@ -169,9 +171,8 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 //
 // A forecast that is used replaces r and the busiest times. Unless a rise is forecast, headroom returns 0 where idle
 // workers cost more than late messages would: see idleTooLong, inVain and rarelyUseful.
-func (p *plan) headroom(a muster.Arrivals) float64 {
-	spare := math.Max(0, p.latency-p.LongTermMean)
-	usual, hourly := arrivals.SureLoad(a, p.LongTermMean), a.Hour
+func (p *plan) headroom(a muster.Arrivals, usual float64) float64 {
+	spare, hourly := math.Max(0, p.latency-p.LongTermMean), a.Hour
 	rate, differs := arrivals.ForecastRate(p.forecast)
 	rises := p.forecast.Used && differs && rate > p.forecast.LatelyPerSecond
 	switch {
