@@ -148,3 +148,33 @@ func TestOnlyWhatWouldBeLateIsLaunchedAheadOf(t *testing.T) {
 		}
 	}
 }
+
+// Workers are launched for the load that is sure, and those that are there stay for all of it, with the hysteresis: of
+// work of a minute, 15 messages in five minutes keep 3 slots busy, and 2.2 surely. With room for chance, these are 4.8
+// and 3.9.
+func TestWorkersAreLaunchedForTheSureLoadAndStayForAllOfIt(t *testing.T) {
+	for _, row := range []struct {
+		name         string
+		active, want int
+	}{
+		{"none is there", 0, 4},
+		{"those for the sure load are there", 4, 4},
+		{"one more is there, and may be busy", 5, 5},
+		{"more are there than are kept for all of the load", 40, 6},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := s0(60, 0)
+			o.Objective.Latency, o.Boot = 100*time.Second, lasting(120, 1000)
+			o.Queues[0].Backlog, o.Waiting = muster.Measured(o.At, 0), nil
+			o.Capacity = muster.Capacity{Known: true, Desired: row.active, Idle: row.active, Slots: row.active,
+				SlotsPerWorker: 1}
+			o.Arrivals = steadily(0.05)
+			o.Arrivals.WatchedSeconds = 3600
+			p := planOf(o)
+			if got := p.keptWorkers(o); got != row.want {
+				t.Errorf("found %d workers kept, want %d; for the sure load %v, for all of it %v", got, row.want,
+					p.usableHeadroom(o, arrivals.SureLoad), p.usableHeadroom(o, arrivals.Load))
+			}
+		})
+	}
+}
