@@ -150,15 +150,14 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 		plan.mustLaunchNow(need) || need.cause == forLate || plan.agesUnknown || o.Processing.Prior {
 		launch = rules.Ceil(need.workers)
 	}
-	if need.cause == forWaiting {
+	switch all := rules.Ceil(need.workers); {
+	case active == 0 && plan.oldestIsLate():
+		launch = max(launch, all, 1) // no worker will reach the late message otherwise
+	case float64(active)+need.workers > float64(o.Limits.Max):
+		launch = all // all permitted workers are needed: a later launch saves nothing
+	case need.cause == forWaiting:
 		few := plan.fewest(launch, o)
 		plan.spared, launch = launch-few, few
-	}
-	if float64(active)+need.workers > float64(o.Limits.Max) {
-		launch = rules.Ceil(need.workers) // all permitted workers are needed: a later launch saves nothing
-	}
-	if active == 0 && plan.oldestIsLate() {
-		launch = max(launch, rules.Ceil(need.workers), 1) // no worker will reach the late message otherwise
 	}
 	if plan.Mean > plan.FinishedMean && launch > 0 {
 		// Only messages in progress suggest that the work takes longer, and they may just be stuck for a moment. So no

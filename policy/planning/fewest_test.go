@@ -50,6 +50,8 @@ func TestNoWorkerIsLaunchedThatSavesNextToNothing(t *testing.T) {
 		{"100 durations are enough to know the rare ones", 390 * time.Second, 0.99, 5, 20, measured(100), 0,
 			"a launch costs more than what it saves"},
 		{"99 are not", 390 * time.Second, 0.99, 5, 20, measured(99), 1, "launching 1 now"},
+		{"all permitted workers are needed, and none is spared", 30 * time.Minute, 0.95, 1218, 30,
+			func(o *muster.Observation) { o.Limits.Max = 2 }, 2, "launching 2 now"},
 		{"more were late in the past hour than the quantile permits", 30 * time.Minute, 0.95, 1218, 30,
 			pastHour(0.94, 0), 2, "launching 2 now"},
 		{"they were late because they failed", 30 * time.Minute, 0.95, 1218, 30, pastHour(0.94, 2), 0,

@@ -29,7 +29,8 @@ func (p *plan) keptWorkers(o muster.Observation) int {
 	if !p.keepsHeadroom() {
 		return max(busy, min(active, rules.Ceil(p.quietHeadroom(o)))) // a launch is in time for the first messages
 	}
-	// Workers are launched for what is surely busy, and those that are there stay for what may be.
+	// Workers are launched for what is surely busy, and those that are there stay for what may be. The room for what is
+	// sure comes last, because forLate is part of it.
 	stay, room, tooFew := p.usableHeadroom(o, arrivals.Load), p.usableHeadroom(o, arrivals.SureLoad), 0
 	if quiet := p.quietHeadroom(o); p.tooFew(o) {
 		tooFew = min(active, rules.Ceil(quiet))
