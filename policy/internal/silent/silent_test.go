@@ -1,4 +1,4 @@
-package planning
+package silent_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy/internal/silent"
+	"github.com/muster-scale/muster/policy/planning"
 )
 
 // unheard is a fleet of so many workers with one slot each, which do not report: only the counts of the queue are
@@ -75,7 +76,8 @@ func TestASilentFleetDoublesUntilTheBacklogFalls(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			var recent muster.Recent
 			for _, l := range row.looks {
-				d := Deadline{}.Decide(unheard(begin.Add(l.after), l.workers, l.pending, l.backlog, l.inFlight), recent)
+				o := unheard(begin.Add(l.after), l.workers, l.pending, l.backlog, l.inFlight)
+				d := planning.Deadline{}.Decide(o, recent)
 				if float64(d.Desired) != l.wanted || !strings.Contains(d.Sentence(), l.says) {
 					t.Fatalf("after %s: found %q, want %v workers and %q", l.after, d.Sentence(), l.wanted, l.says)
 				}
@@ -117,11 +119,11 @@ func TestOnlyFleetsThatNeverReportAreSilent(t *testing.T) {
 func TestASilentFleetKeepsItsWorkersWhileTreesAreUnknown(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	o := unheard(at, 8, 0, 0, 2)
-	if d := (Deadline{}).Decide(o, nil); d.Desired != 2 {
+	if d := (planning.Deadline{}).Decide(o, nil); d.Desired != 2 {
 		t.Fatalf("without trees: found %q, want the 2 busy workers", d.Sentence())
 	}
 	o.Expected = &muster.Expected{Reason: "the store is away"}
-	if d := (Deadline{}).Decide(o, nil); d.Desired != 8 || d.Verdict != muster.Hold {
+	if d := (planning.Deadline{}).Decide(o, nil); d.Desired != 8 || d.Verdict != muster.Hold {
 		t.Errorf("with unknown trees: found %q, want a hold at 8", d.Sentence())
 	}
 }
