@@ -197,7 +197,7 @@ func seeds(t *testing.T, usual, oneIn uint64) (first, last uint64) {
 }
 
 func TestAnyWorldWhoseFaultsEndComesToItsEnd(t *testing.T) {
-	first, last := seeds(t, 300/slowdown, 1)
+	first, last := seeds(t, 100/slowdown, 1)
 	var next atomic.Uint64
 	next.Store(first)
 	var failed atomic.Int64

@@ -18,7 +18,7 @@ type endless struct {
 }
 
 func (s *endless) Next() (trace.Message, error) {
-	if s.Left%(100_000/slowdown) == 0 {
+	if s.Left%(50_000/slowdown) == 0 {
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&m)
@@ -39,7 +39,7 @@ func TestMemoryDoesNotGrowWithTheTrace(t *testing.T) {
 		}
 		return s.most
 	}
-	const n = 200_000 / slowdown
+	const n = 100_000 / slowdown
 	short, long := most(n), most(10*n)
 	if t.Logf("%d kB of heap for %d messages, %d kB for ten times as many", short>>10, n,
 		long>>10); long > short+8<<20 {

@@ -97,46 +97,46 @@ func TestPollsThatAreLeftOutChangeNothing(t *testing.T) {
 		same    bool    // to the last digit
 		share   float64 // of all polls that may be left, at the most
 	}{
-		{"single messages", "deadline", 10 * minute, 0, boot, lonely(80), false, 0.05},
-		{"single messages with little time", "deadline", 3 * minute, 0, boot, lonely(80), false, 0.05},
-		{"single messages with too little time", "deadline", 90 * time.Second, 0, boot, lonely(80), false, 0.25},
+		{"single messages", "deadline", 10 * minute, 0, boot, lonely(40), false, 0.05},
+		{"single messages with little time", "deadline", 3 * minute, 0, boot, lonely(40), false, 0.05},
+		{"single messages with too little time", "deadline", 90 * time.Second, 0, boot, lonely(40), false, 0.25},
 		{"a message each 10 minutes with too little time", "deadline", 3 * minute, 0, boot,
-			laws.Poisson(7, 100, 0, 10*minute, 90*time.Second, laws.Exponential()), false, 0.55},
-		{"hours on and off", "deadline", 5 * minute, 0, boot, hours(8), false, 0.6},
-		{"hours on and off, exact", "exact", 5 * minute, 0, idle, hours(8), true, 0.6},
+			laws.Poisson(7, 60, 0, 10*minute, 90*time.Second, laws.Exponential()), false, 0.55},
+		{"hours on and off", "deadline", 5 * minute, 0, boot, hours(5), false, 0.6},
+		{"hours on and off, exact", "exact", 5 * minute, 0, idle, hours(5), true, 0.6},
 		{"steady load of 3", "deadline", 5 * minute, 0, boot,
-			laws.Poisson(1, 1000/slowdown, 0, 20*time.Second, minute, laws.Exponential()), false, 1},
-		{"bursts", "deadline", 30 * minute, 0, boot, bursts(8, 60), false, 0.2},
-		{"bursts, dynamic backlog", "dynamic-backlog", 5 * minute, 0, boot, bursts(8, 60), true, 0.2},
-		{"idle workers stop", "exact", 5 * minute, 0, idle, lonely(60), true, 0.05},
+			laws.Poisson(1, 500/slowdown, 0, 20*time.Second, minute, laws.Exponential()), false, 1},
+		{"bursts", "deadline", 30 * minute, 0, boot, bursts(5, 60), false, 0.2},
+		{"bursts, dynamic backlog", "dynamic-backlog", 5 * minute, 0, boot, bursts(5, 60), true, 0.2},
+		{"idle workers stop", "exact", 5 * minute, 0, idle, lonely(30), true, 0.05},
 		{"idle workers stop when the paid hour ends", "exact", 5 * minute, 0, with(func(w *world.World) {
 			w.BillStep, w.BillMargin = time.Hour, 2*minute
-		}), lonely(60), true, 0.05},
+		}), lonely(30), true, 0.05},
 		{"keda", "keda", 5 * minute, 0, boot, lonely(40), true, 0.3},
-		{"keda's jobs", "keda-job", 5 * minute, 0, with(func(w *world.World) { w.IdleStop = time.Second }), lonely(60),
+		{"keda's jobs", "keda-job", 5 * minute, 0, with(func(w *world.World) { w.IdleStop = time.Second }), lonely(30),
 			true,
 			0.2},
 		{"AWS target tracking", "aws-dynamic", 5 * minute, 0, boot, hours(5), true, 0.7},
 		{"Knative, which decides in every poll", "kpa", 5 * minute, 0, boot, lonely(20), true, 1},
 		{"4 slots", "deadline", 5 * minute, 0, with(func(w *world.World) { w.Slots = 4 }), hours(8), false, 0.6},
 		{"4 slots, utilization", "worker-utilization", 5 * minute, 0,
-			with(func(w *world.World) { w.Slots = 4 }), hours(8), true, 0.6},
+			with(func(w *world.World) { w.Slots = 4 }), hours(5), true, 0.6},
 		{"reports take 200 ms", "exact", 5 * minute, 0, with(func(w *world.World) {
 			w.IdleStop, w.Report.Mean = minute, 200*time.Millisecond
-		}), lonely(60), true, 0.05},
+		}), lonely(30), true, 0.05},
 		{"reports and polls take 200 ms", "deadline", 10 * minute, 0, with(func(w *world.World) {
 			w.Report.Mean, w.API.Mean = 200*time.Millisecond, 200*time.Millisecond
-		}), lonely(60), false, 0.05},
-		{"one worker always", "deadline", 5 * minute, 1, boot, lonely(60), false, 0.15},
-		{"one worker always, backlog per worker", "dynamic-backlog", 5 * minute, 1, boot, lonely(60), true, 0.05},
+		}), lonely(30), false, 0.05},
+		{"one worker always", "deadline", 5 * minute, 1, boot, lonely(30), false, 0.15},
+		{"one worker always, backlog per worker", "dynamic-backlog", 5 * minute, 1, boot, lonely(30), true, 0.05},
 		{"counts come late", "dynamic-backlog", 5 * minute, 0,
-			with(func(w *world.World) { w.Stale = 30 * time.Second }), lonely(60), true, 0.2},
-		{"counts alone", "deadline", 10 * minute, 0, with(func(w *world.World) { w.CountsOnly = true }), lonely(60),
+			with(func(w *world.World) { w.Stale = 30 * time.Second }), lonely(30), true, 0.2},
+		{"counts alone", "deadline", 10 * minute, 0, with(func(w *world.World) { w.CountsOnly = true }), lonely(30),
 			false,
 			0.05},
 		{"failures and crashes", "exact", 5 * minute, 0, with(func(w *world.World) {
 			w.IdleStop, w.Poison, w.Crashes, w.LaunchFails = minute, 0.1, 5, 0.1
-		}), lonely(60), true, 0.1},
+		}), lonely(30), true, 0.1},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			s := quietly(t, x.policy, x.latency, x.least)
@@ -280,7 +280,7 @@ func TestMonthsOfSingleMessagesTakeFewSteps(t *testing.T) {
 		latency time.Duration
 		n       int
 		most    int64 // steps for a message
-	}{{10 * time.Minute, 7000 / slowdown, 60}, {90 * time.Second, 700 / slowdown, 400}} {
+	}{{10 * time.Minute, 2000 / slowdown, 60}, {90 * time.Second, 300 / slowdown, 400}} {
 		res := ran(t, Options{
 			Settings: quietly(t, "deadline", x.latency, 0), World: world.World{Boot: world.Draw{Mean: time.Minute}},
 			Seed:  1,
@@ -300,7 +300,7 @@ func TestPollsThatAreLeftKeepTheirRhythm(t *testing.T) {
 	s.Poll = poll
 	seen := 0
 	ran(t, Options{
-		Settings: s, Trace: lonely(60), Seed: 1,
+		Settings: s, Trace: lonely(30), Seed: 1,
 		World: world.World{Boot: world.Draw{Mean: time.Minute}, IdleStop: 20 * time.Minute,
 			ReportEvery: 3 * time.Second},
 		Stepped: func(v View) {

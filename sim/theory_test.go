@@ -20,14 +20,20 @@ import (
 // them in the two steps that package laws explains. With MUSTER_SLOW=1 the simulator also runs until a simulated mean
 // alone is precise: ten minutes of a core, so go test needs -timeout 60m.
 
-// shareOf widens a tolerance as it must be where fewer messages are drawn, because the race detector slows the test
-// down.
-func shareOf(tolerance float64) float64 {
-	if slowdown > 1 {
-		return 4 * tolerance
+// fewer is by how much the messages of a recursion are fewer than the tolerances ask for, because each test would take
+// seconds. With MUSTER_SLOW=1 they are not, and under the race detector there are fewer still.
+func fewer() int {
+	switch {
+	case slowdown > 1:
+		return 16
+	case slow():
+		return 1
 	}
-	return tolerance
+	return 4
 }
+
+// shareOf widens a tolerance as it must be where fewer messages are drawn: the deviation of a mean grows by the root.
+func shareOf(tolerance float64) float64 { return tolerance * math.Sqrt(float64(fewer())) }
 
 // slow tells whether tests that take minutes run.
 func slow() bool { return os.Getenv("MUSTER_SLOW") == "1" }
@@ -79,7 +85,7 @@ func TestAStandingFleetWaitsAsTheLawsOfQueuesSay(t *testing.T) {
 						q.k).Serve)
 				}
 				enough := q.millions[i] * 1_000_000
-				long := recursion(1, enough/slowdown)
+				long := recursion(1, enough/fewer())
 				for _, formula := range q.formulas {
 					near(t, "mean wait in s by the recursion and by the formula", long.MeanWait(), formula(long, q.k),
 						shareOf(0.01))
@@ -155,13 +161,13 @@ func TestAWorkerThatIsLaunchedForEachBusyTimeWaitsAsTheLawSays(t *testing.T) {
 				return laws.Follow(laws.NewStream(seed, n, time.Minute, gap, service, laws.Exponential()),
 					(&setUp{free: -time.Hour, boot: func() time.Duration { return boot.Next(chance) }}).serve)
 			}
-			long := recursion(1, 5_000_000/slowdown)
+			long := recursion(1, 5_000_000/fewer())
 			want := setUpWait(1/gap.Seconds(), service.Seconds(), q.boot.Seconds())
 			near(t, "mean wait in s by the recursion and by the formula", long.MeanWait(), want, shareOf(0.01))
 			near(t, "formula with and without lingering", want, q.load/(1-q.load)*service.Seconds()+q.boot.Seconds(),
 				0.01)
 
-			n := 20_000 / slowdown
+			n := 10_000 / slowdown
 			if slow() {
 				n = 2_000_000
 			}

@@ -2,6 +2,8 @@ package worlds
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -23,7 +25,8 @@ import (
 	"github.com/muster-scale/muster/sim/trace"
 )
 
-var update = flag.Bool("update", false, "write the distribution in docs/simulation.md anew")
+var update = flag.Bool("update", false,
+	"write the distribution in docs/simulation.md and the lower bounds of the named worlds anew")
 
 func digestOf(t *testing.T, number uint64) string {
 	t.Helper()
@@ -383,25 +386,92 @@ func underTest(t *testing.T) contest.Contender {
 	return c
 }
 
-func TestNamedWorldsKeepTheirLimits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the lower bounds take a minute")
+// boundsFile has the lower bound of each named world in worker-seconds, with a digest of what it was computed for. All
+// of them take minutes to compute, and no policy changes them.
+const boundsFile = "testdata/bounds.tsv"
+
+// bounds are the lines of that file by the name of the world.
+func bounds(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(boundsFile)
+	if err != nil && !*update {
+		t.Fatal(err)
 	}
-	for _, n := range All() {
-		t.Run(n.Name, func(t *testing.T) {
-			t.Parallel()
-			p, err := n.Prepare(false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := p.Run(context.Background(), underTest(t), nil, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, fault := range append(r.Faults, n.Missed(r)...) {
-				t.Error(fault)
-			}
-		})
+	all := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		all[name] = rest
+	}
+	return all
+}
+
+// boundedBy is a digest of everything that the lower bound of a prepared world depends on.
+func boundedBy(t *testing.T, p contest.Prepared) string {
+	t.Helper()
+	h, e := sha256.New(), p.Event
+	fmt.Fprintln(h, e.Objective.Latency, e.Objective.Quantile, e.World.Boot, e.World.Slots, e.Limits.Min, e.Limits.Max)
+	err := p.Trace.Each(func(m trace.Message) bool {
+		addMessage(h, m)
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+func TestNamedWorldsKeepTheirLimits(t *testing.T) {
+	known, found := bounds(t), make([]string, len(All()))
+	t.Run("world", func(t *testing.T) {
+		for i, n := range All() {
+			t.Run(n.Name, func(t *testing.T) {
+				t.Parallel()
+				p, err := contest.Prepare(n.Event, NamedSeed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := p.Run(context.Background(), underTest(t), nil, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				digest, text, _ := strings.Cut(known[n.Name], "\t")
+				if *update {
+					if err := p.Limit(); err != nil {
+						t.Fatal(err)
+					}
+					digest, text = boundedBy(t, p), fmt.Sprintf("%.0f", p.Limits.Prescient.WorkerSeconds)
+					found[i] = n.Name + "\t" + digest + "\t" + text + "\n"
+				}
+				bound, err := strconv.ParseFloat(text, 64)
+				if err != nil || digest != boundedBy(t, p) {
+					t.Fatalf("%s has no lower bound of this world; go test ./sim/worlds -run Named -update computes it",
+						boundsFile)
+				}
+				r.Ratio = r.WorkerSeconds / bound
+				for _, fault := range append(r.Faults, n.Missed(r)...) {
+					t.Error(fault)
+				}
+			})
+		}
+	})
+	if *update {
+		if err := os.WriteFile(boundsFile, []byte(strings.Join(found, "")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The lower bounds in the file are those that are computed; the others take seconds each.
+func TestTheSmallestNamedWorldHasTheLowerBoundOfTheFile(t *testing.T) {
+	const name = "50 messages of 50 s at once, told nothing"
+	i := slices.IndexFunc(All(), func(n Named) bool { return n.Name == name })
+	p, err := All()[i].Prepare(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("%s\t%.0f", boundedBy(t, p), p.Limits.Prescient.WorkerSeconds)
+	if got := bounds(t)[name]; got != want {
+		t.Errorf("%s has %q, computed is %q", boundsFile, got, want)
 	}
 }
 

@@ -86,7 +86,7 @@ func newEvaluation(m *module, directory string, all map[string]*module) *evaluat
 
 // settle evaluates locals, resources and calls in rounds until a round changes nothing, or the bounds are reached.
 func (e *evaluation) settle() {
-	before := ""
+	var before map[string]cty.Value
 	for range maxRounds {
 		// What has been found out until then stays, and the rest is not known.
 		if *e.left--; *e.left < 0 {
@@ -99,28 +99,29 @@ func (e *evaluation) settle() {
 		}
 		e.instantiate(e.root())
 		e.called(e.root())
-		// Values are compared as text, marks included, because values with marks cannot be compared.
-		now := e.print()
-		if now == before {
+		now := e.found()
+		if maps.EqualFunc(now, before, cty.Value.RawEquals) { // marks and unknown values included
 			return
 		}
 		before = now
 	}
 }
 
-// print returns a text of everything that was found out. Two rounds with equal texts have found the same.
-func (e *evaluation) print() string {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(e.locals)) {
-		fmt.Fprintf(&b, "%s=%#v\n", name, e.locals[name])
+// found returns everything that was found out, by name.
+func (e *evaluation) found() map[string]cty.Value {
+	all := map[string]cty.Value{}
+	for name, v := range e.locals {
+		all["local."+name] = v
 	}
 	for _, i := range e.instances {
-		fmt.Fprintf(&b, "%s=%#v\n", i.address, e.objects[i.key()][i.name])
+		if v, known := e.objects[i.key()][i.name]; known {
+			all[i.address] = v
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.objects["module"])) {
-		fmt.Fprintf(&b, "%s=%#v\n", name, e.objects["module"][name])
+	for name, v := range e.objects["module"] {
+		all["module."+name] = v
 	}
-	return b.String()
+	return all
 }
 
 // key returns the first word of references to the resource.
