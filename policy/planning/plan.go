@@ -431,7 +431,7 @@ func (p *plan) varianceExtra(ahead float64) float64 {
 // expectedArrivals returns how many messages to expect within so many seconds. A rate that grows counts only if the
 // objective leaves no time to launch workers for messages that have arrived.
 func (p *plan) expectedArrivals(seconds float64) float64 {
-	return arrivals.Expected(p.arrivals, seconds, p.step/2, p.slack() <= 0)
+	return arrivals.Expected(p.arrivals, seconds, p.slack() <= 0)
 }
 
 // unusedSlots returns how many slots are free or on their way.

@@ -107,18 +107,12 @@ func Typical(all []muster.Busiest) []muster.Busiest {
 // deviation, sqrt(n) of n messages, except that over the whole watched time. Otherwise two single messages within a
 // minute would look like two each minute.
 //
-// A window of less than two polls, poll seconds each, counts by half: within one poll a burst looks like a stream, and
-// either is as likely.
-//
-// Three exceptions hold. If arrivals have been watched for a short time only, a third of the asked time counts as
-// watched: the first seconds say little about a whole boot. A spike in the last ten seconds goes on as the busiest
-// times of the past hours did. If it is about as large as the largest of them, at least as many messages again are
-// expected: the busiest times contain the spike itself, so an equal earlier one that ended cannot be told from it. With
-// growth, a rate that grows steadily grows on: see [Growth].
-func Expected(a muster.Arrivals, seconds, poll float64, growth bool) float64 {
+// Two exceptions hold. If arrivals have been watched for a short time only, a third of the asked time counts as
+// watched: the first seconds say little about a whole boot. With growth, a rate that grows steadily grows on: see
+// [Growth].
+func Expected(a muster.Arrivals, seconds float64, growth bool) float64 {
 	watched := cmp.Or(a.WatchedSeconds, 3600)
-	// largest is the share of the busiest ten seconds from which a spike counts as the largest.
-	const most, largest = 3600, 0.95
+	const most = 3600
 	expected := 0.0
 	for _, w := range []struct{ over, rate float64 }{{10, a.TenSeconds}, {60, a.Minute}, {300, a.FiveMinutes},
 		{1200, a.TwentyMinutes}, {most, a.Hour}} {
@@ -131,19 +125,7 @@ func Expected(a muster.Arrivals, seconds, poll float64, growth bool) float64 {
 		if seen < watched {
 			sure = math.Max(0, n-math.Sqrt(n))
 		}
-		within := sure * seconds / math.Max(seen, seconds/3)
-		if w.over < 2*poll {
-			within /= 2
-		}
-		if w.over <= 10 && len(a.Busiest) > 0 && watched >= seconds {
-			goesOn := Within(a.Busiest, seconds+w.over) - n
-			if n >= largest*Within(a.Busiest, w.over) {
-				goesOn = math.Max(goesOn, n)
-			}
-			// Above the rate of five minutes, a spike is no larger than the past ones.
-			within = math.Min(within, math.Max(a.FiveMinutes*seconds, goesOn))
-		}
-		expected = math.Max(expected, within)
+		expected = math.Max(expected, sure*seconds/math.Max(seen, seconds/3))
 	}
 	if rate, rise := Growth(a); growth && rise > 0 {
 		expected = math.Max(expected, (rate+rise*seconds/2)*seconds)

@@ -54,45 +54,14 @@ func TestARampIsFollowedAndAStepIsNot(t *testing.T) {
 	}
 }
 
-// A spike goes on for as long as the past ones did. One that is as large as any of them goes on for as long again,
-// because nothing tells that it is over.
-func TestASpikeGoesOnAsPastOnesDid(t *testing.T) {
-	busiest := func(five, thirty float64) []muster.Busiest {
-		return []muster.Busiest{{OverSeconds: 5, Messages: five}, {OverSeconds: 30, Messages: thirty}}
-	}
-	for _, row := range []struct {
-		name    string
-		busiest []muster.Busiest
-		want    float64 // within ten seconds, after 100 within the last ten
-	}{
-		{"past ones were larger, and sent 120 within 20 s", busiest(105, 130), 20},
-		{"or 140", busiest(110, 160), 40},
-		{"it is the largest: as many again, less one deviation", busiest(100, 100), 90},
-		{"one was hardly larger", busiest(100, 120), 90},
-	} {
-		a := muster.Arrivals{Known: true, WatchedSeconds: 3600, TenSeconds: 10, Minute: 1, FiveMinutes: 1,
-			TwentyMinutes: 1, Hour: 1, Busiest: row.busiest}
-		if got := arrivals.Expected(a, 10, 1, false); math.Abs(got-row.want) > 1e-9 {
-			t.Errorf("%s: found %v, want %v", row.name, got, row.want)
-		}
-	}
-}
-
-// Seven messages came within one poll. If polls are rare, they may as well be a burst as a stream.
-func TestWhatCameWithinOnePollMayBeABurst(t *testing.T) {
-	for _, row := range []struct {
-		name       string
-		poll, want float64 // within ten minutes
-	}{
-		{"a poll a second: (7 - sqrt(7)) / 300 s", 1, 8.71},
-		{"a poll each two minutes", 120, 8.71},
-		{"a poll each four minutes: half of that", 240, 4.35},
-		{"a poll each twenty minutes", 1200, 4.35},
-	} {
-		a := muster.Arrivals{Known: true, WatchedSeconds: 7200, TenSeconds: 7.0 / 240, Minute: 7.0 / 240,
-			FiveMinutes: 7.0 / 300, TwentyMinutes: 7.0 / 1200, Hour: 7.0 / 3600}
-		if got := arrivals.Expected(a, 600, row.poll, false); math.Abs(got-row.want) > 0.01 {
-			t.Errorf("%s: found %v, want %v", row.name, got, row.want)
+// A busy ten seconds tell of the next half minute, less one deviation, and of no longer time: an hour of one a
+// second does.
+func TestTenSecondsTellOfHalfAMinute(t *testing.T) {
+	a := muster.Arrivals{Known: true, WatchedSeconds: 3600, TenSeconds: 10, Minute: 1, FiveMinutes: 1,
+		TwentyMinutes: 1, Hour: 1}
+	for seconds, want := range map[float64]float64{10: 90, 30: 270, 31: 31} {
+		if got := arrivals.Expected(a, seconds, false); math.Abs(got-want) > 1e-9 {
+			t.Errorf("within %v s: found %v, want %v", seconds, got, want)
 		}
 	}
 }

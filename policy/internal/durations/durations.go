@@ -34,9 +34,8 @@ type Work struct {
 	// Longest is the 99th percentile. Count is how many durations were measured; 0 if the mean is only stated, and
 	// where messages come in classes, whose tails have an estimate of their own.
 	Longest, Count float64
-	// LongTermMean is the measured mean, until the last minutes exceed it by more than chance. It then follows them.
-	// It does not follow them down: where work takes longer the more messages wait, a quiet time would forget what the
-	// next busy one needs.
+	// LongTermMean is the measured mean. The last minutes do not change it: where work takes longer the more messages
+	// wait, a quiet time would forget what the next busy one needs.
 	LongTermMean float64
 	// FinishedMean is Mean without the jump that messages in progress alone can cause: a few long ones may be among
 	// them.
@@ -88,17 +87,12 @@ func Of(o muster.Observation) (Work, bool) {
 	before := weight*e.MeanSeconds + o.Pace.Seconds + inProgress*held
 	low := before / (weight + o.Pace.Finished + inProgress)
 	high := before / (weight + o.Pace.Finished)
-	lately, ended := min(max(e.MeanSeconds, low), high), o.Pace.Finished+inProgress
-	if jump > lately {
-		lately, ended = jump, o.Pace.LatelyFinished
-	}
+	lately := max(min(max(e.MeanSeconds, low), high), jump)
 	mean := max(lately, changed)
 	scale := mean / e.MeanSeconds
 	usual := math.Max(e.MeanSeconds, tailOf(e))
 	return Work{
-		Mean: mean, FinishedMean: lately,
-		LongTermMean: max(e.MeanSeconds,
-			followChange(e.MeanSeconds, lately, deviation, weight, ended)),
+		Mean: mean, FinishedMean: lately, LongTermMean: e.MeanSeconds,
 		Deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, Tail: usual * scale, LongTermTail: usual,
 		Variation: math.Min(1, variation),
 		Longest:   e.P99Seconds * mean / e.MeanSeconds, Count: float64(e.Count), Hanging: hanging,
@@ -156,23 +150,6 @@ func jumped(p muster.Pace) float64 {
 		return 0
 	}
 	return p.LatelySeconds / n
-}
-
-// followChange returns a mean from before, corrected by a newer mean:
-//
-//	chance = 2 deviation sqrt(durations) / (weight + durations)
-//	result = before                                   while |off| <= chance
-//	       = before + off (1 - chance^2 / off^2)      beyond
-//
-// off is lately - before. lately is the mean of so many durations together with weight earlier ones. Two deviations of
-// it are taken for chance; beyond them nearly all of the difference counts, the larger it is. The result has no jump.
-func followChange(before, lately, deviation, weight, durations float64) float64 {
-	chance := 2 * deviation * math.Sqrt(durations) / (weight + durations)
-	off := lately - before
-	if math.Abs(off) <= chance {
-		return before
-	}
-	return before + off*(1-chance*chance/(off*off))
 }
 
 // DeviationOf returns the standard deviation that fits the percentiles of e, in seconds. In usual distributions the

@@ -134,9 +134,8 @@ func workOfMixture(o muster.Observation, m mixture) Work {
 	usual, _ := m.tail(m.ever)
 	// The tail does not grow with the mean: more long messages are not longer messages.
 	return Work{
-		Mean: now, FinishedMean: lately,
-		LongTermMean: followChange(e.MeanSeconds, lately, deviation, weight-m.finished(), m.finished()+inProgress),
-		Deviation:    deviation * scale, Tail: math.Max(now, tail), Longest: math.Max(now, longest),
+		Mean: now, FinishedMean: lately, LongTermMean: e.MeanSeconds,
+		Deviation: deviation * scale, Tail: math.Max(now, tail), Longest: math.Max(now, longest),
 		LongTermTail: math.Max(e.MeanSeconds, usual), Variation: math.Min(1, variation), Classes: len(m.of),
 		Hanging: hanging,
 	}

@@ -68,22 +68,3 @@ func TestTheTailOfAMixtureIsNoLessThanThatOfAClass(t *testing.T) {
 		t.Errorf("a tail of %.2f s, want 77.6", tail)
 	}
 }
-
-func TestAMeanSettlesOnWhatIsNoChance(t *testing.T) {
-	for _, row := range []struct {
-		name                                         string
-		before, lately, deviation, weight, durations float64
-		want                                         float64
-	}{
-		{"a little longer is chance: 2 x 2 x 10 / 110 = 0.364", 5, 5.3, 2, 10, 100, 5},
-		{"beyond that it counts, 0.364 squared left out of it", 5, 6, 2, 10, 100, 5.8678},
-		{"so does shorter work", 5, 4, 2, 10, 100, 4.1322},
-		{"nothing was measured lately", 5, 5, 2, 10, 0, 5},
-		{"work that is all alike leaves nothing to chance", 5, 5.3, 0, 10, 100, 5.3},
-	} {
-		if got := followChange(row.before, row.lately, row.deviation, row.weight,
-			row.durations); math.Abs(got-row.want) > 1e-3 {
-			t.Errorf("%s: found %.4f, want %v", row.name, got, row.want)
-		}
-	}
-}

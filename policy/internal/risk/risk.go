@@ -30,14 +30,17 @@ const exactly = 1e-4
 func Late(
 	waiting []muster.Waiting, oldest float64, work muster.Estimate, begun func(messages, within float64) bool,
 ) (late, worst float64) {
-	ahead := 0.0
-	for _, g := range waiting {
-		ahead += g.Messages
+	ahead, n := 0.0, 0.0
+	for i, g := range waiting {
+		ahead, n = ahead+g.Messages, n+g.Messages
+		if i+1 < len(waiting) && waiting[i+1].AgeSeconds == g.AgeSeconds {
+			continue // messages of one age are one group, however they are counted
+		}
 		left, chance := oldest-g.AgeSeconds, 1.0
 		if left > 0 && begun(ahead, left) {
 			chance = durations.ShareLonger(work, left-When(ahead, left, exactly*left, begun))
 		}
-		late, worst = late+g.Messages*chance, math.Max(worst, chance)
+		late, worst, n = late+n*chance, math.Max(worst, chance), 0
 	}
 	return late, worst
 }

@@ -32,6 +32,8 @@ func TestAMessageIsLateWhereItsWorkIsLongerThanTheTimeThatIsLeft(t *testing.T) {
 			[]muster.Waiting{{AgeSeconds: 0, Messages: 5}}, 100, 10, 0.25, 0.05},
 		{"the older ones have waited for 40 s, and 50 s are left; the younger ones begin behind them",
 			[]muster.Waiting{{AgeSeconds: 40, Messages: 1}, {AgeSeconds: 0, Messages: 4}}, 100, 10, 0.05 + 0.2, 0.05},
+		{"messages of one age are one group, in however many parts they are counted",
+			[]muster.Waiting{{AgeSeconds: 0, Messages: 2}, {AgeSeconds: 0, Messages: 3}}, 100, 10, 0.25, 0.05},
 		{"half of all messages take longer than what is left",
 			[]muster.Waiting{{AgeSeconds: 0, Messages: 2}}, 30, 9.999, 1, 0.5},
 		{"they have not begun when it is over", []muster.Waiting{{AgeSeconds: 0, Messages: 3}}, 20, 10, 3, 1},
