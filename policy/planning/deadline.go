@@ -99,7 +99,7 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 	sized := p.sizeByPlan(d, o, plan)
 	if p.Seasonal {
 		without := sized
-		plan.forecast = o.Forecast
+		plan.forecast, plan.sureKnown = o.Forecast, false
 		sized = plan.applyForecast(without, p.sizeByPlan(d, o, plan), o)
 	}
 	if o.Expected.None() {

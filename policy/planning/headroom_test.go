@@ -172,8 +172,9 @@ func TestWorkersAreLaunchedForTheSureLoadAndStayForAllOfIt(t *testing.T) {
 			o.Arrivals.WatchedSeconds = 3600
 			p := planOf(o)
 			if got := p.keptWorkers(o); got != row.want {
+				all, _ := p.usableHeadroom(o, arrivals.Load)
 				t.Errorf("found %d workers kept, want %d; for the sure load %v, for all of it %v", got, row.want,
-					p.usableHeadroom(o, arrivals.SureLoad), p.usableHeadroom(o, arrivals.Load))
+					p.sureHeadroom(o), all)
 			}
 		})
 	}

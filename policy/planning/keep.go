@@ -29,9 +29,9 @@ func (p *plan) keptWorkers(o muster.Observation) int {
 	if !p.keepsHeadroom() {
 		return max(busy, min(active, rules.Ceil(p.quietHeadroom(o)))) // a launch is in time for the first messages
 	}
-	// Workers are launched for what is surely busy, and those that are there stay for what may be. The room for what is
-	// sure comes last, because forLate is part of it.
-	stay, room, tooFew := p.usableHeadroom(o, arrivals.Load), p.usableHeadroom(o, arrivals.SureLoad), 0
+	// Workers are launched for what is surely busy, and those that are there stay for what may be.
+	stay, _ := p.usableHeadroom(o, arrivals.Load)
+	room, tooFew := p.sureHeadroom(o), 0
 	if quiet := p.quietHeadroom(o); p.tooFew(o) {
 		tooFew = min(active, rules.Ceil(quiet))
 	} else {
@@ -61,16 +61,27 @@ func (p *plan) tooFew(o muster.Observation) bool {
 	return p.standby.TooFew && p.standby.Workers >= float64(o.Limits.Max)
 }
 
-// usableHeadroom returns the headroom in workers, as far as it can have work; 0 while the arrivals are unknown. load
-// returns how many slots the arrivals keep busy with messages of a mean duration.
-func (p *plan) usableHeadroom(o muster.Observation, load func(muster.Arrivals, float64) float64) float64 {
+// usableHeadroom returns the headroom in workers, as far as it can have work, and how many of them late messages pay for;
+// both are 0 while the arrivals are unknown. load returns how many slots the arrivals keep busy with messages of a mean
+// duration.
+func (p *plan) usableHeadroom(
+	o muster.Observation, load func(muster.Arrivals, float64) float64,
+) (usable, forLate float64) {
 	if !o.Arrivals.Known {
-		return 0
+		return 0, 0
 	}
 	room := p.headroom(o.Arrivals, load(o.Arrivals, p.LongTermMean))
-	usable := math.Min(room+p.extra.Beside(room), p.usableSlots(o)/p.slots)
-	p.forLate = math.Max(0, usable-room)
-	return usable
+	usable = math.Min(room+p.extra.Beside(room), p.usableSlots(o)/p.slots)
+	return usable, math.Max(0, usable-room)
+}
+
+// sureHeadroom is usableHeadroom for what is surely busy. It is computed once for each forecast, and sets forLate.
+func (p *plan) sureHeadroom(o muster.Observation) float64 {
+	if !p.sureKnown {
+		p.sure, p.forLate = p.usableHeadroom(o, arrivals.SureLoad)
+		p.sureKnown = true
+	}
+	return p.sure
 }
 
 // nextStandby returns the headroom that the decision keeps for the next one. An overloaded fleet keeps all permitted
@@ -86,7 +97,7 @@ func (p *plan) nextStandby(o muster.Observation) quiet.Headroom {
 	case !p.keepsHeadroom() || p.tooFew(o) && p.standby.Left(now) > 0:
 		return p.standby
 	}
-	room := p.usableHeadroom(o, arrivals.SureLoad)
+	room := p.sureHeadroom(o)
 	return p.standby.Next(quiet.Headroom{Workers: room, Worth: p.headroomWorth(o.Arrivals, room), Last: now - silent},
 		silent)
 }
@@ -296,8 +307,11 @@ func (p *plan) idleTooLong(a muster.Arrivals, slots float64) bool {
 func (p *plan) busiestSlots(a muster.Arrivals, usual, spare float64, messages func(muster.Busiest) float64) float64 {
 	slots := usual
 	for _, b := range a.Busiest {
-		b.Messages = messages(b)
-		n := arrivals.ForecastBusiest(p.forecast, b)
+		n := messages(b)
+		if p.forecast.Used {
+			b.Messages = n
+			n = arrivals.ForecastBusiest(p.forecast, b)
+		}
 		slots = math.Max(slots, math.Min(n*p.LongTermMean/(b.OverSeconds+spare), n+usual))
 	}
 	return slots

@@ -88,6 +88,9 @@ type plan struct {
 	// extra are the workers that late messages pay for beside the headroom, forLate how many of them are kept.
 	extra   lateness.Extra
 	forLate float64
+	// sure is the headroom that sureHeadroom returns, once it was computed.
+	sure      float64
+	sureKnown bool
 }
 
 // pendingSlots are slots of workers that take messages from the time at on, with near certainty. age is the time since
