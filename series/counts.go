@@ -282,6 +282,8 @@ func (c Counts) Envelope(now time.Time, shares []float64, windows []time.Duratio
 	var windowBuffer [usualSteps]window
 	var sumBuffer, widthBuffer [usualSteps + 1]float64
 	all := windowBuffer[:0]
+	var leftBuffer [usualSteps]window
+	left := leftBuffer[:0] // the windows that matter for larger rooms than those found
 	before, widths := sums(sumBuffer[:0], widthBuffer[:0], steps)
 	total := before[len(steps)]
 	for k, w := range windows {
@@ -301,8 +303,10 @@ func (c Counts) Envelope(now time.Time, shares []float64, windows []time.Duratio
 			least := 0.0 // the room for a smaller share is a lower bound, from which the search starts
 			if j > 0 && shares[j-1] <= q {
 				least = peaks[k][j-1]
+			} else {
+				left = append(left[:0], all...)
 			}
-			peaks[k][j] = roomFor(all, (1-q)*total, least)
+			peaks[k][j], left = roomFor(left, (1-q)*total, least)
 		}
 	}
 	return peaks
@@ -317,19 +321,22 @@ type window struct{ came, weight float64 }
 //
 //	left(x) = sum over windows with came > x of weight * (1 - x/came)
 //
-// left is convex and decreasing in x, so Newton's iteration from a lower bound, the given x, never overshoots.
-func roomFor(all []window, over, x float64) float64 {
+// left is convex and decreasing in x, so Newton's iteration from a lower bound, the given x, never overshoots. It
+// returns x, and the windows with more events than that, which are at the front of all.
+func roomFor(all []window, over, x float64) (room float64, larger []window) {
 	for {
-		weight, slope := 0.0, 0.0
-		for i := range all {
-			if s := &all[i]; s.came > x {
+		weight, slope, n := 0.0, 0.0, 0
+		for _, s := range all {
+			if s.came > x {
 				weight += s.weight
 				slope += s.weight / s.came
+				all[n], n = s, n+1
 			}
 		}
+		all = all[:n]
 		next := (weight - over) / slope
 		if !(next > x) { // also for NaN, when no window has more than x
-			return x
+			return x, all
 		}
 		x = next
 	}

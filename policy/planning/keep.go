@@ -61,9 +61,9 @@ func (p *plan) tooFew(o muster.Observation) bool {
 	return p.standby.TooFew && p.standby.Workers >= float64(o.Limits.Max)
 }
 
-// usableHeadroom returns the headroom in workers, as far as it can have work, and how many of them late messages pay for;
-// both are 0 while the arrivals are unknown. load returns how many slots the arrivals keep busy with messages of a mean
-// duration.
+// usableHeadroom returns the headroom in workers, as far as it can have work, and how many of them late messages pay
+// for; both are 0 while the arrivals are unknown. load returns how many slots the arrivals keep busy with messages of a
+// mean duration.
 func (p *plan) usableHeadroom(
 	o muster.Observation, load func(muster.Arrivals, float64) float64,
 ) (usable, forLate float64) {
