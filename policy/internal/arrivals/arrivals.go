@@ -111,13 +111,12 @@ func Typical(all []muster.Busiest) []muster.Busiest {
 // watched: the first seconds say little about a whole boot. With growth, a rate that grows steadily grows on: see
 // [Growth].
 func Expected(a muster.Arrivals, seconds float64, growth bool) float64 {
-	watched := cmp.Or(a.WatchedSeconds, 3600)
-	const most = 3600
+	watched := cmp.Or(a.WatchedSeconds, hour)
 	expected := 0.0
 	for _, w := range []struct{ over, rate float64 }{{10, a.TenSeconds}, {60, a.Minute}, {300, a.FiveMinutes},
-		{1200, a.TwentyMinutes}, {most, a.Hour}} {
+		{1200, a.TwentyMinutes}, {hour, a.Hour}} {
 		seen := math.Min(w.over, watched)
-		if w.over < seconds/3 && w.over < most {
+		if w.over < seconds/3 && w.over < hour {
 			continue
 		}
 		n := w.rate * seen
