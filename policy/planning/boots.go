@@ -89,12 +89,11 @@ const mostSpared = 32
 //
 // S is the slack, q the quantile, c the price of a late message, b the mean boot time. So where the quantile can be
 // kept it is, for each message; where it cannot, a worker is launched only for what it saves. All are needed where too
-// few durations were measured to tell the chance of a long one. With slack, they are also needed while more of the past
-// hour's messages were late than the quantile permits, beyond those that fail.
+// few durations were measured to tell the chance of a long one. With slack, they are also needed while the fleet is
+// behind: see [durations.Behind].
 func (p *plan) fewest(launch int, o muster.Observation) int {
-	w, slack := o.Progress.Value(), p.slack() > 0
-	if launch == 0 || p.agesUnknown || p.Few() ||
-		slack && w.InTime.Known && w.InTime.Value+w.FailingShare() < p.quantile {
+	slack := p.slack() > 0
+	if launch == 0 || p.agesUnknown || p.Few() || slack && durations.Behind(o) {
 		return launch
 	}
 	work := durations.Scaled(o.Processing, p.Mean/p.LongTermMean)
@@ -102,10 +101,14 @@ func (p *plan) fewest(launch int, o muster.Observation) int {
 		q, warm := *p, math.Min(float64(launches), p.pool.ready)
 		q.pending = append(slices.Clip(p.pending), pendingSlots{p.pool.boot, warm * p.slots, -1},
 			pendingSlots{p.boot, (float64(launches) - warm) * p.slots, 0})
-		return risk.Late(p.waiting, p.latency-p.lag, work, func(messages, within float64) bool {
-			begun := q.begunTogether(within)
-			return begun >= messages && (messages <= p.free || begun >= messages+p.varianceExtra(messages))
-		})
+		for _, v := range p.views() {
+			n, chance := risk.Late(p.waitingBehind(v.received), p.latency-v.lag, work, func(n, within float64) bool {
+				begun := q.begunTogether(within)
+				return begun >= n && (n <= p.free || begun >= n+p.varianceExtra(n))
+			})
+			late, worst = math.Max(late, n), math.Max(worst, chance)
+		}
+		return late, worst
 	}
 	if slack {
 		return sort.Search(launch, func(k int) bool {

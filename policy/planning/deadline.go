@@ -48,7 +48,7 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/24"
+	deadlineRevision = "deadline/25"
 )
 
 // Decide implements [muster.Policy].

@@ -68,6 +68,9 @@ type plan struct {
 	// unearned is how many messages the workers in service would have begun within the lag and did not. earned is how
 	// many they did: those finished, and the share begun of those in progress; infinite where nobody reports.
 	unearned, earned float64
+	// received is how many of the counted messages workers have received since, if the counts are as old as they may
+	// be: see views. attempts is how long a message keeps slots busy, over its own work: see [durations.Attempts].
+	received, attempts float64
 	// spared is how many launches fewest leaves out.
 	spared int
 	// racers is how many workers are launched beyond those that the messages need, because the first of them all is
@@ -108,9 +111,13 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	if scale <= 0 {
 		scale = 1
 	}
-	c := o.Capacity
+	c, attempts := o.Capacity, durations.Attempts(o)
+	if durations.Behind(o) {
+		w = w.Times(attempts)
+	}
 	p := plan{
-		Work: w, waiting: o.ByAge(), slots: math.Max(1, c.SlotsPerWorker), inService: float64(c.Slots),
+		Work: w, attempts: attempts, waiting: o.ByAge(),
+		slots: math.Max(1, c.SlotsPerWorker), inService: float64(c.Slots),
 		free: float64(max(0, c.Slots-c.BusySlots)),
 		boot: durations.BootWithMargin(o.Boot), lag: o.LateSeconds(), quantile: o.Objective.Quantile,
 		arrivals: o.Arrivals,
@@ -155,7 +162,12 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	}
 	p.earned = math.Inf(1)
 	if p.lag > 0 && o.Pace.Finished > 0 {
-		p.earned = o.FinishedSince + float64(c.BusySlots)*math.Max(0, 1-c.HeldMeanSeconds/p.lag)
+		began := float64(c.BusySlots) * math.Max(0, 1-c.HeldMeanSeconds/p.lag)
+		p.earned = o.FinishedSince + began
+		if held := o.InFlight(); held.Known {
+			within := o.FinishedSince * p.lag / (p.lag + countedBefore)
+			p.received = math.Max(0, within+began-math.Max(0, held.Value-o.Retrying))
+		}
 	}
 	p.begin()
 	return p
@@ -243,7 +255,7 @@ func (p *plan) nearMax(o muster.Observation) {
 		return
 	}
 	const free = 0.3 // the share of the maximum up to which all of the objective is used: three times the load fits
-	busy := arrivals.LoadOver(o.Arrivals, p.LongTermMean, math.Min(p.latency/4, p.slack()))
+	busy := p.attempts * arrivals.LoadOver(o.Arrivals, p.LongTermMean, math.Min(p.latency/4, p.slack()))
 	share := busy / p.slots / float64(o.Limits.Max)
 	if share > free {
 		least := math.Min(p.latency, p.LongTermTail+p.boot+p.step)
@@ -341,20 +353,27 @@ func (p *plan) needAfter(delay float64) need {
 			greatest = need{workers, ahead, latest, why, false}
 		}
 	}
-	late, sooner := 0.0, false
+	late, sooner, views := 0.0, false, p.views()
 	for i, g := range p.waiting {
 		ahead += g.Messages
-		switch latest := p.lastMoment(g); {
-		case latest < p.soonestBoot():
-			late = ahead
-		case latest >= ready || p.pool.canBegin(p, ahead-p.begunBy[i], latest-delay):
-			count(forWaiting, ahead, latest, p.begunBy[i])
-		case p.begunBy[i] >= ahead:
-		case latest >= p.boot || p.pool.canBegin(p, ahead-p.begunBy[i], latest):
-			return need{math.Inf(1), ahead, latest, forWaiting, false}
-		default: // only the pool is in time, and only for some of them: for more if it is used sooner
-			late, sooner = ahead, true
-			count(forWaiting, ahead, latest, p.begunBy[i])
+		for _, v := range views {
+			left, latest, begun := ahead-v.received, p.lastMoment(g)+p.lag-v.lag, p.begunBy[i]
+			if v.lag != p.lag {
+				begun = p.begunTogether(latest)
+			}
+			switch {
+			case left <= 0 && v.received > 0:
+			case latest < p.soonestBoot():
+				late = math.Max(late, left)
+			case latest >= ready || p.pool.canBegin(p, left-begun, latest-delay):
+				count(forWaiting, left, latest, begun)
+			case begun >= left:
+			case latest >= p.boot || p.pool.canBegin(p, left-begun, latest):
+				return need{math.Inf(1), left, latest, forWaiting, false}
+			default: // only the pool is in time, and only for some of them: for more if it is used sooner
+				late, sooner = math.Max(late, left), true
+				count(forWaiting, left, latest, begun)
+			}
 		}
 	}
 	if late > 0 {

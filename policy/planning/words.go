@@ -29,7 +29,8 @@ func (p *plan) finished(messages float64) (float64, bool) {
 }
 
 // reasons returns the values of a term that only some decisions have: the idle stop, the workers that full ones ask
-// for, and those kept because messages were late, with the share of those.
+// for, what workers received since old counts, what failing attempts add to the work, and the workers kept because
+// messages were late, with the share of those.
 func (p *plan) reasons(d muster.Decision, o muster.Observation) (in []muster.Value) {
 	if d.IdleStop > 0 {
 		in = append(in, rules.Value("idle_stop_s", rules.Round3(d.IdleStop.Seconds())))
@@ -39,6 +40,12 @@ func (p *plan) reasons(d muster.Decision, o muster.Observation) (in []muster.Val
 	}
 	if p.done {
 		in = append(in, rules.Value("finished_since", o.FinishedSince))
+	}
+	if p.received > 0 {
+		in = append(in, rules.Value("received_since", rules.Round3(p.received)))
+	}
+	if p.attempts > 1 {
+		in = append(in, rules.Value("attempts", rules.Round3(p.attempts)))
 	}
 	if p.forLate >= notable {
 		in = append(in, rules.Value("kept_for_late", rules.Round3(p.forLate)))
@@ -110,6 +117,9 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 		render.Seconds(math.Round(p.oldest())))
 	if late := o.LateSeconds(); late > 0 {
 		waiting += " or up to " + render.Seconds(math.Round(late)) + " more"
+		if n := math.Round(p.received); n > 0 {
+			waiting += fmt.Sprintf(", without %.0f that workers have received since", n)
+		}
 	}
 	if p.guessed {
 		waiting += fmt.Sprintf("; one may take %s, for few durations are measured (%d)",

@@ -97,6 +97,11 @@ func unlikeBefore() []Named {
 	doubtful := event("", "poisson:rate=0.0027,service=29m,cv=0.85,duration=100h", 70*m, 144*s, 140)
 	doubtful.Objective.Quantile, doubtful.World.Poison, doubtful.World.Stale = 0.95, 0.08, 45*s
 	doubtful.World.RetryBase, doubtful.World.MaxReceives, doubtful.World.Visibility = 30*s, 3, 30*s
+	old := event("", "steady:rate=8,duration=30m,service=80ms,cv=0.5", 21*s, 300*time.Millisecond, 100)
+	old.World.Stale = 16 * s
+	retried := event("", "poisson:rate=1.4,duration=2h,service=75s,cv=0.5", 228*s, 7*m, 2000)
+	retried.World.Poison, retried.World.RetryBase = 0.1, 10*s
+	retried.World.MaxReceives, retried.World.Visibility = 3, 30*s
 	return []Named{
 		{Name: "50 messages of 50 s at once, told nothing",
 			Found: "1.86 times what a schedule pays that knows the mean",
@@ -136,6 +141,12 @@ func unlikeBefore() []Named {
 		{Name: "messages of 29 min, objective 70 min at 95 %, old counts, failing messages", Found: "three workers " +
 			"launched for each message, in case others came while they boot: 1,600 launches for 965 messages",
 			Event: doubtful, Least: 0.8, MostRatio: 1.33, MostLaunches: 12, MostPeak: 40},
+		{Name: "8 messages a second of 80 ms, objective 21 s, counts 16 s old", Found: "20 workers at a time where " +
+			"one does: messages that had been received since were taken to be late",
+			Event: old, Least: 0.98, MostRatio: 2.5, MostPeak: 6},
+		{Name: "a tenth of the messages fails, boot 7 min, objective 228 s", Found: "19 % in time for an hour: " +
+			"workers that were busy with failing attempts were taken to be ready for other messages",
+			Event: retried, Least: 0.7, MostRatio: 1.8, MostPeak: 400},
 	}
 }
 

@@ -49,6 +49,14 @@ type Work struct {
 	Hanging float64
 }
 
+// Times returns the work where a message takes so many times as long in the mean, at least once. Tails do not change,
+// but are at least the mean.
+func (w Work) Times(n float64) Work {
+	w.Mean, w.FinishedMean, w.LongTermMean = n*w.Mean, n*w.FinishedMean, n*w.LongTermMean
+	w.Tail, w.LongTermTail = math.Max(w.Tail, w.Mean), math.Max(w.LongTermTail, w.LongTermMean)
+	return w
+}
+
 // weightBefore is how many durations the long-term mean counts for against the last minutes, if durations are about
 // equal. If they vary, it counts for more, because more durations are needed to tell a change from chance.
 const weightBefore = 8
