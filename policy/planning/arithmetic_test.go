@@ -63,7 +63,7 @@ func TestArithmeticThatThePageWorksOut(t *testing.T) {
 	const elsewhere = 6 // those of policy/arithmetic_test.go and policy/outlook
 	worked := append([]string{workedByExact(), workedByJump()}, workedByDeadline()...)
 	worked = append(append(worked, workedWhenLate()...), workedAtMax())
-	worked = append(append(worked, workedByFinished()...), workedByFullWorkers())
+	worked = append(append(worked, workedByFinished()...), workedByFullWorkers(), workedByOldCounts(), workedByAttempts())
 	worked = append(worked, workedByFewest()...)
 	for _, w := range worked {
 		if !strings.Contains(joined, "*Worked*: "+w) {
@@ -102,6 +102,26 @@ func workedByFinished() []string {
 		fmt.Sprintf("with a price of %v worker-seconds it is 300 / 240, so a worker is launched at once %s.",
 			dear.price, does),
 	}
+}
+
+func workedByOldCounts() string {
+	o := seenLate(75)
+	p := planOf(o)
+	d := Deadline{}.Decide(o, nil)
+	o.FinishedSince = 0
+	return fmt.Sprintf("counts that may be %v s old show %v messages, eight for each of the last 13 seconds; 75 were "+
+		"finished since, and one is in progress: R = %s. With an objective of %v s, messages of 0.1 s and boots of 1 s, "+
+		"%d workers are wanted. Without R it would be %d.", p.lag, o.Backlog().Value, three(p.received),
+		o.Objective.Latency.Seconds(), d.Desired, Deadline{}.Decide(o, nil).Desired)
+}
+
+func workedByAttempts() string {
+	of := func(seconds float64) string {
+		return three(durations.Attempts(muster.Observation{Processing: lasting(10, 90),
+			Progress: &muster.Progress{Failed: 30, Finished: 90, Failing: lasting(seconds, 30)}}))
+	}
+	return fmt.Sprintf("30 attempts failed and 90 messages finished, all in 10 s: a = %s. Failing attempts that time out "+
+		"after a minute make it %s.", of(10), of(60))
 }
 
 func workedByFullWorkers() string {
