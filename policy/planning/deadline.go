@@ -142,7 +142,8 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 	}
 	waiting := o.Backlog().Value
 	if waiting == 0 {
-		return d.With(idleTerm(o, kept{keep, because, plan.mayConsolidate(), plan.reasons(d, o)}))
+		drain := !p.Prompt && plan.mayDrain(o.Arrivals)
+		return d.With(idleTerm(o, kept{keep, because, plan.mayConsolidate(), drain, plan.reasons(d, o)}))
 	}
 	need := plan.needAfter(0)
 	launch := 0
@@ -259,8 +260,9 @@ type kept struct {
 	// workers is their number, because the reason for it as a clause.
 	workers int
 	because string
-	// consolidate lets the fleet shrink to the workers that could hold all messages in progress between them.
-	consolidate bool
+	// consolidate lets the fleet shrink to the workers that could hold all messages in progress between them, drain to
+	// those that are kept.
+	consolidate, drain bool
 	// reasons are further values of the term.
 	reasons []muster.Value
 }
@@ -282,7 +284,14 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 		working = min(busy, c.InService()) // messages that wait for a retry may outnumber the workers
 	}
 	why := rules.NothingWaits(o) + "; " + countIs(working, "worker") + " busy"
-	if busy < c.Busy {
+	if drain := working - keep.workers; keep.drain && drain > 0 {
+		busy = keep.workers
+		take := "take"
+		if drain == 1 {
+			take = "takes"
+		}
+		why += fmt.Sprintf(", and %d %s no more messages: the next ones can wait for workers that they fill", drain, take)
+	} else if busy < c.Busy {
 		why = fmt.Sprintf("%s; %s busy, and %d can hold all messages in progress", rules.NothingWaits(o),
 			countIs(c.Busy, "worker"),
 			busy)

@@ -274,6 +274,14 @@ func (p *plan) mayConsolidate() bool {
 	return p.slots > 1 && (p.slack() > 0 || p.arrivals.Known && cmp.Or(p.arrivals.WatchedSeconds, 3600) >= 300)
 }
 
+// mayDrain tells whether workers may stop taking messages while they hold some: what comes next waits for workers that
+// it fills. It is so for several slots, if one of them is busy on average: such a worker is never idle, however many
+// other slots are. The slack must leave time for it to end and for the boot of another one.
+func (p *plan) mayDrain(a muster.Arrivals) bool {
+	return p.slots > 1 && a.Known && arrivals.Load(a, p.LongTermMean) >= 1 &&
+		p.slack() >= math.Max(p.LongTermTail, p.Longest)+p.bootMean
+}
+
 // usableSlots returns how many slots can have work by the time that a worker launched now is ready, or by the next
 // decision. It is one slot for each message in progress, for each that waits, and for each that may arrive until then.
 // Messages that arrive later find workers launched later, so headroom above this number would be idle.

@@ -1,11 +1,5 @@
 package planning
 
-import (
-	"slices"
-
-	"github.com/muster-scale/muster"
-)
-
 // view is one way to read the counts of a queue: they are lag seconds old, and workers have received so many of the
 // counted messages since, the oldest first.
 type view struct{ lag, received float64 }
@@ -23,19 +17,3 @@ func (p *plan) views() []view {
 
 // countedBefore is for how many seconds more than the lag [muster.Observation].FinishedSince counts, on average.
 const countedBefore = 7.5
-
-// waitingBehind returns the waiting messages without the oldest ones, so many of them.
-func (p *plan) waitingBehind(received float64) []muster.Waiting {
-	for i, g := range p.waiting {
-		if received == 0 {
-			return p.waiting[i:]
-		}
-		if g.Messages > received {
-			left := slices.Clone(p.waiting[i:])
-			left[0].Messages -= received
-			return left
-		}
-		received -= g.Messages
-	}
-	return nil
-}

@@ -7,6 +7,7 @@ package risk
 
 import (
 	"math"
+	"slices"
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy/internal/durations"
@@ -57,4 +58,21 @@ func When(messages, most, exact float64, begun func(messages, within float64) bo
 		}
 	}
 	return most
+}
+
+// Without returns the waiting messages, in groups by age, without so many of the oldest ones. The argument does not
+// change.
+func Without(oldest float64, waiting []muster.Waiting) []muster.Waiting {
+	for i, g := range waiting {
+		if oldest == 0 {
+			return waiting[i:]
+		}
+		if g.Messages > oldest {
+			left := slices.Clone(waiting[i:])
+			left[0].Messages -= oldest
+			return left
+		}
+		oldest -= g.Messages
+	}
+	return nil
 }
