@@ -63,7 +63,8 @@ func TestArithmeticThatThePageWorksOut(t *testing.T) {
 	const elsewhere = 6 // those of policy/arithmetic_test.go and policy/outlook
 	worked := append([]string{workedByExact(), workedByJump()}, workedByDeadline()...)
 	worked = append(append(worked, workedWhenLate()...), workedAtMax())
-	worked = append(append(worked, workedByFinished()...), workedByFullWorkers(), workedByOldCounts(), workedByAttempts())
+	worked = append(append(worked, workedByFinished()...), workedByFullWorkers(), workedByOldCounts(),
+		workedByAttempts(), workedByDraining())
 	worked = append(worked, workedByFewest()...)
 	for _, w := range worked {
 		if !strings.Contains(joined, "*Worked*: "+w) {
@@ -110,9 +111,24 @@ func workedByOldCounts() string {
 	d := Deadline{}.Decide(o, nil)
 	o.FinishedSince = 0
 	return fmt.Sprintf("counts that may be %v s old show %v messages, eight for each of the last 13 seconds; 75 were "+
-		"finished since, and one is in progress: R = %s. With an objective of %v s, messages of 0.1 s and boots of 1 s, "+
-		"%d workers are wanted. Without R it would be %d.", p.lag, o.Backlog().Value, three(p.received),
+		"finished since, and one is in progress: R = %s. With an objective of %v s, messages of 0.1 s and boots of "+
+		"1 s, %d workers are wanted. Without R it would be %d.", p.lag, o.Backlog().Value, three(p.received),
 		o.Objective.Latency.Seconds(), d.Desired, Deadline{}.Decide(o, nil).Desired)
+}
+
+func workedByDraining() string {
+	of := func(slots float64, workers int) string {
+		switch n := (Deadline{}).Decide(shared(slots, workers), nil).Desired; n {
+		case 0:
+			return "none is kept, and the one that is there takes no more"
+		case 1:
+			return "one stays"
+		default:
+			return fmt.Sprint(n, " stay")
+		}
+	}
+	return fmt.Sprintf("workers of 36 slots take 17 minutes for a message, and 13.6 slots are busy. With an "+
+		"objective of seven hours, %s. Of 1.5 workers' work, %s.", of(13.6, 1), of(54, 2))
 }
 
 func workedByAttempts() string {
@@ -120,8 +136,8 @@ func workedByAttempts() string {
 		return three(durations.Attempts(muster.Observation{Processing: lasting(10, 90),
 			Progress: &muster.Progress{Failed: 30, Finished: 90, Failing: lasting(seconds, 30)}}))
 	}
-	return fmt.Sprintf("30 attempts failed and 90 messages finished, all in 10 s: a = %s. Failing attempts that time out "+
-		"after a minute make it %s.", of(10), of(60))
+	return fmt.Sprintf("30 attempts failed and 90 messages finished, all in 10 s: a = %s. Failing attempts that "+
+		"time out after a minute make it %s.", of(10), of(60))
 }
 
 func workedByFullWorkers() string {

@@ -102,7 +102,8 @@ func (p *plan) fewest(launch int, o muster.Observation) int {
 		q.pending = append(slices.Clip(p.pending), pendingSlots{p.pool.boot, warm * p.slots, -1},
 			pendingSlots{p.boot, (float64(launches) - warm) * p.slots, 0})
 		for _, v := range p.views() {
-			n, chance := risk.Late(risk.Without(v.received, p.waiting), p.latency-v.lag, work, func(n, within float64) bool {
+			left := risk.Without(v.received, p.waiting)
+			n, chance := risk.Late(left, p.latency-v.lag, work, func(n, within float64) bool {
 				begun := q.begunTogether(within)
 				return begun >= n && (n <= p.free || begun >= n+p.varianceExtra(n))
 			})

@@ -290,7 +290,8 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 		if drain == 1 {
 			take = "takes"
 		}
-		why += fmt.Sprintf(", and %d %s no more messages: the next ones can wait for workers that they fill", drain, take)
+		why += fmt.Sprintf(", and %d %s no more messages: the next ones can wait for workers that they fill",
+			drain, take)
 	} else if busy < c.Busy {
 		why = fmt.Sprintf("%s; %s busy, and %d can hold all messages in progress", rules.NothingWaits(o),
 			countIs(c.Busy, "worker"),
