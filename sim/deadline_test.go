@@ -131,3 +131,22 @@ func TestCountsThatLagBehindMakeHardlyAnythingLate(t *testing.T) {
 		})
 	}
 }
+
+// A worker that handles many messages at once costs the same with one of them as with all. So those that can wait do,
+// until they fill one, and no worker stays only because some message reaches it all the time.
+func TestSlotsAreFilledWhereMessagesCanWait(t *testing.T) {
+	const latency, work, boot, apart, slots = 7 * time.Hour, 17 * time.Minute, time.Minute, 75 * time.Second, 36
+	var all []trace.Message
+	for at := time.Duration(0); at < 50*time.Hour; at += apart {
+		all = append(all, trace.Message{Arrival: at, Service: work})
+	}
+	settings := timely(t, latency, work, boot, 1)
+	settings.Poll = 30 * time.Second
+	res := ran(t, Options{Settings: settings, Trace: trace.Of("steady", all...),
+		World: world.World{Boot: world.Draw{Mean: boot}, Slots: slots}})
+	least := float64(len(all)) * work.Seconds() / slots
+	if res.InTime != int64(len(all)) || res.WorkerSeconds > 1.35*least {
+		t.Errorf("%d of %d in time for %.2f times the worker-seconds that full workers take; want all for 1.35 times",
+			res.InTime, len(all), res.WorkerSeconds/least)
+	}
+}
