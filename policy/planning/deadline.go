@@ -142,7 +142,7 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 	}
 	waiting := o.Backlog().Value
 	if waiting == 0 {
-		drain := !p.Prompt && plan.mayDrain(o.Arrivals)
+		drain := !p.Prompt && o.Expected.None() && plan.mayDrain(o.Arrivals)
 		return d.With(idleTerm(o, kept{keep, because, plan.mayConsolidate(), drain, plan.reasons(d, o)}))
 	}
 	need := plan.needAfter(0)

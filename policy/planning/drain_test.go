@@ -51,6 +51,9 @@ func TestAWorkerOfManySlotsTakesNoMoreMessagesThatCanWait(t *testing.T) {
 		}, 1, "1 worker is busy"},
 		{"workers cost almost nothing", 13.6, 1, func(_ *muster.Observation, p *Deadline) { p.Prompt = true }, 1,
 			"1 worker is busy"},
+		{"a tree is running, and sends more at once", 13.6, 1, func(o *muster.Observation, _ *Deadline) {
+			o.Expected = &muster.Expected{Known: true, Trees: 1}
+		}, 1, "1 worker is busy"},
 		{"a message waits", 13.6, 1, func(o *muster.Observation, _ *Deadline) {
 			o.Queues[0].Backlog = muster.Measured(o.At, 1)
 		}, 1, "1 worker finishes them"},
