@@ -137,7 +137,7 @@ func workedByAttempts() string {
 			Progress: &muster.Progress{Failed: 30, Finished: 90, Failing: lasting(seconds, 30)}}))
 	}
 	return fmt.Sprintf("30 attempts failed and 90 messages finished, all in 10 s: a = %s. Failing attempts that "+
-		"time out after a minute make it %s.", of(10), of(60))
+		"time out after 20 s make it %s.", of(10), of(20))
 }
 
 func workedByFullWorkers() string {

@@ -49,6 +49,9 @@ func TestAWorkerOfManySlotsTakesNoMoreMessagesThatCanWait(t *testing.T) {
 		{"nobody knows what comes", 13.6, 1, func(o *muster.Observation, _ *Deadline) {
 			o.Arrivals = muster.Arrivals{}
 		}, 1, "1 worker is busy"},
+		{"99 durations say too little about a long one", 13.6, 1, func(o *muster.Observation, _ *Deadline) {
+			o.Processing.Count = 99
+		}, 1, "1 worker is busy"},
 		{"workers cost almost nothing", 13.6, 1, func(_ *muster.Observation, p *Deadline) { p.Prompt = true }, 1,
 			"1 worker is busy"},
 		{"a tree is running, and sends more at once", 13.6, 1, func(o *muster.Observation, _ *Deadline) {

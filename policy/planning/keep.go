@@ -276,9 +276,10 @@ func (p *plan) mayConsolidate() bool {
 
 // mayDrain tells whether workers may stop taking messages while they hold some: what comes next waits for workers that
 // it fills. It is so for several slots, if one of them is busy on average: such a worker is never idle, however many
-// other slots are. The slack must leave time for it to end and for the boot of another one.
+// other slots are. The slack must leave time for it to end and for the boot of another one. It is not known of few
+// durations.
 func (p *plan) mayDrain(a muster.Arrivals) bool {
-	return p.slots > 1 && a.Known && arrivals.Load(a, p.LongTermMean) >= 1 &&
+	return p.slots > 1 && a.Known && !p.Few() && arrivals.Load(a, p.LongTermMean) >= 1 &&
 		p.slack() >= math.Max(p.LongTermTail, p.Longest)+p.bootMean
 }
 

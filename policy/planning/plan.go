@@ -111,12 +111,9 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	if scale <= 0 {
 		scale = 1
 	}
-	c, attempts := o.Capacity, durations.Attempts(o)
-	if durations.Behind(o) {
-		w = w.Times(attempts)
-	}
+	c := o.Capacity
 	p := plan{
-		Work: w, attempts: attempts, waiting: o.ByAge(),
+		Work: w, attempts: durations.Attempts(o), waiting: o.ByAge(),
 		slots: math.Max(1, c.SlotsPerWorker), inService: float64(c.Slots),
 		free: float64(max(0, c.Slots-c.BusySlots)),
 		boot: durations.BootWithMargin(o.Boot), lag: o.LateSeconds(), quantile: o.Objective.Quantile,
@@ -133,6 +130,9 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	p.price = o.Objective.PriceOfLate(p.bootMean, w.LongTermMean)
 	p.pool = poolOf(o, p.boot)
 	p.step = 2 * poll
+	if p.slack() <= 0 && durations.Behind(o) {
+		p.Work = p.Times(p.attempts)
+	}
 	p.tooLateShare = p.launchesTooLate(o.Processing)
 	p.nearMax(o)
 	p.estimateProgress(c)
