@@ -34,7 +34,8 @@ func TestFailingAttemptsAreAPartOfTheWork(t *testing.T) {
 		{"they fail after 15 s", failing(30, 15, 90, 1), 1.5},
 		{"they time out after a minute, which is too much to conclude", failing(30, 60, 90, 1), 2},
 		{"more fail than finish: each message may still succeed once", failing(90, 10, 10, 1), 2},
-		{"nothing has finished", failing(5, 10, 0, 1), 2},
+		{"nothing has finished", failing(10, 10, 0, 1), 2},
+		{"nine attempts are too few", failing(9, 10, 0, 1), 1},
 		{"how long the work takes is unknown", unmeasured, 1},
 		{"nobody says what failed", muster.Observation{Processing: unmeasured.Processing}, 1},
 	} {
