@@ -60,8 +60,8 @@ func When(messages, most, exact float64, begun func(messages, within float64) bo
 	return most
 }
 
-// Without returns the waiting messages, in groups by age, without so many of the oldest ones. The argument does not
-// change.
+// Without returns the waiting messages, in groups by age, oldest first, without so many of the oldest ones; nil if none
+// is left. The argument does not change.
 func Without(oldest float64, waiting []muster.Waiting) []muster.Waiting {
 	for i, g := range waiting {
 		if oldest == 0 {

@@ -2,6 +2,7 @@ package risk_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/muster-scale/muster"
@@ -93,4 +94,28 @@ func TestWhenIsTheFirstMomentAtWhichSoManyHaveBegun(t *testing.T) {
 			t.Errorf("%v messages begin within %v s, found %v", messages, want, at)
 		}
 	})
+}
+
+func TestTheOldestMessagesAreLeftOut(t *testing.T) {
+	waiting := []muster.Waiting{{AgeSeconds: 9, Messages: 4}, {AgeSeconds: 5, Messages: 2}}
+	before := slices.Clone(waiting)
+	for _, row := range []struct {
+		name   string
+		oldest float64
+		want   []muster.Waiting
+	}{
+		{"none", 0, waiting},
+		{"a part of the first group", 1.5, []muster.Waiting{{AgeSeconds: 9, Messages: 2.5}, waiting[1]}},
+		{"the whole first group", 4, waiting[1:]},
+		{"a part of the second", 5, []muster.Waiting{{AgeSeconds: 5, Messages: 1}}},
+		{"all of them", 6, nil},
+		{"more than there are", 10, nil},
+	} {
+		if found := risk.Without(row.oldest, waiting); !slices.Equal(found, row.want) {
+			t.Errorf("%s: found %v, want %v", row.name, found, row.want)
+		}
+	}
+	if !slices.Equal(waiting, before) {
+		t.Errorf("%v became %v", before, waiting)
+	}
 }
