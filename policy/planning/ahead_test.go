@@ -60,7 +60,7 @@ func TestARampIsForeseenOnlyIfALaunchIsTooLate(t *testing.T) {
 		{"a launch is in time", 600, 95*100 - math.Sqrt(95*60)*100/60},
 	} {
 		work := durations.Work{LongTermMean: 1, LongTermTail: 1}
-		p := &plan{Work: work, latency: row.latency, boot: 100, arrivals: ramp}
+		p := &plan{Work: work, latency: row.latency, boot: 100, arrivals: ramp, pace: 95}
 		if got := p.expectedArrivals(100); math.Abs(got-row.want) > 1 {
 			t.Errorf("%s: %v come within 100 s, want %v", row.name, got, row.want)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/muster-scale/muster/policy/internal/durations"
 	"github.com/muster-scale/muster/policy/internal/lateness"
 	"github.com/muster-scale/muster/policy/internal/quiet"
+	"github.com/muster-scale/muster/policy/internal/room"
 	"github.com/muster-scale/muster/policy/internal/rules"
 	"github.com/muster-scale/muster/policy/internal/saturation"
 	"github.com/muster-scale/muster/policy/internal/start"
@@ -65,7 +66,7 @@ func TestArithmeticThatThePageWorksOut(t *testing.T) {
 	worked = append(append(worked, workedWhenLate()...), workedAtMax())
 	worked = append(append(worked, workedByFinished()...), workedByFullWorkers(), workedByOldCounts(),
 		workedByAttempts(), workedByDraining())
-	worked = append(worked, workedByFewest()...)
+	worked = append(append(worked, workedByFewest()...), workedByTails(), workedByWorthwhile())
 	for _, w := range worked {
 		if !strings.Contains(joined, "*Worked*: "+w) {
 			t.Errorf("docs/arithmetic.md does not say what the code computes:\n%s", w)
@@ -162,20 +163,44 @@ func workedByFewest() []string {
 	launched := func(latency time.Duration, quantile, age, messages float64) (need string, n int) {
 		o := straggling(age, messages)
 		o.Objective.Latency, o.Objective.Quantile = latency, quantile
+		if messages < 10 {
+			o.Capacity.Slots, o.Capacity.BusySlots, o.Capacity.SlotsPerWorker = 1, 1, 1
+			o.Capacity.HeldDeviationSeconds = 0
+		}
 		return three(planOf(o).needAfter(0).workers), Deadline{}.Decide(o, nil).Desired - o.Capacity.Active()
 	}
-	need, of95 := launched(30*time.Minute, 0.95, 1218, 30)
-	_, of99 := launched(30*time.Minute, 0.99, 1218, 30)
+	need, of95 := launched(30*time.Minute, 0.95, 1046, 4)
+	_, of99 := launched(30*time.Minute, 0.99, 1046, 4)
 	some, few := launched(9*time.Minute, 0.99, 100, 20)
 	more, most := launched(9*time.Minute, 0.99, 100, 100)
 	return []string{
-		fmt.Sprintf("messages take 60 s, one in twenty 300 s and more, one in a hundred 600 s. A worker of ten slots "+
-			"is there, boots take 120 s, the objective is 30 minutes, and 30 messages have waited for 1218 s: %s "+
-			"workers are needed. But each begins so soon that between 1 %% and 5 %% of the work would be late: with q "+
-			"= 0.95 %d are launched, with q = 0.99 %d.", need, of95, of99),
-		fmt.Sprintf("with an objective of nine minutes no launch is in time for all. 20 messages that have waited for "+
-			"100 s need %s workers, and %d are launched; 100 need %s, and %d are launched.", some, few, more, most),
+		fmt.Sprintf("messages take 60 s, one in twenty 300 s and more, one in a hundred 600 s. A worker is "+
+			"there, boots take 120 s, the objective is 30 minutes, and 4 messages have waited for 1046 s: %s workers "+
+			"are needed. But each begins so soon that between 1 %% and 5 %% of the work would be late: with q = 0.95 "+
+			"%d are launched, with q = 0.99 %d.", need, of95, of99),
+		fmt.Sprintf("with a worker of ten slots and an objective of nine minutes no launch is in time for all. 20 "+
+			"messages that have waited for 100 s need %s workers, and %d are launched; 100 need %s, and %d are "+
+			"launched.", some, few, more, most),
 	}
+}
+
+func workedByTails() string {
+	tail := func(quantile float64) string {
+		w, _ := durations.Of(muster.Observation{Objective: muster.Objective{Quantile: quantile},
+			Processing: muster.Estimate{Known: true, Count: 1000, MeanSeconds: 15, P50Seconds: 10, P95Seconds: 40,
+				P99Seconds: 60}})
+		return three(w.Tail)
+	}
+	return fmt.Sprintf("half of the messages take up to 10 s, one in twenty 40 s and more, one in a hundred 60 s: "+
+		"with q = 0.95 d is %s s, with q = 0.99 %s s, and with q = 0.999 %s s.", tail(0.95), tail(0.99), tail(0.999))
+}
+
+func workedByWorthwhile() string {
+	p := plan{price: 60, bootMean: 20, step: 2, tooLateShare: 0.5}
+	rarely := p.worthwhile(9.2, 27)
+	p.tooLateShare = 1
+	return fmt.Sprintf("27 messages need 9.2 workers. With a price of 60 s, boots of 20 s and polls of a second, %s "+
+		"workers count with u = 0.5, and %s with u = 1.", three(rarely), three(p.worthwhile(9.2, 27)))
 }
 
 func workedByExact() string {
@@ -284,13 +309,16 @@ func workedWhenLate() []string {
 	o, p := planned(2, 10*time.Second, 60*time.Second)
 	minute := muster.Arrivals{Busiest: []muster.Busiest{{OverSeconds: 5}, {OverSeconds: 60, Messages: 300}}}
 	spare := p.latency - p.LongTermMean
-	room := p.busiestSlots(minute, 0, spare, func(b muster.Busiest) float64 { return b.Messages })
-	kingman := plan{Work: durations.Work{LongTermMean: 2, Variation: 1}, quantile: 0.99, boot: 30, tooLateShare: 1}
-	seldom := kingman
-	seldom.tooLateShare = 0.1
+	random := room.Work{Mean: 2, Variation: 1, Boot: 30, TooLate: 1, Quantile: 0.99}
+	all := func(b muster.Busiest) float64 { return b.Messages }
+	seldom, spread := random, random
+	seldom.TooLate, spread.TooLate = 0.1, 0
+	within := spread.Busiest(minute.Busiest, 0, spare, all)
+	beside := random.Busiest(minute.Busiest, 0, spare, all)
 	missed := func(latency float64) string {
 		p := plan{Work: durations.Work{Mean: 60, LongTermMean: 60}, latency: latency, step: 2, boot: 39, bootMean: 30}
-		return three(p.launchesTooLate(muster.Estimate{P50Seconds: 60, P95Seconds: 60, P99Seconds: 60}))
+		return three(p.launchesTooLate(muster.Observation{Processing: muster.Estimate{P50Seconds: 60, P95Seconds: 60,
+			P99Seconds: 60}}))
 	}
 	catch := plan{Work: durations.Work{Mean: 2}, latency: 60, slots: 1, boot: 60, bootMean: 60,
 		price: 60}
@@ -316,10 +344,11 @@ func workedWhenLate() []string {
 	crowded := durations.Growth{Known: true, Base: 4, Useful: 2}
 	return []string{
 		fmt.Sprintf("300 messages of 2 s came within the busiest minute, and each may wait x = %s s: 300 x 2 / %s = "+
-			"%s slots begin them in time.", three(spare), three(60+spare), three(room)),
+			"%s slots begin them in time. They come at random, so with u = 1 %s are kept.",
+			three(spare), three(60+spare), three(within), three(beside)),
 		fmt.Sprintf("4 busy slots with work of 2 s that varies by as much, x = 8 s, boots of 30 s and a quantile of "+
 			"0.99 keep %s slots with u = 1, and %s with u = 0.1 (Kingman's formula).",
-			three(kingman.kingmanSlots(4, 8)), three(seldom.kingmanSlots(4, 8))),
+			three(random.Steady(4, 8)), three(seldom.Steady(4, 8))),
 		fmt.Sprintf("equal work of 60 s, boots of 30 s on average and b = 39 s, polls of a second. With P = 98 s, "+
 			"u = %s: the longest boots are too long. With P = 90 s, u = %s.", missed(98), missed(90)),
 		fmt.Sprintf("boots of 4 s and messages of 2 s make a late message cost %s worker-seconds; messages of 20 ms, "+

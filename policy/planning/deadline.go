@@ -48,7 +48,7 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/25"
+	deadlineRevision = "deadline/26"
 )
 
 // Decide implements [muster.Policy].

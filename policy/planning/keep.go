@@ -9,6 +9,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy/internal/arrivals"
 	"github.com/muster-scale/muster/policy/internal/quiet"
+	"github.com/muster-scale/muster/policy/internal/room"
 	"github.com/muster-scale/muster/policy/internal/rules"
 	"github.com/muster-scale/muster/policy/internal/saturation"
 )
@@ -169,7 +170,8 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 }
 
 // headroom returns how many workers to keep if the objective leaves no time to launch one for a message that has
-// arrived. The result is the larger of two sizes: busiestSlots, for bursts, and kingmanSlots, for arrivals at random.
+// arrived. The result is the larger of two sizes: [room.Work.Busiest], for bursts, and [room.Work.Steady], for arrivals
+// at random.
 //
 // The share of the messages to make room for is a newsvendor's question. For each share among [muster.RoomShares] and
 // the quantile,
@@ -185,6 +187,18 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 // workers cost more than late messages would: see idleTooLong, inVain and rarelyUseful.
 func (p *plan) headroom(a muster.Arrivals, usual float64) float64 {
 	spare, hourly := math.Max(0, p.latency-p.LongTermMean), a.Hour
+	work := room.Work{Mean: p.LongTermMean, Variation: p.Variation, Boot: p.boot, TooLate: p.tooLateShare,
+		Quantile: p.quantile}
+	busiest := func(messages func(muster.Busiest) float64) float64 {
+		return work.Busiest(a.Busiest, usual, spare, func(b muster.Busiest) float64 {
+			n := messages(b)
+			if p.forecast.Used {
+				b.Messages = n
+				n = arrivals.ForecastBusiest(p.forecast, b)
+			}
+			return n
+		})
+	}
 	rate, differs := arrivals.ForecastRate(p.forecast)
 	rises := p.forecast.Used && differs && rate > p.forecast.LatelyPerSecond
 	switch {
@@ -199,13 +213,12 @@ func (p *plan) headroom(a muster.Arrivals, usual float64) float64 {
 		slots, share := usual, 0.0
 		switch {
 		case k == len(shares):
-			all := func(b muster.Busiest) float64 { return b.Messages }
-			slots, share = p.busiestSlots(a, usual, spare, all), p.quantile
+			slots, share = busiest(func(b muster.Busiest) float64 { return b.Messages }), p.quantile
 		case k >= 0:
 			if share = shares[k]; share >= p.quantile {
 				continue
 			}
-			slots = p.busiestSlots(a, usual, spare, func(b muster.Busiest) float64 { return b.Rooms[k] })
+			slots = busiest(func(b muster.Busiest) float64 { return b.Rooms[k] })
 		}
 		cost := (slots-usual)/p.slots + p.price*hourly*p.tooLateShare*(p.quantile-share)
 		if cost <= least {
@@ -215,7 +228,7 @@ func (p *plan) headroom(a muster.Arrivals, usual float64) float64 {
 	if !rises && (p.idleTooLong(a, best) || p.inVain(a) || best <= p.slots && p.rarelyUseful(a)) {
 		return 0
 	}
-	return math.Max(best, p.kingmanSlots(usual, spare)) / p.slots
+	return math.Max(best, work.Steady(usual, spare)) / p.slots
 }
 
 // rarelyUseful tells whether messages come so rarely that one idle worker costs more than to launch one when a message
@@ -301,47 +314,14 @@ func (p *plan) usableSlots(o muster.Observation) float64 {
 	return p.inService - p.free + o.Backlog().Value + arrive
 }
 
-// idleTooLong tells whether the quiet time has cost more in idle workers than the headroom is worth.
+// idleTooLong tells whether the quiet time has cost more in idle workers than the headroom is worth. Where steady
+// arrivals pay for the workers, r c u >= 1 for each, it takes a silence that such arrivals do not explain as well: one
+// of five mean gaps, which comes once in 150.
 func (p *plan) idleTooLong(a muster.Arrivals, slots float64) bool {
-	return a.QuietSeconds > p.headroomWorth(a, slots/p.slots)
-}
-
-// busiestSlots returns how many slots the busiest times need:
-//
-//	max over the windows of min(N m / (w + x), N + usual)
-//
-// N is the number of messages in a window of w seconds, as messages returns it; m is the long-term mean duration.
-// spare, or x, is how long a message may wait in seconds: the work of a window may be spread over w + x. usual are the
-// slots that are busy anyway. More than one slot for each message never helps.
-func (p *plan) busiestSlots(a muster.Arrivals, usual, spare float64, messages func(muster.Busiest) float64) float64 {
-	slots := usual
-	for _, b := range a.Busiest {
-		n := messages(b)
-		if p.forecast.Used {
-			b.Messages = n
-			n = arrivals.ForecastBusiest(p.forecast, b)
-		}
-		slots = math.Max(slots, math.Min(n*p.LongTermMean/(b.OverSeconds+spare), n+usual))
-	}
-	return slots
-}
-
-// kingmanSlots returns how many slots keep waits within x seconds if messages arrive at random and keep a slots busy on
-// average:
-//
-//	a + b / (b + x) min(a, m (1 + v^2) / (2 max(m, x)) max(0, ln(u / (1 - q))))
-//
-// The parameters are a = busy and x = spare; m is the long-term mean duration, v the variation, q the quantile, b the
-// boot time, u the share of launches that come too late. By Kingman's formula, in heavy traffic the share
-// exp(-2 x (c - a) / (m (1 + v^2))) of the messages wait longer than x with c slots. Of those, only the share u is late
-// for that, so (1 - q) / u of all may wait; solved for c it gives the last term. Under light traffic that is too much,
-// and 2 a slots are enough. Only messages that arrive during a boot depend on slots kept ahead, hence b / (b + x). q
-// counts as at most 0.9999, so that the logarithm is finite.
-func (p *plan) kingmanSlots(busy, spare float64) float64 {
-	late := math.Max(1e-4, 1-p.quantile)
-	least := p.LongTermMean * (1 + p.Variation*p.Variation) / (2 * math.Max(p.LongTermMean, spare)) *
-		math.Log(math.Max(1, p.tooLateShare/late))
-	return busy + math.Min(least, busy)*p.boot/(p.boot+spare)
+	const unexplained = 5
+	workers, often := slots/p.slots, math.Max(a.FiveMinutes, a.Hour)
+	steady := math.Min(a.FiveMinutes, a.Hour)*p.price*p.tooLateShare >= math.Ceil(workers)
+	return a.QuietSeconds > p.headroomWorth(a, workers) && !(steady && a.QuietSeconds*often < unexplained)
 }
 
 // quietHeadroom returns the headroom of the last busy time in workers while the fleet is quiet; 0 while messages

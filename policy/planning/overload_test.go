@@ -235,7 +235,8 @@ func TestLateMessagesHurryOnlyForThoseThatCome(t *testing.T) {
 	}{
 		{"nothing arrives: within a boot, when each has begun 5", 0, 19},
 		{"one an hour", 1.0 / 3600, 19},
-		{"100 a second: those of a boot too, within half of one, when each has begun 3", 100, 2880},
+		{"100 a second: those of a boot too, within half of one, when each has begun 3; the last part of a worker " +
+			"does not pay", 100, 2879},
 	} {
 		o, _ := planned(14, 30*time.Second, time.Minute)
 		o.Queues = []muster.QueueObservation{{Backlog: muster.Measured(o.At, 94), InFlight: muster.Measured(o.At, 0),

@@ -60,6 +60,8 @@ type plan struct {
 	// probing is true if fewer workers are launched than the estimate needs, because only messages in progress support
 	// that estimate.
 	probing bool
+	// pace is the rate of the messages that ended within two minutes.
+	pace float64
 	// guessed is true if Tail is longer than all measured durations, because they are few.
 	guessed bool
 	// outdated is true if idle workers disprove the counted messages, done if messages that were finished since explain
@@ -117,7 +119,7 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 		slots: math.Max(1, c.SlotsPerWorker), inService: float64(c.Slots),
 		free: float64(max(0, c.Slots-c.BusySlots)),
 		boot: durations.BootWithMargin(o.Boot), lag: o.LateSeconds(), quantile: o.Objective.Quantile,
-		arrivals: o.Arrivals,
+		arrivals: o.Arrivals, pace: o.Pace.Finished / paceOver,
 	}
 	p.bootMean = p.boot
 	if o.Boot.Known && o.Boot.MeanSeconds > 0 {
@@ -133,7 +135,7 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	if p.slack() <= 0 && durations.Behind(o) {
 		p.Work = p.Times(p.attempts)
 	}
-	p.tooLateShare = p.launchesTooLate(o.Processing)
+	p.tooLateShare = p.launchesTooLate(o)
 	p.nearMax(o)
 	p.estimateProgress(c)
 	if !o.OldestAge().Known && !o.Arrivals.Known {
@@ -229,16 +231,17 @@ func (p *plan) estimateProgress(c muster.Capacity) {
 //
 //	u = (over(b) + 4 over(e) + over(2 e - b)) / 6 - lost
 //
-// over(x) is the share that is late after a boot of x. Nearly all boots keep b, their mean is e: three lengths with
-// these weights have the mean and the deviation of all. lost is the share that is late whatever is ready for it.
-func (p *plan) launchesTooLate(e muster.Estimate) float64 {
-	usual := p.LongTermMean / p.Mean
+// over(x) is the share that is late after a boot of x that is ordered half a poll after the message came. Nearly all
+// boots keep b, their mean is e: three lengths with these weights have the mean and the deviation of all. lost is the
+// share that is late whatever is ready for it.
+func (p *plan) launchesTooLate(o muster.Observation) float64 {
+	e, usual := o.Processing, p.LongTermMean/p.Mean
 	e.P50Seconds = math.Max(e.P50Seconds, 1e-3*p.LongTermMean)
 	over := func(after float64) float64 { return durations.ShareLonger(e, (p.latency-after)*usual) }
-	seen, lost := p.step/2+p.lag, over(0)
+	seen, lost := p.step/4+p.lag, over(0)
 	late := (over(seen+p.boot) + 4*over(seen+p.bootMean) + over(seen+2*p.bootMean-p.boot)) / 6
 	if p.Classes > 0 && p.slack() <= 0 {
-		late = math.Max(late, lost+(1-lost)*durations.RareShare) // the tail is that of a rare class
+		late = math.Max(late, lost+(1-lost)*durations.RareShare(o)) // the tail is that of a rare class
 	}
 	return late - lost
 }
@@ -348,8 +351,11 @@ func (p *plan) needAfter(delay float64) need {
 		if why == forWaiting {
 			each = p.launchesTogether
 		}
-		if workers := math.Min(p.workersToBegin(left, latest-delay, each), most(ahead)); workers > greatest.workers &&
-			(why != forArriving || workers > p.poolInTime()) {
+		workers := math.Min(p.workersToBegin(left, latest-delay, each), most(ahead))
+		if why == forArriving {
+			workers = p.worthwhile(workers, left)
+		}
+		if workers > greatest.workers && (why != forArriving || workers > p.poolInTime()) {
 			greatest = need{workers, ahead, latest, why, false}
 		}
 	}
@@ -410,6 +416,20 @@ func (p *plan) needForArrivals(ahead, wait float64, count func(why cause, ahead,
 	count(forArriving, ahead+p.expectedArrivals(boot+within-wait), p.boot+within, p.begun(boot+within))
 }
 
+// worthwhile returns the workers that messages to come need without the last, partly needed one, unless it pays:
+//
+//	c u f n / w > b + 2 p
+//
+// The part f of a worker begins f n / w of the n messages, if all w workers begin as many each; the share u of them is
+// late without it, at the price c. It costs the mean boot b, and is idle until two polls later.
+func (p *plan) worthwhile(workers, messages float64) float64 {
+	whole := math.Floor(workers)
+	if p.price*p.tooLateShare*(workers-whole)*messages/workers > p.bootMean+p.step {
+		return workers
+	}
+	return whole
+}
+
 // catchUp returns within how many seconds to work off a backlog of messages, while rate more a second arrive and are
 // late because of it. It minimises the cost of extra boots and late messages:
 //
@@ -453,7 +473,7 @@ func (p *plan) varianceExtra(ahead float64) float64 {
 // expectedArrivals returns how many messages to expect within so many seconds. A rate that grows counts only if the
 // objective leaves no time to launch workers for messages that have arrived.
 func (p *plan) expectedArrivals(seconds float64) float64 {
-	return arrivals.Expected(p.arrivals, seconds, p.slack() <= 0)
+	return arrivals.Expected(p.arrivals, seconds, p.slack() <= 0, p.pace+arrivals.OfStream(p.waiting, p.step/2))
 }
 
 // unusedSlots returns how many slots are free or on their way.
@@ -515,6 +535,9 @@ func (p *plan) begunByBusy(until float64) float64 {
 // freeDeviations is how many deviations below the mean the plan expects slots to become free: 2.33 are exceeded in 99
 // of 100 cases.
 const freeDeviations = 2.33
+
+// paceOver is the window of [muster.Pace] in seconds.
+const paceOver = 120
 
 // starts returns how many messages a free slot begins within so many seconds, the first of them at once:
 //

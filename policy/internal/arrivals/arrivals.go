@@ -108,9 +108,9 @@ func Typical(all []muster.Busiest) []muster.Busiest {
 // minute would look like two each minute.
 //
 // Two exceptions hold. If arrivals have been watched for a short time only, a third of the asked time counts as
-// watched: the first seconds say little about a whole boot. With growth, a rate that grows steadily grows on: see
-// [Growth].
-func Expected(a muster.Arrivals, seconds float64, growth bool) float64 {
+// watched: the first seconds say little about a whole boot. With growth, a rate that grows steadily grows on, from that
+// of a stream of messages if there is one: see [Growth].
+func Expected(a muster.Arrivals, seconds float64, growth bool, stream float64) float64 {
 	watched := cmp.Or(a.WatchedSeconds, hour)
 	expected := 0.0
 	for _, w := range []struct{ over, rate float64 }{{10, a.TenSeconds}, {60, a.Minute}, {300, a.FiveMinutes},
@@ -126,7 +126,7 @@ func Expected(a muster.Arrivals, seconds float64, growth bool) float64 {
 		}
 		expected = math.Max(expected, sure*seconds/math.Max(seen, seconds/3))
 	}
-	if rate, rise := Growth(a); growth && rise > 0 {
+	if rate, rise := Growth(a, stream); growth && rise > 0 {
 		expected = math.Max(expected, (rate+rise*seconds/2)*seconds)
 	}
 	return expected
@@ -141,8 +141,10 @@ func Expected(a muster.Arrivals, seconds float64, growth bool) float64 {
 // nothing.
 //
 // The rate now follows from the last minute. The last ten seconds only show whether the growth is over. As a rate they
-// would be that of the top of a burst, and a boot of half an hour would be planned with it.
-func Growth(a muster.Arrivals) (rate, rise float64) {
+// would be that of the top of a burst, and a boot of half an hour would be planned with it. A burst of the last minute
+// would be a rate as well, so above that of five minutes it counts as far as it is stream: the rate at which messages
+// are seen to come one after the other, as [OfStream] has it, and at which others have been finished.
+func Growth(a muster.Arrivals, stream float64) (rate, rise float64) {
 	const enough, apart = 90, 1.4
 	watched := cmp.Or(a.WatchedSeconds, 3600)
 	if watched < enough || a.TenSeconds < a.Minute/2 {
@@ -162,5 +164,5 @@ func Growth(a muster.Arrivals) (rate, rise float64) {
 	if rise <= 0 {
 		return 0, 0
 	}
-	return a.Minute + rise*minute/2, rise
+	return math.Min(a.Minute, math.Max(a.FiveMinutes, stream)) + rise*minute/2, rise
 }

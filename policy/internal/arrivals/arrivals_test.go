@@ -30,23 +30,25 @@ func TestARampIsFollowedAndAStepIsNot(t *testing.T) {
 		return 10 + 2000/over
 	}
 	for _, row := range []struct {
-		name                 string
-		rate                 func(over float64) float64
-		watched, rise, rate0 float64
+		name                         string
+		rate                         func(over float64) float64
+		watched, stream, rise, rate0 float64
 	}{
-		{"a ramp of ten minutes: (95 - 75 - 2 sqrt(95/60 + 75/300)) / 120", ramp(600), 600, 0.144, 99.32},
-		{"a step of half a minute ago: the mean of the minute", since(30), 3600, 0, 50},
-		{"a step of four minutes ago", since(240), 3600, 0, 100},
-		{"a burst: the mean of the minute, not 210", burst, 3600, 0, 43.33},
-		{"a burst that is over", over, 3600, 0, 0},
-		{"a steady rate", since(1e9), 3600, 0, 0},
-		{"what was watched for a minute is no ramp", ramp(60), 60, 0, 0},
+		{"a ramp of ten minutes: (95 - 75 - 2 sqrt(95/60 + 75/300)) / 120", ramp(600), 600, 97, 0.144, 99.32},
+		{"of which nothing was finished yet: the mean of five minutes", ramp(600), 600, 0, 0.144, 79.32},
+		{"a step of half a minute ago: the mean of the minute", since(30), 3600, 100, 0, 50},
+		{"nobody sees that it is a stream: the mean of five minutes", since(30), 3600, 0, 0, 10},
+		{"a step of four minutes ago", since(240), 3600, 100, 0, 100},
+		{"a burst on top of a stream: the mean of five minutes", burst, 3600, 10, 0, 16.67},
+		{"a burst that is over", over, 3600, 10, 0, 0},
+		{"a steady rate", since(1e9), 3600, 100, 0, 0},
+		{"what was watched for a minute is no ramp", ramp(60), 60, 100, 0, 0},
 	} {
 		a := muster.Arrivals{Known: true, WatchedSeconds: row.watched}
 		seen := func(over float64) float64 { return row.rate(math.Min(over, row.watched)) }
 		a.TenSeconds, a.Minute, a.FiveMinutes, a.TwentyMinutes, a.Hour = seen(10), seen(60), seen(300), seen(1200),
 			seen(3600)
-		rate, rise := arrivals.Growth(a)
+		rate, rise := arrivals.Growth(a, row.stream)
 		if math.Abs(rise-row.rise) > 0.012 || math.Abs(rate-row.rate0) > 0.4 {
 			t.Errorf("%s: %v a second now, which rises by %v a second; want %v and %v", row.name, rate, rise, row.rate0,
 				row.rise)
@@ -60,7 +62,7 @@ func TestTenSecondsTellOfHalfAMinute(t *testing.T) {
 	a := muster.Arrivals{Known: true, WatchedSeconds: 3600, TenSeconds: 10, Minute: 1, FiveMinutes: 1,
 		TwentyMinutes: 1, Hour: 1}
 	for seconds, want := range map[float64]float64{10: 90, 30: 270, 31: 31} {
-		if got := arrivals.Expected(a, seconds, false); math.Abs(got-want) > 1e-9 {
+		if got := arrivals.Expected(a, seconds, false, 0); math.Abs(got-want) > 1e-9 {
 			t.Errorf("within %v s: found %v, want %v", seconds, got, want)
 		}
 	}

@@ -84,11 +84,12 @@ func Of(o muster.Observation) (Work, bool) {
 	variation := deviation / e.MeanSeconds
 	weight := math.Min(weightBefore*(1+variation*variation), math.Max(1, float64(e.Count)))
 	// A message in progress may end now, or have just begun: the lower bound counts it as finished, the upper does not.
-	inProgress, held := float64(o.Capacity.BusySlots), Held(o.Capacity, math.Max(2*e.MeanSeconds, tailOf(e)))
+	tail := tailOf(e, allowedOf(o))
+	inProgress, held := float64(o.Capacity.BusySlots), Held(o.Capacity, math.Max(2*e.MeanSeconds, tail))
 	changed, jump := changedWork(o, variation), jumped(o.Pace)
 	// Work that has ended shows how long other work may take.
 	finished := max(e.MeanSeconds, (weight*e.MeanSeconds+o.Pace.Seconds)/(weight+o.Pace.Finished), jump)
-	hanging := Hanging(o.Capacity, math.Max(tailOf(e), e.P99Seconds)*finished/e.MeanSeconds)
+	hanging := Hanging(o.Capacity, math.Max(tail, e.P99Seconds)*finished/e.MeanSeconds)
 	if hanging > 0 {
 		inProgress, held, changed = 0, 0, 0
 	}
@@ -98,7 +99,7 @@ func Of(o muster.Observation) (Work, bool) {
 	lately := max(min(max(e.MeanSeconds, low), high), jump)
 	mean := max(lately, changed)
 	scale := mean / e.MeanSeconds
-	usual := math.Max(e.MeanSeconds, tailOf(e))
+	usual := math.Max(e.MeanSeconds, tail)
 	return Work{
 		Mean: mean, FinishedMean: lately, LongTermMean: e.MeanSeconds,
 		Deviation: math.Max(0, e.P95Seconds-e.MeanSeconds) / 1.7 * scale, Tail: usual * scale, LongTermTail: usual,
@@ -244,13 +245,35 @@ func changedWork(o muster.Observation, variation float64) float64 {
 // short ones are measured first.
 const fewDurations = 100
 
-// tailOf returns the duration that the plan allows for one message: halfway between the 95th and the 99th percentile,
-// because few messages begin at the last moment. With few measurements it is the 95th.
-func tailOf(e muster.Estimate) float64 {
+// allowedOf returns the share of the messages that the objective allows to be late. For the tail a quarter counts as
+// much as more: the mean is longer than most of a larger share anyway. Without an objective it is a hundredth.
+func allowedOf(o muster.Observation) float64 {
+	const usualQuantile = 0.99
+	return math.Min(0.25, math.Max(1e-4, 1-cmp.Or(o.Objective.Quantile, usualQuantile)))
+}
+
+// tailOf returns the duration that the plan allows for one message, where the share allowed may be late: that which
+// sqrt(5) times the share exceed, because few messages begin at the last moment. For a hundredth it is halfway between
+// the 95th and the 99th percentile. With few measurements it is the 95th.
+func tailOf(e muster.Estimate, allowed float64) float64 {
 	if e.Prior || e.Count >= muster.ManyDurations {
-		return (e.P95Seconds + e.P99Seconds) / 2
+		return exceeded(e, math.Sqrt(5)*allowed)
 	}
 	return e.P95Seconds
+}
+
+// exceeded returns the duration that a share of all durations exceed: the inverse of [ShareLonger]. Beyond the 99th
+// percentile the line goes on. Shares of a half and above give the median.
+func exceeded(e muster.Estimate, share float64) float64 {
+	from, at := 0.5, e.P50Seconds
+	for _, next := range []struct{ at, share float64 }{{e.P95Seconds, 0.05}, {e.P99Seconds, 0.01}} {
+		until := math.Max(at, next.at)
+		if share >= next.share || next.share == 0.01 {
+			return at + (until-at)*math.Max(0, math.Log(from/share)/math.Log(from/next.share))
+		}
+		from, at = next.share, until
+	}
+	return at
 }
 
 // ShareLonger returns the share of durations above than, in seconds. At the 95th percentile it is 0.05, at the 99th

@@ -18,9 +18,14 @@ type mixture struct {
 const (
 	// sharesBefore is how many messages the long-term shares count for against the last minutes.
 	sharesBefore = 8
-	// RareShare and rarestShare are the shares of messages above the 97th and the 99th percentile.
-	RareShare, rarestShare = 0.03, 0.01
+	// rare is how many times the share that may be late the tail begins at: see [mixture.tail].
+	rare = 3
+	// rarestShare is the share of messages above the 99th percentile.
+	rarestShare = 0.01
 )
+
+// RareShare returns the share of messages that take longer than the shortest of the tail.
+func RareShare(o muster.Observation) float64 { return rare * allowedOf(o) }
 
 // mixtureOf returns the mixture, or false while fewer than two classes are known. The durations of a class are those of
 // hours. The shares are those of the last minutes, with the long-term ones counting for sharesBefore messages: a change
@@ -58,16 +63,20 @@ func (m mixture) mean() (mean, deviation float64) {
 }
 
 // tail returns the duration that few messages exceed, as tailOf does for one class, and longest, the 99th percentile of
-// all. The tail is the mean duration of the messages between the 97th and the 99th percentile, with the longest classes
-// last. So it changes gradually as the share of a class does; and of a class that is itself that rare, its usual
-// messages count, not its own rare ones.
-func (m mixture) tail(shares []float64) (tail, longest float64) {
+// all. The tail is the mean duration of the messages that take longer than all but three times the share allowed, and
+// not longer than all but that share: those between the 97th and the 99th percentile where a hundredth may be late. The
+// longest classes come last. So it changes gradually as the share of a class does; and of a class that is itself that
+// rare, its usual messages count, not its own rare ones.
+func (m mixture) tail(shares []float64, allowed float64) (tail, longest float64) {
 	order := make([]int, len(m.of))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order,
-		func(a, b int) int { return cmp.Compare(tailOf(m.of[b].Processing), tailOf(m.of[a].Processing)) })
+		func(a, b int) int {
+			return cmp.Compare(tailOf(m.of[b].Processing, allowed), tailOf(m.of[a].Processing, allowed))
+		})
+	least, most := allowed, rare*allowed
 	above := 0.0 // the share of the messages of longer classes
 	for _, i := range order {
 		e, until := m.of[i].Processing, above+shares[i]
@@ -80,8 +89,8 @@ func (m mixture) tail(shares []float64) (tail, longest float64) {
 			}
 			return d
 		}
-		if low, high := math.Max(above, rarestShare), math.Min(until, RareShare); low < high {
-			tail += within((low+high)/2) * (high - low) / (RareShare - rarestShare)
+		if low, high := math.Max(above, least), math.Min(until, most); low < high {
+			tail += within((low+high)/2) * (high - low) / (most - least)
 		}
 		if above <= rarestShare && rarestShare < until {
 			longest = within(rarestShare)
@@ -123,7 +132,8 @@ func workOfMixture(o muster.Observation, m mixture) Work {
 	weight := sharesBefore*(1+variation*variation) + m.finished()
 	inProgress := float64(o.Capacity.BusySlots)
 	held, changed := Held(o.Capacity, math.Max(2*mean, e.P99Seconds)), changedWork(o, variation)
-	tail, longest := m.tail(m.shares)
+	allowed := allowedOf(o)
+	tail, longest := m.tail(m.shares, allowed)
 	hanging := Hanging(o.Capacity, max(e.P99Seconds, tail, longest)) // of a class that has become frequent, none hangs
 	if hanging > 0 {
 		inProgress, held, changed = 0, 0, 0
@@ -131,7 +141,7 @@ func workOfMixture(o muster.Observation, m mixture) Work {
 	lately := math.Max(mean, (weight*mean+inProgress*held)/(weight+inProgress))
 	now := max(lately, changed)
 	scale := now / mean
-	usual, _ := m.tail(m.ever)
+	usual, _ := m.tail(m.ever, allowed)
 	// The tail does not grow with the mean: more long messages are not longer messages.
 	return Work{
 		Mean: now, FinishedMean: lately, LongTermMean: e.MeanSeconds,

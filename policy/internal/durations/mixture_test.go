@@ -48,7 +48,7 @@ func TestTheTailOfAMixtureIsThatOfAllMessages(t *testing.T) {
 		{0.01, 1, 1},
 		{0.5, 96.6, 117.2},
 	} {
-		tail, longest := m.tail([]float64{1 - row.rare, row.rare})
+		tail, longest := m.tail([]float64{1 - row.rare, row.rare}, 0.01)
 		if math.Abs(tail-row.tail) > 0.3 || math.Abs(longest-row.longest) > 0.3 {
 			t.Errorf("%v of the messages are long: a tail of %.2f and %.2f, want %v and %v", row.rare, tail, longest,
 				row.tail, row.longest)
@@ -64,7 +64,7 @@ func TestTheTailOfAMixtureIsNoLessThanThatOfAClass(t *testing.T) {
 	}
 	m := mixture{of: []muster.Class{exponential(9700, 20), exponential(300, 40)}}
 	// 20 ln(0.97 / 0.02): most of the long ones are no longer than the short ones.
-	if tail, _ := m.tail([]float64{0.97, 0.03}); math.Abs(tail-77.6) > 0.5 {
+	if tail, _ := m.tail([]float64{0.97, 0.03}, 0.01); math.Abs(tail-77.6) > 0.5 {
 		t.Errorf("a tail of %.2f s, want 77.6", tail)
 	}
 }
