@@ -170,35 +170,12 @@ func (p *plan) keptBusy(a muster.Arrivals, c muster.Capacity) int {
 }
 
 // headroom returns how many workers to keep if the objective leaves no time to launch one for a message that has
-// arrived. The result is the larger of two sizes: [room.Work.Busiest], for bursts, and [room.Work.Steady], for arrivals
-// at random.
+// arrived: the room that is worth its price, see [room.Work.Cheapest]. usual are the busy slots.
 //
-// The share of the messages to make room for is a newsvendor's question. For each share among [muster.RoomShares] and
-// the quantile,
-//
-//	cost = (slots(share) - usual) / s + c r u (quantile - share)
-//
-// slots(share) is the room for that share, usual the busy slots, s the slots of a worker, c the price of a late
-// message, r the arrival rate of the past hour, u the share of launches that come too late. Idle slots cost a
-// worker-second each second; smaller shares make messages late. The cheapest share counts, the larger one of two equal
-// ones.
-//
-// A forecast that is used replaces r and the busiest times. Unless a rise is forecast, headroom returns 0 where idle
-// workers cost more than late messages would: see idleTooLong, inVain and rarelyUseful.
+// A forecast that is used replaces the arrival rate and the busiest times. Unless it is one of a rise, headroom returns
+// 0 where idle workers cost more than late messages would: see idleTooLong, inVain and rarelyUseful.
 func (p *plan) headroom(a muster.Arrivals, usual float64) float64 {
 	spare, hourly := math.Max(0, p.latency-p.LongTermMean), a.Hour
-	work := room.Work{Mean: p.LongTermMean, Variation: p.Variation, Boot: p.boot, TooLate: p.tooLateShare,
-		Quantile: p.quantile}
-	busiest := func(messages func(muster.Busiest) float64) float64 {
-		return work.Busiest(a.Busiest, usual, spare, func(b muster.Busiest) float64 {
-			n := messages(b)
-			if p.forecast.Used {
-				b.Messages = n
-				n = arrivals.ForecastBusiest(p.forecast, b)
-			}
-			return n
-		})
-	}
 	rate, differs := arrivals.ForecastRate(p.forecast)
 	rises := p.forecast.Used && differs && rate > p.forecast.LatelyPerSecond
 	switch {
@@ -207,28 +184,19 @@ func (p *plan) headroom(a muster.Arrivals, usual float64) float64 {
 	case p.forecast.Used && differs:
 		hourly = math.Min(hourly, rate)
 	}
-	least, best := math.Inf(1), 0.0
-	shares := muster.RoomShares()
-	for k := -1; k <= len(shares); k++ {
-		slots, share := usual, 0.0
-		switch {
-		case k == len(shares):
-			slots, share = busiest(func(b muster.Busiest) float64 { return b.Messages }), p.quantile
-		case k >= 0:
-			if share = shares[k]; share >= p.quantile {
-				continue
-			}
-			slots = busiest(func(b muster.Busiest) float64 { return b.Rooms[k] })
+	work := room.Work{Mean: p.LongTermMean, Variation: p.Variation, Boot: p.boot, TooLate: p.tooLateShare,
+		Quantile: p.quantile}
+	foreseen := func(b muster.Busiest) float64 {
+		if p.forecast.Used {
+			return arrivals.ForecastBusiest(p.forecast, b)
 		}
-		cost := (slots-usual)/p.slots + p.price*hourly*p.tooLateShare*(p.quantile-share)
-		if cost <= least {
-			least, best = cost, slots
-		}
+		return b.Messages
 	}
+	best := work.Cheapest(a.Busiest, usual, spare, p.slots, p.price*hourly, foreseen)
 	if !rises && (p.idleTooLong(a, best) || p.inVain(a) || best <= p.slots && p.rarelyUseful(a)) {
 		return 0
 	}
-	return math.Max(best, work.Steady(usual, spare)) / p.slots
+	return best / p.slots
 }
 
 // rarelyUseful tells whether messages come so rarely that one idle worker costs more than to launch one when a message
@@ -314,14 +282,22 @@ func (p *plan) usableSlots(o muster.Observation) float64 {
 	return p.inService - p.free + o.Backlog().Value + arrive
 }
 
-// idleTooLong tells whether the quiet time has cost more in idle workers than the headroom is worth. Where steady
-// arrivals pay for the workers, r c u >= 1 for each, it takes a silence that such arrivals do not explain as well: one
-// of five mean gaps, which comes once in 150.
+// idleTooLong tells whether the quiet time has cost more in idle workers than the headroom is worth.
 func (p *plan) idleTooLong(a muster.Arrivals, slots float64) bool {
-	const unexplained = 5
-	workers, often := slots/p.slots, math.Max(a.FiveMinutes, a.Hour)
-	steady := math.Min(a.FiveMinutes, a.Hour)*p.price*p.tooLateShare >= math.Ceil(workers)
-	return a.QuietSeconds > p.headroomWorth(a, workers) && !(steady && a.QuietSeconds*often < unexplained)
+	workers := slots / p.slots
+	return a.QuietSeconds > p.headroomWorth(a, workers) && !p.mayBeChance(a, workers)
+}
+
+// mayBeChance tells whether the time since the last message may be that between two of a steady stream that pays for so
+// many workers:
+//
+//	r c u >= workers   and   quiet r' < 5
+//
+// r is the smaller and r' the larger rate of five minutes and an hour. At random, one gap in 150 is as long as five.
+func (p *plan) mayBeChance(a muster.Arrivals, workers float64) bool {
+	const unlikely = 5
+	pays := math.Min(a.FiveMinutes, a.Hour) * p.price * p.tooLateShare
+	return pays >= math.Max(1, math.Ceil(workers)) && a.QuietSeconds*math.Max(a.FiveMinutes, a.Hour) < unlikely
 }
 
 // quietHeadroom returns the headroom of the last busy time in workers while the fleet is quiet; 0 while messages
@@ -370,7 +346,8 @@ func (p *plan) whyQuiet(o muster.Observation) string {
 
 // inVain tells whether the fleet is quiet and workers that stay for the next message have not paid so far.
 func (p *plan) inVain(a muster.Arrivals) bool {
-	return p.quiets.Since > 0 && a.QuietSeconds >= quiet.From(p.quiets.Worth) && !p.quiets.Pay()
+	return p.quiets.Since > 0 && a.QuietSeconds >= quiet.From(p.quiets.Worth) && !p.quiets.Pay() &&
+		!p.mayBeChance(a, p.standby.Workers)
 }
 
 // nextQuiets returns the quiet times that the decision keeps for the next one.
@@ -383,5 +360,9 @@ func (p *plan) nextQuiets(o muster.Observation) quiet.Times {
 	if p.keepsStandby(o) {
 		worth = math.Max(worth, p.standby.Worth)
 	}
-	return p.quiets.Next(rules.Seconds(o.At)-a.QuietSeconds, a.QuietSeconds, worth)
+	silent := a.QuietSeconds
+	if p.mayBeChance(a, p.standby.Workers) {
+		silent = 0 // messages still come
+	}
+	return p.quiets.Next(rules.Seconds(o.At)-a.QuietSeconds, silent, worth)
 }

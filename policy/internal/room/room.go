@@ -1,10 +1,11 @@
-// Package room says how many slots keep waits short where no worker can be launched for a message that is there:
-// [Work.Steady] for arrivals at random, [Work.Busiest] for the busiest times of the past.
+// Package room says how many slots to keep where no worker can be launched for a message that is there: [Work.Steady]
+// for arrivals at random, [Work.Busiest] for the busiest times of the past, and [Work.Cheapest] for as much of both as
+// is worth its price.
 //
 //	w := room.Work{Mean: 2, Variation: 1, Boot: 60, TooLate: 1, Quantile: 0.99}
-//	slots := w.Busiest(o.Arrivals.Busiest, 4, 8, messages)
+//	slots := w.Cheapest(o.Arrivals.Busiest, 4, 8, 1, 60*o.Arrivals.Hour, messages)
 //
-// All functions are pure. Which of the busiest times are worth their room is the caller's to say: see package planning.
+// All functions are pure. Whether workers are kept at all is the caller's to say: see package planning.
 package room
 
 import (
@@ -64,4 +65,39 @@ func (w Work) Busiest(
 		slots = math.Max(slots, math.Min(busy, n+usual))
 	}
 	return slots
+}
+
+// Cheapest returns how many slots to keep: a newsvendor's question. For each share among [muster.RoomShares] and the
+// quantile, the room is the larger of Busiest and Steady, and
+//
+//	cost = (room(share) - usual) / s + c r u (q - share)
+//
+// usual are the slots that are busy anyway and s the slots of a worker, c the price of a late message, r the rate at
+// which messages come, u the share of launches that come too late. price is c r. Idle slots cost a worker-second each
+// second; smaller shares make messages late. The cheapest share counts, the larger one of two equal ones. messages
+// returns how many messages of a busiest time to make room for.
+func (w Work) Cheapest(
+	all []muster.Busiest, usual, spare, slots, price float64, messages func(muster.Busiest) float64,
+) float64 {
+	best, late := usual, price*w.TooLate
+	least := late * w.Quantile // the cost without any room
+	consider := func(share, tooLate float64, messages func(muster.Busiest) float64) {
+		of := w
+		of.Quantile, of.TooLate = share, tooLate
+		slotsFor := math.Max(of.Busiest(all, usual, spare, messages), of.Steady(usual, spare))
+		if cost := (slotsFor-usual)/slots + late*(w.Quantile-share); cost <= least {
+			least, best = cost, slotsFor
+		}
+	}
+	for k, share := range muster.RoomShares() {
+		if share < w.Quantile {
+			// All that find no slot count here; how many of them are late is in the price.
+			consider(share, 1, func(b muster.Busiest) float64 {
+				b.Messages = b.Rooms[k]
+				return messages(b)
+			})
+		}
+	}
+	consider(w.Quantile, w.TooLate, messages)
+	return best
 }
