@@ -257,11 +257,12 @@ func (p *plan) mayConsolidate() bool {
 
 // mayDrain tells whether workers may stop taking messages while they hold some: what comes next waits for workers that
 // it fills. It is so for several slots, if one of them is busy on average: such a worker is never idle, however many
-// other slots are. The slack must leave time for it to end and for the boot of another one. It is not known of few
-// durations.
+// other slots are. Also for the longest messages, the slack must leave time for it to end and for the boot of another
+// one. It is not known of few durations.
 func (p *plan) mayDrain(a muster.Arrivals) bool {
+	longest := math.Max(p.LongTermTail, p.Longest)
 	return p.slots > 1 && a.Known && !p.Few() && arrivals.Load(a, p.LongTermMean) >= 1 &&
-		p.slack() >= math.Max(p.LongTermTail, p.Longest)+p.bootMean
+		p.slack()-(longest-p.LongTermTail) >= longest+p.bootMean
 }
 
 // usableSlots returns how many slots can have work by the time that a worker launched now is ready, or by the next

@@ -138,3 +138,29 @@ func TestWorkersTogetherBeginNoFewerThanAlone(t *testing.T) {
 		}
 	})
 }
+
+// Where steady arrivals pay for the workers, a silence that is usual between messages is no quiet time: one message
+// each ten seconds costs 30 worker-seconds when late, so three workers may be idle for it.
+func TestASilenceBetweenSteadyMessagesIsNoQuietTime(t *testing.T) {
+	for _, row := range []struct {
+		name            string
+		minutes, hour   float64 // messages a second
+		tooLate, silent float64
+		workers         float64
+		want            bool
+	}{
+		{"three mean gaps", 0.1, 0.1, 1, 30, 1, true},
+		{"five", 0.1, 0.1, 1, 50, 1, false},
+		{"five of the hour, whose rate is higher", 0.1, 0.2, 1, 30, 1, false},
+		{"three workers pay as well", 0.1, 0.1, 1, 30, 2.5, true},
+		{"four do not", 0.1, 0.1, 1, 30, 3.5, false},
+		{"a tenth of the launches is too late", 0.1, 0.1, 0.1, 30, 1, false},
+		{"the hour had nothing yet", 0.1, 0.01, 1, 30, 1, false},
+	} {
+		p := plan{price: 30, tooLateShare: row.tooLate}
+		a := muster.Arrivals{Known: true, FiveMinutes: row.minutes, Hour: row.hour, QuietSeconds: row.silent}
+		if got := p.mayBeChance(a, row.workers); got != row.want {
+			t.Errorf("%s: may be chance is %t, want %t", row.name, got, row.want)
+		}
+	}
+}

@@ -245,19 +245,25 @@ func changedWork(o muster.Observation, variation float64) float64 {
 // short ones are measured first.
 const fewDurations = 100
 
-// allowedOf returns the share of the messages that the objective allows to be late. For the tail a quarter counts as
-// much as more: the mean is longer than most of a larger share anyway. Without an objective it is a hundredth.
+// allowedOf returns the share of the messages to plan the tail for: that which the objective allows to be late, 1 - q,
+// but at most max(0.05, 1 - q) / sqrt(5). So where more than two in a hundred may be late, the tail is the 95th
+// percentile or the quantile itself: no more are late than may be, also where each message begins at its last moment.
+// Without an objective it is a hundredth.
 func allowedOf(o muster.Observation) float64 {
 	const usualQuantile = 0.99
-	return math.Min(0.25, math.Max(1e-4, 1-cmp.Or(o.Objective.Quantile, usualQuantile)))
+	late := math.Min(0.25, math.Max(1e-4, 1-cmp.Or(o.Objective.Quantile, usualQuantile)))
+	return math.Min(late, math.Max(0.05, late)/perMoment)
 }
 
-// tailOf returns the duration that the plan allows for one message, where the share allowed may be late: that which
-// sqrt(5) times the share exceed, because few messages begin at the last moment. For a hundredth it is halfway between
-// the 95th and the 99th percentile. With few measurements it is the 95th.
+// perMoment is by how many times the share that may be late the tail is exceeded: few messages begin at their last
+// moment. With 99 %, the tail is halfway between the 95th and the 99th percentile.
+var perMoment = math.Sqrt(5)
+
+// tailOf returns the duration that the plan allows for one message: what sqrt(5) times the share exceed that [allowedOf]
+// returns. With few measurements it is the 95th percentile.
 func tailOf(e muster.Estimate, allowed float64) float64 {
 	if e.Prior || e.Count >= muster.ManyDurations {
-		return exceeded(e, math.Sqrt(5)*allowed)
+		return exceeded(e, perMoment*allowed)
 	}
 	return e.P95Seconds
 }

@@ -90,3 +90,27 @@ func TestTheRoomForBusyTimesIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// Room is kept as far as it is worth its price, and never less for a higher one.
+func TestTheCheapestRoomGrowsWithThePrice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.Float64Range(0.01, 1000)
+		w := room.Work{Mean: number.Draw(t, "mean"), Variation: rapid.Float64Range(0, 1).Draw(t, "variation"),
+			Boot: number.Draw(t, "boot"), TooLate: rapid.Float64Range(0, 1).Draw(t, "too late"), Quantile: 0.99}
+		b := muster.Busiest{OverSeconds: number.Draw(t, "over"), Messages: number.Draw(t, "n")}
+		for k, share := range []float64{0.2, 0.4, 0.6, 0.8} {
+			b.Rooms[k] = share * b.Messages
+		}
+		usual, spare, slots := number.Draw(t, "usual"), number.Draw(t, "spare"), number.Draw(t, "slots")
+		of := func(price float64) float64 {
+			return w.Cheapest([]muster.Busiest{b}, usual, spare, slots, price,
+				func(b muster.Busiest) float64 { return b.Messages })
+		}
+		price := number.Draw(t, "price")
+		few, more, all := of(price), of(2*price), of(1e12)
+		if of(0) != usual || few < usual || more < few || all < more && w.TooLate > 0 {
+			t.Fatalf("for nothing %v slots, for %v %v, for twice as much %v, for any price %v; %v are usual", of(0),
+				price, few, more, all, usual)
+		}
+	})
+}
