@@ -82,10 +82,8 @@ func (r Rules) long() series.Long {
 // that a restart changes nothing. It is a value: a copy may be changed without the original. Make it with [New].
 type Memory struct {
 	processing, boots series.Window
-	// newest are the processing durations of the last minutes, for work that has changed, last the last measured ones,
-	// for where that window has few.
-	newest newest
-	last   series.Last
+	// last are the last measured processing durations, for where that window has few.
+	last series.Last
 	// warmBoots are the boot times of members from a warm pool; nil before the first. It is replaced, never changed.
 	warmBoots *series.Window
 	// classes are the classes with measurements, by name. It is replaced, never changed.
@@ -120,7 +118,7 @@ type Memory struct {
 func New(r Rules) Memory {
 	m := Memory{
 		processing: series.Window{Length: r.Learn}, boots: series.Window{Length: r.Learn},
-		newest: newNewest(), last: r.last(),
+		last:     r.last(),
 		arrivals: series.Counts{Length: r.LookBack}, finished: series.Counts{Length: shareOver},
 		spent: series.Counts{Length: PaceOver}, longArrivals: r.long(),
 	}
@@ -264,7 +262,6 @@ func (m *Memory) count(at time.Time, l Learned) {
 		spent = m.spend(at, l.Processing)
 	}
 	m.processing = m.processing.Add(at, l.Processing)
-	m.newest = m.newest.add(at, l.Processing)
 	m.boots = m.boots.Add(at, l.Boots)
 	m.last = m.last.Add(at, l.Processing)
 	m.warmBoots = addWarm(m.warmBoots, at, l.WarmBoots, m.boots.Length)
@@ -293,8 +290,8 @@ func addWarm(warm *series.Window, at time.Time, boots series.Durations, learn ti
 }
 
 // Processing estimates the processing duration, from the measurements of the window, or from the last ones where those
-// are more: see [Rules]. Where the newest ones show that the work has changed, they count alone. Without any it returns
-// the last recorded estimate, or else the prior: a quiet hour is no reason to forget how long the work takes.
+// are more: see [Rules]. Without any it returns the last recorded estimate, or else the prior: a quiet hour is no
+// reason to forget how long the work takes.
 func (m *Memory) Processing(now time.Time, recorded muster.Estimate, prior time.Duration) (e muster.Estimate) {
 	if m.processing, e = m.processing.At(now); e.Count < m.last.Least {
 		var more muster.Estimate
@@ -302,7 +299,7 @@ func (m *Memory) Processing(now time.Time, recorded muster.Estimate, prior time.
 			e = more
 		}
 	}
-	return orElse(m.newest.instead(e, now), recorded, prior)
+	return orElse(e, recorded, prior)
 }
 
 // Lacks tells whether measurements from before the instant since could change an estimate, if m was restored from those

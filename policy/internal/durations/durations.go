@@ -259,8 +259,8 @@ func allowedOf(o muster.Observation) float64 {
 // moment. With 99 %, the tail is halfway between the 95th and the 99th percentile.
 var perMoment = math.Sqrt(5)
 
-// tailOf returns the duration that the plan allows for one message: what sqrt(5) times the share exceed that [allowedOf]
-// returns. With few measurements it is the 95th percentile.
+// tailOf returns the duration that the plan allows for one message: that which sqrt(5) times the share of [allowedOf]
+// exceed. With few measurements it is the 95th percentile.
 func tailOf(e muster.Estimate, allowed float64) float64 {
 	if e.Prior || e.Count >= muster.ManyDurations {
 		return exceeded(e, perMoment*allowed)
