@@ -101,7 +101,7 @@ func TestOnlyWhatWouldBeLateIsLaunchedAheadOf(t *testing.T) {
 		want          bool
 	}{
 		{"one in fifty is too late, and one in a hundred may be", 28, 35, 2, 0.99, true},
-		{"one in twenty may be: a launch is in time", 28, 35, 2, 0.95, false},
+		{"one in twenty may be", 28, 35, 2, 0.95, false},
 		{"messages come too rarely for that to pay", 28, 35, 0.001, 0.99, false},
 	} {
 		at := muster.Measured(time.Unix(1e9, 0), 1)
@@ -112,7 +112,7 @@ func TestOnlyWhatWouldBeLateIsLaunchedAheadOf(t *testing.T) {
 		o.Arrivals = muster.Arrivals{Known: true, TenSeconds: row.per, Minute: row.per, FiveMinutes: row.per,
 			TwentyMinutes: row.per, Hour: row.per, WatchedSeconds: 3600}
 		p := planOf(o)
-		if got := p.needAfter(0).cause == forArriving; got != row.want || (p.slack() > 0) != (row.quantile < 0.99) {
+		if got := p.needAfter(0).cause == forArriving; got != row.want || p.slack() > 0 {
 			t.Errorf("%s: launched ahead is %t with u = %.3f and a slack of %.1f s", row.name, got, p.tooLateShare,
 				p.slack())
 		}

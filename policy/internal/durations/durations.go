@@ -245,41 +245,27 @@ func changedWork(o muster.Observation, variation float64) float64 {
 // short ones are measured first.
 const fewDurations = 100
 
-// allowedOf returns the share of the messages to plan the tail for: that which the objective allows to be late, 1 - q,
-// but at most max(0.05, 1 - q) / sqrt(5). So where more than two in a hundred may be late, the tail is the 95th
-// percentile or the quantile itself: no more are late than may be, also where each message begins at its last moment.
-// Without an objective it is a hundredth.
+// allowedOf returns the share of the messages to plan the tail for: that which the objective allows to be late, at most
+// a hundredth. A shorter tail for objectives that allow more makes later launches, and these are as dear: fewer of them
+// can be repeated when one fails.
 func allowedOf(o muster.Observation) float64 {
-	const usualQuantile = 0.99
-	late := math.Min(0.25, math.Max(1e-4, 1-cmp.Or(o.Objective.Quantile, usualQuantile)))
-	return math.Min(late, math.Max(0.05, late)/perMoment)
+	const most, least = 0.01, 1e-4
+	return math.Min(most, math.Max(least, 1-cmp.Or(o.Objective.Quantile, 1-most)))
 }
 
-// perMoment is by how many times the share that may be late the tail is exceeded: few messages begin at their last
-// moment. With 99 %, the tail is halfway between the 95th and the 99th percentile.
-var perMoment = math.Sqrt(5)
-
-// tailOf returns the duration that the plan allows for one message: that which sqrt(5) times the share of [allowedOf]
-// exceed. With few measurements it is the 95th percentile.
+// tailOf returns the duration that the plan allows for one message, where the share allowed may be late:
+//
+//	p95 + (p99 - p95) ln(0.05 / (sqrt(5) allowed)) / ln(5)
+//
+// sqrt(5) times the share exceed it, because few messages begin at the last moment, if the logarithm of the share falls
+// along a straight line: see [ShareLonger]. For a hundredth it is halfway between the percentiles. With few durations
+// it is the 95th.
 func tailOf(e muster.Estimate, allowed float64) float64 {
 	if e.Prior || e.Count >= muster.ManyDurations {
-		return exceeded(e, perMoment*allowed)
+		beyond := math.Log(0.05/(math.Sqrt(5)*allowed)) / math.Log(5)
+		return e.P95Seconds + beyond*(e.P99Seconds-e.P95Seconds)
 	}
 	return e.P95Seconds
-}
-
-// exceeded returns the duration that a share of all durations exceed: the inverse of [ShareLonger]. Beyond the 99th
-// percentile the line goes on. Shares of a half and above give the median.
-func exceeded(e muster.Estimate, share float64) float64 {
-	from, at := 0.5, e.P50Seconds
-	for _, next := range []struct{ at, share float64 }{{e.P95Seconds, 0.05}, {e.P99Seconds, 0.01}} {
-		until := math.Max(at, next.at)
-		if share >= next.share || next.share == 0.01 {
-			return at + (until-at)*math.Max(0, math.Log(from/share)/math.Log(from/next.share))
-		}
-		from, at = next.share, until
-	}
-	return at
 }
 
 // ShareLonger returns the share of durations above than, in seconds. At the 95th percentile it is 0.05, at the 99th
