@@ -93,9 +93,9 @@ func messages(t *testing.T, w recorded.Window, o recorded.Options) (all []trace.
 	return all
 }
 
-// A replay has the work of the original, and about its cost: messages arrive at other moments of the steps in which they
-// were counted. Of one run that may change the cost by some percent, by a launch that is not made at the same time, so
-// the cost is that of four.
+// A replay has the work of the original, and about its cost: messages arrive at other moments of the steps that counted
+// them. Of one run that may change the cost by some percent, by a launch that is not made at the same time, so the cost
+// is that of four.
 func TestARunReplayedFromItsRecordsIsTheSameWork(t *testing.T) {
 	near := func(what string, found, want, most float64) {
 		t.Helper()
