@@ -90,6 +90,17 @@ func TestAForecastSizesTheHeadroomForWhatIsToCome(t *testing.T) {
 	}
 }
 
+// More may come than a rise is forecast to bring: the past hour counts then, also for what late messages cost.
+func TestARiseThatHasBegunIsNoFall(t *testing.T) {
+	for _, rate := range []float64{0.05, 0.11, 0.12, 0.13, 0.2, 1} {
+		o := dawn(rate, 0, told(0.047, 0.016))
+		with, without := planning.Deadline{Seasonal: true}.Decide(o, nil), planning.Deadline{}.Decide(o, nil)
+		if with.Desired < without.Desired {
+			t.Errorf("%v a second came: %s, without a forecast %s", rate, with.Sentence(), without.Sentence())
+		}
+	}
+}
+
 func TestAForecastThatIsNotUsedChangesNoSize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(0, 20).Draw(t, "rate")

@@ -180,7 +180,7 @@ func (p *plan) headroom(a muster.Arrivals, usual float64) float64 {
 	rises := p.forecast.Used && differs && rate > p.forecast.LatelyPerSecond
 	switch {
 	case rises:
-		hourly = rate
+		hourly = math.Max(hourly, rate)
 	case p.forecast.Used && differs:
 		hourly = math.Min(hourly, rate)
 	}
