@@ -6,12 +6,14 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/muster-scale/muster/cmd/muster/internal/command"
+	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/sim/contest"
 	"github.com/muster-scale/muster/sim/threshold"
 	"github.com/muster-scale/muster/sim/tournament"
@@ -24,9 +26,10 @@ const mostWorlds = 100_000
 // worldsCommand is muster worlds with its flags. o has the flags that package tournament takes as they are.
 type worldsCommand struct {
 	g *command.Global
-	// numbers is the text of --numbers. list prints worlds and simulates nothing. named takes the named worlds instead
-	// of drawn ones.
+	// numbers is the text of --numbers, messages that of --messages. list prints worlds and simulates nothing. named
+	// takes the named worlds instead of drawn ones.
 	numbers     string
+	messages    string
 	policies    []string
 	list, named bool
 	// thresholds are limits of the summary, for the first policy.
@@ -55,12 +58,15 @@ docs/simulation.md describes them in full. --named plays the worlds in which an 
 with exit code 4 if the first policy misses a limit of such a world.`,
 		Example: `  muster worlds --list --numbers 1-40
   muster worlds --numbers 1-200 --policies deadline,keda-job,exact --threshold 'regret_free>=0.97'
+  muster worlds --numbers 1-400 --messages 1000-9000 --policies deadline,aws-static,keda-job
   muster worlds --numbers 17 --limit -o json
   muster worlds --named --policies deadline`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return x.run(cmd) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&x.numbers, "numbers", "1-20", "the numbers of the worlds, as 1-20 or 3,17,40-50")
+	f.StringVar(&x.messages, "messages", "", "play only those of the worlds that have about so many messages, as "+
+		"1000-9000: small ones take seconds, and the largest minutes")
 	f.StringSliceVar(&x.policies, "policies", []string{contest.Default, worlds.Reference, "keda-job", "exact"},
 		"the policies, beginning with the one that is judged; there are "+strings.Join(contest.Names(), ", "))
 	f.BoolVar(&x.list, "list", false, "print a line for each world and simulate nothing")
@@ -124,12 +130,19 @@ func (x *worldsCommand) run(cmd *cobra.Command) error {
 	// 1-3,2 plays each world once.
 	slices.Sort(drawn)
 	drawn = slices.Compact(drawn)
+	if !x.named {
+		if drawn, err = withMessages(drawn, x.messages); err != nil {
+			return command.Usage(err)
+		}
+	}
 	out := cmd.OutOrStdout()
 	switch {
 	case x.o.Timeout <= 0:
 		return command.Usage(fmt.Errorf("--timeout: found %s, allowed is above 0s", x.o.Timeout))
 	case x.o.Parallel < 1 || x.o.Parallel > 256:
 		return command.Usage(fmt.Errorf("--parallel: found %d, allowed is 1 to 256", x.o.Parallel))
+	case x.named && x.messages != "":
+		return command.Usage(errors.New("--messages: all named worlds are played; give it without --named"))
 	case x.named && cmd.Flags().Changed("numbers"):
 		return command.Usage(errors.New("--numbers: the named worlds have no numbers; give it without --named"))
 	case x.named && len(thresholds) > 0:
@@ -164,6 +177,29 @@ func (x *worldsCommand) run(cmd *cobra.Command) error {
 		err = found.Print(out)
 	}
 	return errors.Join(err, found.Verdict(thresholds))
+}
+
+// withMessages returns those of the worlds that have about so many messages, from and to, as in 1000-9000; all for an
+// empty text.
+func withMessages(numbers []uint64, text string) ([]uint64, error) {
+	if text == "" {
+		return numbers, nil
+	}
+	first, last, isRange := strings.Cut(text, "-")
+	least, wrong := strconv.Atoi(first)
+	most, wrongToo := strconv.Atoi(last)
+	if !isRange || wrong != nil || wrongToo != nil || least < 0 || least > most {
+		return nil, fmt.Errorf("--messages: found %q, write the least and the greatest number, as 1000-9000", text)
+	}
+	fitting := slices.DeleteFunc(slices.Clone(numbers), func(n uint64) bool {
+		messages := worlds.Draw(n).Messages
+		return messages < least || messages > most
+	})
+	if len(fitting) == 0 {
+		return nil, fmt.Errorf("--messages: of %s none has %d to %d messages; give more by --numbers",
+			render.Plural(len(numbers), "world"), least, most)
+	}
+	return fitting, nil
 }
 
 // print prints a line for each world, drawn or named.
