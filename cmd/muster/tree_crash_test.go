@@ -35,7 +35,10 @@ func TestKilledWorkersLoseNoNode(t *testing.T) {
 		"--final-queue %s root", queue("jobs"), depth, queue("ends"))
 	waitUntil(t, 100*time.Millisecond, func() bool { _, err := st.run(submit); return err == nil },
 		func() string { out, _ := st.run(submit); return string(out) })
-	script := `test "$MUSTER_TREE_DEPTH_LEFT" = 0 || for i in 1 2 3; do echo "{\"key\":\"$i\"}"; done; echo "$MUSTER_TREE_NODE" >>nodes`
+	// The leaves wait for the first kill: on a fast machine the tree would be done before it.
+	script := `if test "$MUSTER_TREE_DEPTH_LEFT" = 0; then until test -e killed; do sleep 0.02; done
+else for i in 1 2 3; do echo "{\"key\":\"$i\"}"; done; fi
+echo "$MUSTER_TREE_NODE" >>nodes`
 	start := func() *exec.Cmd {
 		c := exec.Command(filepath.Join(binDir(t), "muster"), "work", "-f", "muster.yaml", "--queue", queue("jobs"),
 			"--visibility", "2s", "--retry", "1s",
@@ -63,6 +66,9 @@ func TestKilledWorkersLoseNoNode(t *testing.T) {
 			workers[i].Wait()
 			workers[i] = start()
 			killed++
+			if err := os.WriteFile(filepath.Join(st.dir, "killed"), nil, 0o600); err != nil {
+				t.Error(err)
+			}
 		}
 		return s.Open == 0 && s.Created > 0
 	}, func() string { return fmt.Sprintf("after %d kills the tree is %+v", killed, s) })
