@@ -221,6 +221,9 @@ type Pace struct {
 	LatelySlots     float64 `json:"lately_slots,omitzero"`
 }
 
+// Over returns the window of the work done, of the fields that do not begin with Lately.
+func (Pace) Over() time.Duration { return 2 * time.Minute }
+
 // Arrivals are the rates at which messages were sent to a fleet's queues, in messages per second, over windows that end
 // at the observation. A window longer than the time watched is cut to that time.
 type Arrivals struct {

@@ -13,7 +13,7 @@ func TestWhatIsSeenLateIsPlannedAsIfTheObjectiveWereShorter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, o := deadline(t, 1), prospects().Draw(t, "see")
 		const late = 60 * time.Second
-		// Workers that find no message would disprove counts that may be old, and only those.
+		// None is idle: idle workers disprove old counts, so nothing would be launched, and say nothing of exact ones.
 		o.Capacity.Busy, o.Capacity.Idle = o.Capacity.Busy+o.Capacity.Idle, 0
 		shorter := o
 		o.Arrivals, shorter.Arrivals = muster.Arrivals{},

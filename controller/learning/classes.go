@@ -68,7 +68,7 @@ func addClass(all []class, name string, since, at time.Time, d series.Durations,
 	}
 	if !known {
 		all = slices.Insert(all, i, class{name: name, durations: series.Window{Length: learn},
-			finished: series.Counts{Length: PaceOver}})
+			finished: series.Counts{Length: paceOver()}})
 	}
 	c := &all[i]
 	c.durations = c.durations.Add(at, d)
@@ -110,7 +110,7 @@ func mix(all []class, now time.Time) ([]class, []muster.Class) {
 		if c.durations, e = c.durations.At(now); !e.Known {
 			continue
 		}
-		finished := c.finished.Over(now, PaceOver)
+		finished := c.finished.Over(now, paceOver())
 		classes = append(classes, muster.Class{Name: c.name, Finished: finished, Processing: e})
 		lately, ever = lately+finished, ever+float64(e.Count)
 	}

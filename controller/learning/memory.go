@@ -14,11 +14,12 @@ const (
 	Every = 5 * time.Second
 	// NotedEvery is how often an unchanged decision is recorded, and with it the totals of the queues.
 	NotedEvery = time.Minute
-	// PaceOver is the window of the recent pace of work.
-	PaceOver = 2 * time.Minute
 	// busiestEvery is how often old arrivals are dropped from the busiest times, which are expensive to compute.
 	busiestEvery = 5 * time.Minute
 )
+
+// paceOver returns the window of the recent pace of work.
+func paceOver() time.Duration { return muster.Pace{}.Over() }
 
 // Rules are the parameters of learning about a fleet. They do not change while its controller runs.
 type Rules struct {
@@ -66,7 +67,7 @@ func (r Rules) LearnedReach() time.Duration {
 // Reach returns the age up to which records of all kinds count. The pace of the last two minutes depends on the
 // durations that were measured before them.
 func (r Rules) Reach() time.Duration {
-	return max(time.Hour, r.Learn+PaceOver+Every, series.Counts{Length: r.LookBack}.Reach(), r.long().Reach())
+	return max(time.Hour, r.Learn+paceOver()+Every, series.Counts{Length: r.LookBack}.Reach(), r.long().Reach())
 }
 
 // long returns an empty count of arrivals for an eighth longer than a message may wait; one that keeps nothing where
@@ -120,7 +121,7 @@ func New(r Rules) Memory {
 		processing: series.Window{Length: r.Learn}, boots: series.Window{Length: r.Learn},
 		last:     r.last(),
 		arrivals: series.Counts{Length: r.LookBack}, finished: series.Counts{Length: shareOver},
-		spent: series.Counts{Length: PaceOver}, longArrivals: r.long(),
+		spent: series.Counts{Length: paceOver()}, longArrivals: r.long(),
 	}
 	if r.Seasonal {
 		m.seasonal = &seasonal{}
@@ -340,7 +341,7 @@ func orElse(measured, recorded muster.Estimate, prior time.Duration) muster.Esti
 
 // Pace returns the recent pace of work.
 func (m *Memory) Pace(now time.Time) muster.Pace {
-	p := muster.Pace{Finished: m.finished.Over(now, PaceOver), Seconds: m.spent.Over(now, PaceOver)}
+	p := muster.Pace{Finished: m.finished.Over(now, paceOver()), Seconds: m.spent.Over(now, paceOver())}
 	return m.lately.addTo(p, now)
 }
 

@@ -194,7 +194,7 @@ func (m *Memory) Sharing(now time.Time, r Rules) *muster.Sharing {
 			continue
 		}
 		w.Crowds = append(w.Crowds, muster.Crowd{
-			Busy: math.Max(1, x.busy.Over(now, r.Learn)/n), Messages: n, Lately: x.messages.Over(now, PaceOver),
+			Busy: math.Max(1, x.busy.Over(now, r.Learn)/n), Messages: n, Lately: x.messages.Over(now, paceOver()),
 			MeanSeconds: x.seconds.Over(now, r.Learn) / n,
 		})
 	}

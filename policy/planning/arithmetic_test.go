@@ -163,24 +163,19 @@ func workedByFewest() []string {
 	launched := func(latency time.Duration, quantile, age, messages float64) (need string, n int) {
 		o := straggling(age, messages)
 		o.Objective.Latency, o.Objective.Quantile = latency, quantile
-		if messages < 10 {
-			o.Capacity.Slots, o.Capacity.BusySlots, o.Capacity.SlotsPerWorker = 1, 1, 1
-			o.Capacity.HeldDeviationSeconds = 0
-		}
 		return three(planOf(o).needAfter(0).workers), Deadline{}.Decide(o, nil).Desired - o.Capacity.Active()
 	}
-	need, of95 := launched(30*time.Minute, 0.95, 1046, 4)
-	_, of99 := launched(30*time.Minute, 0.99, 1046, 4)
+	need, of95 := launched(30*time.Minute, 0.95, 1218, 30)
+	_, of99 := launched(30*time.Minute, 0.99, 1218, 30)
 	some, few := launched(9*time.Minute, 0.99, 100, 20)
 	more, most := launched(9*time.Minute, 0.99, 100, 100)
 	return []string{
-		fmt.Sprintf("messages take 60 s, one in twenty 300 s and more, one in a hundred 600 s. A worker is "+
-			"there, boots take 120 s, the objective is 30 minutes, and 4 messages have waited for 1046 s: %s workers "+
-			"are needed. But each begins so soon that between 1 %% and 5 %% of the work would be late: with q = 0.95 "+
-			"%d are launched, with q = 0.99 %d.", need, of95, of99),
-		fmt.Sprintf("with a worker of ten slots and an objective of nine minutes no launch is in time for all. 20 "+
-			"messages that have waited for 100 s need %s workers, and %d are launched; 100 need %s, and %d are "+
-			"launched.", some, few, more, most),
+		fmt.Sprintf("messages take 60 s, one in twenty 300 s and more, one in a hundred 600 s. A worker of ten slots "+
+			"is there, boots take 120 s, the objective is 30 minutes, and 30 messages have waited for 1218 s: %s "+
+			"workers are needed. But each begins so soon that between 1 %% and 5 %% of the work would be late: with q "+
+			"= 0.95 %d are launched, with q = 0.99 %d.", need, of95, of99),
+		fmt.Sprintf("with an objective of nine minutes no launch is in time for all. 20 messages that have waited for "+
+			"100 s need %s workers, and %d are launched; 100 need %s, and %d are launched.", some, few, more, most),
 	}
 }
 

@@ -35,21 +35,6 @@ func TestNoWorkerIsLaunchedThatSavesNextToNothing(t *testing.T) {
 	measured := func(n int64) func(*muster.Observation) {
 		return func(o *muster.Observation) { o.Processing.Count = n }
 	}
-	// oneSlot is a worker of one slot in place of that of ten.
-	oneSlot := func(o *muster.Observation) {
-		o.Capacity.Slots, o.Capacity.BusySlots, o.Capacity.SlotsPerWorker = 1, 1, 1
-		o.Capacity.HeldDeviationSeconds = 0
-	}
-	both := func(changes ...func(*muster.Observation)) func(*muster.Observation) {
-		return func(o *muster.Observation) {
-			for _, change := range changes {
-				change(o)
-			}
-		}
-	}
-	atMost := func(workers int) func(*muster.Observation) {
-		return func(o *muster.Observation) { o.Limits.Max = workers }
-	}
 	for _, row := range []struct {
 		name          string
 		latency       time.Duration
@@ -59,17 +44,17 @@ func TestNoWorkerIsLaunchedThatSavesNextToNothing(t *testing.T) {
 		launched      int
 		says          string
 	}{
-		{"the last of 4 begins with time for 98 % of the work", 30 * time.Minute, 0.95, 1046, 4, oneSlot, 0,
+		{"the last of 30 begins with time for 98 % of the work", 30 * time.Minute, 0.95, 1218, 30, nil, 0,
 			"so few are likely late that the quantile permits it"},
-		{"99 % are asked for", 30 * time.Minute, 0.99, 1046, 4, oneSlot, 2, "launching 2 now"},
+		{"99 % are asked for", 30 * time.Minute, 0.99, 1218, 30, nil, 2, "launching 2 now"},
 		{"100 durations are enough to know the rare ones", 390 * time.Second, 0.99, 5, 20, measured(100), 0,
 			"a launch costs more than what it saves"},
 		{"99 are not", 390 * time.Second, 0.99, 5, 20, measured(99), 1, "launching 1 now"},
-		{"all permitted workers are needed, and none is spared", 30 * time.Minute, 0.95, 1046, 4,
-			both(oneSlot, atMost(2)), 2, "launching 2 now"},
-		{"more were late in the past hour than the quantile permits", 30 * time.Minute, 0.95, 1046, 4,
-			both(oneSlot, pastHour(0.94, 0)), 2, "launching 2 now"},
-		{"they were late because they failed", 30 * time.Minute, 0.95, 1046, 4, both(oneSlot, pastHour(0.94, 2)), 0,
+		{"all permitted workers are needed, and none is spared", 30 * time.Minute, 0.95, 1218, 30,
+			func(o *muster.Observation) { o.Limits.Max = 2 }, 2, "launching 2 now"},
+		{"more were late in the past hour than the quantile permits", 30 * time.Minute, 0.95, 1218, 30,
+			pastHour(0.94, 0), 2, "launching 2 now"},
+		{"they were late because they failed", 30 * time.Minute, 0.95, 1218, 30, pastHour(0.94, 2), 0,
 			"so few are likely late that the quantile permits it"},
 		{"no launch is in time for all, and one saves less than a message", 9 * time.Minute, 0.99, 100, 20, nil, 0,
 			"a launch costs more than what it saves"},

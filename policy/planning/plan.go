@@ -60,7 +60,7 @@ type plan struct {
 	// probing is true if fewer workers are launched than the estimate needs, because only messages in progress support
 	// that estimate.
 	probing bool
-	// pace is the rate of the messages that ended within two minutes.
+	// pace is the rate at which messages ended lately, in messages a second: see [muster.Pace.Over].
 	pace float64
 	// guessed is true if Tail is longer than all measured durations, because they are few.
 	guessed bool
@@ -119,7 +119,7 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 		slots: math.Max(1, c.SlotsPerWorker), inService: float64(c.Slots),
 		free: float64(max(0, c.Slots-c.BusySlots)),
 		boot: durations.BootWithMargin(o.Boot), lag: o.LateSeconds(), quantile: o.Objective.Quantile,
-		arrivals: o.Arrivals, pace: o.Pace.Finished / paceOver,
+		arrivals: o.Arrivals, pace: o.Pace.Finished / o.Pace.Over().Seconds(),
 	}
 	p.bootMean = p.boot
 	if o.Boot.Known && o.Boot.MeanSeconds > 0 {
@@ -535,9 +535,6 @@ func (p *plan) begunByBusy(until float64) float64 {
 // freeDeviations is how many deviations below the mean the plan expects slots to become free: 2.33 are exceeded in 99
 // of 100 cases.
 const freeDeviations = 2.33
-
-// paceOver is the window of [muster.Pace] in seconds.
-const paceOver = 120
 
 // starts returns how many messages a free slot begins within so many seconds, the first of them at once:
 //

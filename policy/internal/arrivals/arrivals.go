@@ -108,8 +108,8 @@ func Typical(all []muster.Busiest) []muster.Busiest {
 // minute would look like two each minute.
 //
 // Two exceptions hold. If arrivals have been watched for a short time only, a third of the asked time counts as
-// watched: the first seconds say little about a whole boot. With growth, a rate that grows steadily grows on, from that
-// of a stream of messages if there is one: see [Growth].
+// watched: the first seconds say little about a whole boot. With growth, a rate that grows steadily grows on: see
+// [Growth], also for stream.
 func Expected(a muster.Arrivals, seconds float64, growth bool, stream float64) float64 {
 	watched := cmp.Or(a.WatchedSeconds, hour)
 	expected := 0.0
@@ -141,9 +141,10 @@ func Expected(a muster.Arrivals, seconds float64, growth bool, stream float64) f
 // nothing.
 //
 // The rate now follows from the last minute. The last ten seconds only show whether the growth is over. As a rate they
-// would be that of the top of a burst, and a boot of half an hour would be planned with it. A burst of the last minute
-// would be a rate as well, so above that of five minutes it counts as far as it is stream: the rate at which messages
-// are seen to come one after the other, as [OfStream] has it, and at which others have been finished.
+// would be that of the top of a burst, and a boot of half an hour would be planned with it. The last minute may
+// be one burst as well. So where its rate exceeds that of five minutes, it counts up to stream: the rate in messages a
+// second at which messages are known to come one after the other. These are the ones that wait, as [OfStream] has them,
+// and those that were finished lately.
 func Growth(a muster.Arrivals, stream float64) (rate, rise float64) {
 	const enough, apart = 90, 1.4
 	watched := cmp.Or(a.WatchedSeconds, 3600)

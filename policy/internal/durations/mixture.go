@@ -18,13 +18,13 @@ type mixture struct {
 const (
 	// sharesBefore is how many messages the long-term shares count for against the last minutes.
 	sharesBefore = 8
-	// rare is how many times the share that may be late the tail begins at: see [mixture.tail].
+	// rare is how many times the share that may be late lies above the beginning of the tail: see [mixture.tail].
 	rare = 3
 	// rarestShare is the share of messages above the 99th percentile.
 	rarestShare = 0.01
 )
 
-// RareShare returns the share of messages that take longer than the shortest of the tail.
+// RareShare returns the share of the messages of classes, 0 to 1, that lie above the beginning of the tail.
 func RareShare(o muster.Observation) float64 { return rare * allowedOf(o) }
 
 // mixtureOf returns the mixture, or false while fewer than two classes are known. The durations of a class are those of
@@ -63,9 +63,9 @@ func (m mixture) mean() (mean, deviation float64) {
 }
 
 // tail returns the duration that few messages exceed, as tailOf does for one class, and longest, the 99th percentile of
-// all. The tail is the mean duration of the messages that take longer than all but three times the share allowed, and
-// not longer than all but that share: those between the 97th and the 99th percentile where a hundredth may be late. The
-// longest classes come last. So it changes gradually as the share of a class does; and of a class that is itself that
+// all. The tail is the mean duration of the messages between two percentiles, with the longest classes last: three
+// times the share allowed lie above the lower one, that share above the upper one. Where a hundredth may be late, these
+// are the 97th and the 99th. So it changes gradually as the share of a class does; and of a class that is itself that
 // rare, its usual messages count, not its own rare ones.
 func (m mixture) tail(shares []float64, allowed float64) (tail, longest float64) {
 	order := make([]int, len(m.of))

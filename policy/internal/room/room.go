@@ -47,12 +47,12 @@ func (w Work) Steady(busy, spare float64) float64 {
 
 // Busiest returns how many slots the busiest times need, at least those that are busy anyway:
 //
-//	max over the windows of min(steady((N - sqrt(N)) m / (w + x)), N + usual), and of min(N m / (w + x), N + usual)
+//	max over the windows of min(N + usual, max(N m / (w + x), steady((N - sqrt(N)) m / (w + x))))
 //
 // N is the number of messages in a window of w seconds, as messages returns it; m is the mean duration. spare, or x, is
 // how long a message may wait in seconds: the work of a window may be spread over w + x. usual are the slots that are
 // busy anyway. Within the window messages come at random too, so what surely came is served as steady arrivals are: as
-// many slots as are busy make messages wait longer than any x. More than one slot for each message never helps.
+// many slots as are busy would make them wait ever longer. More than one slot for each message never helps.
 func (w Work) Busiest(
 	all []muster.Busiest, usual, spare float64, messages func(muster.Busiest) float64,
 ) float64 {
