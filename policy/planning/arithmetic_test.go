@@ -66,7 +66,8 @@ func TestArithmeticThatThePageWorksOut(t *testing.T) {
 	worked = append(append(worked, workedWhenLate()...), workedAtMax())
 	worked = append(append(worked, workedByFinished()...), workedByFullWorkers(), workedByOldCounts(),
 		workedByAttempts(), workedByDraining())
-	worked = append(append(worked, workedByFewest()...), workedByTails(), workedByWorthwhile())
+	worked = append(append(worked, workedByFewest()...), workedByTails(), workedByWorthwhile(), workedByKeepingUp(),
+		workedByGrowth(), workedByTrees())
 	for _, w := range worked {
 		if !strings.Contains(joined, "*Worked*: "+w) {
 			t.Errorf("docs/arithmetic.md does not say what the code computes:\n%s", w)
@@ -83,6 +84,50 @@ func workedAtMax() string {
 	return fmt.Sprintf("workers of ten slots boot for 330 s and finish a message in 50 s, so %.0f in that time. With "+
 		"a price of 330 s they are worth %.2f hours of quiet, and stay for %.2f hours.", done,
 		(p.boot+p.price*done)/3600, quiet.WorthAtMax(p.boot, p.price, p.LongTermMean/p.slots)/3600)
+}
+
+func workedByKeepingUp() string {
+	o := prompt()
+	return fmt.Sprintf("60 messages of ten minutes came in the past hour, 20 of them in the last 20 minutes, and a "+
+		"boot takes a second. (20 - sqrt(20)) x 600 / 1200 = %s workers are surely busy. The objective is a day; %v "+
+		"messages wait for %d workers, and %d are wanted now.", three(arrivals.SureLoad(o.Arrivals, 600)),
+		o.Backlog().Value, o.Capacity.Active(), Deadline{}.Decide(o, nil).Desired)
+}
+
+func workedByTrees() string {
+	const boot, mean, price = 44, 0.1, 10
+	c := quiet.ColdStarts{}
+	o := muster.Observation{At: time.Unix(1e9, 0), Objective: muster.Objective{Latency: 21 * time.Second}}
+	empty, start, ready := o, o, o
+	start.Waiting = []muster.Waiting{{Messages: 1}}
+	ready.Capacity.Busy, ready.At = 1, o.At.Add(boot*time.Second)
+	for range 5 { // the worker is ready after the boot and stops two seconds later
+		empty.At = ready.At.Add(2 * time.Second)
+		start.At = start.At.Add(140 * time.Second)
+		ready.At = start.At.Add(boot * time.Second)
+		c = c.Next(empty, boot, mean).Next(start, boot, mean).Next(ready, boot, mean)
+	}
+	waits := "no worker waits"
+	if !c.Cheap(price) {
+		waits = "a worker waits"
+	}
+	return fmt.Sprintf("every 140 s comes a tree of 13 messages of 100 ms. Boots take %d s, the objective is 21 s, "+
+		"and a late message costs %d worker-seconds. Only the root is late, so it costs %s, and the fleet is empty for "+
+		"%s s between two trees: %s for the next root.", boot, price, three(price*c.AtMost(13)), three(c.Empty), waits)
+}
+
+func workedByGrowth() string {
+	o := growing()
+	p, most := planOf(o), o.Limits.Max
+	n := ((o.Backlog().Value-p.begun(p.boot))*p.LongTermMean + p.load*p.boot) /
+		(p.farLatency - p.LongTermMean - p.boot - p.oldest())
+	wanted := Deadline{}.Decide(o, nil).Desired
+	o.Limits.Max = 10
+	return fmt.Sprintf("messages of a second, boots of 190 s, an objective of seven minutes, and %d workers are "+
+		"permitted. %v messages wait for up to a minute for %d worker, and after %v a second in the last five minutes "+
+		"%v came in the last one. With a load of %v it takes %s workers, so %d are wanted. If 10 were permitted, it "+
+		"would be %d.", most, o.Backlog().Value, o.Capacity.Active(), o.Arrivals.FiveMinutes, o.Arrivals.Minute, p.load,
+		three(n+p.load), wanted, Deadline{}.Decide(o, nil).Desired)
 }
 
 func workedByFinished() []string {

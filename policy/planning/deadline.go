@@ -48,7 +48,7 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/26"
+	deadlineRevision = "deadline/27"
 )
 
 // Decide implements [muster.Policy].
@@ -78,7 +78,8 @@ func (p Deadline) decideSilent(o muster.Observation, recent muster.Recent) muste
 func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	d := rules.Begin(o, deadlineRevision)
 	standby, quiets, extra := quiet.HeadroomOf(recent), quiet.TimesOf(recent), lateness.ExtraOf(recent)
-	d.Kept = slices.Concat(standby.Kept(), quiets.Kept(), extra.Kept()) // also through holds
+	cold := quiet.ColdStartsOf(recent)
+	d.Kept = slices.Concat(standby.Kept(), quiets.Kept(), extra.Kept(), cold.Kept()) // also through holds
 	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:
@@ -92,10 +93,11 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 		return decideUntimed(p.learn(d, o, backlog.Value), o)
 	}
 	plan := newPlan(o, work, p.dial(o, work))
-	plan.standby, plan.quiets = standby, quiets
+	plan.standby, plan.quiets, plan.cold = standby, quiets, cold.Next(o, plan.bootMean, plan.Mean)
 	plan.quiets = plan.nextQuiets(o)
 	plan.extra = extra.Next(o, plan.price)
-	d.Kept = slices.Concat(plan.nextStandby(o).Kept(), plan.quiets.Kept(), plan.extra.Kept())
+	d.Kept = slices.Concat(plan.nextStandby(o).Kept(), plan.quiets.Kept(), plan.extra.Kept(),
+		plan.cold.Kept())
 	sized := p.sizeByPlan(d, o, plan)
 	if p.Seasonal {
 		without := sized
@@ -119,7 +121,8 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 //     corrected, the messages would be late;
 //   - all permitted workers are needed.
 //
-// Fewer are launched where these suffice for the quantile: see fewest.
+// Fewer are launched where these suffice for the quantile: see fewest. More are launched where to wait saves nothing,
+// and where the maximum may be too small later: see sooner.
 //
 // Nothing is launched for messages that idle workers disprove, or that were finished since they were counted: see
 // countsAreOutdated and mayTakeCounts. While no worker is in service, more may be launched: see race.
@@ -168,10 +171,11 @@ func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan)
 		plan.probing = launch > most
 		launch = min(launch, most)
 	}
+	launch = plan.sooner(o, launch)
 	plan.outdated = plan.countsAreOutdated(o)
 	plan.done = waiting <= o.FinishedSince && plan.mayTakeCounts(o.Arrivals)
 	if plan.outdated || plan.done {
-		launch = 0
+		launch, plan.whySooner = 0, ""
 	}
 	plan.promptLaunch = active == 0 && p.Prompt && launch == 0
 	if plan.promptLaunch {
@@ -283,7 +287,7 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 	if o.Progress != nil {
 		working = min(busy, c.InService()) // messages that wait for a retry may outnumber the workers
 	}
-	why := rules.NothingWaits(o) + "; " + countIs(working, "worker") + " busy"
+	why := rules.NothingWaits(o) + "; " + rules.CountIs(working, "worker") + " busy"
 	if drain := working - keep.workers; keep.drain && drain > 0 {
 		busy = keep.workers
 		take := "take"
@@ -294,7 +298,7 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 			drain, take)
 	} else if busy < c.Busy {
 		why = fmt.Sprintf("%s; %s busy, and %d can hold all messages in progress", rules.NothingWaits(o),
-			countIs(c.Busy, "worker"),
+			rules.CountIs(c.Busy, "worker"),
 			busy)
 	}
 	if keep.workers > busy {
@@ -309,12 +313,4 @@ func idleTerm(o muster.Observation, keep kept) muster.Term {
 			rules.Value("busy", float64(working)), rules.Value("keep", float64(keep.workers)),
 			rules.Value("workers", float64(active)),
 		}, keep.reasons...)}
-}
-
-// countIs returns "1 worker is" or "3 workers are".
-func countIs(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " is"
-	}
-	return fmt.Sprintf("%d %ss are", n, noun)
 }

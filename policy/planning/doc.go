@@ -17,13 +17,15 @@
 //	keptWorkers      how many workers stay although nothing waits for them
 //	sizeByPlan       launches now if waiting costs more workers or misses the objective, else waits
 //	plan.fewest      launches fewer where the last ones save next to nothing
+//	plan.sooner      launches more where to wait saves nothing, or the maximum may be too small later
 //	applyForecast    replaces the past busiest times with forecast ones, if the fleet has a forecast
 //	decideWithTrees  adds what running trees are expected to send
 //
 // The main type is plan: one observation, converted to slots, messages and seconds from now. deadline.go decides,
-// plan.go computes the need, boots.go how far boots vary and what follows from that, keep.go the workers that stay,
-// also while nothing arrives. warm.go has the effect of a warm pool, shared_cores.go that of a shared machine on
-// durations, forecast.go that of a forecast, trees*.go that of running trees. words.go writes the sentence.
+// plan.go computes the need, boots.go how far boots vary and what follows from that, sooner.go what is launched sooner
+// than needed, keep.go the workers that stay, also while nothing arrives. warm.go has the effect of a warm pool,
+// shared_cores.go that of a shared machine on durations, forecast.go that of a forecast, trees*.go that of running
+// trees. words.go writes the sentence.
 // docs/arithmetic.md has the formulas with the names of the fields; a test recomputes its numbers.
 //
 // Invariants:
@@ -38,7 +40,9 @@
 //
 // Use package policy, not this one, to build a policy from a configuration with all its limits. How long the work takes
 // is in policy/internal/durations, what the arrivals tell in policy/internal/arrivals, what late messages pay for in
-// policy/internal/lateness, how many messages are likely late in policy/internal/risk, how much sooner the first of
-// several workers is ready in policy/internal/race, and fleets whose workers do not report in policy/internal/silent.
+// policy/internal/lateness, how many messages are likely late in policy/internal/risk, how many messages slots begin in
+// policy/internal/renewal, how much sooner the first of several workers is ready in policy/internal/race, what follows
+// from a maximum that is near in policy/internal/scarcity, and fleets whose workers do not report in
+// policy/internal/silent.
 // Use policy/outlook for the expected results of a size, and policy/peer for other autoscalers to compare with.
 package planning

@@ -193,7 +193,8 @@ func (p *plan) headroom(a muster.Arrivals, usual float64) float64 {
 		return b.Messages
 	}
 	best := work.Cheapest(a.Busiest, usual, spare, p.slots, p.price*hourly, foreseen)
-	if !rises && (p.idleTooLong(a, best) || p.inVain(a) || best <= p.slots && p.rarelyUseful(a)) {
+	single := best <= p.slots && (p.rarelyUseful(a) || p.cold.Cheap(p.price))
+	if !rises && (single || p.idleTooLong(a, best) || p.inVain(a)) {
 		return 0
 	}
 	return best / p.slots
@@ -218,13 +219,14 @@ func (p *plan) rarelyUseful(a muster.Arrivals) bool {
 //
 //	S > g   or   r max(g, c) < 1
 //
-// S is the slack, g the lag, c the price of a late message, r the arrival rate as in rarelyUseful. A message that came
-// within the lag is seen at its end, g later. Where there is slack, that is in time; if many wait, the workers that
-// finished as many within the lag need no longer for them. Otherwise r g of all messages come within the lag of
-// another one, at a price c each, and a worker that is launched in vain, or waits for new counts, costs g or more.
+// S is the slack while the maximum is far, g the lag, c the price of a late message, r the arrival rate as in
+// rarelyUseful. A message that came within the lag is seen at its end, g later. Where there is slack, that is in time;
+// if many wait, the workers that finished as many within the lag need no longer for them. Otherwise r g of all messages
+// come within the lag of another one, at a price c each, and a worker that is launched in vain, or waits for new
+// counts, costs g or more.
 func (p *plan) mayTakeCounts(a muster.Arrivals) bool {
 	return p.lag > 0 && a.Known &&
-		(p.slack() > p.lag || math.Max(a.FiveMinutes, a.Hour)*math.Max(p.lag, p.price) < 1)
+		(p.farSlack() > p.lag || math.Max(a.FiveMinutes, a.Hour)*math.Max(p.lag, p.price) < 1)
 }
 
 // idleStop returns for how long a worker must be without a message until it says itself that it is ready to stop:
@@ -323,7 +325,8 @@ func (p *plan) quietHeadroom(o muster.Observation) float64 {
 //
 // k is the number of workers, c the price of a late message, b the mean boot time. late is how many messages of a
 // typical busy time are late because no worker is ready: those of its first b + g + m - P seconds, where usual work is
-// late with a launch, and at most the share u of those within a poll, a boot and the lag.
+// late with a launch, and at most the share u of those within a poll, a boot and the lag. Where starts without a worker
+// were measured, it is at most what those cost: see [quiet.ColdStarts].
 func (p *plan) headroomWorth(a muster.Arrivals, workers float64) float64 {
 	if workers <= 0 {
 		return 0
@@ -332,7 +335,7 @@ func (p *plan) headroomWorth(a muster.Arrivals, workers float64) float64 {
 		return arrivals.Within(arrivals.Typical(a.Busiest), math.Max(1, seconds))
 	}
 	late := math.Min(within(p.boot+p.lag+p.LongTermMean-p.latency), p.tooLateShare*within(p.boot+p.lag+p.step/2))
-	return p.price*late/math.Ceil(workers) + p.bootMean
+	return p.price*p.cold.AtMost(late)/math.Ceil(workers) + p.bootMean
 }
 
 // whyQuiet says as a clause why idle workers stay: for how long the headroom of the last busy time is worth them.

@@ -10,13 +10,14 @@ import (
 	"github.com/muster-scale/muster/policy/internal/durations"
 	"github.com/muster-scale/muster/policy/internal/lateness"
 	"github.com/muster-scale/muster/policy/internal/quiet"
+	"github.com/muster-scale/muster/policy/internal/renewal"
 )
 
 // plan is one observation prepared for the question that Deadline asks: how many workers must be launched, and when?
 //
 // newPlan makes one. It is then only read, except that promptLaunch, probing, outdated, done, spared, racers, stream,
-// saturated and forLate note why a number was chosen, for the sentence. All times are in seconds; instants count from
-// the observation. Counts of slots and messages are means, so they need not be whole.
+// saturated, whySooner and forLate note why a number was chosen, for the sentence. All times are in seconds; instants
+// count from the observation. Counts of slots and messages are means, so they need not be whole.
 type plan struct {
 	// Work is the estimate of the processing duration.
 	durations.Work
@@ -40,6 +41,8 @@ type plan struct {
 	// cold. step is the longest time until the next decision. lag is how old the counts may be: messages may be so much
 	// older than observed, and messages that arrived within the lag may be missing.
 	latency, boot, step, lag float64
+	// farLatency is what latency is while the maximum is far, load how many slots the arrivals keep busy: see nearMax.
+	farLatency, load float64
 	// bootMean is the mean boot time, which is what a boot costs, bootSpread its standard deviation. boot is the time
 	// that nearly all keep.
 	bootMean, bootSpread float64
@@ -73,6 +76,8 @@ type plan struct {
 	// received is how many of the counted messages workers have received since, if the counts are as old as they may
 	// be: see views. attempts is how long a message keeps slots busy, over its own work: see [durations.Attempts].
 	received, attempts float64
+	// whySooner says why workers are launched that could still be launched later; empty if there are none.
+	whySooner string
 	// spared is how many launches fewest leaves out.
 	spared int
 	// racers is how many workers are launched beyond those that the messages need, because the first of them all is
@@ -93,6 +98,8 @@ type plan struct {
 	// extra are the workers that late messages pay for beside the headroom, forLate how many of them are kept.
 	extra   lateness.Extra
 	forLate float64
+	// cold are the past starts without a worker.
+	cold quiet.ColdStarts
 	// sure is the headroom that sureHeadroom returns, once it was computed.
 	sure      float64
 	sureKnown bool
@@ -135,8 +142,8 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 	if p.slack() <= 0 && durations.Behind(o) {
 		p.Work = p.Times(p.attempts)
 	}
-	p.tooLateShare = p.launchesTooLate(o)
 	p.nearMax(o)
+	p.tooLateShare = p.launchesTooLate(o)
 	p.estimateProgress(c)
 	if !o.OldestAge().Known && !o.Arrivals.Known {
 		// Without any age, the best guess is that half of the time they can wait is over.
@@ -244,26 +251,6 @@ func (p *plan) launchesTooLate(o muster.Observation) float64 {
 		late = math.Max(late, lost+(1-lost)*durations.RareShare(o)) // the tail is that of a rare class
 	}
 	return late - lost
-}
-
-// nearMax lowers latency as the load comes near the maximum, because a postponed launch may then find no room:
-//
-//	latency = P (1 - y) / (1 - free), but at least D + b + step
-//
-// P is the latency before, y the load as a share of the maximum, D the long-term tail, b the boot time. Up to y = free
-// nothing changes. At y = 1 no launch is postponed. The load is that over P / 4, or over the slack if that is less: a
-// burst that is over by then is worked off in time.
-func (p *plan) nearMax(o muster.Observation) {
-	if !o.Arrivals.Known || o.Limits.Max <= 0 {
-		return
-	}
-	const free = 0.3 // the share of the maximum up to which all of the objective is used: three times the load fits
-	busy := p.attempts * arrivals.LoadOver(o.Arrivals, p.LongTermMean, math.Min(p.latency/4, p.slack()))
-	share := busy / p.slots / float64(o.Limits.Max)
-	if share > free {
-		least := math.Min(p.latency, p.LongTermTail+p.boot+p.step)
-		p.latency = math.Max(least, p.latency*math.Max(0, (1-share)/(1-free)))
-	}
 }
 
 // slack returns how long a message can wait before a worker must be launched for it:
@@ -416,6 +403,24 @@ func (p *plan) needForArrivals(ahead, wait float64, count func(why cause, ahead,
 	count(forArriving, ahead+p.expectedArrivals(boot+within-wait), p.boot+within, p.begun(boot+within))
 }
 
+// view is one way to read the counts of a queue: they are lag seconds old, and workers have received so many of the
+// counted messages since, the oldest first.
+type view struct{ lag, received float64 }
+
+// views returns how the counts may be read. They may be as old as the lag: then the messages are so much older, and
+// those that workers have received since wait no more. Or they may be of now. To take the messages for so much older,
+// and all of them for still there, would be neither. The messages over the time that is left for them is a ratio of two
+// linear functions of the age of the counts, so it is greatest at one of these two ends.
+func (p *plan) views() []view {
+	if p.received == 0 {
+		return []view{{p.lag, 0}}
+	}
+	return []view{{p.lag, p.received}, {0, 0}}
+}
+
+// countedBefore is for how many seconds more than the lag [muster.Observation].FinishedSince counts, on average.
+const countedBefore = 7.5
+
 // worthwhile returns the workers that messages to come need without the last, partly needed one, unless it pays:
 //
 //	c u f n / w > b + 2 p
@@ -473,8 +478,11 @@ func (p *plan) varianceExtra(ahead float64) float64 {
 // expectedArrivals returns how many messages to expect within so many seconds. A rate that grows counts only if the
 // objective leaves no time to launch workers for messages that have arrived.
 func (p *plan) expectedArrivals(seconds float64) float64 {
-	return arrivals.Expected(p.arrivals, seconds, p.slack() <= 0, p.pace+arrivals.OfStream(p.waiting, p.step/2))
+	return arrivals.Expected(p.arrivals, seconds, p.slack() <= 0, p.seenRate())
 }
+
+// seenRate returns the rate at which messages are known to come one after the other, in messages a second.
+func (p *plan) seenRate() float64 { return p.pace + arrivals.OfStream(p.waiting, p.step/2) }
 
 // unusedSlots returns how many slots are free or on their way.
 func (p *plan) unusedSlots() float64 {
@@ -502,48 +510,12 @@ func (p *plan) begunInService(until float64) float64 {
 	return p.free*p.starts(until, p.varied) + p.begunByBusy(until)
 }
 
-// begunByBusy returns how many messages the slots that are busy now begin within so many seconds from now. It mixes two
-// cases, in the proportion mixed.
-//
-// Slots at the same point of equal work all become free at the residual time R, and begin one message each then and
-// after each further mean duration m. Slots at different points become free one after the other (renewal theory):
-//
-//	mean(t) = (1 + v^2)/2 t / R              up to R
-//	        = (1 + v^2)/2 + (t - R) / m      after that
-//
-// v is the variation. Below one message per slot, chance decides which slots are free in time, so freeDeviations are
-// subtracted.
+// begunByBusy returns how many messages the slots that are busy now begin within so many seconds: see [renewal.Busy].
 func (p *plan) begunByBusy(until float64) float64 {
-	busy := p.inService - p.free - p.Hanging
-	if busy <= 0 || until < 0 {
-		return 0
-	}
-	whole, mean := 0.0, (1+p.Variation*p.Variation)/2
-	if until >= p.residual {
-		whole = math.Floor((until-p.residual)/p.Mean+1e-9) + 1
-		mean += (until - p.residual) / p.Mean
-	} else {
-		mean *= until / p.residual
-	}
-	chance := busy * p.mixed * mean
-	if p.mixed*mean < 1 {
-		chance = math.Max(0, chance-freeDeviations*math.Sqrt(chance))
-	}
-	return busy*(1-p.mixed)*whole + chance
+	return renewal.Busy(p.inService-p.free-p.Hanging, until, p.residual, p.Mean, p.Variation, p.mixed)
 }
 
-// freeDeviations is how many deviations below the mean the plan expects slots to become free: 2.33 are exceeded in 99
-// of 100 cases.
-const freeDeviations = 2.33
-
-// starts returns how many messages a free slot begins within so many seconds, the first of them at once:
-//
-//	starts(t) = floor(t / m) + 1                 equal durations, mixed = 0
-//	          = max(1, t / m + (1 + v^2)/2)      mixed = 1 (the renewal theorem)
-//
-// m is the mean duration, v the variation. In between, the two are mixed in proportion.
+// starts returns how many messages a free slot begins within so many seconds: see [renewal.Free].
 func (p *plan) starts(seconds, mixed float64) float64 {
-	whole := math.Floor(seconds/p.Mean+1e-9) + 1
-	mean := math.Max(1, seconds/p.Mean+(1+p.Variation*p.Variation)/2)
-	return (1-mixed)*whole + mixed*mean
+	return renewal.Free(seconds, p.Mean, p.Variation, mixed)
 }

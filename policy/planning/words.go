@@ -143,6 +143,8 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 	case launch > 0 && launch+o.Capacity.Active() == p.saturated:
 		return fmt.Sprintf("%s; all %d workers are busy without a pause, and %s: more may have come; launching %d "+
 			"now%s", waiting, o.Capacity.Active(), p.whySaturated(), launch, boots)
+	case launch > 0 && p.whySooner != "":
+		return fmt.Sprintf("%s; launching %d now: %s", waiting, launch, p.whySooner)
 	case launch > 0 && (n.workers == 0 || p.outdated || p.done):
 		return fmt.Sprintf("%s; launching %d to be ready for the busiest times of the past hours%s%s", waiting, launch,
 			strings.Replace(boots, " because", ", because", 1), p.whyLate(o))
@@ -160,7 +162,7 @@ func (p *plan) why(o muster.Observation, n need, launch int) string {
 			render.Plural(int(o.FinishedSince), "message"), render.Seconds(math.Round(p.lag)))
 	case n.workers > 0 && p.outdated:
 		return fmt.Sprintf("%s; but %s idle, so workers have received the counted ones since", waiting,
-			countIs(o.Capacity.Idle, "worker"))
+			rules.CountIs(o.Capacity.Idle, "worker"))
 	case n.workers > 0 && p.probing:
 		return fmt.Sprintf("%s; %s if all messages take as long as those in progress may; if those end now, no more "+
 			"workers are needed", waiting, p.dueText(o, n, workers+verb))

@@ -42,6 +42,16 @@ func TestFullWorkersShowMoreThanOldCounts(t *testing.T) {
 	})
 }
 
+// Arrivals that grow meet a maximum, work takes longer the more of it waits, and of a tree only the root is late
+// without a worker. The names say what deadline/26 had.
+func TestWaitingCostsMoreThanItLooksOrLess(t *testing.T) {
+	playWithin(t, []withinLimits{
+		{"arrivals grow to four workers' work, three are permitted: 0.86", 36000033, 0.93, 6500},
+		{"boots of a second, messages of 19 min, longer the more wait: 3,201,260", 36000617, 0.99, 1_900_000},
+		{"roots of trees, a boot twice as long as the objective: 70,116", 36000520, 0.92, 52_000},
+	})
+}
+
 // withinLimits is a drawn world, with the least share in time and the greatest cost in worker-seconds.
 type withinLimits struct {
 	name         string

@@ -57,9 +57,16 @@ func (q Times) Kept() []muster.Value {
 	if q == (Times{}) {
 		return nil
 	}
-	return []muster.Value{rules.Value(keptQuietSince, rules.Round3(q.Since)),
-		rules.Value(keptQuietWorth, rules.Round3(q.Worth)), rules.Value(keptQuietUseful, rules.Round3(q.Useful)),
-		rules.Value(keptQuietIdle, rules.Round3(q.Idle))}
+	return rounded([]muster.Value{{Name: keptQuietSince, Value: q.Since}, {Name: keptQuietWorth, Value: q.Worth},
+		{Name: keptQuietUseful, Value: q.Useful}, {Name: keptQuietIdle, Value: q.Idle}})
+}
+
+// rounded rounds values in place, as decisions keep them.
+func rounded(all []muster.Value) []muster.Value {
+	for i := range all {
+		all[i].Value = rules.Round3(all[i].Value)
+	}
+	return all
 }
 
 // Next returns the quiet times after an observation. arrived is when the last message came, in seconds since 1970, and

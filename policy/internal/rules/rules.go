@@ -136,3 +136,19 @@ func SpareLaunches(o muster.Observation) int {
 	}
 	return max(0, (3*l+3)/4-o.Launches.LastHour)
 }
+
+// CountIs returns "1 worker is" or "3 workers are".
+func CountIs(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return fmt.Sprintf("%d %ss are", n, noun)
+}
+
+// SizeChange says how a size changed.
+func SizeChange(before, after int) string {
+	if before == after {
+		return fmt.Sprintf("the size stays %d", after)
+	}
+	return fmt.Sprintf("the size becomes %d instead of %d", after, before)
+}

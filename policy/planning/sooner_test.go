@@ -1,0 +1,132 @@
+package planning
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/durations"
+)
+
+// growing is a fleet of one worker, of three that are permitted: messages of a second, boots of 190 s and an objective
+// of seven minutes. The arrivals have grown for minutes, to 1.3 a second, and 80 messages wait for up to a minute.
+func growing() muster.Observation {
+	o := s0(1, 60)
+	o.Objective.Latency, o.Limits.Max, o.Boot = 7*time.Minute, 3, lasting(190, 10)
+	o.Capacity = muster.Capacity{Known: true, Desired: 1, Busy: 1, Slots: 1, BusySlots: 1, SlotsPerWorker: 1}
+	o.Queues[0].Backlog = muster.Measured(o.At, 80)
+	o.Waiting = []muster.Waiting{{AgeSeconds: 60, Messages: 40}, {AgeSeconds: 20, Messages: 40}}
+	o.Arrivals = muster.Arrivals{Known: true, WatchedSeconds: 400, TenSeconds: 1.4, Minute: 1.4, FiveMinutes: 0.8,
+		TwentyMinutes: 0.6, Hour: 0.6}
+	o.Pace = muster.Pace{Finished: 120, Seconds: 120}
+	return o
+}
+
+func TestLaunchesAreNotPostponedWhereTheArrivalsGrowTowardsTheMaximum(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(*muster.Observation)
+		want   int
+	}{
+		{"most of three workers are needed soon", func(*muster.Observation) {}, 3},
+		{"of ten there is room for a later launch", func(o *muster.Observation) { o.Limits.Max = 10 }, 1},
+		{"they are there", func(o *muster.Observation) {
+			o.Capacity.Desired, o.Capacity.Busy, o.Capacity.Slots, o.Capacity.BusySlots = 3, 3, 3, 3
+		}, 3},
+		{"the arrivals do not grow", func(o *muster.Observation) {
+			o.Arrivals.Minute, o.Arrivals.FiveMinutes, o.Arrivals.TwentyMinutes = 1, 1, 1
+		}, 1},
+		{"a single message fills one worker", func(o *muster.Observation) {
+			o.Queues[0].Backlog, o.Waiting = muster.Measured(o.At, 1), []muster.Waiting{{AgeSeconds: 1, Messages: 1}}
+		}, 1},
+		{"the arrivals are unknown", func(o *muster.Observation) { o.Arrivals = muster.Arrivals{} }, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := growing()
+			row.change(&o)
+			d := Deadline{}.Decide(o, nil)
+			if d.Desired != row.want {
+				t.Errorf("found %d, want %d: %s", d.Desired, row.want, d.Sentence())
+			}
+		})
+	}
+	why := (Deadline{}).Decide(growing(), nil).Sentence()
+	if !strings.Contains(why, "most of the 3 permitted workers") {
+		t.Errorf("the sentence does not say why: %s", why)
+	}
+}
+
+// prompt is a fleet of two workers with messages of ten minutes, boots of a second and an objective of a day: the
+// messages could wait for hours. 30 an hour keep five workers busy.
+func prompt() muster.Observation {
+	o := s0(600, 120)
+	o.Objective.Latency, o.Limits.Max, o.Boot = 24*time.Hour, 100, lasting(1, 100)
+	o.Capacity = muster.Capacity{Known: true, Desired: 2, Busy: 2, Slots: 2, BusySlots: 2, SlotsPerWorker: 1}
+	o.Queues[0].Backlog = muster.Measured(o.At, 9)
+	o.Waiting = []muster.Waiting{{AgeSeconds: 120, Messages: 9}}
+	rate := 60.0 / 3600
+	o.Arrivals = muster.Arrivals{Known: true, WatchedSeconds: 3600, TenSeconds: rate, Minute: rate, FiveMinutes: rate,
+		TwentyMinutes: rate, Hour: rate, FourHours: rate, TwelveHours: rate}
+	return o
+}
+
+func TestWorkersThatAreNeverIdleComeAtOnceWhereBootsCostHardlyAnything(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(*muster.Observation)
+		want   int
+	}{
+		// 20 messages in 20 minutes, less one deviation of chance, keep 7.8 workers busy.
+		{"as many as are surely busy", func(*muster.Observation) {}, 7},
+		{"no more than wait", func(o *muster.Observation) {
+			o.Queues[0].Backlog, o.Waiting = muster.Measured(o.At, 2), []muster.Waiting{{AgeSeconds: 120, Messages: 2}}
+		}, 4},
+		{"workers are on their way", func(o *muster.Observation) {
+			o.Capacity.Desired, o.Capacity.Booting = 5, 3
+			o.Coming = []muster.Coming{{AgeSeconds: 0, Members: 3}}
+		}, 7},
+		{"a boot costs as much as a fifth of a message", func(o *muster.Observation) { o.Boot = lasting(120, 100) }, 2},
+		{"several slots: a worker that waits is filled", func(o *muster.Observation) {
+			o.Capacity.SlotsPerWorker, o.Capacity.Slots = 2, 4
+		}, 2},
+		{"no worker says how many slots it has", func(o *muster.Observation) {
+			o.Capacity = muster.Capacity{Known: true, SlotsPerWorker: 1}
+		}, 0},
+		{"the arrivals are unknown", func(o *muster.Observation) { o.Arrivals = muster.Arrivals{} }, 2},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := prompt()
+			row.change(&o)
+			d := Deadline{}.Decide(o, nil)
+			if d.Desired != row.want {
+				t.Errorf("found %d, want %d: %s", d.Desired, row.want, d.Sentence())
+			}
+		})
+	}
+	why := (Deadline{}).Decide(prompt(), nil).Sentence()
+	if !strings.Contains(why, "the arrivals keep so many busy") {
+		t.Errorf("the sentence does not say why: %s", why)
+	}
+}
+
+// One burst near the maximum shortens the latency to plan with, but not the time in which old counts are replaced.
+func TestABurstAtTheMaximumDoesNotKeepAnIdleWorkerForOldCounts(t *testing.T) {
+	o := s0(6, 5)
+	o.Objective.Latency, o.Limits.Max, o.Boot, o.Poll = 8*time.Minute, 1, lasting(13, 100), 10*time.Second
+	o.Queues[0].LateSeconds = 54
+	o.Queues[0].Backlog = muster.Measured(o.At, 8)
+	o.Waiting = []muster.Waiting{{AgeSeconds: 3, Messages: 8}}
+	o.Capacity = muster.Capacity{Known: true, Desired: 1, Busy: 1, Slots: 1, BusySlots: 1, SlotsPerWorker: 1}
+	o.FinishedSince, o.Pace = 12, muster.Pace{Finished: 12, Seconds: 72}
+	o.Arrivals = muster.Arrivals{Known: true, WatchedSeconds: 3600, TenSeconds: 0.2, Minute: 0.2, FiveMinutes: 0.04,
+		TwentyMinutes: 0.01, Hour: 0.003}
+	work, _ := durations.Of(o)
+	p := newPlan(o, work, 0)
+	if p.slack() > p.lag {
+		t.Fatalf("a slack of %v s is no example: the burst must shorten it", p.slack())
+	}
+	if idle := p.idleStop(o); idle >= 54*time.Second {
+		t.Errorf("an idle worker waits %s for new counts, and the slack is %v s without the burst", idle, p.farSlack())
+	}
+}
