@@ -112,8 +112,8 @@ func workedByTrees() string {
 		waits = "a worker waits"
 	}
 	return fmt.Sprintf("every 140 s comes a tree of 13 messages of 100 ms. Boots take %d s, the objective is 21 s, "+
-		"and a late message costs %d worker-seconds. Only the root is late, so it costs %s, and the fleet is empty for "+
-		"%s s between two trees: %s for the next root.",
+		"and a late message costs %d worker-seconds. Only the root is late, so it costs %s, and the fleet is "+
+		"empty for %s s between two trees: %s for the next root.",
 		boot, price, three(price*c.AtMost(13)), three(c.Empty), waits)
 }
 
