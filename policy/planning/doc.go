@@ -22,10 +22,9 @@
 //	decideWithTrees  adds what running trees are expected to send
 //
 // The main type is plan: one observation, converted to slots, messages and seconds from now. deadline.go decides,
-// plan.go computes the need, boots.go how far boots vary and what follows from that, sooner.go what is launched sooner
-// than needed, keep.go the workers that stay, also while nothing arrives. warm.go has the effect of a warm pool,
-// shared_cores.go that of a shared machine on durations, forecast.go that of a forecast, trees*.go that of running
-// trees. words.go writes the sentence.
+// plan.go computes the need, boots.go how far boots vary and what follows from that, keep.go the workers that stay,
+// also while nothing arrives. warm.go has the effect of a warm pool, shared_cores.go that of a shared machine on
+// durations, forecast.go that of a forecast, trees*.go that of running trees. words.go writes the sentence.
 // docs/arithmetic.md has the formulas with the names of the fields; a test recomputes its numbers.
 //
 // Invariants:

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-scale/muster/policy/internal/lateness"
 	"github.com/muster-scale/muster/policy/internal/quiet"
 	"github.com/muster-scale/muster/policy/internal/renewal"
+	"github.com/muster-scale/muster/policy/internal/scarcity"
 )
 
 // plan is one observation prepared for the question that Deadline asks: how many workers must be launched, and when?
@@ -253,6 +254,17 @@ func (p *plan) launchesTooLate(o muster.Observation) float64 {
 	return late - lost
 }
 
+// nearMax lowers latency as the load comes near the maximum: see [scarcity.Latency]. The load is that over P / 4, or
+// over the slack if that is less: a burst that is over by then is worked off in time. P is the latency before.
+func (p *plan) nearMax(o muster.Observation) {
+	p.farLatency = p.latency
+	if !o.Arrivals.Known || o.Limits.Max <= 0 {
+		return
+	}
+	p.load = p.attempts * arrivals.LoadOver(o.Arrivals, p.LongTermMean, math.Min(p.latency/4, p.slack()))
+	p.latency = scarcity.Latency(p.latency, p.LongTermTail+p.boot+p.step, p.load/p.slots/float64(o.Limits.Max))
+}
+
 // slack returns how long a message can wait before a worker must be launched for it:
 //
 //	S = P - D - b - step - lag
@@ -261,6 +273,9 @@ func (p *plan) launchesTooLate(o muster.Observation) float64 {
 // message that has arrived, and the policy keeps headroom instead. D is long-term, because some slow minutes are no
 // reason to change between the two.
 func (p *plan) slack() float64 { return p.latency - p.LongTermTail - p.boot - p.step - p.lag }
+
+// farSlack is [plan.slack] with farLatency.
+func (p *plan) farSlack() float64 { return p.slack() + p.farLatency - p.latency }
 
 // oldest returns the age of the oldest waiting message in seconds, 0 if none waits.
 func (p *plan) oldest() float64 {
