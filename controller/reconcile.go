@@ -186,17 +186,17 @@ func (w *write) size() {
 	}
 }
 
-// room returns how many members may be launched now: within the maximum and the hour's budget, and few at a time while
+// room returns how many members may be launched now: within the maximum and the hour's budget, and one at a time while
 // launches fail.
 func (w *write) room(c muster.Capacity) int {
 	l := w.state.roster.Launches()
 	limits := w.out.Observation.Limits
 	room := min(limits.Max-c.Live(), limits.LaunchesPerHour-l.LastHour)
 	if l.Failed > 0 {
-		if l.RetryAt.After(w.now()) {
+		if l.RetryAt.After(w.now()) || w.state.roster.OnTrial(w.now(), w.rules) {
 			return 0
 		}
-		return min(room, w.state.roster.Trials(w.now(), w.rules))
+		return min(room, 1)
 	}
 	return room
 }

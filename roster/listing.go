@@ -168,7 +168,7 @@ func (r *Roster) end(i int, now time.Time, failure string) Gone {
 func (r *Roster) fail(m *Member, now time.Time, why string) {
 	m.change().failed = true
 	r.failed++
-	r.failedAt, r.failedAfter, r.lastErr = now, now.Sub(m.LaunchedAt), why
+	r.failedAt, r.lastErr = now, why
 }
 
 // Launches returns the state of launching for a policy. After a failure the next launch waits 1 s, doubled for each
@@ -182,27 +182,14 @@ func (r Roster) Launches() muster.Launches {
 	return l
 }
 
-// Trials returns how many members may be launched on trial while launches fail. A member is on trial if it was launched
-// after the last failure and has not proved itself yet; a lost one makes way for the next. At a time there may be
-//
-//	max(1, n / failed)
-//
-// on trial, where failed counts the failed launches in a row and n the members that have lived for longer than the last
-// of them and have not proved themselves yet. If all launches fail, none outlives the others for long, and one is tried
-// at a time. If one of thirty fails, it does not stop the fleet until another one has booted for half an hour.
-func (r Roster) Trials(now time.Time, rules Rules) int {
-	onTrial, outlived := 0, 0
+// OnTrial tells whether a member that was launched after the last failure has not proved itself yet. While launches
+// fail, one member is tried at a time; a lost one makes way for the next.
+func (r Roster) OnTrial(now time.Time, rules Rules) bool {
 	for i := range r.members {
 		m := &r.members[i]
-		if m.Proved || m.failed || m.State(now, rules) == Lost {
-			continue
-		}
-		if m.LaunchedAt.After(r.failedAt) {
-			onTrial++
-		}
-		if r.failedAfter > 0 && now.Sub(m.LaunchedAt) > r.failedAfter {
-			outlived++
+		if !m.Proved && !m.failed && m.LaunchedAt.After(r.failedAt) && m.State(now, rules) != Lost {
+			return true
 		}
 	}
-	return max(0, max(1, outlived/max(1, r.failed))-onTrial)
+	return false
 }

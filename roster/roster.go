@@ -42,12 +42,10 @@ type Roster struct {
 	// launches are the launch attempts of the last hour, oldest first; attempts is their sum.
 	launches []launch
 	attempts int
-	// failed counts the failed launches in a row; failedAt, failedAfter and lastErr are the time of the last failure,
-	// how long after the launch that was, and the reason.
-	failed      int
-	failedAt    time.Time
-	failedAfter time.Duration
-	lastErr     string
+	// failed counts the failed launches in a row; failedAt and lastErr are the time and reason of the last one.
+	failed   int
+	failedAt time.Time
+	lastErr  string
 }
 
 // State is the known state of a member.

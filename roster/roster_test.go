@@ -414,63 +414,8 @@ func TestOneLaunchAtATimeIsOnTrial(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := start()
 			test.do(&r)
-			if got := r.Trials(at(test.now), rules) == 0; got != test.want {
+			if got := r.OnTrial(at(test.now), rules); got != test.want {
 				t.Errorf("on trial: %t, want %t", got, test.want)
-			}
-		})
-	}
-}
-
-// One of many launches fails while the others boot on. Those that have lived for longer than it did tell that not every
-// launch fails, so it does not stop the fleet until another one has booted.
-func TestAsManyAreOnTrialAsHaveOutlivedTheFailedOnes(t *testing.T) {
-	launch := func(r *roster.Roster, after float64, name string, n int) {
-		for i := range n {
-			r.Launched(at(after), []string{fmt.Sprint(name, i)})
-		}
-	}
-	fail := func(r *roster.Roster, after float64, ids ...string) {
-		for _, id := range ids {
-			r.Recall(at(after), id, roster.HasEnded, true, "exit status 1")
-		}
-	}
-	for _, row := range []struct {
-		name string
-		do   func(r *roster.Roster)
-		want int
-	}{
-		{"all fail: one at a time", func(r *roster.Roster) {
-			launch(r, 0, "m", 3)
-			fail(r, 10, "m0", "m1", "m2")
-		}, 1},
-		{"one of ten fails, and nine have lived for longer", func(r *roster.Roster) {
-			launch(r, 0, "m", 10)
-			fail(r, 10, "m0")
-		}, 9},
-		{"three of twelve in a row: a third of the nine", func(r *roster.Roster) {
-			launch(r, 0, "m", 12)
-			fail(r, 10, "m0", "m1", "m2")
-		}, 3},
-		{"younger ones tell nothing", func(r *roster.Roster) {
-			launch(r, 0, "m", 1)
-			launch(r, 5, "young", 9)
-			fail(r, 12, "m0")
-		}, 1},
-		{"those on trial count", func(r *roster.Roster) {
-			launch(r, 0, "m", 10)
-			fail(r, 10, "m0")
-			launch(r, 11, "trial", 7)
-		}, 2},
-		{"lost ones do not", func(r *roster.Roster) {
-			launch(r, -60, "m", 10)
-			fail(r, -50, "m0")
-		}, 1},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			var r roster.Roster
-			row.do(&r)
-			if got := r.Trials(at(15), rules); got != row.want {
-				t.Errorf("%d may be launched on trial, want %d", got, row.want)
 			}
 		})
 	}
