@@ -221,7 +221,7 @@ func (p *plan) keepsUp(o muster.Observation) int {
 		p.bootMean > hardly*p.FinishedMean {
 		return 0
 	}
-	return max(0, min(int(arrivals.SureLoad(o.Arrivals, p.FinishedMean))-o.Capacity.Active(), p.filled(o)))
+	return max(0, min(int(arrivals.SteadyLoad(o.Arrivals, p.FinishedMean))-o.Capacity.Active(), p.filled(o)))
 }
 
 // growsToMax returns how many workers are launched now because the arrivals surely grow and most of the permitted

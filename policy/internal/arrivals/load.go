@@ -29,6 +29,21 @@ func SureLoad(a muster.Arrivals, work float64) float64 {
 	return math.Max(0, n-math.Sqrt(n)) / over * math.Min(work, hour)
 }
 
+// SteadyLoad is the least SureLoad over the windows up to an hour that are at least as long as the work. A burst is load
+// for the minutes in which it comes, and little for an hour.
+func SteadyLoad(a muster.Arrivals, work float64) float64 {
+	least, watched := math.Inf(1), cmp.Or(a.WatchedSeconds, hour)
+	work = math.Min(work, hour)
+	for _, w := range []struct{ over, rate float64 }{{fiveMinutes, a.FiveMinutes}, {twentyMinutes, a.TwentyMinutes},
+		{hour, a.Hour}} {
+		if w.over >= work {
+			n := w.rate * math.Min(w.over, watched)
+			least = math.Min(least, math.Max(0, n-math.Sqrt(n))/math.Min(w.over, watched))
+		}
+	}
+	return least * work
+}
+
 // rateFor returns the rate over the window for work of so many seconds, and how long that is in seconds.
 func rateFor(a muster.Arrivals, work float64) (rate, over float64) {
 	switch {

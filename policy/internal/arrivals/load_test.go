@@ -47,3 +47,28 @@ func TestTheLoadIsThatOfAWindowAtLeastAsLongAsTheWork(t *testing.T) {
 		})
 	}
 }
+
+// A burst is load for the minutes in which it comes, and steady messages are by every window.
+func TestSteadyLoadIsThatOfEveryWindow(t *testing.T) {
+	steady := muster.Arrivals{Known: true, FiveMinutes: 1, TwentyMinutes: 1, Hour: 1, WatchedSeconds: 3600}
+	burst := steady
+	burst.TwentyMinutes, burst.Hour = 0.25, 300.0/3600
+	started := burst
+	started.WatchedSeconds, started.TwentyMinutes, started.Hour = 300, 1, 1
+	for _, row := range []struct {
+		name       string
+		a          muster.Arrivals
+		work, want float64
+	}{
+		{"a message a second of 100 s: five minutes tell least", steady, 100, 100 * (300 - math.Sqrt(300)) / 300},
+		{"of 400 s: 20 minutes do", steady, 400, 400 * (1200 - math.Sqrt(1200)) / 1200},
+		{"300 messages within the last five minutes", burst, 100, 100 * (300 - math.Sqrt(300)) / 3600},
+		{"watched for five minutes", started, 100, 100 * (300 - math.Sqrt(300)) / 300},
+		{"work of two hours: what an hour shows", steady, 7200, 3600 - 60},
+		{"nothing came", muster.Arrivals{Known: true}, 100, 0},
+	} {
+		if got := arrivals.SteadyLoad(row.a, row.work); math.Abs(got-row.want) > 1e-9 {
+			t.Errorf("%s: found %v, want %v", row.name, got, row.want)
+		}
+	}
+}
