@@ -29,8 +29,8 @@ func SureLoad(a muster.Arrivals, work float64) float64 {
 	return math.Max(0, n-math.Sqrt(n)) / over * math.Min(work, hour)
 }
 
-// SteadyLoad is the least SureLoad over the windows up to an hour that are at least as long as the work. A burst is load
-// for the minutes in which it comes, and little for an hour.
+// SteadyLoad is the least SureLoad over the windows up to an hour that are at least as long as the work. A burst is
+// load for the minutes in which it comes, and little for an hour.
 func SteadyLoad(a muster.Arrivals, work float64) float64 {
 	least, watched := math.Inf(1), cmp.Or(a.WatchedSeconds, hour)
 	work = math.Min(work, hour)
