@@ -87,7 +87,7 @@ func workedAtMax() string {
 }
 
 func workedByKeepingUp() string {
-	o := prompt()
+	o := patient()
 	return fmt.Sprintf("60 messages of ten minutes came in the past hour, 20 of them in the last 20 minutes, and a "+
 		"boot takes a second. (20 - sqrt(20)) x 600 / 1200 = %s workers are surely busy. The objective is a day; %v "+
 		"messages wait for %d workers, and %d are wanted now.", three(arrivals.SteadyLoad(o.Arrivals, 600)),

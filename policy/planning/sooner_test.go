@@ -10,7 +10,7 @@ import (
 )
 
 // growing is a fleet of one worker, of three that are permitted: messages of a second, boots of 190 s and an objective
-// of seven minutes. The arrivals have grown for minutes, to 1.3 a second, and 80 messages wait for up to a minute.
+// of seven minutes. The arrivals have grown for minutes, to 1.4 a second, and 80 messages wait for up to a minute.
 func growing() muster.Observation {
 	o := s0(1, 60)
 	o.Objective.Latency, o.Limits.Max, o.Boot = 7*time.Minute, 3, lasting(190, 10)
@@ -57,9 +57,9 @@ func TestLaunchesAreNotPostponedWhereTheArrivalsGrowTowardsTheMaximum(t *testing
 	}
 }
 
-// prompt is a fleet of two workers with messages of ten minutes, boots of a second and an objective of a day: the
-// messages could wait for hours. 30 an hour keep five workers busy.
-func prompt() muster.Observation {
+// patient is a fleet of two workers with messages of ten minutes, boots of a second and an objective of a day: the
+// messages could wait for hours. 60 an hour keep ten workers busy.
+func patient() muster.Observation {
 	o := s0(600, 120)
 	o.Objective.Latency, o.Limits.Max, o.Boot = 24*time.Hour, 100, lasting(1, 100)
 	o.Capacity = muster.Capacity{Known: true, Desired: 2, Busy: 2, Slots: 2, BusySlots: 2, SlotsPerWorker: 1}
@@ -96,7 +96,7 @@ func TestWorkersThatAreNeverIdleComeAtOnceWhereBootsCostHardlyAnything(t *testin
 		{"the arrivals are unknown", func(o *muster.Observation) { o.Arrivals = muster.Arrivals{} }, 2},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			o := prompt()
+			o := patient()
 			row.change(&o)
 			d := Deadline{}.Decide(o, nil)
 			if d.Desired != row.want {
@@ -104,7 +104,7 @@ func TestWorkersThatAreNeverIdleComeAtOnceWhereBootsCostHardlyAnything(t *testin
 			}
 		})
 	}
-	why := (Deadline{}).Decide(prompt(), nil).Sentence()
+	why := (Deadline{}).Decide(patient(), nil).Sentence()
 	if !strings.Contains(why, "the arrivals keep so many busy") {
 		t.Errorf("the sentence does not say why: %s", why)
 	}

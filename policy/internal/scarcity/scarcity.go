@@ -44,8 +44,8 @@ type Queue struct {
 //
 //	n = (W / t + a) / s,   W = max(0, w m + a b - g m)
 //
-// w messages wait, a is the load, m the mean duration, b the boot, g are those begun within it, t is the time left and
-// s the slots of a worker. Workers returns 0 where up to 0.7 of the permitted ones do.
+// w messages wait, a is the load, m the mean duration, b the boot, g are those begun within it, t is the time left, at
+// least a second, and s the slots of a worker. Workers returns 0 where up to 0.7 of the permitted ones do.
 func Workers(q Queue, slots float64, permitted int) int {
 	const share = 0.7 // the others are a reserve for arrivals that go on growing
 	left := math.Max(0, (q.Waiting-q.Begun)*q.Mean+q.Load*q.Boot)
