@@ -24,26 +24,21 @@ func Load(a muster.Arrivals, work float64) float64 {
 // no load.
 func SureLoad(a muster.Arrivals, work float64) float64 {
 	rate, over := rateFor(a, work)
-	return sureRate(a, rate, over) * math.Min(work, hour)
-}
-
-// sureRate is the rate over a window less one deviation of chance, sqrt(n) of the n messages in the part of it that was
-// watched.
-func sureRate(a muster.Arrivals, rate, over float64) float64 {
 	over = math.Min(over, cmp.Or(a.WatchedSeconds, hour))
 	n := rate * over
-	return math.Max(0, n-math.Sqrt(n)) / over
+	return math.Max(0, n-math.Sqrt(n)) / over * math.Min(work, hour)
 }
 
 // SteadyLoad is the least SureLoad over the windows up to an hour that are at least as long as the work. A burst is
 // load for the minutes in which it comes, and little for an hour.
 func SteadyLoad(a muster.Arrivals, work float64) float64 {
-	least := math.Inf(1)
+	least, watched := math.Inf(1), cmp.Or(a.WatchedSeconds, hour)
 	work = math.Min(work, hour)
 	for _, w := range []struct{ over, rate float64 }{{fiveMinutes, a.FiveMinutes}, {twentyMinutes, a.TwentyMinutes},
 		{hour, a.Hour}} {
 		if w.over >= work {
-			least = math.Min(least, sureRate(a, w.rate, w.over))
+			n := w.rate * math.Min(w.over, watched)
+			least = math.Min(least, math.Max(0, n-math.Sqrt(n))/math.Min(w.over, watched))
 		}
 	}
 	return least * work
