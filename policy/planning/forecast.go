@@ -45,16 +45,8 @@ func (p *plan) applyForecast(without, with muster.Decision, o muster.Observation
 		t.Why = fmt.Sprintf("%s messages a second are forecast for when a worker launched now is ready, "+
 			"after at most %s in the past hour: %s",
 			render.Number(rules.Round3(rate)), render.Number(rules.Round3(f.LatelyPerSecond)),
-			sizeChange(before, t.Out))
+			rules.SizeChange(before, t.Out))
 	}
 	without.Floor = with.Floor
 	return without.With(t)
-}
-
-// sizeChange says how a size changed.
-func sizeChange(before, after int) string {
-	if before == after {
-		return fmt.Sprintf("the size stays %d", after)
-	}
-	return fmt.Sprintf("the size becomes %d instead of %d", after, before)
 }

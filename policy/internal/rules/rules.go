@@ -144,3 +144,11 @@ func CountIs(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss are", n, noun)
 }
+
+// SizeChange says how a size changed.
+func SizeChange(before, after int) string {
+	if before == after {
+		return fmt.Sprintf("the size stays %d", after)
+	}
+	return fmt.Sprintf("the size becomes %d instead of %d", after, before)
+}
