@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,8 +12,10 @@ import (
 	"github.com/muster-scale/muster/cmd/muster/internal/queues"
 	"github.com/muster-scale/muster/cmd/muster/internal/simulations"
 	"github.com/muster-scale/muster/cmd/muster/internal/trees"
+	"github.com/muster-scale/muster/config"
 	"github.com/muster-scale/muster/kinds"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // commands are all commands; the help sorts them by name. Each row repeats the name, so that [neededCommands] need not
@@ -114,7 +117,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 plan has changes
 		return nil
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return command.Usage(fmt.Errorf("%w\nrun %s --help for its arguments and flags", err, cmd.CommandPath()))
+		return command.Usage(fmt.Errorf("%w%s\nrun %s --help for its arguments and flags", err,
+			similarFlag(cmd, err), cmd.CommandPath()))
 	})
 	// Only muster alone, help and completion need the other commands and the version flag.
 	all := neededCommands(args)
@@ -126,6 +130,20 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 plan has changes
 	}
 	withUsageErrors(root)
 	return root
+}
+
+// similarFlag asks whether the flag that err does not know was another one of cmd; "" if none is similar.
+func similarFlag(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	if hint := config.Suggest("--"+unknown.GetSpecifiedName(), names); hint != "" {
+		return "; " + hint
+	}
+	return ""
 }
 
 // addVersionFlag makes muster --version print the version, and muster alone its help. cobra's own flag uses a template,
