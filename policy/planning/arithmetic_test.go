@@ -67,7 +67,7 @@ func TestArithmeticThatThePageWorksOut(t *testing.T) {
 	worked = append(append(worked, workedByFinished()...), workedByFullWorkers(), workedByOldCounts(),
 		workedByAttempts(), workedByDraining())
 	worked = append(append(worked, workedByFewest()...), workedByTails(), workedByWorthwhile(), workedByKeepingUp(),
-		workedByGrowth(), workedByTrees())
+		workedByGrowth(), workedByTrees(), workedByMostLaunches())
 	for _, w := range worked {
 		if !strings.Contains(joined, "*Worked*: "+w) {
 			t.Errorf("docs/arithmetic.md does not say what the code computes:\n%s", w)
@@ -234,6 +234,18 @@ func workedByTails() string {
 	}
 	return fmt.Sprintf("one message in twenty takes 40 s and more, one in a hundred 60 s: with q = 0.95 and 0.99 d is "+
 		"%s s, with q = 0.999 %s s.", tail(0.99), tail(0.999))
+}
+
+func workedByMostLaunches() string {
+	o, _ := planned(60, 5*time.Minute, 0)
+	o.Processing.P50Seconds, o.Processing.P95Seconds, o.Processing.P99Seconds = 50, 100, 150
+	o.Boot = muster.Estimate{Known: true, Count: 1000, MeanSeconds: 120, P95Seconds: 170}
+	w, _ := durations.Of(o)
+	p := newPlan(o, w, 1)
+	return fmt.Sprintf("one message in twenty takes %v s and more, one in a hundred %v s; boots take %v s on average, "+
+		"b = %v s. With P = %v s and polls of a second, d = %v s makes S = %v s, and u = %.4f. So d is %v s.",
+		o.Processing.P95Seconds, o.Processing.P99Seconds, p.bootMean, p.boot, p.latency, w.Tail, p.slack(),
+		p.tooLateShare, p.Tail)
 }
 
 func workedByWorthwhile() string {

@@ -50,7 +50,7 @@ const (
 	// deadlineRule is the rule that the terms of Deadline name.
 	deadlineRule = "deadline"
 	// deadlineRevision changes whenever the same observation may give another decision.
-	deadlineRevision = "deadline/27"
+	deadlineRevision = "deadline/28"
 )
 
 // Decide implements [muster.Policy].

@@ -170,6 +170,10 @@ func newPlan(o muster.Observation, w durations.Work, scale float64) plan {
 		// that a message of mean duration can wait.
 		p.Tail = math.Max(p.Mean, most)
 	}
+	if p.slack() <= 0 && !p.keepsHeadroom() {
+		// A launch is in time for most messages. With this tail it is so for those that have just come.
+		p.Tail = math.Min(p.Tail, math.Max(p.Mean, p.latency-p.lag-p.boot-p.step))
+	}
 	p.earned = math.Inf(1)
 	if p.lag > 0 && o.Pace.Finished > 0 {
 		began := float64(c.BusySlots) * math.Max(0, 1-c.HeldMeanSeconds/p.lag)
