@@ -16,6 +16,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/policy/internal/arrivals"
+	"github.com/muster-scale/muster/policy/internal/congestion"
 	"github.com/muster-scale/muster/policy/internal/durations"
 	"github.com/muster-scale/muster/policy/internal/lateness"
 	"github.com/muster-scale/muster/policy/internal/quiet"
@@ -67,7 +68,7 @@ func TestArithmeticThatThePageWorksOut(t *testing.T) {
 	worked = append(append(worked, workedByFinished()...), workedByFullWorkers(), workedByOldCounts(),
 		workedByAttempts(), workedByDraining())
 	worked = append(append(worked, workedByFewest()...), workedByTails(), workedByWorthwhile(), workedByKeepingUp(),
-		workedByGrowth(), workedByTrees(), workedByMostLaunches())
+		workedByGrowth(), workedByTrees(), workedByMostLaunches(), workedByCongestion())
 	for _, w := range worked {
 		if !strings.Contains(joined, "*Worked*: "+w) {
 			t.Errorf("docs/arithmetic.md does not say what the code computes:\n%s", w)
@@ -246,6 +247,21 @@ func workedByMostLaunches() string {
 		"b = %v s. With P = %v s and polls of a second, d = %v s makes S = %v s, and u = %.4f. So d is %v s.",
 		o.Processing.P95Seconds, o.Processing.P99Seconds, p.bootMean, p.boot, p.latency, w.Tail, p.slack(),
 		p.tooLateShare, p.Tail)
+}
+
+func workedByCongestion() string {
+	const alone, share = 60.0, 0.05
+	t, o := congestion.Trend{}, muster.Observation{Capacity: muster.Capacity{Busy: 1}}
+	for k := range 100 {
+		seconds := alone * (1 + share*t.Waiting)
+		o.At = time.Unix(1e9, 0).Add(time.Duration(k) * muster.Pace{}.Over())
+		o.Queues = []muster.QueueObservation{{Backlog: muster.Measured(o.At, float64((k*7)%31))}}
+		o.Pace = muster.Pace{Finished: 20, Seconds: 20 * seconds}
+		t = t.Next(o, alone)
+	}
+	return fmt.Sprintf("work takes a twentieth longer for each message that waits for a worker, a minute when none "+
+		"waits. With boots of two minutes and one slot %s may wait for a worker, with ten slots %s.",
+		three(t.WaitingEach(alone, 120, 1)), three(t.WaitingEach(alone, 120, 10)))
 }
 
 func workedByWorthwhile() string {

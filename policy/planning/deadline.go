@@ -8,6 +8,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/internal/render"
 	"github.com/muster-scale/muster/policy/internal/arrivals"
+	"github.com/muster-scale/muster/policy/internal/congestion"
 	"github.com/muster-scale/muster/policy/internal/durations"
 	"github.com/muster-scale/muster/policy/internal/lateness"
 	"github.com/muster-scale/muster/policy/internal/quiet"
@@ -80,8 +81,9 @@ func (p Deadline) decideSilent(o muster.Observation, recent muster.Recent) muste
 func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Decision {
 	d := rules.Begin(o, deadlineRevision)
 	standby, quiets, extra := quiet.HeadroomOf(recent), quiet.TimesOf(recent), lateness.ExtraOf(recent)
-	cold := quiet.ColdStartsOf(recent)
-	d.Kept = slices.Concat(standby.Kept(), quiets.Kept(), extra.Kept(), cold.Kept()) // also through holds
+	cold, trend := quiet.ColdStartsOf(recent), congestion.TrendOf(recent)
+	// also through holds
+	d.Kept = slices.Concat(standby.Kept(), quiets.Kept(), extra.Kept(), cold.Kept(), trend.Kept())
 	backlog := o.Backlog()
 	switch {
 	case !o.Capacity.Known:
@@ -97,9 +99,12 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 	plan := newPlan(o, work, p.dial(o, work))
 	plan.standby, plan.quiets, plan.cold = standby, quiets, cold.Next(o, plan.bootMean, plan.Mean)
 	plan.quiets = plan.nextQuiets(o)
-	plan.extra = extra.Next(o, plan.price)
+	plan.extra, plan.trend = extra.Next(o, plan.price), trend
+	if plan.farSlack() > 0 {
+		plan.trend = trend.Next(o, plan.Mean)
+	}
 	d.Kept = slices.Concat(plan.nextStandby(o).Kept(), plan.quiets.Kept(), plan.extra.Kept(),
-		plan.cold.Kept())
+		plan.cold.Kept(), plan.trend.Kept())
 	sized := p.sizeByPlan(d, o, plan)
 	if p.Seasonal {
 		without := sized
@@ -131,7 +136,7 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 func (p Deadline) sizeByPlan(d muster.Decision, o muster.Observation, plan plan) muster.Decision {
 	active := o.Capacity.Active()
 	keep := plan.keptWorkers(o)
-	stay, because := keptOutsidePlan(o, active, p.Prompt)
+	stay, because := rules.Staying(o, active, p.Prompt)
 	switch {
 	case stay > keep:
 	case keep > 0 && keep == plan.saturated:
@@ -208,6 +213,12 @@ func (p *plan) sooner(o muster.Observation, launch int) int {
 		launch, p.whySooner = n, fmt.Sprintf("more and more arrive, and most of the %d permitted workers are needed "+
 			"for what waits once they are ready", o.Limits.Max)
 	}
+	if each := p.trend.WaitingEach(p.LongTermMean, p.bootMean, p.slots); p.slack() > 0 {
+		if n := min(int(o.Backlog().Value/each)-o.Capacity.Active(), p.filled(o)); n > launch {
+			launch, p.whySooner = n, fmt.Sprintf("work takes longer the more messages wait, so only %.0f wait for "+
+				"each worker", each)
+		}
+	}
 	return launch
 }
 
@@ -274,7 +285,7 @@ func (p Deadline) learn(d muster.Decision, o muster.Observation, backlog float64
 	if backlog == 0 && o.Progress.Value().Failing.Known {
 		// Every attempt has failed so far. The duration stays unknown, so there is no reason to keep workers for it,
 		// except for the one that the next message launches to find out, also in a fleet that is not prompt.
-		stay, because := keptOutsidePlan(o, active, true)
+		stay, because := rules.Staying(o, active, true)
 		return d.With(idleTerm(o, kept{workers: stay, because: because}))
 	}
 	if backlog == 0 {

@@ -119,23 +119,6 @@ func (p *plan) overloaded(o muster.Observation) bool {
 // cost a boot.
 const keepFactor = 1.2
 
-// keptOutsidePlan returns how many of the active workers stay for a reason outside the plan, and the reason as a
-// clause. All stay while launches are scarce: a worker that stops may not be replaced within the hour. With one, one
-// worker stays while a message a minute arrives, because the next message would launch it at once.
-func keptOutsidePlan(o muster.Observation, active int, one bool) (workers int, because string) {
-	// Failed launches do not count here: they are repeated again and again, and would keep all workers for hours after
-	// the cause is repaired.
-	if rules.SpareLaunches(o) == 0 && o.Launches.Failed == 0 {
-		return active, fmt.Sprintf("%s in the past hour, %d are allowed", rules.Launches(o.Launches.LastHour),
-			o.Limits.LaunchesPerHour)
-	}
-	// 0.5 in the mean of a minute: one message counts for so much until 42 s later.
-	if one && o.Arrivals.Known && o.Arrivals.Minute*60 >= 0.5 {
-		return min(active, 1), "a message came within the past minute"
-	}
-	return 0, ""
-}
-
 // keptBusy returns how many workers stay because the arrivals keep them busy, if the objective leaves time to launch
 // them again.
 //

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy/internal/arrivals"
+	"github.com/muster-scale/muster/policy/internal/congestion"
 	"github.com/muster-scale/muster/policy/internal/durations"
 	"github.com/muster-scale/muster/policy/internal/lateness"
 	"github.com/muster-scale/muster/policy/internal/quiet"
@@ -101,6 +102,8 @@ type plan struct {
 	forLate float64
 	// cold are the past starts without a worker.
 	cold quiet.ColdStarts
+	// trend tells whether work takes longer the more messages wait.
+	trend congestion.Trend
 	// sure is the headroom that sureHeadroom returns, once it was computed.
 	sure      float64
 	sureKnown bool

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/muster-scale/muster"
+	"github.com/muster-scale/muster/policy/internal/congestion"
 	"github.com/muster-scale/muster/policy/internal/durations"
 )
 
@@ -128,5 +129,59 @@ func TestABurstAtTheMaximumDoesNotKeepAnIdleWorkerForOldCounts(t *testing.T) {
 	}
 	if idle := p.idleStop(o); idle >= 54*time.Second {
 		t.Errorf("an idle worker waits %s for new counts, and the slack is %v s without the burst", idle, p.farSlack())
+	}
+}
+
+// slowed is a fleet of one worker of one slot for which 40 messages of a minute wait, with boots of two minutes and an
+// objective of a day.
+func slowed() muster.Observation {
+	o := s0(60, 60)
+	o.Objective.Latency, o.Limits.Max, o.Boot = 24*time.Hour, 100, lasting(120, 100)
+	o.Capacity = muster.Capacity{Known: true, Desired: 1, Busy: 1, Slots: 1, BusySlots: 1, SlotsPerWorker: 1}
+	o.Queues[0].Backlog = muster.Measured(o.At, 40)
+	o.Waiting = []muster.Waiting{{AgeSeconds: 60, Messages: 40}}
+	return o
+}
+
+// longer is a past of hours in which the work took so much longer for each message that waited for the worker.
+func longer(share float64) muster.Recent {
+	trend, o := congestion.Trend{}, slowed()
+	for k := range 100 {
+		o.At = o.At.Add(o.Pace.Over())
+		o.Queues[0].Backlog = muster.Measured(o.At, float64(k%30))
+		o.Pace = muster.Pace{Finished: 2, Seconds: 2 * 60 * (1 + share*trend.Waiting)}
+		trend = trend.Next(o, 60)
+	}
+	return muster.Recent{}.With(muster.Decision{Kept: trend.Kept()}, time.Hour)
+}
+
+func TestFewerMessagesWaitForAWorkerWhereTheWorkTakesLongerForIt(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		share  float64
+		change func(*muster.Observation)
+		want   int
+	}{
+		{"a tenth longer for each: 6.3 wait for a worker", 0.1, func(*muster.Observation) {}, 6},
+		{"a fiftieth longer: 14 wait", 0.02, func(*muster.Observation) {}, 2},
+		{"no longer: they all can wait for one", 0, func(*muster.Observation) {}, 1},
+		{"five slots: 20 wait, also for the idle slots", 0.1, func(o *muster.Observation) {
+			o.Capacity.Slots, o.Capacity.BusySlots, o.Capacity.SlotsPerWorker = 5, 5, 5
+		}, 2},
+		{"three wait", 0.1, func(o *muster.Observation) {
+			o.Queues[0].Backlog, o.Waiting[0].Messages = muster.Measured(o.At, 3), 3
+		}, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := slowed()
+			row.change(&o)
+			if d := (Deadline{}).Decide(o, longer(row.share)); d.Desired != row.want {
+				t.Errorf("found %d, want %d: %s", d.Desired, row.want, d.Sentence())
+			}
+		})
+	}
+	why := (Deadline{}).Decide(slowed(), longer(0.1)).Sentence()
+	if !strings.Contains(why, "takes longer the more messages wait, so only 6 wait for each worker") {
+		t.Errorf("the sentence does not say why: %s", why)
 	}
 }

@@ -63,6 +63,15 @@ func TestMessagesThatMostLaunchesSaveAreNotLateInAnyCase(t *testing.T) {
 	})
 }
 
+// Work takes longer the more messages wait, and they could wait for hours. The names say what deadline/27 had.
+func TestMessagesDoNotWaitWhereThatMakesTheWorkLonger(t *testing.T) {
+	playWithin(t, []withinLimits{
+		{"a ramp of messages of 21 s, boots of two minutes: 48,486", 49000242, 0.99, 40_000},
+		{"busy and quiet times, messages of 21 min: 1,534,800 in 63 launches", 49005705, 0.99, 1_320_000},
+		{"bursts of messages of 94 s, counts only: 234,977", 48000541, 0.99, 200_000},
+	})
+}
+
 // withinLimits is a drawn world, with the least share in time and the greatest cost in worker-seconds.
 type withinLimits struct {
 	name         string

@@ -137,6 +137,23 @@ func SpareLaunches(o muster.Observation) int {
 	return max(0, (3*l+3)/4-o.Launches.LastHour)
 }
 
+// Staying returns how many of the active workers stay whatever the policy finds, and the reason as a clause. All stay
+// while launches are scarce: a worker that stops may not be replaced within the hour. With one, one worker stays while
+// a message a minute arrives, because the next message would launch it at once.
+func Staying(o muster.Observation, active int, one bool) (workers int, because string) {
+	// Failed launches do not count here: they are repeated again and again, and would keep all workers for hours after
+	// the cause is repaired.
+	if SpareLaunches(o) == 0 && o.Launches.Failed == 0 {
+		return active, fmt.Sprintf("%s in the past hour, %d are allowed", Launches(o.Launches.LastHour),
+			o.Limits.LaunchesPerHour)
+	}
+	// 0.5 in the mean of a minute: one message counts for so much until 42 s later.
+	if one && o.Arrivals.Known && o.Arrivals.Minute*60 >= 0.5 {
+		return min(active, 1), "a message came within the past minute"
+	}
+	return 0, ""
+}
+
 // CountIs returns "1 worker is" or "3 workers are".
 func CountIs(n int, noun string) string {
 	if n == 1 {
