@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/muster-scale/muster"
 	"github.com/muster-scale/muster/policy/internal/congestion"
 	"github.com/muster-scale/muster/policy/internal/durations"
+	"pgregory.net/rapid"
 )
 
 // growing is a fleet of one worker, of three that are permitted: messages of a second, boots of 190 s and an objective
@@ -184,4 +186,22 @@ func TestFewerMessagesWaitForAWorkerWhereTheWorkTakesLongerForIt(t *testing.T) {
 	if !strings.Contains(why, "takes longer the more messages wait, so only 6 wait for each worker") {
 		t.Errorf("the sentence does not say why: %s", why)
 	}
+}
+
+// However steep the line is, no more workers are launched than the waiting messages fill, and no fewer than without it.
+func TestLongerWorkLaunchesNoMoreThanTheMessagesFill(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := slowed()
+		waiting, slots := rapid.Float64Range(0, 500).Draw(t, "waiting"), rapid.IntRange(1, 20).Draw(t, "slots")
+		o.Queues[0].Backlog = muster.Measured(o.At, math.Round(waiting))
+		o.Waiting[0].Messages = math.Round(waiting)
+		o.Boot = lasting(rapid.Float64Range(0.1, 3600).Draw(t, "boot"), 100)
+		o.Capacity.Slots, o.Capacity.BusySlots = slots, rapid.IntRange(1, slots).Draw(t, "busy")
+		o.Capacity.SlotsPerWorker = float64(slots)
+		without := Deadline{}.Decide(o, nil).Desired
+		with := Deadline{}.Decide(o, longer(rapid.Float64Range(0, 2).Draw(t, "share"))).Desired
+		if most := max(without, 1+int(math.Ceil(math.Round(waiting)/float64(slots)))); with < without || with > most {
+			t.Fatalf("found %d workers, want %d to %d", with, without, most)
+		}
+	})
 }
