@@ -27,6 +27,10 @@ const (
 	keptXX       = "congestion_xx"
 	keptYY       = "congestion_yy"
 	keptXY       = "congestion_xy"
+	keptT        = "congestion_t"
+	keptTT       = "congestion_tt"
+	keptXT       = "congestion_xt"
+	keptYT       = "congestion_yt"
 )
 
 // Trend is how durations change with the number of messages that wait: the weighted least squares of a line through
@@ -37,8 +41,9 @@ type Trend struct {
 	At, Waiting float64
 	// Messages and Windows count what was measured, and each window counts [forget] of the one after it.
 	Messages, Windows float64
-	// X to XY are the means of x, y and their products over the messages.
-	X, Y, XX, YY, XY float64
+	// X to XY are the means of x, y and their products over the messages. T to YT are those with their age, which is
+	// counted in windows.
+	X, Y, XX, YY, XY, T, TT, XT, YT float64
 }
 
 const (
@@ -88,7 +93,8 @@ func (t *Trend) fields() func(yield func(string, *float64) bool) {
 	return func(yield func(string, *float64) bool) {
 		_ = yield(keptAt, &t.At) && yield(keptWaiting, &t.Waiting) && yield(keptMessages, &t.Messages) &&
 			yield(keptWindows, &t.Windows) && yield(keptX, &t.X) && yield(keptY, &t.Y) && yield(keptXX, &t.XX) &&
-			yield(keptYY, &t.YY) && yield(keptXY, &t.XY)
+			yield(keptYY, &t.YY) && yield(keptXY, &t.XY) && yield(keptT, &t.T) && yield(keptTT, &t.TT) &&
+			yield(keptXT, &t.XT) && yield(keptYT, &t.YT)
 	}
 }
 
@@ -107,6 +113,10 @@ func (t Trend) Next(o muster.Observation, mean float64) Trend {
 	if n := o.Pace.Finished; n > 0 && t.At > 0 {
 		y, before := o.Pace.Seconds/n, forget*t.Messages
 		mix := func(mean *float64, v float64) { *mean = (before**mean + n*v) / (before + n) }
+		t.TT, t.T, t.XT, t.YT = t.TT+2*t.T+1, t.T+1, t.XT+t.X, t.YT+t.Y // all are a window older
+		for _, ofNew := range []*float64{&t.TT, &t.T, &t.XT, &t.YT} {
+			mix(ofNew, 0)
+		}
 		mix(&t.X, t.Waiting)
 		mix(&t.Y, y)
 		mix(&t.XX, t.Waiting*t.Waiting)
@@ -126,17 +136,21 @@ func (t Trend) Next(o muster.Observation, mean float64) Trend {
 // waits for a worker. The line is
 //
 //	slope = cov(x, y) / var(x)
-//	error = sqrt((var(y) - slope cov(x, y)) / var(x) / (windows - 2))
+//	error = sqrt((var(y) - slope cov(x, y)) / var(x) / (windows - 3))
 //
 // of which three errors are subtracted from the slope. It is 0 where nothing is left, or where few windows were
-// measured. Windows count and not messages, because those of one window waited together.
+// measured. Windows count and not messages, because those of one window waited together. What follows a line over the
+// time does not count in x, y and their product: work may change for another reason while the queue grows or shrinks.
 func (t Trend) Slope() float64 {
 	varX, varY, cov := t.XX-t.X*t.X, t.YY-t.Y*t.Y, t.XY-t.X*t.Y
+	if varT, xt, yt := t.TT-t.T*t.T, t.XT-t.X*t.T, t.YT-t.Y*t.T; varT > 0 {
+		varX, varY, cov = varX-xt*xt/varT, varY-yt*yt/varT, cov-xt*yt/varT
+	}
 	if t.Windows < few || varX <= 0 || cov <= 0 {
 		return 0
 	}
 	slope := cov / varX
-	slope -= sure * math.Sqrt(math.Max(0, varY-slope*cov)/varX/(t.Windows-2))
+	slope -= sure * math.Sqrt(math.Max(0, varY-slope*cov)/varX/(t.Windows-3))
 	alone := t.Y - slope*t.X
 	if slope <= 0 || alone <= 0 {
 		return 0
