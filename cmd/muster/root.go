@@ -135,7 +135,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 plan has changes
 // similarFlag asks whether the flag that err does not know was another one of cmd; "" if none is similar.
 func similarFlag(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" { // one letter is like any other
 		return ""
 	}
 	var names []string

@@ -250,18 +250,10 @@ func workedByMostLaunches() string {
 }
 
 func workedByCongestion() string {
-	const alone, share = 60.0, 0.05
-	t, o := congestion.Trend{}, muster.Observation{Capacity: muster.Capacity{Busy: 1}}
-	for k := range 100 {
-		seconds := alone * (1 + share*t.Waiting)
-		o.At = time.Unix(1e9, 0).Add(time.Duration(k) * muster.Pace{}.Over())
-		o.Queues = []muster.QueueObservation{{Backlog: muster.Measured(o.At, float64((k*7)%31))}}
-		o.Pace = muster.Pace{Finished: 20, Seconds: 20 * seconds}
-		t = t.Next(o, alone)
-	}
+	t := congestion.TrendOf(longer(0.05))
 	return fmt.Sprintf("work takes a twentieth longer for each message that waits for a worker, a minute when none "+
 		"waits. With boots of two minutes and one slot %s may wait for a worker, with ten slots %s.",
-		three(t.WaitingEach(alone, 120, 1)), three(t.WaitingEach(alone, 120, 10)))
+		three(t.WaitingEach(60, 120, 1)), three(t.WaitingEach(60, 120, 10)))
 }
 
 func workedByWorthwhile() string {

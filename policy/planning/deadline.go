@@ -128,8 +128,8 @@ func (p Deadline) decide(o muster.Observation, recent muster.Recent) muster.Deci
 //     corrected, the messages would be late;
 //   - all permitted workers are needed.
 //
-// Fewer are launched where these suffice for the quantile: see fewest. More are launched where to wait saves nothing,
-// and where the maximum may be too small later: see sooner.
+// Fewer are launched where these suffice for the quantile: see fewest. More are launched where to wait saves nothing
+// or makes the work longer, and where the maximum may be too small later: see sooner.
 //
 // Nothing is launched for messages that idle workers disprove, or that were finished since they were counted: see
 // countsAreOutdated and mayTakeCounts. While no worker is in service, more may be launched: see race.
@@ -213,11 +213,10 @@ func (p *plan) sooner(o muster.Observation, launch int) int {
 		launch, p.whySooner = n, fmt.Sprintf("more and more arrive, and most of the %d permitted workers are needed "+
 			"for what waits once they are ready", o.Limits.Max)
 	}
-	if each := p.trend.WaitingEach(p.LongTermMean, p.bootMean, p.slots); p.slack() > 0 {
-		if n := min(int(o.Backlog().Value/each)-o.Capacity.Active(), p.filled(o)); n > launch {
-			launch, p.whySooner = n, fmt.Sprintf("work takes longer the more messages wait, so only %.0f wait for "+
-				"each worker", each)
-		}
+	each := p.trend.WaitingEach(p.LongTermMean, p.bootMean, p.slots)
+	if n := min(int(o.Backlog().Value/each)-o.Capacity.Active(), p.filled(o)); n > launch && p.slack() > 0 {
+		launch, p.whySooner = n, fmt.Sprintf("work takes longer the more messages wait, so only %.0f wait for each "+
+			"worker", each)
 	}
 	return launch
 }

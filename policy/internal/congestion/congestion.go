@@ -41,15 +41,16 @@ type Trend struct {
 	At, Waiting float64
 	// Messages and Windows count what was measured, and each window counts [forget] of the one after it.
 	Messages, Windows float64
-	// X to XY are the means of x, y and their products over the messages. T to YT are those with their age, which is
-	// counted in windows.
+	// X to XY are the means of x, y and their products over the messages. T to YT are those with their age, counted
+	// in windows in which messages ended.
 	X, Y, XX, YY, XY, T, TT, XT, YT float64
 }
 
 const (
 	// forget is the weight of a window in the next one.
 	forget = 0.99
-	// few is how many windows say nothing yet, sure how many standard errors the slope must exceed.
+	// few is the least of Windows that says something, which takes 23 of them; sure is how many standard errors the
+	// slope must exceed.
 	few, sure = 20, 3
 	// mostWaiting bounds how many messages count as waiting for a worker.
 	mostWaiting = 1e4
@@ -58,21 +59,21 @@ const (
 // TrendOf returns the trend that the newest decision kept, or zero if it kept none.
 func TrendOf(recent muster.Recent) Trend {
 	var t Trend
-	for name, into := range t.fields() {
-		*into = rules.Kept(recent, name)
+	for _, f := range t.fields() {
+		*f.value = rules.Kept(recent, f.name)
 	}
 	return t
 }
 
 // Kept returns the numbers of t for a decision, without those that are 0.
 func (t Trend) Kept() (all []muster.Value) {
-	for name, v := range t.fields() {
+	for _, f := range t.fields() {
 		switch {
-		case *v == 0:
-		case v == &t.At: // an instant, to the millisecond as it was read
-			all = append(all, rules.Value(name, *v))
+		case *f.value == 0:
+		case f.name == keptAt: // an instant, to the millisecond as it was read
+			all = append(all, rules.Value(f.name, *f.value))
 		default:
-			all = append(all, rules.Value(name, nineDigits(*v)))
+			all = append(all, rules.Value(f.name, nineDigits(*f.value)))
 		}
 	}
 	return all
@@ -88,14 +89,17 @@ func nineDigits(v float64) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// fields yields the kept numbers by name, always in the same order.
-func (t *Trend) fields() func(yield func(string, *float64) bool) {
-	return func(yield func(string, *float64) bool) {
-		_ = yield(keptAt, &t.At) && yield(keptWaiting, &t.Waiting) && yield(keptMessages, &t.Messages) &&
-			yield(keptWindows, &t.Windows) && yield(keptX, &t.X) && yield(keptY, &t.Y) && yield(keptXX, &t.XX) &&
-			yield(keptYY, &t.YY) && yield(keptXY, &t.XY) && yield(keptT, &t.T) && yield(keptTT, &t.TT) &&
-			yield(keptXT, &t.XT) && yield(keptYT, &t.YT)
-	}
+// field is a number of a trend with the name under which decisions keep it.
+type field struct {
+	name  string
+	value *float64
+}
+
+// fields returns all numbers of t, always in the same order.
+func (t *Trend) fields() []field {
+	return []field{{keptAt, &t.At}, {keptWaiting, &t.Waiting}, {keptMessages, &t.Messages}, {keptWindows, &t.Windows},
+		{keptX, &t.X}, {keptY, &t.Y}, {keptXX, &t.XX}, {keptYY, &t.YY}, {keptXY, &t.XY}, {keptT, &t.T}, {keptTT, &t.TT},
+		{keptXT, &t.XT}, {keptYT, &t.YT}}
 }
 
 // Next returns the trend after an observation, in which work takes mean seconds. It measures once in each window of
